@@ -42,7 +42,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="browsereval", description="Commands beside pytest's own.")
+    parser = argparse.ArgumentParser(
+        prog="browsereval",
+        description="Work with runs and configs of pytest-browsereval. pytest itself runs the evals.",
+    )
     parser.add_argument("--version", action="version", version=version_of("pytest-browsereval"))
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for command in gather_commands(_report):

@@ -41,34 +41,39 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     add("--eval-limit", type=positive_integer, metavar="N", help="run the first N rows of each config")
     add("--eval-trials", type=positive_integer, metavar="N", help="repeat each task N times")
-    add("--eval-lanes", type=positive_integer, metavar="N", help="attempts at once in each process")
-    add("--eval-output", metavar="DIR", help="where run folders go (default: results/ beside the config)")
+    add("--eval-lanes", type=positive_integer, metavar="N", help="run N attempts at once in each process")
+    add(
+        "--eval-output",
+        metavar="DIR",
+        help="write run folders below DIR (default: results/ beside the config)",
+    )
     add(
         "--eval-min-pass-rate",
         type=rate_from_0_to_1,
         metavar="RATE",
-        help="gate: fail under this pass rate (0 to 1)",
+        help="fail if the pass rate is below RATE, from 0 to 1 (sets gate.min_pass_rate)",
     )
     add(
         "--eval-llm",
         choices=("live", "record", "replay", "auto"),
         default="live",
-        help="model calls: sent; sent and recorded; answered from records, without a network or a key; "
-        "replayed where there is a record, else recorded (default: live)",
+        help="live: send model calls; record: send them and record them in cassettes; replay: answer them "
+        "from cassettes, without network or key; auto: replay what is recorded, record the rest "
+        "(default: live)",
     )
     add(
         "--eval-keep-going",
         action="store_true",
         default=False,
-        help="run all rows, whatever site or model does not answer; without it the run stops after two rows",
+        help="run all rows even if a site or a model does not answer; else the run stops after two such rows",
     )
     add(
         "--eval-allow-reruns",
         action="store_true",
         default=False,
-        help="let plug-ins run failed rows again: results are then the best of several tries, and say so",
+        help="let other plug-ins rerun failed rows; reports then say 'best of N'",
     )
-    add("--eval-headed", action="store_true", default=False, help="show the browser's windows")
+    add("--eval-headed", action="store_true", default=False, help="show the browser windows")
     _add_options_of_runs(add)
 
 
@@ -77,49 +82,49 @@ def _add_options_of_runs(add: Callable[..., None]) -> None:
     add(
         "--eval-shard",
         metavar="I/N",
-        help="run one of N parts of the rows (1/4: the first); browsereval merge makes one run of them",
+        help="run only shard I of N, such as 1/4; `browsereval merge` joins the shards into one run",
     )
     add(
         "--eval-shard-by",
         metavar="RUN",
-        help="have parts that take about as long as each other, by how long rows took in this run",
+        help="make all shards take about the same time, by how long each row took in this earlier run",
     )
     add(
         "--eval-baseline",
         metavar="RUN",
-        help="compare with this run (a folder, an id, a baseline's file, or 'latest'), also in the gate",
+        help="compare with an earlier run, in the gate too: its folder, its id, 'latest', or a baseline file",
     )
     add(
         "--eval-plan",
         action="store_true",
         default=False,
-        help="tell how many tasks and attempts, and an estimate of tokens, money and time; run nothing",
+        help="run nothing; print the number of trials and an estimate of their tokens, cost and time",
     )
     add(
         "--eval-resume",
         nargs="?",
         const="latest",
         metavar="RUN",
-        help="go on with this run (a run folder, a run's id; without a value the newest run of the config): "
-        "what it has judged is told from its folder, the rest is run",
+        help="resume this run: its folder or its id (default: the newest run of the config). Trials that "
+        "passed or failed are reported from the folder, all others are run",
     )
     add(
         "--eval-resume-anyway",
         action="store_true",
         default=False,
-        help="... although config or rows are not what they were",
+        help="let --eval-resume resume the run although its config or rows have changed",
     )
     add(
         "--eval-regrade",
         metavar="RUN",
-        help="grade the attempts of this run again (a run folder, a run's id, or 'latest'); none is made",
+        help="grade the stored attempts of this run again, and run no agent: its folder, its id, or 'latest'",
     )
     add(
         "--eval-regrade-rows",
         choices=("stored", "current"),
         default="stored",
-        help="... by the answers, checks and rubrics that the run has stored, or by those of today "
-        "(default: stored)",
+        help="let --eval-regrade use the answers, checks and rubrics that are stored in the run, or the "
+        "current ones of the dataset (default: stored)",
     )
 
 

@@ -18,4 +18,8 @@ def install_browser(_: argparse.Namespace) -> int:
     return 0
 
 
-COMMANDS = (Command("install-browser", "make sure that there is a browser, and launch it", install_browser),)
+COMMANDS = (
+    Command(
+        "install-browser", "install a browser if there is none, and check that it starts", install_browser
+    ),
+)

@@ -181,32 +181,32 @@ def _two(text: str) -> tuple[str, str]:
 
 
 def _compare_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("a", metavar="A", help=f"the baseline, {HELP_OF_BASELINE}")
-    parser.add_argument("b", metavar="B", help="the run that is compared with it, named in the same way")
+    parser.add_argument("a", metavar="A", help=f"the baseline: {HELP_OF_BASELINE}")
+    parser.add_argument("b", metavar="B", help="the run to compare with A, named in the same way")
     add_config(parser)
     parser.add_argument(
         "--margin",
         metavar="X",
         type=_margin,
         default=0.05,
-        help="how much lower B's pass rate may be and still be not worse (0.05, 5 points)",
+        help="how much lower B's pass rate may be for B to be not worse (default: 0.05, which is 5 points)",
     )
     parser.add_argument(
         "--variants",
         metavar="A=B",
         type=_two,
-        help="compare one variant of A with one of B, which may differ",
+        help="compare variant A of run A with variant B of run B",
     )
     parser.add_argument(
         "--with-edited",
         action="store_true",
-        help="count rows that were edited between the runs as if they were the same",
+        help="compare edited rows too, as if they had not changed",
     )
     parser.add_argument(
         "--html",
         metavar="FILE",
         type=Path,
-        help="write a page with both attempts of each task side by side; details go into a folder beside it",
+        help="write a page with both attempts of each task side by side, and a folder with its details",
     )
     add_reports(parser)
 
@@ -214,35 +214,40 @@ def _compare_arguments(parser: argparse.ArgumentParser) -> None:
 def _gate_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run_name", metavar="RUN", help=HELP)
     parser.add_argument(
-        "--config", metavar="FILE", type=Path, help="the config with the gate (default: as the run had it)"
+        "--config", metavar="FILE", type=Path, help="the config with the gate (default: that of the run)"
     )
     add_overrides(parser, "override a key of the gate: gate.min_pass_rate=0.9 (repeatable)")
     parser.add_argument(
-        "--baseline", metavar="RUN", help=f"the baseline, {HELP_OF_BASELINE}; 'latest' is the run before RUN"
+        "--baseline", metavar="RUN", help=f"the baseline: {HELP_OF_BASELINE}. 'latest' is the run before RUN"
     )
     add_reports(parser)
 
 
 def _baseline_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run_name", metavar="RUN", help=HELP)
-    parser.add_argument("file", metavar="FILE", type=Path, help="the file to write, such as baseline.json")
+    parser.add_argument(
+        "file", metavar="FILE", type=Path, help="the file to write, for example baseline.json"
+    )
     add_config(parser)
 
 
 COMMANDS = (
     Command(
         "compare",
-        "compare two runs task by task: which is better, and how sure",
+        "compare two runs task by task: which one is better, and how certain that is",
         compare,
         _compare_arguments,
     ),
     Command(
         "gate",
-        "decide again by a run's folder whether it meets its gate; exit 1 if not",
+        "check again whether a run meets its gate; exit 1 if it does not",
         gate,
         _gate_arguments,
     ),
     Command(
-        "baseline", "write a run as a small file to commit, for gate.baseline", baseline, _baseline_arguments
+        "baseline",
+        "write the results of a run into a small file that can be committed, for gate.baseline",
+        baseline,
+        _baseline_arguments,
     ),
 )

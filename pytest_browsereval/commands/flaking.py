@@ -53,7 +53,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         "--last",
         metavar="N",
         type=positive_integer,
-        help="look at N earlier runs of the same config as well",
+        help="include the N runs of the same config before it",
     )
     add_reports(parser)
 
@@ -61,7 +61,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 COMMANDS = (
     Command(
         "flakes",
-        "list the tasks whose results differ over several runs, the worst first",
+        "list the tasks whose results differ over several runs, worst first",
         flakes,
         _arguments,
     ),

@@ -38,6 +38,6 @@ def schema(_: argparse.Namespace) -> int:
 
 
 COMMANDS = (
-    Command("providers", "list the model providers, and which of their keys are set", providers),
-    Command("schema", "print the JSON schema of an eval config, with the members installed", schema),
+    Command("providers", "list the model providers and whether their API keys are set", providers),
+    Command("schema", "print the JSON schema of eval configs, including installed plug-ins", schema),
 )

@@ -38,13 +38,13 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run_names", metavar="RUN", nargs="+", help=HELP)
     add_config(parser)
     parser.add_argument(
-        "-o", "--output", metavar="FOLDER", type=Path, required=True, help="the new run's folder"
+        "-o", "--output", metavar="FOLDER", type=Path, required=True, help="the folder of the new run"
     )
     parser.add_argument(
         "--partial",
         action="store_true",
-        help="merge although shards are missing: the run then counts as not complete, and meets no gate",
+        help="merge although shards are missing; the run is then incomplete and meets no gate",
     )
 
 
-COMMANDS = (Command("merge", "make one run of several, the shards of one eval", merge, _arguments),)
+COMMANDS = (Command("merge", "join the shards of an eval into one run", merge, _arguments),)

@@ -60,8 +60,8 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         "--rows",
         choices=("stored", "current"),
         default="stored",
-        help="grade by the answers, checks and rubrics that the run has stored, or by those of today "
-        "(default: stored)",
+        help="use the answers, checks and rubrics that are stored in the run, or the current ones "
+        "of the dataset (default: stored)",
     )
     parser.add_argument(
         "--judge-set",
@@ -73,5 +73,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 
 
 COMMANDS = (
-    Command("regrade", "grade the attempts of a run again: no browser, no agent", regrade, _arguments),
+    Command(
+        "regrade", "grade the stored attempts of a run again, without browser and agent", regrade, _arguments
+    ),
 )

@@ -15,9 +15,14 @@ from pytest_browsereval.errors import UsageError
 
 def add_reports(parser: argparse.ArgumentParser) -> None:
     """Add the options that name the files of reports."""
-    parser.add_argument("--json", metavar="FILE", type=Path, help="write all figures; - is standard output")
     parser.add_argument(
-        "--markdown", metavar="FILE", type=Path, help="write a report for a comment; - as well"
+        "--json", metavar="FILE", type=Path, help="write all figures as JSON; - is standard output"
+    )
+    parser.add_argument(
+        "--markdown",
+        metavar="FILE",
+        type=Path,
+        help="write a report as Markdown, for example for a pull request; - is standard output",
     )
 
 

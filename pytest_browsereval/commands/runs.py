@@ -9,15 +9,17 @@ from pathlib import Path
 # Where runs are looked up by id when no config names another folder.
 RESULTS = Path("results")
 
-HELP = "a run: its folder, its id, or 'latest'; ids are looked up below results/ folders, or see --config"
+_LOOKUP = "Ids are looked up below results/ folders, or see --config"
 
-HELP_OF_BASELINE = f"{HELP}; or a baseline's file"
+HELP = f"a run: its folder, its id, or 'latest'. {_LOOKUP}"
+
+HELP_OF_BASELINE = f"a run (its folder, its id, or 'latest') or a baseline file. {_LOOKUP}"
 
 
 def add_config(parser: argparse.ArgumentParser) -> None:
     """Add the option that says where runs are looked up."""
     parser.add_argument(
-        "--config", metavar="FILE", type=Path, help="the config whose runs are meant by an id or 'latest'"
+        "--config", metavar="FILE", type=Path, help="look up an id or 'latest' among the runs of this config"
     )
 
 

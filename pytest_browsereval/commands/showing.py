@@ -57,15 +57,15 @@ def _differences(a: RunDescription, b: RunDescription, problems: list[str]) -> l
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run_name", metavar="RUN", help=HELP)
-    parser.add_argument("other", metavar="OTHER", nargs="?", help="show how RUN and this one differ")
-    parser.add_argument("--json", action="store_true", help="print it as JSON")
+    parser.add_argument("other", metavar="OTHER", nargs="?", help="another run: show how the two differ")
+    parser.add_argument("--json", action="store_true", help="print JSON")
     add_config(parser)
 
 
 COMMANDS = (
     Command(
         "show",
-        "show what a run was made of: config, data, versions; of two runs, how they differ",
+        "show the config, data and versions of a run, or how two runs differ",
         show,
         _arguments,
     ),

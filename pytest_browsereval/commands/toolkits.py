@@ -125,11 +125,18 @@ def _choice(toolsets: Toolsets) -> dict[str, Any]:
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("config", metavar="CONFIG", nargs="?", help="an eval config: what it turns on")
-    parser.add_argument("--json", action="store_true", help="print plain JSON")
+    parser.add_argument(
+        "config", metavar="CONFIG", nargs="?", help="an eval config, to show which tools it turns on"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
     add_overrides(parser)
 
 
 COMMANDS = (
-    Command("tools", "list the tools, their switches, and what a config turns on", list_tools, _arguments),
+    Command(
+        "tools",
+        "list the tools and their switches, and which of them a config turns on",
+        list_tools,
+        _arguments,
+    ),
 )

@@ -57,17 +57,22 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         "--output",
         metavar="FILE",
         type=Path,
-        help="the page; it shows pictures where they are, in the run's folder (default: index.html there)",
+        help="the page to write; it links to the pictures of the run (default: index.html in the run folder)",
     )
     parser.add_argument(
         "--single-file",
         metavar="FILE",
         type=Path,
-        help="one page with everything in it, to be sent: logs and pictures as far as they fit",
+        help="write one page to send, with logs and as many pictures as fit",
     )
-    parser.add_argument("--max-mb", metavar="N", type=_megabytes, help="how large it may be (default: 25)")
+    parser.add_argument(
+        "--max-mb",
+        metavar="N",
+        type=_megabytes,
+        help="the largest size of the single file in MB (default: 25)",
+    )
     add_config(parser)
-    parser.add_argument("--open", action="store_true", help="open it in the browser")
+    parser.add_argument("--open", action="store_true", help="open the page in the browser")
 
 
-COMMANDS = (Command("view", "write the page of a run, to look at its attempts", view, _arguments),)
+COMMANDS = (Command("view", "write the HTML page that shows the attempts of a run", view, _arguments),)

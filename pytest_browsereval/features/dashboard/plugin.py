@@ -17,7 +17,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         const=0,
         type=port_number,
         metavar="PORT",
-        help="serve a page of the run while it goes on, to this machine only (needs the extra 'dashboard')",
+        help="serve a live page of the run, on this machine only (needs the extra `dashboard`)",
     )
 
 

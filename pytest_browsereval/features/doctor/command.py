@@ -96,9 +96,14 @@ def _findings(findings: tuple[Finding, ...], most: int | None) -> Iterator[str]:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the config and what to do with it."""
-    parser.add_argument("config", metavar="CONFIG", nargs="?", help="an eval config; none: this machine only")
     parser.add_argument(
-        "--online", action="store_true", help="ask start pages, and models elsewhere, if they answer"
+        "config",
+        metavar="CONFIG",
+        nargs="?",
+        help="an eval config to check; without one, check this machine only",
+    )
+    parser.add_argument(
+        "--online", action="store_true", help="also check that start pages and remote models answer"
     )
     parser.add_argument(
         "--run",
@@ -106,22 +111,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="RUN",
         action="append",
         default=[],
-        help="an earlier run: its folder, its id or 'latest' (repeatable)",
+        help="also check the rows against an earlier run: its folder, its id, or 'latest' (repeatable)",
     )
     parser.add_argument(
         "--validate",
         action="store_true",
-        help="run the rows: their own solutions have to pass, doing nothing has to fail",
+        help="run each row twice: its own solution has to pass, and an agent that does nothing has to fail",
     )
-    parser.add_argument("--ask-judge", action="store_true", help="let models answer, which costs a little")
+    parser.add_argument(
+        "--ask-judge", action="store_true", help="also ask the models of judges, which costs a little"
+    )
     add_overrides(parser)
-    parser.add_argument("--all", action="store_true", help="list every finding")
+    parser.add_argument("--all", action="store_true", help="list all findings")
 
 
 COMMANDS = (
     Command(
         "doctor",
-        "show versions and launch the browser that is used; with a config, try all that it needs",
+        "show versions and start the browser; with a config, check everything that it needs",
         doctor,
         add_arguments,
     ),

@@ -73,14 +73,14 @@ def _import_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "kind",
         metavar="FORMAT",
-        help="whose run it is: browseros, online-mind2web, webvoyager or a format of an installed package",
+        help="the format of the run: browseros, online-mind2web, webvoyager, or one of an installed package",
     )
-    parser.add_argument("folder", metavar="FOLDER", help="the run, or one task of it")
-    parser.add_argument("-o", "--output", metavar="RUN", required=True, help="the run folder to make")
+    parser.add_argument("folder", metavar="FOLDER", help="the folder of the run, or of one task of it")
+    parser.add_argument("-o", "--output", metavar="RUN", required=True, help="the run folder to write")
     parser.add_argument(
         "--rows",
         metavar="FILE",
-        help="the rows that were run, as JSON Lines (see import): they have answers and rubrics",
+        help="JSON Lines with the rows that were run, for answers and rubrics (see `browsereval import`)",
     )
 
 
@@ -91,12 +91,12 @@ def _export_arguments(parser: argparse.ArgumentParser) -> None:
         "--to",
         metavar="FORMAT",
         required=True,
-        help="the form to write: online-mind2web or a format of an installed package",
+        help="the format to write: online-mind2web, or one of an installed package",
     )
-    parser.add_argument("-o", "--output", metavar="DIR", required=True, help="the folder to make")
+    parser.add_argument("-o", "--output", metavar="DIR", required=True, help="the folder to write")
 
 
 COMMANDS = (
-    Command("import-run", "make a run folder of another system's run", import_run, _import_arguments),
-    Command("export", "write a run in another system's form", export_run, _export_arguments),
+    Command("import-run", "convert a run of another system into a run folder", import_run, _import_arguments),
+    Command("export", "convert a run into the format of another system", export_run, _export_arguments),
 )

@@ -163,20 +163,25 @@ def _needing_trust(tasks: Sequence[Task]) -> Iterator[str]:
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "type", metavar="TYPE", help="the dataset's type, as in a config: webvoyager, csv, ..."
+        "type", metavar="TYPE", help="the type of the dataset, as in a config: webvoyager, csv, ..."
     )
     parser.add_argument(
-        "path", metavar="PATH", nargs="?", help="the benchmark's file or folder; some types know their own"
+        "path",
+        metavar="PATH",
+        nargs="?",
+        help="the file or folder of the benchmark; some types do not need it",
     )
-    parser.add_argument("-o", "--output", metavar="FILE", required=True, help="where to write; - prints")
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", required=True, help="the file to write; - is standard output"
+    )
     parser.add_argument(
         "--set",
         metavar="KEY=VALUE",
         action="append",
         default=[],
-        help="an option of the dataset's block, such as reference=answers.json or select.limit=20",
+        help="set an option of the dataset block, such as reference=answers.json or select.limit=20",
     )
-    parser.add_argument("--force", action="store_true", help="replace the file if it is there")
+    parser.add_argument("--force", action="store_true", help="overwrite the file if it exists")
 
 
 COMMANDS = (

@@ -122,11 +122,14 @@ def _label_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run_name", metavar="RUN", help=HELP)
     add_config(parser)
     parser.add_argument(
-        "--labels", metavar="FILE", type=Path, help="default: labels.jsonl in the run's folder"
+        "--labels",
+        metavar="FILE",
+        type=Path,
+        help="the file of labels (default: labels.jsonl in the run folder)",
     )
-    parser.add_argument("--labeller", metavar="NAME", help="default: the name that you are logged in by")
-    parser.add_argument("--port", type=int, default=0, help="default: a free one")
-    parser.add_argument("--no-open", action="store_true", help="print the address, open no browser")
+    parser.add_argument("--labeller", metavar="NAME", help="who labels (default: your login name)")
+    parser.add_argument("--port", type=int, default=0, help="the port to listen on (default: a free one)")
+    parser.add_argument("--no-open", action="store_true", help="print the address and do not open a browser")
 
 
 def _calibrate_arguments(parser: argparse.ArgumentParser) -> None:
@@ -137,33 +140,38 @@ def _calibrate_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         type=Path,
         action="append",
-        help="JSON Lines of labels; may be repeated; default: labels.jsonl in the runs' folders",
+        help="JSON Lines with labels (repeatable; default: labels.jsonl in the run folders)",
     )
     parser.add_argument(
         "--grader",
         metavar="NAME",
         action="append",
         default=[],
-        help="look at this grader only; may be repeated. An advisory one is held to the bar only if named",
+        help="calibrate this grader only (repeatable). Limits apply to an advisory grader only if named",
     )
-    parser.add_argument("--min-kappa", metavar="X", type=_share, help="exit 1 if Cohen's kappa is under it")
+    parser.add_argument("--min-kappa", metavar="X", type=_share, help="exit 1 if Cohen's kappa is lower")
     parser.add_argument(
-        "--max-fpr", metavar="X", type=_share, help="exit 1 if it passes a larger share of what people fail"
+        "--max-fpr",
+        metavar="X",
+        type=_share,
+        help="exit 1 if the grader passes a larger share of what people fail",
     )
     parser.add_argument(
         "--strict",
         action="store_true",
-        help="hold the unfavourable ends of the 95 %% intervals to the bar, not the estimates",
+        help="compare the worse ends of the 95 %% intervals with the limits, not the estimates",
     )
-    parser.add_argument("--json", metavar="FILE", type=Path, help="write all figures")
-    parser.add_argument("--markdown", metavar="FILE", type=Path, help="write the report")
+    parser.add_argument("--json", metavar="FILE", type=Path, help="write all figures as JSON")
+    parser.add_argument("--markdown", metavar="FILE", type=Path, help="write the report as Markdown")
 
 
 COMMANDS = (
-    Command("label", "serve a local page to label the attempts of a run", label, _label_arguments),
+    Command(
+        "label", "serve a local page on which people label the attempts of a run", label, _label_arguments
+    ),
     Command(
         "calibrate",
-        "compare graders with people's labels; exit 1 below the bar",
+        "compare graders with labels of people; exit 1 if they agree too little",
         calibrate,
         _calibrate_arguments,
     ),
