@@ -198,6 +198,7 @@ def check_fit(asker: Asker, needs: Needs, offers: Offers) -> None:
     Raises:
         ValueError: it does not; the message says what to write.
     """
+    # The first one is enough to stop, and the next is reported once it is mended.
     for misfit in find_misfits(asker, needs, offers):
         raise ValueError(misfit)
 

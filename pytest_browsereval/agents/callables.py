@@ -103,6 +103,7 @@ def place_of(error: BaseException, base_dir: Path) -> str:
 
 @contextmanager
 def _first_on_path(folder: str) -> Iterator[None]:
+    # First, as Python has it for a script: the file beside the config is meant.
     sys.path.insert(0, folder)
     # A file that was written a moment ago may not be in the cache of its folder.
     importlib.invalidate_caches()

@@ -89,6 +89,7 @@ class FunctionAgent(AgentEvaluator):
             return AgentResult(returned)
         hint = ""
         if inspect.iscoroutine(returned):
+            # Else Python warns of a coroutine that nobody awaited, at any later moment.
             returned.close()
             hint = " Write it with  async def , so that it can be awaited."
         raise Fault(
@@ -104,6 +105,7 @@ def _ending(error: BaseException) -> BaseException | None:
     while cause is not None and id(cause) not in seen:
         if isinstance(cause, (Fault, LimitReached)):
             return cause
+        # Causes may lead round in a ring.
         seen.add(id(cause))
         cause = cause.__cause__ or cause.__context__
     return None

@@ -44,6 +44,7 @@ class Bridge:
         """
         with self._lock:
             if self._is_over:
+                # Else Python warns of a coroutine that nobody awaited.
                 work.close()
                 raise AttemptOver
             future = asyncio.run_coroutine_threadsafe(work, self._loop)
@@ -213,4 +214,5 @@ async def run_in_thread(function: Callable[[SyncAgentContext], ResultT], context
     try:
         return await outcome
     finally:
+        # Whatever ended the wait: the thread must not touch the page any more.
         bridge.close()

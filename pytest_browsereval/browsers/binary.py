@@ -224,6 +224,7 @@ def launch_arguments(
     theirs = [switch for switch in args if switch.startswith(_FEATURES_OFF)]
     features = [name for switch in theirs for name in switch.removeprefix(_FEATURES_OFF).split(",")]
     if not candidate.is_headless_shell:
+        # Only the full browser has an address bar.
         features += _OMNIBOX
     own = playwright_features_off() if features else ()  # reading Playwright's list takes 40 ms
     if own:

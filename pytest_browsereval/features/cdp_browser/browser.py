@@ -147,11 +147,13 @@ class CdpBrowser(ChromiumBrowser):
         try:
             await self.config.endpoint.ask(limit_s)
         except NoEndpoint as error:
+            # Before Playwright attaches: its error would name neither the address nor what answers there.
             raise self._fault(str(error)) from error
         driver = await start_driver()
         try:
             return await self._build_connection(driver)
         except BaseException as error:
+            # Also where this is cancelled: nobody else knows of the driver.
             await stop_driver(driver)
             if not is_playwright_error(error):
                 raise
@@ -223,6 +225,7 @@ def _leaky_note(config: CdpBrowserConfig) -> str:
 async def _reaches_loopback(browser: Chromium) -> bool:
     """Return whether a filter of ours can be in front of a browser that may be somewhere else."""
     origins = await OriginFilter(AllowedOrigins.parse(["nowhere.invalid"])).start()
+    # Asked for what does not exist: only a browser that reaches the filter has it refused.
     refused: list[str] = []
     origins.on_refused = refused.append
     context = await browser.new_context(**origins.options)

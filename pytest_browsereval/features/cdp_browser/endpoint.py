@@ -45,6 +45,7 @@ class DevToolsUrl:
         except ValueError:  # half an IPv6 address, a port that is none
             is_address = False
         if not is_address:
+            # `localhost:9222` and `9222` are what people write: the message completes them.
             bare = text if text and "/" not in text and not text.isdigit() else ""
             port = text if text.isdigit() else "9222"
             raise ValueError(

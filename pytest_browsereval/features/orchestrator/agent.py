@@ -131,6 +131,7 @@ class OrchestratorExecutorConfig(AgentConfig):
         Raises:
             ValueError: it cannot.
         """
+        # The executor's own would stand in for it without a word.
         if GIVE_UP in tools:
             raise ValueError(
                 f"executors have a tool {GIVE_UP!r} of their own, and there is another one of that name. "

@@ -326,6 +326,7 @@ async def perform(action: Action, geometry: Geometry, tools: Toolbox) -> Perform
     if action.action not in (names := offered({tool.name: tool for tool in tools.tools})):
         raise BadAction(f"{action.action!r} cannot be done here. Actions: {', '.join(names)}")
     said: list[str] = []
+    # One action may take two calls: typing, and Enter.
     for name, arguments in tool_calls(action, geometry):
         result = await tools.call(name, arguments)
         said += [result.page] if result.page else []

@@ -64,6 +64,7 @@ class ActionService:
         self._policy = policy
         self._client: httpx.AsyncClient | None = None
         self._hidden = _Hidden(url)
+        # Shared by attempts: an outage is told from a slow start by when it last answered.
         known = Server("service", shown(url), "the api_key", lambda: (key or "",))
         self._server = _servers.setdefault((url, key), known)
 

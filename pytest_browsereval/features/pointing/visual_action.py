@@ -87,6 +87,7 @@ class VisualActionConfig(PointingConfig):
             key = self.key()
         except ConfigError:
             key = None
+        # Hosted services take their key in the query.
         query = urlsplit(self.url).query
         return tuple(value for value in (key, query) if value and len(value) >= SHORTEST_KEY)
 
@@ -157,6 +158,7 @@ class VisualActionAgent(AgentEvaluator):
             outcome = await perform(action, self._sight.geometry, tools)
         except BadAction as error:
             return await refuse(PREDICTION, body, str(error), tools)
+        # What was refused is left out: the service would take it for done.
         self._history.append(action.plain() | ({} if outcome.ok else {"error": outcome.output}))
         return outcome
 
