@@ -217,11 +217,11 @@ class EvalItem(pytest.Function, PlainId):
         reads some: see ``capture.tracebacks``.
         """
         raised = excinfo.value
-        if isinstance(raised, BrowserEvalError) and (told := self._told(raised)) is not None:
-            return told
+        if isinstance(raised, BrowserEvalError) and (report := self._represent_raised(raised)) is not None:
+            return report
         return super()._repr_failure_py(excinfo, style)
 
-    def _told(self, raised: BrowserEvalError) -> Any:
+    def _represent_raised(self, raised: BrowserEvalError) -> Any:
         """Return the report of what we raise ourselves; None of what an attempt's code has raised."""
         if self.metadata is None:
             text, ref = str(raised), self.entry.ref  # no attempt was made: the message is all there is
@@ -292,12 +292,12 @@ def properties(metadata: TaskMetadata, folder: Path) -> Iterator[tuple[str, Any]
         yield "replayed", True
 
 
-def told_by(report: Any) -> dict[str, Any]:
-    """Return what ``properties`` has told of a trial; nothing if a report is of any other test."""
-    told = dict(report.user_properties)
+def read_properties(report: Any) -> dict[str, Any]:
+    """Return what ``properties`` has put on the report of a trial; nothing for that of any other test."""
+    found = dict(report.user_properties)
     # Other tests may record some of these names for themselves, but hardly all of them.
-    is_ours = str(told.get("verdict")) in set(Verdict) and {"folder", "page", "trial"} <= told.keys()
-    return told if is_ours else {}
+    is_ours = str(found.get("verdict")) in set(Verdict) and {"folder", "page", "trial"} <= found.keys()
+    return found if is_ours else {}
 
 
 def pictures_of(folder: Path) -> list[Path]:

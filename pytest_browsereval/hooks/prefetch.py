@@ -271,11 +271,12 @@ class Ahead:
             yield other
 
     def _attempt(self, item: EvalItem) -> Callable[[], Coroutine[Any, Any, AttemptRecord]]:
+        session = self.session_of(item.active_run)  # not on the loop: two threads might make two
+
         async def attempt() -> AttemptRecord:
             outcome, trials = self._find_judged(item), item.active_run.trials
             if outcome is None:
                 try:
-                    session = self.session_of(item.active_run)
                     outcome = await trials.make(session, item.entry, item.nodeid)
                 except Fault as fault:  # before the attempt could begin
                     outcome = trials.record_fault(item.entry, item.nodeid, fault)

@@ -19,7 +19,7 @@ import pytest
 
 from pytest_browsereval.capture.trajectory import open_written
 from pytest_browsereval.hooks.controller import Controller
-from pytest_browsereval.hooks.items import pictures_of, told_by
+from pytest_browsereval.hooks.items import pictures_of, read_properties
 from pytest_browsereval.hooks.session import EvalSession
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.rules import RuleResult
@@ -167,7 +167,7 @@ class HtmlReport:
         """Fill the columns; they are empty for other tests."""
         if not self._has_columns:
             return
-        values = told_by(report)
+        values = read_properties(report)
         grades = ", ".join(
             f"{name.removeprefix('score.')} {_score(score)}"
             for name, score in values.items()
@@ -183,7 +183,7 @@ class HtmlReport:
     @pytest.hookimpl(optionalhook=True)
     def pytest_html_results_table_html(self, report: Any, data: list[str]) -> None:
         """Show the last pictures of a trial, linked from the run folder."""
-        told = told_by(report)
+        told = read_properties(report)
         if not told:
             return
         shown = " ".join(map(self._picture, pictures_of(Path(told["folder"]))[-PICTURES:]))

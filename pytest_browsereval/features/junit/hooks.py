@@ -21,7 +21,7 @@ from pytest_browsereval.analysis.summary import RunSummary
 from pytest_browsereval.capture.trace import TRACE_FILE
 from pytest_browsereval.hooks.controller import Controller
 from pytest_browsereval.hooks.gating import Gating
-from pytest_browsereval.hooks.items import pictures_of, told_by
+from pytest_browsereval.hooks.items import pictures_of, read_properties
 from pytest_browsereval.model.display import one_line
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.run.active import ActiveRun
@@ -59,7 +59,7 @@ class JUnit:
         if report.when == "teardown" and (lines := list(_attachments(report))):
             self._xml.node_reporter(report).append(_out("\n".join(lines)))
         crash = getattr(report.longrepr, "reprcrash", None)
-        if report.when == "setup" and report.failed and told_by(report) and crash is not None:
+        if report.when == "setup" and report.failed and read_properties(report) and crash is not None:
             self._reasons[self._xml.node_reporter(report)] = crash.message
 
     @pytest.hookimpl(tryfirst=True)
@@ -163,7 +163,7 @@ def _drop_unknown(case: ET.Element) -> None:
 
 def _attachments(report: pytest.TestReport) -> Iterator[str]:
     """Yield the lines that attach a trial's last picture and its trace."""
-    told = told_by(report)
+    told = read_properties(report)
     folder = Path(told.get("folder", ""))
     if not told or not folder.is_absolute():
         return
