@@ -40,6 +40,6 @@ class Closing:
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """Print it; the exit code stays that of the verdicts."""
         if self._problems:
-            terminalreporter.section("eval: not closed", yellow=True)
+            terminalreporter.section("eval cleanup errors", yellow=True)
             for problem in self._problems:
                 terminalreporter.line(problem, yellow=True)

@@ -41,7 +41,7 @@ class Comparing:
         """Print the comparisons."""
         for active_run, found in self._found.items():
             name = active_run.config.name
-            terminalreporter.section(f"eval {name} against its baseline", red=isinstance(found, str))
+            terminalreporter.section(f"eval {name} compared with its baseline", red=isinstance(found, str))
             if isinstance(found, str):
                 terminalreporter.line(f"not compared: {found}", red=True)
                 continue

@@ -15,7 +15,7 @@ from pytest_browsereval.run.lookup import LATEST
 
 REASONS: dict[Unmade, tuple[str, str]] = {
     "budget": ("the budget is used up", "Raise it"),
-    "dashboard": ("they were called off in the dashboard", ""),
+    "dashboard": ("they were cancelled in the dashboard", ""),
     "stopped": ("the run was stopped", ""),
 }
 """Why trials were not run, by what kept them from it, and what to do about that."""
@@ -52,7 +52,7 @@ class Endings:
         if (command := self._command(lacking)) is not None:
             advice = dict.fromkeys(REASONS[why][1] for why, names in controller.unmade.items() if names)
             first = "".join(f"{one}, then " for one in advice if one)
-            what = "grade the rest with" if self._is_regraded else "resume the run with"
+            what = "regrade the rest with" if self._is_regraded else "resume the run with"
             out.line(f"{first}{what}" if first else f"{what[0].upper()}{what[1:]}")
             out.line(f"  {command}")  # in one piece, to be copied
 
@@ -66,7 +66,7 @@ class Endings:
     def _undone(self, lacking: list[str]) -> Iterator[str]:
         """Yield how many trials were not run, for each reason that is known."""
         controller = self._controller
-        undone, total = "not graded again" if self._is_regraded else "not run", len(controller.rows)
+        undone, total = "not regraded" if self._is_regraded else "not run", len(controller.rows)
         if controller.missing:
             expected = len(controller.expected)
             yield f"incomplete: {len(controller.missing)} of {expected} items have no result:"

@@ -151,5 +151,5 @@ class RecordCheck:
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """Name the records."""
         for problem in self.problems:
-            terminalreporter.section("eval records", red=True)
+            terminalreporter.section("eval records changed", red=True)
             terminalreporter.line(problem, red=True)

@@ -75,8 +75,8 @@ class Sharding:
         """Return the part of each row.
 
         Raises:
-            UsageError: the run that durations are taken from cannot be read; or the rows of a run that is
-                gone on with were divided otherwise.
+            UsageError: the run that durations are taken from cannot be read; or the run that
+                is resumed has divided its rows otherwise.
         """
         found = _row_groups(active_run, items)
         numbers = shards_of(found, self._shard.of, self._seconds(active_run))

@@ -58,8 +58,8 @@ class Terminal:
     def _about(self, active_run: ActiveRun, config: pytest.Config) -> list[str]:
         loaded = active_run.config
         if isinstance(active_run.trials, RegradedTrials):
-            by = " by the rows of today" * active_run.trials.is_current
-            return [f"eval {loaded.name}: grading again {_short(active_run.store.root, config)}{by}"]
+            by = " with the current rows" * active_run.trials.is_current
+            return [f"eval {loaded.name}: regrading {_short(active_run.store.root, config)}{by}"]
         agents = ", ".join(f"{name}: {agent.label()}" for name, agent in loaded.variants.items())
         if list(loaded.variants) == ["default"]:
             agents = loaded.variants["default"].label()
@@ -83,7 +83,7 @@ class Terminal:
         if budget := _budget(loaded.budget):
             parts.append(f"budget {budget}")
         if isinstance(active_run.trials, ResumedTrials):
-            parts.append(f"going on with {_short(active_run.store.root, config)}")
+            parts.append(f"resuming {_short(active_run.store.root, config)}")
         return [f"eval {loaded.name}: {', '.join(parts)}", *(f"  note: {note}" for note in loaded.notes)]
 
     def pytest_report_collectionfinish(self, config: pytest.Config, items: list[pytest.Item]) -> list[str]:
@@ -155,7 +155,7 @@ class Terminal:
                 out.line(part)
 
     def _end(self, out: Any, active_run: ActiveRun, summary: RunSummary, width: int) -> None:
-        """Tell what grading again has changed, and the browser of the run."""
+        """Tell what regrading has changed, and the browser of the run."""
         if isinstance(active_run.trials, RegradedTrials):
             for text in _list_changed(active_run.trials, summary):
                 for part in wrap_text(text, width):
@@ -174,7 +174,8 @@ def _list_in_clear(active_run: ActiveRun) -> Iterator[str]:
     names = active_run.config.names_in_clear()
     if names and active_run.spec.model_calls in (ModelCalls.RECORD, ModelCalls.AUTO):
         message = ", ".join(f"${{{name}}}" for name in names)
-        yield f"no secrets by their names, or too short, so in clear in what is recorded: {message}"
+        why = "the name does not mark a secret, or the value is too short"
+        yield f"not redacted in cassettes, as {why}: {message}"
 
 
 def _model_calls(replayed: list[bool], place: str) -> str:
@@ -182,17 +183,17 @@ def _model_calls(replayed: list[bool], place: str) -> str:
     count, total = sum(replayed), len(replayed)
     if not count:
         return f"model calls: recorded in {place}"
-    most = "" if count == total else f" in {count} of {format_count(total, 'trial')}, in the others recorded"
-    return f"model calls: replayed from {place}{most}; tokens and cost of a replay are those of its recording"
+    most = "" if count == total else f" in {count} of {format_count(total, 'trial')}, recorded in the others"
+    return f"model calls: replayed from {place}{most}; a replay reports the tokens and cost of its recording"
 
 
 def _list_changed(trials: RegradedTrials, summary: RunSummary) -> Iterator[str]:
-    """Yield how many verdicts grading again has changed from what to what, then the first ten of them."""
+    """Yield how many verdicts regrading has changed from what to what, then the first ten of them."""
     graded = trials.changes(trial.metadata for trial in summary.trials)
     moved = [(name, f"{old} -> {new}") for name, old, new in graded if old is not new]
     parts = [f"{count} {move}" for move, count in sorted(Counter(move for _, move in moved).items())]
     if len(moved) < len(graded) or not graded:
-        parts.append(f"{len(graded) - len(moved)} as before")
+        parts.append(f"{len(graded) - len(moved)} unchanged")
     yield f"regraded {format_count(len(graded), 'attempt')}: {', '.join(parts)}"
     for name, move in moved[:MOST_CHANGES]:
         yield f"  {name}: {move}"

@@ -30,7 +30,7 @@ def plan_lines(
     trials, attempts = format_count(plan.trials, "trial"), format_count(plan.attempts, "attempt")
     yield f"to run: {trials} ({', '.join(parts)}), at most {attempts}"
     if basis is None:
-        yield f"tokens, money and time: unknown, since {why}"
+        yield f"tokens, cost and time: unknown, because {why}"
     else:
         # More lanes than trials do not make a run faster.
         yield from _estimate(plan, max(1, min(at_once, plan.trials - plan.unknown)), basis)
@@ -41,24 +41,24 @@ def plan_lines(
         "limits.max_cost_usd": limits.max_cost_usd,
     }
     parts = [f"{name} {value:g}" for name, value in given.items() if value is not None]
-    yield f"limits: {', '.join(parts) or 'none is set (budget.max_cost_usd, budget.max_minutes)'}"
+    yield f"limits: {', '.join(parts) or 'none (set budget.max_cost_usd or budget.max_minutes)'}"
 
 
 def _estimate(plan: RunPlan, at_once: int, basis: str) -> Iterator[str]:
     used = plan.expected
     if plan.trials == plan.unknown:
-        yield f"tokens, money and time: unknown, since run {basis} has none of these variants"
+        yield f"tokens, cost and time: unknown, because run {basis} has none of these variants"
         return
-    cost = "cost unknown" if used.cost_usd is None else f"${used.cost_usd:,.2f} at the prices of then"
-    yield f"estimate by run {basis}:"
+    cost = "cost unknown" if used.cost_usd is None else f"${used.cost_usd:,.2f} at the prices of that run"
+    yield f"estimate from run {basis}:"
     yield f"  {used.input_tokens:,.0f} tokens in, {used.output_tokens:,.0f} out, {cost}"
     # However many lanes there are, the longest trial has to end.
     yield f"  {_time(max(used.duration_ms / at_once, plan.longest_ms))} with {at_once} at once"
     if plan.by_variant:
         many = format_count(plan.by_variant, "trial")
-        yield f"  {many} of tasks that it does not have: the mean of their variant"
+        yield f"  {many} of tasks that are new since: the mean of their variant"
     if plan.unknown:
-        yield f"  without {format_count(plan.unknown, 'trial')} of variants that it does not have"
+        yield f"  not included: {format_count(plan.unknown, 'trial')} of variants that are new since"
 
 
 def _time(ms: float) -> str:

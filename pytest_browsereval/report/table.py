@@ -170,7 +170,7 @@ def warnings_of_passed(summary: RunSummary) -> Iterator[str]:
         count = sum(counts)
         yield (
             f"{count} warning{'s' * (count != 1)} in {len(counts)} of {len(passed)} passed trials: "
-            "in the metadata.json of each"
+            "see the metadata.json of each"
         )
 
 
@@ -201,7 +201,7 @@ def draw_corrections(found: Sequence[Correction]) -> Iterator[str]:
         found: one for each calibrated grader that decides trials alone.
     """
     if not found:
-        yield "pass rate not corrected for errors of judges: no calibrated one decides a judged trial alone"
+        yield "pass rate not corrected for errors of judges: no calibrated judge decides a trial alone"
     for one in found:
         if one.corrected is None or one.labels is None:
             yield f"pass rate not corrected for errors of {one.grader}: {one_line(one.why_not, 400)}"

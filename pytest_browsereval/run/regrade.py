@@ -367,7 +367,7 @@ def _keep_errored(old: TaskMetadata, why: str) -> TaskMetadata:
         update={
             "verdict": Verdict.ERRORED,
             "error_source": old.error_source or ErrorSource.GRADER,
-            "reason": f"not graded again, {old.verdict} as it was: {why}"
+            "reason": f"not regraded, {old.verdict} as it was: {why}"
             + (f" ({old.reason})" if old.reason else ""),
             "stops_run": False,
         }

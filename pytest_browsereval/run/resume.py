@@ -26,13 +26,13 @@ TOLD = 5
 """Ids and differences that a message lists before it counts the rest."""
 
 RESUMES_FILE = "resumes.jsonl"
-"""In the run folder: a line for each time that the run was gone on with."""
+"""In the run folder: a line for each time that the run was resumed."""
 
 MACHINE = ("browser", "python", "platform", "packages", "git_commit")
 """Keys of a manifest that say where a run was made: they differ between the machines of one run."""
 
 NO_MATTER = (*MACHINE, "config.trials", "config.retries", "config.capture.fsync")
-"""Keys that may differ when a run is gone on with, since no attempt is another one for it."""
+"""Keys that may differ when a run is resumed: no attempt is another one for it."""
 
 
 class ResumedTrials(NewTrials):
@@ -158,13 +158,13 @@ class ResumedTrials(NewTrials):
         of_these = [f"{errored} errored"] * bool(errored) + [f"{cut} cut off"] * bool(cut)
         message = f" ({', '.join(of_these)} before)" if of_these else ""
         yield (
-            f"going on with run {store.root.name}: {finished} of "
-            f"{format_count(len(entries), 'trial')} have their result, "
+            f"resuming run {store.root.name}: {finished} of "
+            f"{format_count(len(entries), 'trial')} have a result, "
             f"{len(entries) - finished} to run{message}"
         )
-        yield from (f"gone on with anyway: {line}" for line in drift)
+        yield from (f"resumed anyway: {line}" for line in drift)
         if cut and self.run.config.budget.max_cost_usd is not None:
-            yield "what the attempts cost that were cut off is not known to the budget"
+            yield "the budget does not know what the attempts cost that were cut off"
 
     def _record(self, trials: int, finished: int, drift: list[str], here: dict[str, Any]) -> None:
         """Write down that the run was resumed, and forget what was in flight when it was ended."""
@@ -225,14 +225,14 @@ def _describe_machine(before: dict[str, Any], here: dict[str, Any]) -> Iterator[
     keys = [key for key in MACHINE if key != "browser"]  # which is not up yet
     if before:
         found = differences({key: before.get(key) for key in keys}, {key: here[key] for key in keys})
-        yield from (f"the run was begun with something else: {line}" for line in found)
+        yield from (f"changed since the run began: {line}" for line in found)
 
 
 def _refusal(folder: Path, drift: list[str]) -> str:
     shown = "".join(f"\n  {line}" for line in drift[: 4 * TOLD])
     more = f"\n  and {len(drift) - 4 * TOLD} more" if len(drift) > 4 * TOLD else ""
     return (
-        f"the run {folder.name} cannot be gone on with, since it was made of something else:{shown}{more}\n"
-        "Restore what it was, run without --eval-resume for a new run, or add --eval-resume-anyway: then "
-        "what is judged stays, and rows that were edited are run again."
+        f"the run {folder.name} cannot be resumed, because what it was made of has changed:{shown}{more}\n"
+        "Undo the changes, start a new run without --eval-resume, or add --eval-resume-anyway, which keeps "
+        "verdicts and runs edited rows again."
     )

@@ -80,7 +80,7 @@ def division_of(shards: Mapping[str, int]) -> str:
 def check_resumed(run: str, manifest: Mapping[str, Any], given: str | None) -> None:
     """Refuse to go on with one part of a run as another one, or as the whole: it would say what it is not.
 
-    A merged run may be gone on with as a whole or by what it lacks.
+    A merged run may be resumed as a whole or by what it lacks.
 
     Args:
         run: its id.

@@ -159,7 +159,7 @@ class RunStore:
     def gate(self) -> Any:
         """Return the block of the gate that the run's last session has set; None if nobody knows.
 
-        Rules may be others when a run is gone on with or graded again than they were at its begin.
+        Rules may have changed when a run is resumed or regraded.
         """
         config = self.manifest().get("config")
         begun_with = config.get("gate") if isinstance(config, dict) else None
@@ -223,7 +223,7 @@ class RunStore:
 
     @contextmanager
     def going_on(self) -> Iterator[None]:
-        """Keep others from going on with the run.
+        """Keep others from resuming the run.
 
         Raises:
             UsageError: a process is writing it, or somebody goes on with it already; or it cannot be written.
@@ -251,7 +251,7 @@ class RunStore:
                     pass
 
     def is_gone_on_with(self) -> bool:
-        """Whether a process keeps others from going on with the run; True where that cannot be known."""
+        """Whether a process keeps others from resuming the run; True where that cannot be known."""
         try:
             with _lock(self.root / LOCKS / GOING_ON, self.root) as is_ours:
                 return not is_ours

@@ -95,7 +95,7 @@ def test_only_trials_count_that_the_judge_decides() -> None:
     assert only(trials, rule=Primary(primary="j")).seen == Share(2, 3)
     assert corrections(trials[2:4], (JUDGE,), "all") == ()
     (line,) = draw_corrections(())
-    assert line.endswith("no calibrated one decides a judged trial alone")
+    assert line.endswith("no calibrated judge decides a trial alone")
 
 
 @pytest.mark.parametrize(

@@ -124,7 +124,7 @@ def test_no_secret_is_told(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_resumes_merges_and_imports(capsys: pytest.CaptureFixture[str]) -> None:
-    """When the run was gone on with and by what, which runs it is merged of, whose it was."""
+    """When the run was resumed and by what, which runs it is merged of, whose it was."""
     merged: dict[str, Any] = {"merged_from": ["1", "2"], "merged_at": "2026-02-01T00:00:00.000Z"}
     run = made("r", **merged, imported_from={"kind": "browseros", "folder": "old"})
     content = json.loads((run / "manifest.json").read_text())

@@ -119,8 +119,8 @@ def test_a_judge_that_does_not_answer_stops_a_regrading(evals: Evals, dead_url: 
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     found = list(verdicts(evals.summary()).values())
     assert found == ["errored (grader)", *["passed"] * 7]
-    result.stdout.fnmatch_lines(["not graded again: 6 of 8 trials:", "  shop.eval.yaml::r2"])
-    result.stdout.fnmatch_lines(["Grade the rest with", f"  pytest * --eval-regrade={run}"])
+    result.stdout.fnmatch_lines(["not regraded: 6 of 8 trials:", "  shop.eval.yaml::r2"])
+    result.stdout.fnmatch_lines(["Regrade the rest with", f"  pytest * --eval-regrade={run}"])
 
 
 @pytest.mark.parametrize("dead", ["site"], indirect=True)

@@ -20,7 +20,7 @@ def test_a_first_plan_says_what_is_unknown(evals: Evals) -> None:
             [
                 "*plan of eval shop*",
                 "to run: 12 trials (2 tasks, 2 variants, 3 trials each), at most 24 attempts",
-                "tokens, money and time: unknown, since there is no earlier run of this config",
+                "tokens, cost and time: unknown, because there is no earlier run of this config",
                 "limits: budget.max_minutes 5",
                 "besides, 1 tests that are no rows of an eval",
                 "nothing was run (--eval-plan)",
@@ -30,7 +30,7 @@ def test_a_first_plan_says_what_is_unknown(evals: Evals) -> None:
 
 
 def test_a_plan_rests_on_the_last_run(evals: Evals) -> None:
-    """With it, what is left of a run that is gone on with; neither writes anything."""
+    """With it, what is left of a run that is resumed; neither writes anything."""
     evals.write_rows(row("a"), row("b"))
     evals.write_config(lanes=2)
     evals.run("shop.eval.yaml::a")
@@ -40,10 +40,10 @@ def test_a_plan_rests_on_the_last_run(evals: Evals) -> None:
     planned.stdout.fnmatch_lines(
         [
             "to run: 2 trials (2 tasks), at most 2 attempts",
-            f"estimate by run {folder.name}:",
-            "  0 tokens in, 0 out, $0.00 at the prices of then",
+            f"estimate from run {folder.name}:",
+            "  0 tokens in, 0 out, $0.00 at the prices of that run",
             "* s with 2 at once",
-            "  1 trial of tasks that it does not have: the mean of their variant",
+            "  1 trial of tasks that are new since: the mean of their variant",
         ]
     )
     resumed = evals.run("shop.eval.yaml", "--eval-plan", "--eval-resume")
@@ -73,4 +73,4 @@ def test_nothing_is_run_where_there_is_no_eval(evals: Evals) -> None:
     next(evals.run_folder().glob("tasks/a/*/*/*/metadata.json")).write_text("{")
     result = evals.run("--eval-plan", "shop.eval.yaml")
     assert result.ret == 0
-    result.stdout.fnmatch_lines(["tokens, money and time: unknown, since *metadata.json is damaged*"])
+    result.stdout.fnmatch_lines(["tokens, cost and time: unknown, because *metadata.json is damaged*"])

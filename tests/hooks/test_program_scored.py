@@ -144,7 +144,7 @@ def test_states_are_read_and_scored(benchmarks: Evals) -> None:
     result.stdout.fnmatch_lines([note, '*it is "Blue mug", not "Red mug"*'])
     (benchmarks.path / "apps" / "notes" / "server.py").write_text("raise SystemExit('the app has gone')")
     again = benchmarks.run("--eval-config=shop.eval.yaml", "--eval-regrade=latest")
-    again.stdout.fnmatch_lines(["regraded 4 attempts: 4 as before"])
+    again.stdout.fnmatch_lines(["regraded 4 attempts: 4 unchanged"])
 
 
 def test_what_is_missing_ends_the_run_before_it_begins(benchmarks: Evals) -> None:

@@ -108,9 +108,9 @@ def test_another_grader_judges_what_is_stored(ran: Evals) -> None:
     assert sorted(ids(again.outlines)) == sorted(ids((ran.path / "output.txt").read_text().splitlines()))
     again.stdout.fnmatch_lines(
         [
-            "*grading again results/shop/*",
-            "errored (navigation): not graded again, errored as it was:*before it could be graded*",
-            "regraded 4 attempts: 1 failed -> passed, 3 as before",
+            "*regrading results/shop/*",
+            "errored (navigation): not regraded, errored as it was:*before it could be graded*",
+            "regraded 4 attempts: 1 failed -> passed, 3 unchanged",
             "*b: failed -> passed",
         ]
     )
@@ -256,7 +256,7 @@ def test_a_run_that_lacks_something_meets_no_gate(ran: Evals) -> None:
     (attempt(ran, "a") / "task.json").unlink()
     kept = ran.run(*some)
     kept.assert_outcomes(passed=3, errors=1)
-    assert "not graded again, passed as it was: its folder has no task.json" in kept.stdout.str()
+    assert "not regraded, passed as it was: its folder has no task.json" in kept.stdout.str()
 
 
 COMMAND = (

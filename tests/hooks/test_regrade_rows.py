@@ -48,9 +48,9 @@ def test_corrected_rows_are_graded(evals: Evals) -> None:
     assert again.ret == 0
     again.stdout.fnmatch_lines(
         [
-            "*grading again results/shop/* by the rows of today",
+            "*regrading results/shop/* with the current rows",
             "*note: 2 of the rows were edited since the run (a (answer), p): *by the rows as they are now*",
-            "regraded 3 attempts: 2 failed -> passed, 1 as before",
+            "regraded 3 attempts: 2 failed -> passed, 1 unchanged",
         ]
     )
     for before, after in zip(wrong, right, strict=True):
@@ -76,7 +76,7 @@ def test_the_run_stands_for_the_corrected_rows(evals: Evals) -> None:
     graded = evals.run_folder().name
     resumed = evals.run("--eval-config=shop.eval.yaml", "--eval-resume=latest", "--eval-resume-anyway")
     resumed.assert_outcomes(passed=1)
-    resumed.stdout.fnmatch_lines(["*1 of 1 trial have their result, 0 to run*"])
+    resumed.stdout.fnmatch_lines(["*1 of 1 trial have a result, 0 to run*"])
     new = evals.run("shop.eval.yaml", f"--eval-baseline={graded}")
     new.stdout.fnmatch_lines(["*paired over 1 task judged in both*"])
 

@@ -1,4 +1,4 @@
-"""A run that is gone on with: nothing that was judged is run again, nothing is counted twice."""
+"""A run that is resumed: nothing that was judged is run again, nothing is counted twice."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_finished_trials_are_told_and_the_rest_is_run(shop: Evals) -> None:
     result = shop.run("shop.eval.yaml", "--eval-resume", "--junit-xml=junit.xml")
     result.assert_outcomes(passed=2, failed=1)
     assert calls(shop) == ["bad", "b", "b", "c"]
-    result.stdout.fnmatch_lines(["*note: going on with run * 1 of 3 trials have their result, 2 to run*"])
+    result.stdout.fnmatch_lines(["*note: resuming run * 1 of 3 trials have a result, 2 to run*"])
     assert results(shop).keys() == {"bad", "b", "c"}
     assert only_run(shop).name in result.stdout.str()
     junit = (shop.path / "junit.xml").read_text()
@@ -91,7 +91,7 @@ def test_errored_trials_run_again(evals: Evals) -> None:
     evals.run("shop.eval.yaml")
     result = evals.run("shop.eval.yaml", "--eval-resume=latest")
     result.assert_outcomes(passed=1, errors=1)
-    result.stdout.fnmatch_lines(["*1 of 2 trials have their result, 1 to run (1 errored before)"])
+    result.stdout.fnmatch_lines(["*1 of 2 trials have a result, 1 to run (1 errored before)"])
     assert results(evals) == {"a": ("passed", 1), "e": ("errored", 2)}
 
 
@@ -142,7 +142,7 @@ def test_edited_rows_are_refused_and_run_again_anyway(shop: Evals) -> None:
     result.stderr.fnmatch_lines(["*  rows were edited: bad"])
     result = shop.run("shop.eval.yaml", "--eval-resume", "--eval-resume-anyway")
     result.assert_outcomes(passed=3)
-    result.stdout.fnmatch_lines(["*gone on with anyway: rows were edited: bad"])
+    result.stdout.fnmatch_lines(["*resumed anyway: rows were edited: bad"])
     assert results(shop)["bad"] == ("passed", 2)
 
 
@@ -176,7 +176,7 @@ def test_rows_that_rest_on_others_run_with_them(evals: Evals) -> None:
     (evals.path / "d.dies").unlink()
     result = evals.run("shop.eval.yaml", "--eval-resume")
     result.assert_outcomes(passed=4)
-    result.stdout.fnmatch_lines(["*: 2 of 4 trials have their result, 2 to run (1 cut off before)"])
+    result.stdout.fnmatch_lines(["*: 2 of 4 trials have a result, 2 to run (1 cut off before)"])
     assert sorted(calls(evals)[:4]) == ["a", "b", "c", "d"]
     assert calls(evals)[4:] == ["c", "d"]
 

@@ -125,7 +125,7 @@ def test_what_a_refused_key_had_cost_is_kept(shop: Eval) -> None:
     regrading.run.spec.behaviour.grade = stands_in(verdict=ERRORED, score=None, **paid)
     metadata = again(regrading)
     assert (metadata.stops_run, metadata.cost_usd) == (True, 0.75)
-    assert "not graded again, passed as it was: 401" in metadata.reason
+    assert "not regraded, passed as it was: 401" in metadata.reason
     after = on_disk(folder)
     stored = json.loads(after.pop("metadata.json"))
     assert stored == {**json.loads(before.pop("metadata.json")), "cost_usd": 0.75}

@@ -76,7 +76,7 @@ def test_a_division_is_told_by_its_rows() -> None:
 
 
 def test_a_part_is_gone_on_with_as_that_part() -> None:
-    """A whole run and a merged one are gone on with as one likes."""
+    """A whole run and a merged one are resumed as one likes."""
     part = {"shards": Parts(3, (2,), (1, 1, 1)).as_json()}
     check_resumed("run", part, "2/3")
     for manifest in ({}, {**part, "merged_from": ["x"]}):

@@ -67,7 +67,7 @@ def finished(evals: Evals, name: str) -> Callable[[], list[Path]]:
 @PLACES
 @pytest.mark.slow
 def test_stop_after_this(evals: Evals, args: tuple[str, ...]) -> None:
-    """What is in flight is finished, the rest is skipped and the run not green; it can be gone on with."""
+    """What is in flight is finished, the rest is skipped and the run not green; it can be resumed."""
     write_agent(evals, AGENT)
     names = "abcdefgh"
     evals.write_rows(*(row(name) for name in names))
@@ -80,7 +80,7 @@ def test_stop_after_this(evals: Evals, args: tuple[str, ...]) -> None:
         assert launched.wait() == pytest.ExitCode.TESTS_FAILED, launched.output
     rest = len(names) - len(flying)
     assert f"{len(flying)} passed, {rest} skipped" in launched.output
-    assert f"not run, since they were called off in the dashboard: {rest} of 8 trials:" in launched.output
+    assert f"not run, since they were cancelled in the dashboard: {rest} of 8 trials:" in launched.output
     assert "dashboard: the run was stopped there" in launched.output
     assert verdicts(evals.summary()) == dict.fromkeys(flying, "passed")
     assert (evals.summary()["called_off"], evals.summary()["skipped"]) == (rest, 0)
@@ -240,16 +240,16 @@ def test_what_is_not_graded_again_keeps_its_grades(evals: Evals) -> None:
         assert asker.want("stop") == 200
         go(evals)
         assert launched.wait() == pytest.ExitCode.TESTS_FAILED, launched.output
-    told = "not graded again, since they were called off in the dashboard: 2 of 2 trials:"
+    told = "not regraded, since they were cancelled in the dashboard: 2 of 2 trials:"
     assert told in launched.output
-    assert "Grade the rest with" in launched.output
+    assert "Regrade the rest with" in launched.output
     assert f"--eval-regrade={evals.run_folder().name}" in launched.output
     assert verdicts(evals.summary()) == {"a": "passed", "b": "passed"}
 
 
 @PLACES
 def test_a_run_that_was_stopped_before_its_first_attempt(evals: Evals, args: tuple[str, ...]) -> None:
-    """It can be gone on with all the same."""
+    """It can be resumed all the same."""
     evals.write_rows(row("a"), row("b"))
     evals.write_config()
     evals.pytester.makeconftest(HELD)

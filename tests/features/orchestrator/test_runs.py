@@ -83,7 +83,7 @@ def test_failed_calls_are_warnings(evals: Evals) -> None:
     assert warning.message.startswith(
         "scout-1: lst_tabs failed: unknown tool 'lst_tabs'. Did you mean 'list_tabs'?"
     )
-    run.stdout.fnmatch_lines(["2 warnings in 2 of 2 passed trials: in the metadata.json of each"])
+    run.stdout.fnmatch_lines(["2 warnings in 2 of 2 passed trials: see the metadata.json of each"])
     assert [result["warnings"] for result in evals.summary()["results"]] == [1, 1]
 
 

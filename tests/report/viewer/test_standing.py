@@ -82,7 +82,7 @@ def test_quarantine_is_marked(tmp_path: Path, look: Look) -> None:
 
 
 def test_resumes_are_told(tmp_path: Path, look: Look) -> None:
-    """When the run was gone on with, what had its result, and what was something else then; as text."""
+    """When the run was resumed, what had its result, and what was something else then; as text."""
     store = repeated(tmp_path / "run")
     record = {
         "resumed_at": "2025-01-02",
