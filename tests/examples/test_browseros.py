@@ -42,7 +42,7 @@ def test_a_run_config_is_played(pytester: pytest.Pytester) -> None:
         result, summary = run(pytester, "run.json", *(f"--eval-set=agent.{word}" for word in words))
     assert result.ret == 0, result.stdout.str()
     assert (summary["passed"], summary["trials"]) == (2, 2)
-    result.stdout.fnmatch_lines(["*browseros.server_url*not used: `browser` says which browser to use.*"])
+    result.stdout.fnmatch_lines(["*browseros.server_url*not used: `browser` selects another browser.*"])
 
 
 @pytest.mark.slow
