@@ -109,9 +109,7 @@ def _create(config: pytest.Config, context: AgentContext) -> AgentEvaluator | No
     given: Any = hook(context=context)
     if given is None or callable(getattr(given, "execute", None)):
         return given  # type: ignore[no-any-return]
-    message = (
-        f"returned {describe_value(given)}, which is no agent with a method `execute`. Return one, or None."
-    )
+    message = f"returned {describe_value(given)}, which is not an agent with `execute`. Return one, or None."
     raise Fault(ErrorSource.AGENT, f"{_name_hook(hook)} {message}")
 
 

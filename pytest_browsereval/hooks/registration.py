@@ -63,7 +63,7 @@ def find_refused_hooks(plugin: object) -> Iterator[str]:
         for argument in inspect.signature(function).parameters:
             if argument not in known:
                 yield (
-                    f"the hook {name}{place} takes {argument!r}, which is no argument of it."
+                    f"the hook {name}{place} takes {argument!r}, which is not one of its arguments."
                     f"{nearest(argument, known)} Its arguments: {', '.join(known)}; leave out those that you "
                     "do not need."
                 )

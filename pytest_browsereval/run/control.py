@@ -29,7 +29,7 @@ class Wanted:
 
     paused: bool = False
     stopped: bool = False
-    """For good: the rest of the trials may have been told as skipped already."""
+    """For good: the rest of the trials may have been reported as skipped already."""
     skipped: AbstractSet[TrialKey] = frozenset()
 
     def why_not(self, key: TrialKey) -> str:

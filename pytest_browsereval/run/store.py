@@ -39,7 +39,7 @@ LOCKS = ".locks"
 """The folder of the locks of processes that write the run."""
 
 GOING_ON = "resume"
-"""The lock of a session that goes on with the run; other locks are those of the processes that write it."""
+"""The lock of a session that resumes the run; other locks are those of the processes that write it."""
 
 
 def new_run_id() -> str:

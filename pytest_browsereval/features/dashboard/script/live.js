@@ -184,7 +184,7 @@ function begin() {
   $("runs").replaceChildren(...runs.map((/** @type {string} */ name, /** @type {number} */ place) => element("a", { href: `../${place}/`, "aria-current": place === own ? "page" : null }, element("bdi", { textContent: name }))));
   $("pause").onclick = () => want(states.wanted.paused ? "resume" : "pause");
   $("stop").onclick = () => {
-    if (confirm("Begin no further attempt? What is in flight is finished; the rest is told as skipped. This cannot be taken back; --eval-resume goes on with the run later.")) want("stop");
+    if (confirm("Stop the run? Attempts in flight are finished, all others are skipped. This cannot be undone; --eval-resume resumes the run later.")) want("stop");
   };
   messages.forEach(addMessage);
   drawRun();
