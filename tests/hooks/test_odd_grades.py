@@ -136,4 +136,4 @@ def test_what_is_no_agent_is_not_taken_for_none(evals: Evals, value: str) -> Non
     result = evals.run("shop.eval.yaml")
     result.assert_outcomes(errors=1)
     told = result.attempt("a").reason
-    assert re.search(r"pytest_browsereval_create_agent \(\S*conftest.py:1\) returned .* is not an agent", told)
+    assert re.search(r"pytest_browsereval_create_agent \(\S*conftest.py:1\) returned .* is not an", told)
