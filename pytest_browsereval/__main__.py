@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import inspect
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -16,6 +17,9 @@ from pytest_browsereval.registry import OURS
 
 HOOK = "pytest_browsereval_commands"
 
+EXIT_CODES = 256
+"""More of them a process cannot tell: the rest of a division is what a shell sees."""
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a subcommand and return the exit code: 1 something is missing or broken, 2 or 4 wrong usage.
@@ -25,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     options = _parser().parse_args(arguments)
     try:
-        code: int = options.run(options)
+        code = _check_code(options.subcommand, options.run(options))
         sys.stdout.flush()
     except UsageError as error:
         print(redact_known(f"browsereval: {error}"), file=sys.stderr)
@@ -41,6 +45,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return code
 
 
+def _check_code(name: str, code: object) -> int:
+    """Return the exit code of a subcommand: of 256 a shell would see 0, and of None as well.
+
+    Raises:
+        BrowserEvalError: it is none.
+    """
+    if isinstance(code, int) and 0 <= code < EXIT_CODES:
+        return int(code)
+    if inspect.iscoroutine(code):
+        code.close()
+    given = repr(code) if code is None or isinstance(code, int) else f"a `{type(code).__name__}`"
+    raise BrowserEvalError(
+        f"the subcommand {name!r} returned {given}, which is no exit code (0 to {EXIT_CODES - 1}). "
+        "Mend the plug-in."
+    )
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="browsereval",
@@ -50,7 +71,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for command in gather_commands(_report):
         subparser = commands.add_parser(command.name, help=command.help, description=command.help)
-        subparser.set_defaults(run=command.run)
+        subparser.set_defaults(run=command.run, subcommand=command.name)
         try:
             command.add_arguments(subparser)
         except Exception as error:  # noqa: BLE001 a package's own code: other subcommands work without it

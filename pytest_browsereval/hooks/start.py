@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_browsereval.errors import UsageError
+from pytest_browsereval.errors import UsageError, describe_error
 from pytest_browsereval.hooks.closing import Closing
 from pytest_browsereval.hooks.comparing import Comparing
 from pytest_browsereval.hooks.controller import Controller, controller_key
@@ -47,8 +47,19 @@ def start(config: pytest.Config) -> EvalSession:
         raise pytest.UsageError(redact_known(str(error))) from None
     config.stash[eval_session_key] = session
     _register(session, config)
-    config.hook.pytest_browsereval_start.call_historic(kwargs={"config": config})
+    _tell_plug_ins(config)
     return session
+
+
+def _tell_plug_ins(config: pytest.Config) -> None:
+    """Call the hook; what it raises ends pytest as bad usage, whatever exit code it asks for."""
+    try:
+        config.hook.pytest_browsereval_start.call_historic(kwargs={"config": config})
+    except (pytest.UsageError, KeyboardInterrupt):
+        raise
+    except BaseException as error:  # sys.exit and pytest.exit too: nothing has been judged
+        message = f"pytest_browsereval_start fails: {describe_error(error)}. Mend the plug-in."
+        raise pytest.UsageError(redact_known(message)) from error
 
 
 def _register(session: EvalSession, config: pytest.Config) -> None:

@@ -60,6 +60,28 @@ def test_a_worker_starts_features_too(evals: Evals) -> None:
     assert sorted(path.name for path in evals.path.glob("started-*")) == ["started-gw0", "started-main"]
 
 
+@pytest.mark.parametrize(
+    ("does", "told"),
+    [
+        ("raise RuntimeError('no such luck')", "RuntimeError: no such luck ("),
+        ("sys.exit(0)", "SystemExit: 0 ("),
+        ("pytest.exit('enough', 0)", "pytest.exit(): enough ("),
+    ],
+)
+def test_a_start_that_fails_is_bad_usage(evals: Evals, does: str, told: str) -> None:
+    """The hook is named with its line, and pytest ends with 4, whatever exit code the hook asks for."""
+    evals.write_rows(row("a"))
+    evals.write_config()
+    conftest = evals.path / "conftest.py"
+    conftest.write_text(f"import pytest, sys\ndef pytest_browsereval_start(config):\n    {does}\n")
+    result = evals.run("shop.eval.yaml")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    text = result.stdout.str() + result.stderr.str()
+    assert f"pytest_browsereval_start fails: {told}{conftest}:3). Mend the plug-in." in text
+    assert "INTERNALERROR" not in text
+    assert not (evals.path / "results").exists()
+
+
 OFFERS = """
 from pytest_browsereval import Command, ExportFormat, Exported
 
@@ -87,6 +109,39 @@ def test_a_package_brings_subcommands(evals: Evals, capsys: pytest.CaptureFixtur
     assert "returned 'not a command', which is not a Command" in told.err
     assert "the subcommand 'broken' cannot read its arguments: ZeroDivisionError" in told.err
     assert main(["broken"]) == 4
+
+
+CODES = """
+from pytest_browsereval import Command
+
+async def never_awaited(arguments):
+    return 0
+
+def pytest_browsereval_commands():
+    codes = {"nothing": None, "round": 256, "below": -256, "text": "0"}
+    given = [Command(name, "end", lambda arguments, code=code: code) for name, code in codes.items()]
+    return [*given, Command("later", "end", never_awaited)]
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("nothing", "None"),
+        ("round", "256"),
+        ("below", "-256"),
+        ("text", "a `str`"),
+        ("later", "a `coroutine`"),
+    ],
+)
+def test_a_subcommand_that_returns_no_exit_code_is_not_green(
+    evals: Evals, capsys: pytest.CaptureFixture[str], name: str, told: str
+) -> None:
+    """A shell would see 0 for some of these; the subcommand is named, and the command ends with 1."""
+    install(evals, "acme_codes", CODES)
+    assert main([name]) == 1
+    message = f"the subcommand '{name}' returned {told}, which is no exit code (0 to 255). Mend the plug-in."
+    assert message in capsys.readouterr().err
 
 
 def test_a_package_brings_formats(evals: Evals, capsys: pytest.CaptureFixture[str]) -> None:
