@@ -159,6 +159,33 @@ def test_a_package_brings_formats(evals: Evals, capsys: pytest.CaptureFixture[st
     assert "Did you mean 'acme/none'? Formats: online-mind2web, acme/none." in told
 
 
+BROKEN_FORMATS = """
+from pytest_browsereval import ExportFormat
+
+def write_half(store, target):
+    target.mkdir()
+    raise RuntimeError("no such luck")
+
+def pytest_browsereval_run_formats():
+    return [ExportFormat("acme/half", write_half), ExportFormat("acme/mute", lambda store, target: None)]
+"""
+
+
+def test_a_format_that_breaks_is_named(evals: Evals, capsys: pytest.CaptureFixture[str]) -> None:
+    """What it leaves behind is said to be a part."""
+    install(evals, "acme_formats", BROKEN_FORMATS)
+    evals.write_rows(row("a"))
+    evals.write_config()
+    run = str(evals.run("shop.eval.yaml").folder)
+    target = str(evals.path / "out")
+    assert main(["export", run, "--to", "acme/half", "-o", target]) != 0
+    told = capsys.readouterr().err
+    assert "the format 'acme/half' broke: RuntimeError: no such luck (" in told
+    assert f"What it has written to {target} is not whole." in told
+    assert main(["export", run, "--to", "acme/mute", "-o", target]) != 0
+    assert "the format 'acme/mute' returned None, which is not an Exported" in capsys.readouterr().err
+
+
 def test_a_broken_package_keeps_no_subcommand_from_working(
     evals: Evals, capsys: pytest.CaptureFixture[str]
 ) -> None:

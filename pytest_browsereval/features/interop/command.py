@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from pytest_browsereval.commands.base import Command
 from pytest_browsereval.commands.runs import HELP, add_config, find_run
-from pytest_browsereval.errors import UsageError
+from pytest_browsereval.contracts import describe_value
+from pytest_browsereval.errors import BrowserEvalError, PluginError, UsageError, describe_error
 from pytest_browsereval.model.display import format_count
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def _rows(path: Path) -> dict[str, Task]:
 def export_run(arguments: argparse.Namespace) -> int:
     """Write a run in another system's format, and print what was left out."""
     from pytest_browsereval.features.interop.readers import find_format
-    from pytest_browsereval.run.foreign import ExportFormat
+    from pytest_browsereval.run.foreign import Exported, ExportFormat
     from pytest_browsereval.run.store import RunStore
 
     chosen = find_format(ExportFormat, arguments.to)
@@ -63,6 +64,18 @@ def export_run(arguments: argparse.Namespace) -> int:
         exported = chosen.write(RunStore(run), target)
     except OSError as error:
         raise UsageError(f"{target} cannot be written: {error}.") from None
+    except BrowserEvalError:
+        raise
+    except Exception as error:  # a package's own code
+        half = f" What it has written to {target} is not whole." if target.exists() else ""
+        raise PluginError(
+            f"the format {chosen.name!r} broke: {describe_error(error)}. Mend the plug-in.{half}"
+        ) from error
+    if not isinstance(exported, Exported):
+        raise PluginError(
+            f"the format {chosen.name!r} returned {describe_value(exported)}, which is not an Exported: what "
+            "it has written is unknown. Mend the plug-in."
+        )
     print(f"{format_count(len(exported.folders), 'attempt')} in {target}")
     for line in exported.left_out:
         print(f"left out: {line}")
