@@ -77,6 +77,8 @@ class ConfigReader(Protocol):
         """Convert blocks of agents and browser, after the overrides; note keys without effect."""
 
 
+_OF_A_READER = ("name", "convert", "convert_blocks")
+
 ComponentT = TypeVar("ComponentT", bound=type[Component])
 
 
@@ -161,9 +163,14 @@ class Registry:
         """Add a reader of config files of another system.
 
         Raises:
-            RegistryError: its name is taken.
+            RegistryError: its name is taken, or it is no reader.
         """
         owner = self._owner if owner is None else owner
+        if lacking := [part for part in _OF_A_READER if not hasattr(reader, part)]:
+            raise RegistryError(
+                f"{owner} adds a `{type(reader).__name__}` as a reader of configs, which has no "
+                f"{', '.join(lacking)}. Add an object with {', '.join(_OF_A_READER)}."
+            )
         if reader.name in self._readers:
             other = self._readers[reader.name][1]
             raise RegistryError(

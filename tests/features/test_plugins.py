@@ -229,6 +229,19 @@ def test_a_conftest_brings_a_reader_of_configs(evals: Evals) -> None:
     assert "shopper has no effect here" in read.stdout.str()
 
 
+def test_what_is_no_reader_is_refused(evals: Evals) -> None:
+    """The message names what it lacks, and nothing is run."""
+    evals.write_rows(row("a"))
+    evals.write_config()
+    (evals.path / "conftest.py").write_text(
+        "def pytest_browsereval_register(registry):\n    registry.add_reader(lambda draft: None)\n"
+    )
+    refused = evals.run("shop.eval.yaml")
+    assert refused.ret == pytest.ExitCode.USAGE_ERROR
+    told = "adds a `function` as a reader of configs, which has no name, convert, convert_blocks."
+    assert told in refused.stderr.str()
+
+
 RULE = """
 from typing import Literal
 
