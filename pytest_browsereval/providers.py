@@ -140,17 +140,6 @@ def list_capabilities(provider: Provider) -> list[str]:
     return [name for name, field in CAPABILITIES.items() if getattr(provider, field)]
 
 
-def provider_table() -> str:
-    """Return the providers as a Markdown table: name, base URL, key variable, what each supports."""
-    lines = ["| provider | base URL | key variable | supports |", "|---|---|---|---|"]
-    for provider in PROVIDERS.values():
-        url = f"`{provider.base_url}`" if provider.base_url else "`base_url` of the config"
-        key = f"`{provider.key_variable}`" if provider.key_variable else "none"
-        key = "`api_key` of the config" if provider.base_url is None else key
-        lines.append(f"| `{provider.name}` | {url} | {key} | {', '.join(list_capabilities(provider))} |")
-    return "\n".join(lines)
-
-
 def provider_named(name: str) -> Provider:
     """Return the provider of that name.
 

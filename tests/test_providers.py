@@ -4,12 +4,10 @@ import pytest
 
 from pytest_browsereval.errors import ConfigError
 from pytest_browsereval.providers import (
-    CAPABILITIES,
     PROVIDERS,
     REFUSED,
     is_variable_name,
     provider_named,
-    provider_table,
     resolve_env_value,
 )
 
@@ -119,15 +117,3 @@ def test_a_key_that_happens_to_be_capitals_is_not_shown() -> None:
     with pytest.raises(ConfigError) as caught:
         resolve_env_value("A1B2C3D4E5F6")
     assert "A1B2" not in str(caught.value)
-
-
-def test_the_table_tells_what_each_provider_supports() -> None:
-    """One line a provider, with address, key variable and every capability that it has, and no other."""
-    head, _, *lines = provider_table().splitlines()
-    assert head == "| provider | base URL | key variable | supports |"
-    assert [line.split("`")[1] for line in lines] == list(PROVIDERS)
-    for provider, line in zip(PROVIDERS.values(), lines, strict=True):
-        assert (provider.base_url or "of the config") in line
-        assert (provider.key_variable or "of the config" * (provider.base_url is None) or "none") in line
-        able = line.split("|")[4].strip().split(", ")
-        assert able == [word for word, field in CAPABILITIES.items() if getattr(provider, field)]

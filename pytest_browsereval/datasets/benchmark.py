@@ -20,9 +20,6 @@ from pytest_browsereval.model.display import format_count
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.session_caches import cache_for_session
 
-Original = Mapping[str, Any]
-"""A row as the benchmark publishes it."""
-
 
 class RowProblem(Exception):
     """A row does not have the benchmark's shape; the message comes without file and line."""

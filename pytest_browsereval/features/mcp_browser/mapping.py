@@ -23,7 +23,6 @@ PURPOSES: tuple[Purpose, ...] = get_args(Purpose)
 
 GROUPS = ("page", "url", "title")
 """The named groups of a pattern that mean something."""
-FORMATS = ("jpeg", "png", "webp")
 
 _URL_NAMES = ("url", "uri", "address", "href", "link")
 _PAGE_NAMES = ("pageId", "page_id", "page", "tabId", "tab_id", "tab")
