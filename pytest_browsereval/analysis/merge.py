@@ -23,7 +23,12 @@ from pytest_browsereval.run.budget import LEDGER
 from pytest_browsereval.run.provenance import differences
 from pytest_browsereval.run.records import Lost, describe_foreign_records
 from pytest_browsereval.run.resume import MACHINE, RESUMES_FILE
-from pytest_browsereval.run.selection import SELECTED_FILE, is_selection_damaged, read_selected
+from pytest_browsereval.run.selection import (
+    REGRADED_FILE,
+    SELECTED_FILE,
+    is_selection_damaged,
+    read_selected,
+)
 from pytest_browsereval.run.shards import Parts
 from pytest_browsereval.run.store import RunStore, TrialKey, check_new
 
@@ -31,7 +36,7 @@ from pytest_browsereval.run.store import RunStore, TrialKey, check_new
 TOLD = 5
 
 # Files with one record in each line: those of all runs are joined.
-LINES = (LEDGER, RESUMES_FILE)
+LINES = (LEDGER, RESUMES_FILE, REGRADED_FILE)
 
 
 @dataclass(frozen=True)

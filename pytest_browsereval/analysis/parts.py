@@ -13,7 +13,13 @@ from pytest_browsereval.model.display import format_count as counted_noun
 from pytest_browsereval.model.display import join_first, natural, one_line
 from pytest_browsereval.model.rules import RuleResult
 from pytest_browsereval.run.records import Lost, describe_foreign_records
-from pytest_browsereval.run.selection import SELECTED_FILE, count_wanted, is_selection_damaged, read_selected
+from pytest_browsereval.run.selection import (
+    SELECTED_FILE,
+    count_wanted,
+    is_selection_damaged,
+    read_regraded,
+    read_selected,
+)
 from pytest_browsereval.run.shards import Parts, Shard
 from pytest_browsereval.run.store import RunStore, TrialKey
 
@@ -163,8 +169,24 @@ def _incomplete(store: RunStore, summary: RunSummary) -> Iterator[str]:
             f"{_list_trials(others)}. "
             "Remove the folders, or resume the run with these rows (--eval-resume)"
         )
+    if mixed := list(_find_mixed(store, summary)):
+        yield (
+            f"{counted_noun(len(mixed), 'trial')} kept older grades when the run was regraded: "
+            f"{_list_trials(mixed)}. Regrade the run again (--eval-regrade)"
+        )
     if standing := Lost(store.root).standing(trial.folder for trial in summary.trials):
         yield describe_foreign_records(standing)
+
+
+def _find_mixed(store: RunStore, summary: RunSummary) -> Iterator[TrialKey]:
+    """Yield the trials that a session was to grade again and has not: it was ended, or had no judge."""
+    due = read_regraded(store)
+    for trial in summary.trials if due else ():
+        data = trial.metadata
+        key = TrialKey(data.query_id, data.variant, data.trial)
+        # A later attempt has grades of its own.
+        if max(data.regraded_at or "", data.completed_at) < due.get(key, ""):
+            yield key
 
 
 def _lacks(store: RunStore, summary: RunSummary, named: frozenset[TrialKey]) -> str:

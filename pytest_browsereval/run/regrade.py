@@ -28,7 +28,7 @@ from pytest_browsereval.run.manifest import check_manifest
 from pytest_browsereval.run.plan import Entry
 from pytest_browsereval.run.preflight import check_trials, preflight_member
 from pytest_browsereval.run.record import AttemptRecord, describe_grading
-from pytest_browsereval.run.selection import count_wanted
+from pytest_browsereval.run.selection import count_wanted, note_regraded
 from pytest_browsereval.run.session import Session
 from pytest_browsereval.run.store import TrialKey, read_metadata
 from pytest_browsereval.run.stored_trials import (
@@ -135,10 +135,15 @@ class RegradedTrials:
         Raises:
             DatasetError: something stored is damaged, or a grader cannot judge it.
             ConfigError: a grader's program is missing.
+            UsageError: the run's folder cannot be written.
         """
         del prepared
         due = [entry for entry in entries if isinstance(entry, StoredEntry) and entry.why_not is None]
         check_trials(self.run, due, None)
+        try:
+            note_regraded(self.run.store, (entry.key for entry in due))
+        except OSError as error:
+            raise UsageError(f"{self.run.store.root} cannot be written: {error.strerror}.") from None
         return []
 
     def list_due(self, entries: Iterable[Entry]) -> list[Entry]:

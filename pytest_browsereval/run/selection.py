@@ -6,8 +6,9 @@ many trials the run lacks is known only if it is known which were wanted.
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from pytest_browsereval.model.messages import now
@@ -15,6 +16,9 @@ from pytest_browsereval.run.store import RunStore, TrialKey
 
 SELECTED_FILE = "selected.jsonl"
 """In the run folder: trials that sessions have selected, each of them once."""
+
+REGRADED_FILE = "regraded.jsonl"
+"""In the run folder: trials that sessions were to grade again, written down before the first of them is."""
 
 AT_ONCE = 1_000
 """Trials in a line."""
@@ -33,8 +37,37 @@ def note_selected(store: RunStore, trials: Iterable[TrialKey]) -> None:
         return
     store.root.mkdir(parents=True, exist_ok=True)
     new = (trial for trial in dict.fromkeys(trials) if trial not in known)
-    while part := [[trial.query_id, trial.variant, trial.trial] for trial in islice(new, AT_ONCE)]:
-        store.append(SELECTED_FILE, {"selected_at": now(), "trials": part})
+    _append(store, SELECTED_FILE, "selected_at", new)
+
+
+def note_regraded(store: RunStore, trials: Iterable[TrialKey]) -> None:
+    """Write down which trials a session is to grade again.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    _append(store, REGRADED_FILE, "begun_at", iter(trials))
+
+
+def _append(store: RunStore, name: str, time_key: str, trials: Iterator[TrialKey]) -> None:
+    time = now()
+    while part := [[trial.query_id, trial.variant, trial.trial] for trial in islice(trials, AT_ONCE)]:
+        store.append(name, {time_key: time, "trials": part})
+
+
+def read_regraded(store: RunStore) -> dict[TrialKey, str]:
+    """Return when the last session began that was to grade a trial again, of each such trial."""
+    found: dict[TrialKey, str] = {}
+    try:
+        lines = (store.root / REGRADED_FILE).read_bytes().splitlines()
+    except OSError:
+        return found
+    for line in lines:
+        # A line that a kill has cut is of a session that has graded nothing yet.
+        with contextlib.suppress(ValueError, KeyError, TypeError):
+            record = json.loads(line)
+            found |= {TrialKey(*trial): str(record["begun_at"]) for trial in record["trials"]}
+    return found
 
 
 def read_selected(store: RunStore) -> frozenset[TrialKey] | None:

@@ -266,6 +266,22 @@ COMMAND = (
 """A job in the background of a script inherits signals that are ignored."""
 
 
+def test_a_run_that_is_regraded_by_half_meets_no_gate(ran: Evals) -> None:
+    """Grades of two graders make no pass rate: neither in that session nor later, until all are new."""
+    run = str(ran.run_folder())
+    ran.write_config(graders=["answer"], gate={"min_pass_rate": 0.1, "max_error_rate": 1.0})
+    first = ran.run_command("gate", run, "--config", "shop.eval.yaml")
+    assert first.ret == 0, first.stdout.str()
+    half = ran.run("shop.eval.yaml", "--eval-regrade=latest", "-x", "--eval-set=gate.rows=fail")
+    assert half.ret == pytest.ExitCode.TESTS_FAILED
+    assert "regraded_at" in read(ran, "a")
+    gate = ran.run_command("gate", run, "--config", "shop.eval.yaml")
+    assert gate.ret == 1
+    gate.stdout.fnmatch_lines(["*complete*2 trials kept older grades when the run was regraded: p, t.*"])
+    ran.run("shop.eval.yaml", "--eval-regrade=latest")
+    assert ran.run_command("gate", run, "--config", "shop.eval.yaml").ret == 0
+
+
 def test_a_row_that_was_skipped_is_not_lacking(evals: Evals) -> None:
     """It had no result before and has none after: the run is as complete as it was."""
     evals.pytester.makeconftest(

@@ -107,7 +107,7 @@ def test_a_run_is_replayed_without_model_and_key(recorded: Evals) -> None:
     code, output = go(recorded, "--eval-llm=replay", env=OTHER)
     assert code == 1, output
     assert (verdicts(recorded.summary()), {name: log(recorded, name) for name in NAMES}) == before
-    assert "model calls: replayed from cassettes/shop; tokens and cost of a replay are those" in output
+    assert "model calls: replayed from cassettes/shop; a replay reports the tokens and cost" in output
     good = metadata(recorded.run_folder(), "good")
     assert good.replayed
     assert good.warnings == ()
@@ -206,7 +206,7 @@ def test_auto_records_what_is_missing(recorded: Evals) -> None:
         assert len(server.requests) == 3
     replayed = {name: metadata(recorded.run_folder(), name).replayed for name in NAMES}
     assert replayed == {"good": True, "bad": True, "plain": False}
-    assert "cassettes/shop in 2 of 3 trials, recorded in the others; tokens" in " ".join(output.split())
+    assert "cassettes/shop in 2 of 3 trials, recorded in the others; a replay" in " ".join(output.split())
     assert (recorded.path / "cassettes/shop/default/plain-1.jsonl").exists()
 
 
