@@ -136,7 +136,10 @@ def _public_classes() -> list[str]:
 
 
 def _paths() -> list[Path]:
-    return [path for path in PACKAGE.rglob("*") if "__pycache__" not in path.parts]
+    """Return files and the folders that hold some: a checkout keeps the caches of a folder that was moved."""
+    files = [path for path in PACKAGE.rglob("*") if path.is_file() and "__pycache__" not in path.parts]
+    folders = {folder for path in files for folder in path.parents if PACKAGE in folder.parents}
+    return [*files, *sorted(folders)]
 
 
 def _all_names() -> list[str]:
