@@ -87,6 +87,7 @@ class RegradedTrials:
         self.run = run
         self.is_current = is_current
         self.plan = (CurrentPlan if is_current else StoredPlan)(run)
+        self._is_noted = False
         self._before = run.store.count_selected()
         self._planned = count_wanted(run.store)
         self._skipped_before = run.store.count_skipped()
@@ -135,15 +136,9 @@ class RegradedTrials:
         Raises:
             DatasetError: something stored is damaged, or a grader cannot judge it.
             ConfigError: a grader's program is missing.
-            UsageError: the run's folder cannot be written.
         """
         del prepared
-        due = [entry for entry in entries if isinstance(entry, StoredEntry) and entry.why_not is None]
-        check_trials(self.run, due, None)
-        try:
-            note_regraded(self.run.store, (entry.key for entry in due))
-        except OSError as error:
-            raise UsageError(f"{self.run.store.root} cannot be written: {error.strerror}.") from None
+        check_trials(self.run, _list_gradable(entries), None)
         return []
 
     def list_due(self, entries: Iterable[Entry]) -> list[Entry]:
@@ -213,6 +208,11 @@ class RegradedTrials:
         await self.run.control.admit(entry.key)
         if session.stopped is not None:
             raise RunStopped(session.stopped)
+        if not self._is_noted:
+            # Not before the first trial: a session that is refused has changed nothing.
+            due = [one.key for one in _list_gradable(session.entries)]
+            await asyncio.to_thread(note_regraded, self.run.store, due, self.run.spec.began)
+            self._is_noted = True
         attempt = self.run.store.reopen(entry.folder, entry.metadata.attempt, node_id)
         try:
             metadata = await self._again(entry)
@@ -337,6 +337,10 @@ class RegradedTrials:
             synced_from=self.run.store.synced_from,
             on_record=self.run.store.records.note,
         )
+
+
+def _list_gradable(entries: Iterable[Entry]) -> list[Entry]:
+    return [entry for entry in entries if isinstance(entry, StoredEntry) and entry.why_not is None]
 
 
 def _with(cost_usd: float | None, grading: Grading) -> float | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
 from itertools import islice
 
 from pytest_browsereval.model.messages import now
@@ -37,22 +38,27 @@ def note_selected(store: RunStore, trials: Iterable[TrialKey]) -> None:
         return
     store.root.mkdir(parents=True, exist_ok=True)
     new = (trial for trial in dict.fromkeys(trials) if trial not in known)
-    _append(store, SELECTED_FILE, "selected_at", new)
+    _append(store, SELECTED_FILE, {"selected_at": now()}, new)
 
 
-def note_regraded(store: RunStore, trials: Iterable[TrialKey]) -> None:
-    """Write down which trials a session is to grade again.
+def note_regraded(store: RunStore, trials: Iterable[TrialKey], began: float) -> None:
+    """Write down which trials a session is to grade again; each of its processes may do so.
+
+    Args:
+        store: the run.
+        trials: that are due.
+        began: when the session began, in seconds since 1970: the same in all its processes.
 
     Raises:
         OSError: it cannot be written.
     """
-    _append(store, REGRADED_FILE, "begun_at", iter(trials))
+    time = datetime.fromtimestamp(began, UTC).isoformat()
+    _append(store, REGRADED_FILE, {"begun_at": time}, iter(trials))
 
 
-def _append(store: RunStore, name: str, time_key: str, trials: Iterator[TrialKey]) -> None:
-    time = now()
+def _append(store: RunStore, name: str, time: dict[str, str], trials: Iterator[TrialKey]) -> None:
     while part := [[trial.query_id, trial.variant, trial.trial] for trial in islice(trials, AT_ONCE)]:
-        store.append(name, {time_key: time, "trials": part})
+        store.append(name, {**time, "trials": part})
 
 
 def read_regraded(store: RunStore) -> dict[TrialKey, str]:

@@ -272,6 +272,9 @@ def test_a_run_that_is_regraded_by_half_meets_no_gate(ran: Evals) -> None:
     ran.write_config(graders=["answer"], gate={"min_pass_rate": 0.1, "max_error_rate": 1.0})
     first = ran.run_command("gate", run, "--config", "shop.eval.yaml")
     assert first.ret == 0, first.stdout.str()
+    refused = ran.run("shop.eval.yaml", "--eval-regrade=latest", "--eval-set=gate.baseline=none.json")
+    assert refused.ret == pytest.ExitCode.USAGE_ERROR
+    assert ran.run_command("gate", run, "--config", "shop.eval.yaml").ret == 0  # it has changed nothing
     half = ran.run("shop.eval.yaml", "--eval-regrade=latest", "-x", "--eval-set=gate.rows=fail")
     assert half.ret == pytest.ExitCode.TESTS_FAILED
     assert "regraded_at" in read(ran, "a")
