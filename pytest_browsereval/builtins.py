@@ -20,25 +20,15 @@ GROUP = "pytest_browsereval"
 MEMBERS: dict[str, tuple[tuple[str, str], ...]] = {
     "agent": (
         ("single tool-loop", "agents.single:SingleConfig"),
-        ("function", "agents.function:FunctionConfig"),
         ("scripted", "agents.scripted:ScriptedConfig"),
         ("noop", "agents.noop:NoopConfig"),
     ),
     "browser": (("playwright", "browsers.playwright.browser:PlaywrightBrowserConfig"),),
-    "dataset": (
-        ("jsonl browseros", "datasets.jsonl:JsonLinesConfig"),
-        ("json", "datasets.files:JsonConfig"),
-        ("csv", "datasets.files:CsvConfig"),
-        ("yaml", "datasets.files:YamlConfig"),
-    ),
+    "dataset": (("jsonl browseros", "datasets.jsonl:JsonLinesConfig"),),
     "grader": (
         ("answer", "graders.answer:AnswerGrader"),
         ("page_state", "graders.page_state:PageStateGrader"),
         ("state_diff", "graders.state_diff:StateDiffGrader"),
-        ("command", "graders.command:CommandGrader"),
-        ("rubric", "graders.rubric:RubricGrader"),
-        ("trajectory_score", "graders.trajectory_score:TrajectoryScoreGrader"),
-        ("combined", "graders.combined:CombinedGrader"),
     ),
 }
 """Ours by family, in the order in which messages and help list them: type and other names, and where.

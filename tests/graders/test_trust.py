@@ -9,8 +9,8 @@ from pydantic import BaseModel, Field, SecretStr
 
 from pytest_browsereval.builtins import builtin_registry
 from pytest_browsereval.errors import PluginError
+from pytest_browsereval.features.combined_grader.grader import AnyGrader
 from pytest_browsereval.graders.base import GraderConfig, Recorded
-from pytest_browsereval.graders.combined import AnyGrader
 from pytest_browsereval.graders.trust import find_trust_needs
 from pytest_browsereval.llm.config import ApiKey, LLMConfig
 from pytest_browsereval.model.grades import GraderResult

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from pytest_browsereval.agents.function import FunctionConfig
 from pytest_browsereval.agents.noop import NoopConfig
 from pytest_browsereval.agents.scripted import ScriptedConfig
 from pytest_browsereval.agents.single import SingleConfig
 from pytest_browsereval.builtins import builtin_registry
+from pytest_browsereval.features.function_agent.agent import FunctionConfig
 from pytest_browsereval.features.orchestrator.agent import OrchestratorExecutorConfig
 from pytest_browsereval.features.pointing.computer_use import ComputerUseConfig
 from pytest_browsereval.features.pointing.visual_action import VisualActionConfig

@@ -23,13 +23,13 @@ from pytest_browsereval.errors import (
     PluginError,
     UsageError,
 )
+from pytest_browsereval.features.doctor.golden import try_golden
 from pytest_browsereval.features.doctor.lint.base import Finding, Level, Row
 from pytest_browsereval.features.doctor.lint.linting import lint
 from pytest_browsereval.features.doctor.lint.loading import load
 from pytest_browsereval.features.doctor.presence import ask_server, models_in
 from pytest_browsereval.features.doctor.validation import Validated, validate
 from pytest_browsereval.graders.base import GraderConfig
-from pytest_browsereval.graders.golden import try_golden
 from pytest_browsereval.llm.client import ChatClient, check_key
 from pytest_browsereval.llm.judge import JudgeConfig
 from pytest_browsereval.llm.retries import KEY_STATUSES

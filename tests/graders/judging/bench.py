@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from pytest_browsereval.capture.message_log import MessageLogger
-from pytest_browsereval.features.fara import alignment, multimodal, rubric
-from pytest_browsereval.graders import rubric as general
+from pytest_browsereval.features.judges import outcome, rubrics
+from pytest_browsereval.features.judges import rubric as general
+from pytest_browsereval.features.judges.fara import alignment, multimodal, rubric
 from pytest_browsereval.graders.base import Recorded
-from pytest_browsereval.graders.judging import outcome, relevance, rubrics
+from pytest_browsereval.graders.judging import relevance
 from pytest_browsereval.graders.judging.base import ModelGrader
 from pytest_browsereval.model.grades import GraderResult
 from pytest_browsereval.model.messages import ToolCallMessage, ToolResultMessage, UserMessage

@@ -1,0 +1,1 @@
+"""Several graders as one."""

@@ -1,0 +1,1 @@
+"""A function of the user as an agent."""

@@ -1,0 +1,111 @@
+"""The ``function`` agent: any callable of the user's that gets the context and returns the answer."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field, JsonValue
+
+from pytest_browsereval.agents.base import AgentConfig, AgentContext, AgentEvaluator
+from pytest_browsereval.agents.sync_front import run_in_thread
+from pytest_browsereval.errors import (
+    PLUGIN_ERRORS,
+    ErrorSource,
+    Fault,
+    LimitReached,
+    advise,
+    is_given_up,
+    name_raised,
+)
+from pytest_browsereval.features.function_agent.callables import is_async, load_callable, place_of
+from pytest_browsereval.model.results import AgentResult
+
+
+class FunctionConfig(AgentConfig):
+    """A Python callable as the agent."""
+
+    type: Literal["function"] = "function"
+    function: str = Field(pattern=r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$")
+    """``module:callable``; the module lies beside the eval config or is installed."""
+    options: dict[str, JsonValue] = Field(default_factory=dict)
+    """Anything; the callable finds it in ``context.config.options``."""
+
+    def build(self, context: AgentContext) -> AgentEvaluator:
+        """Return the evaluator of one attempt."""
+        return FunctionAgent(context, self.function, load_callable(self.function, context.base_dir))
+
+    def preflight(self, base_dir: Path) -> None:
+        """Import the module and look at the callable.
+
+        Raises:
+            ConfigError: it is not there, or cannot be called with a context.
+        """
+        load_callable(self.function, base_dir)
+
+    def label(self) -> str:
+        """Return type and callable."""
+        return f"{self.type} {self.function}"
+
+
+class FunctionAgent(AgentEvaluator):
+    """One attempt of a callable."""
+
+    def __init__(self, context: AgentContext, name: str, function: Callable[..., Any]) -> None:
+        self._context = context
+        self._name = name
+        self._function = function
+
+    async def execute(self) -> AgentResult:
+        """Call it: an async callable on the loop, any other one in a thread of its own."""
+        try:
+            if is_async(self._function):
+                returned = await self._function(self._context)
+            else:
+                returned = await run_in_thread(self._function, self._context)
+        except PLUGIN_ERRORS as error:
+            if is_given_up(error):
+                raise
+            # A callable may wrap our exceptions in its own; a limit stays a limit.
+            ending = _ending(error)
+            if ending is not None:
+                raise ending from None
+            raise self._fault(error) from error
+        return self._result(returned)
+
+    def _fault(self, error: BaseException) -> Fault:
+        where = place_of(error, self._context.base_dir)
+        message = f"{self._name} raised {name_raised(error)}: {error}, at {where}{advise(error)}"
+        return Fault(ErrorSource.AGENT, message)
+
+    def _result(self, returned: Any) -> AgentResult:
+        if isinstance(returned, AgentResult):
+            return returned
+        if returned is None:
+            return AgentResult(self._context.tools.answer)
+        if isinstance(returned, str):
+            return AgentResult(returned)
+        hint = ""
+        if inspect.iscoroutine(returned):
+            # Else Python warns of a coroutine that nobody awaited, at any later moment.
+            returned.close()
+            hint = " Write it with  async def , so that it can be awaited."
+        raise Fault(
+            ErrorSource.AGENT,
+            f"{self._name} returned {returned!r:.100}; allowed are a string, None and an AgentResult.{hint}",
+        )
+
+
+def _ending(error: BaseException) -> BaseException | None:
+    """Return what ended the attempt, which the callable may have wrapped in an exception of its own."""
+    seen: set[int] = set()
+    cause: BaseException | None = error
+    while cause is not None and id(cause) not in seen:
+        if isinstance(cause, (Fault, LimitReached)):
+            return cause
+        # Causes may lead round in a ring.
+        seen.add(id(cause))
+        cause = cause.__cause__ or cause.__context__
+    return None

@@ -1,0 +1,1 @@
+"""Graders that ask a model how an attempt was done."""

@@ -1,0 +1,279 @@
+"""``performance``: six axes of how an attempt was done; it passes only if the task was done at all."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from itertools import pairwise
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field, JsonValue
+
+from pytest_browsereval.features.judges.measures import Call, list_calls
+from pytest_browsereval.graders.base import GraderFault, Recorded
+from pytest_browsereval.graders.judging.actions import give_actions, load_messages
+from pytest_browsereval.graders.judging.base import ModelGrader, give_answer, give_reference, give_task
+from pytest_browsereval.graders.judging.judge import Given, Judge, Part
+from pytest_browsereval.graders.judging.pictures import Shown, find_pictures, load_pictures, sample_evenly
+from pytest_browsereval.graders.judging.replies import JudgeReply, Replies
+from pytest_browsereval.graders.judging.steps import list_steps
+from pytest_browsereval.graders.judging.votes import Opinion
+from pytest_browsereval.model.grades import Criterion, Verdict
+from pytest_browsereval.tools.base import ENDINGS
+
+WEIGHTS = {
+    "task_completion": 0.30,
+    "reasoning_quality": 0.20,
+    "efficiency": 0.20,
+    "speed": 0.10,
+    "error_recovery": 0.10,
+    "autonomy": 0.10,
+}
+PASS_AT = 75.0
+
+Kind = Literal["simple", "form_or_comparison", "several_sites"]
+ANCHORS_S: dict[Kind, tuple[float, float]] = {
+    "simple": (30, 60),
+    "form_or_comparison": (60, 180),
+    "several_sites": (180, 600),
+}
+"""How long a task of each kind takes if it goes well, and how long it may take."""
+
+AT_UPPER, GONE_AT = 75.0, 4.0
+"""The points of speed at the upper anchor, and after how many times as long none is left."""
+
+DOUBTFUL_YES, DOUBTFUL_NO = 50.0, 90.0
+"""Completed with fewer points than the first, or not completed with more than the second: the judge
+contradicts itself."""
+
+RULES = f"""\
+You review how an agent that works in a web browser has done a task. You are given the task, the answer,
+the reference answer if there is one, the actions in order with their results cut short, figures that
+were measured, and some pictures of the page in order, the last one last. Where they differ, believe a
+picture more than a result of a tool, and that more than what the agent says.
+
+Say what kind of task it is: simple (one thing on one site), form_or_comparison (a form with several
+fields, or things to compare), several_sites (work on more than one site). Judge the task, not how long
+this agent took.
+
+Give each of four axes a number from 0 to 100, with your reason first:
+- task_completion: how much of what was asked for is done, and done rightly; at least {DOUBTFUL_YES:g} if all
+of it is, at most {DOUBTFUL_NO:g} if something is missing or wrong.
+- reasoning_quality: whether the order of the calls and what the agent said follow from what it saw.
+- error_recovery: how well it got over failed calls and wrong turns; 100 if there was none.
+- autonomy: how far it came by itself; less if it asked a person or gave up what it could have tried.
+
+At the end say whether the task is completed: true only if every part of it is done."""
+
+
+class Axis(JudgeReply):
+    """One axis."""
+
+    reason: str = Field(description="What in the record the points rest on, in a sentence.")
+    points: float = Field(ge=0, le=100)
+
+
+class Review(JudgeReply):
+    """What the judge replies."""
+
+    kind: Kind
+    task_completion: Axis
+    reasoning_quality: Axis
+    error_recovery: Axis
+    autonomy: Axis
+    reasoning: str = Field(description="Whether the task is completed and why, in one or two sentences.")
+    is_completed: bool
+
+
+JUDGED = ("task_completion", "reasoning_quality", "error_recovery", "autonomy")
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What was measured of the attempt; the judge reads it and is never asked for it."""
+
+    total_duration_ms: float
+    step_count: int
+    total_tool_calls: int
+    error_count: int
+    error_rate: float
+    screenshot_count: int
+    unique_tool_names: tuple[str, ...]
+    termination_reason: str
+    input_tokens: int | None
+    """None if the agent reports no usage."""
+    output_tokens: int | None
+    wasted_steps: int
+    """Failed, never answered, or the same as the step before."""
+
+    def as_json(self) -> dict[str, JsonValue]:
+        """Return the facts for the grade and for the judge."""
+        return {**asdict(self), "unique_tool_names": [*self.unique_tool_names]}
+
+
+class PerformanceGrader(ModelGrader):
+    """Judges six weighted axes, 0 to 100 each; passes a completed task with a composite of 75 or more."""
+
+    type: Literal["performance"] = "performance"
+    prompts: ClassVar[tuple[str, ...]] = (RULES,)
+    replies: ClassVar[Replies] = (Review,)
+
+    pass_at: float = Field(default=PASS_AT, ge=0, le=100)
+    """The composite that a completed task needs."""
+    pictures: int = Field(default=5, ge=0, le=50)
+    """How many pictures the judge is shown, spread over the attempt, the last one always; 0: texts only."""
+
+    @property
+    def sees_pictures(self) -> bool:
+        """Whether it looks at the recorded pictures."""
+        return self.pictures > 0
+
+    async def prepare(self, recorded: Recorded, judge: Judge) -> tuple[Facts, list[Part]]:
+        """Return what was measured, and the material.
+
+        Raises:
+            Fault: the time was not measured, or there is no picture or no record of the actions.
+        """
+        del judge
+        messages = await asyncio.to_thread(load_messages, recorded)
+        if self.pictures:
+            hint = "pictures: 0  to judge texts only"
+            pictures = await asyncio.to_thread(load_pictures, recorded, else_write=hint)
+        else:
+            pictures = await asyncio.to_thread(find_pictures, recorded.folder)
+        facts = measure_attempt(recorded, list_calls(messages), len(pictures))
+        reference = give_reference(recorded.task)
+        parts: list[Part] = [
+            give_task(recorded),
+            give_answer(recorded),
+            *([reference] if reference else ()),
+            give_actions(list_steps(messages), results=True),
+            Given("measured", json.dumps(facts.as_json(), indent=1)),
+            *(
+                Shown(path, detail="low")
+                for path in (sample_evenly(pictures, self.pictures) if self.pictures else ())
+            ),
+        ]
+        return facts, parts
+
+    async def opinion(self, recorded: Recorded, judge: Judge, prepared: Any) -> Opinion:
+        """Ask for four axes, compute the other two, and weigh them.
+
+        Raises:
+            Fault: no usable reply, or one that contradicts itself.
+        """
+        del recorded
+        facts: Facts
+        facts, parts = prepared
+        return self._opinion(await judge.ask(Review, RULES, parts, check=check_review), facts)
+
+    def _opinion(self, review: Review, facts: Facts) -> Opinion:
+        axes = {name: getattr(review, name).points for name in JUDGED}
+        axes["efficiency"] = compute_efficiency(facts)
+        axes["speed"] = compute_speed(facts.total_duration_ms / 1000, review.kind)
+        composite = round(sum(weight * axes[name] for name, weight in WEIGHTS.items()), 4)
+        passed = review.is_completed and composite >= self.pass_at
+        done = "completed" if review.is_completed else "not completed"
+        reasoning = f"{done}, {composite:.1f} of 100 (needs {self.pass_at:g}). {review.reasoning}"
+        return Opinion(
+            "passed" if passed else "failed",
+            composite / 100,
+            reasoning,
+            criteria=tuple(self._criteria(axes, review, facts)),
+            details={
+                "composite": composite,
+                "is_completed": review.is_completed,
+                "kind": review.kind,
+                "axes": {name: axes[name] for name in WEIGHTS},
+                "facts": facts.as_json(),
+            },
+        )
+
+    def _criteria(self, axes: dict[str, float], review: Review, facts: Facts) -> list[Criterion]:
+        seconds = facts.total_duration_ms / 1000
+        lower, upper = ANCHORS_S[review.kind]
+        reasons = {name: getattr(review, name).reason for name in JUDGED}
+        reasons["speed"] = f"{seconds:.1f} s; a {review.kind} task takes {lower:g} to {upper:g} s"
+        reasons["efficiency"] = f"{facts.wasted_steps} of {facts.step_count} steps brought nothing"
+        return [
+            Criterion(
+                name=name,
+                verdict=Verdict.PASSED if axes[name] >= self.pass_at else Verdict.FAILED,
+                actual=round(axes[name], 2),
+                reason=reasons[name],
+                weight=weight,
+            )
+            for name, weight in WEIGHTS.items()
+        ]
+
+
+def check_review(review: Review) -> None:
+    """Check that the points of a review fit what it says in the end.
+
+    Raises:
+        Fault: source *grader*; they do not.
+    """
+    points = review.task_completion.points
+    if points < DOUBTFUL_YES if review.is_completed else points > DOUBTFUL_NO:
+        word = "completed" if review.is_completed else "not completed"
+        problem = f"it calls the task {word} and gives task_completion {points:g} of 100"
+        raise GraderFault(f"the judge contradicts itself: {problem}")
+
+
+def measure_attempt(recorded: Recorded, calls: list[Call], pictures: int) -> Facts:
+    """Return the facts of an attempt.
+
+    Raises:
+        Fault: it was not measured how long the agent worked.
+    """
+    if recorded.agent_duration_ms is None:
+        raise GraderFault("nobody measured how long the agent worked, so speed cannot be judged")
+    steps = [call for call in calls if call.tool not in ENDINGS]
+    failed = sum(call.failed for call in calls)
+    usage = recorded.usage
+    # Zero tokens would read as a free attempt.
+    has_usage = usage.input_tokens or usage.output_tokens  # not by programs, nor of calls that were cut off
+    return Facts(
+        total_duration_ms=recorded.agent_duration_ms,
+        step_count=len(steps),
+        total_tool_calls=len(calls),
+        error_count=failed,
+        error_rate=round(failed / len(calls), 4) if calls else 0.0,
+        screenshot_count=pictures,
+        unique_tool_names=tuple(dict.fromkeys(call.tool for call in calls)),
+        termination_reason=str(recorded.termination_reason),
+        input_tokens=usage.input_tokens if has_usage else None,
+        output_tokens=usage.output_tokens if has_usage else None,
+        wasted_steps=_count_wasted(steps),
+    )
+
+
+def _count_wasted(calls: Sequence[Call]) -> int:
+    """Return how many calls brought nothing: failed, never answered, or the same as the one before."""
+    # A call that is repeated and fails is wasted once, not twice.
+    made = [(call.tool, call.params) for call in calls]
+    again = {place for place, (one, next_one) in enumerate(pairwise(made), 1) if one == next_one}
+    return sum(place in again or not call.succeeded for place, call in enumerate(calls))
+
+
+def compute_efficiency(facts: Facts) -> float:
+    """Return the share of steps that brought something, from 0 to 100; 100 where none was needed."""
+    if not facts.step_count:
+        return 100.0
+    return round(100 * (1 - facts.wasted_steps / facts.step_count), 2)
+
+
+def compute_speed(seconds: float, kind: Kind) -> float:
+    """Return the points of a time, from 0 to 100.
+
+    100 up to the lower anchor of the task's kind, 75 at the upper one, 0 at four times that, and straight
+    lines in between.
+    """
+    lower, upper = ANCHORS_S[kind]
+    if seconds <= lower:
+        return 100.0
+    if seconds <= upper:
+        return round(100 - (100 - AT_UPPER) * (seconds - lower) / (upper - lower), 2)
+    return round(max(0.0, AT_UPPER * (1 - (seconds - upper) / (upper * (GONE_AT - 1)))), 2)

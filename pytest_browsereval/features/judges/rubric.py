@@ -1,0 +1,267 @@
+"""``rubric``: how well the work was done, by criteria, apart from whether the task is done."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Literal, TypeVar
+
+from pydantic import Field, JsonValue
+
+from pytest_browsereval.errors import Fault
+from pytest_browsereval.features.judges import outcome, rubrics, scoring
+from pytest_browsereval.features.judges.outcome import Outcome, blockers_of, check_outcome, is_blocked
+from pytest_browsereval.features.judges.rubrics import Rubric, get_rubric, read_rubric
+from pytest_browsereval.features.judges.scoring import Scored, Scores, SeenScores, settle_scores
+from pytest_browsereval.graders.base import Recorded
+from pytest_browsereval.graders.judging import relevance
+from pytest_browsereval.graders.judging.actions import give_actions, load_steps
+from pytest_browsereval.graders.judging.base import ModelGrader, give_answer, give_task
+from pytest_browsereval.graders.judging.judge import Given, Judge, Part
+from pytest_browsereval.graders.judging.pictures import (
+    Shown,
+    evidence_of,
+    load_pictures,
+    number_of,
+    sample_evenly,
+)
+from pytest_browsereval.graders.judging.relevance import (
+    Matches,
+    Sorted,
+    doubt_failure,
+    pick_by_criterion,
+    sort_pictures,
+    take_turns,
+)
+from pytest_browsereval.graders.judging.replies import Replies
+from pytest_browsereval.graders.judging.votes import Opinion
+from pytest_browsereval.model.tasks import Task
+
+A = TypeVar("A")
+B = TypeVar("B")
+
+_BLOCKED = """\
+Where an obstacle that the agent could neither avoid nor get past (a captcha, a site that is down, a login \
+that it was given no account for, a thing that is sold out) stands in the way of a criterion, score what \
+the agent did up to it: no points are lost by the obstacle alone, and a criterion for which all was done \
+that could be done counts as met. Only recorded facts prove an obstacle."""
+
+READ = f"""\
+You score by a rubric how well an agent did a task in a web browser: the work, not only its end. You are \
+given the task, the rubric, the agent's actions as they were recorded (tool, arguments, whether it failed, \
+the page's address, what the tool returned) and its final answer. You see no pictures; somebody else will, \
+after you.
+{scoring.RULES}
+{_BLOCKED}"""
+
+LOOK = f"""\
+You score by a rubric how well an agent did a task in a web browser: the work, not only its end. You are \
+given the task, the rubric, the agent's actions as they were recorded, its final answer, the scores of \
+somebody who saw no pictures, which pictures were picked for which criterion, and these pictures in the \
+order in which they were taken. Score anew. Where a picture contradicts an action's text, the answer or \
+the earlier scores, the picture is right; where pictures are silent, the recorded actions count. Take no \
+earlier score over unchecked.
+{scoring.RULES}
+{_BLOCKED}"""
+
+
+@dataclass(frozen=True)
+class _Prepared:
+    rubric: Rubric
+    given: tuple[Given, ...]
+    """Task, actions and final answer."""
+    actions: int
+    first: Scored
+    pictures: list[Path]
+    picked: dict[str, list[int]]
+    """Numbers of the pictures by the criterion that they were picked for."""
+    details: dict[str, JsonValue]
+    unrated: tuple[int, ...]
+
+
+class RubricGrader(ModelGrader):
+    """Scores the work by the row's rubric, or by one made of the task alone, and asks if the task is done.
+
+    Each criterion is scored twice: by the actions first, then with the most relevant pictures. The
+    score is that of the work; whether the task is done is a strict yes or no beside it. What stood in the way
+    and was not the agent's fault is kept apart from both.
+    """
+
+    type: Literal["rubric"] = "rubric"
+    prompts: ClassVar[tuple[str, ...]] = (rubrics.MAKE, READ, relevance.MATCH, LOOK, outcome.RULES)
+    replies: ClassVar[Replies] = (rubrics.NewRubric, Scores, Matches, SeenScores, Outcome)
+
+    passes_by: Literal["outcome", "process", "both"] = "outcome"
+    """What an attempt passes by: ``outcome`` (the task is done), ``process`` (the score), or ``both``."""
+    threshold: float = Field(default=0.8, ge=0, le=1)
+    """The score from which the process passes, if every required criterion is met."""
+    score: scoring.ScoreBy = "points"
+    """``points``: earned points among all of them; ``items``: the share of the criteria that are met."""
+    on_blocker: Literal["error", "fail"] = "error"
+    """What an attempt is that failed only because of a captcha, a site that was down and the like: ``error``
+    (it says nothing about the agent) or ``fail``."""
+    max_pictures: int = Field(default=30, ge=5, le=500)
+    """How many pictures are considered: spread evenly over the attempt, the last five among them."""
+    relevance_threshold: int = Field(default=3, ge=1, le=5)
+    """The lowest rating, from 1 to 5, of a picture that is picked for a criterion."""
+    pictures_per_criterion: int = Field(default=3, ge=1, le=20)
+    """How many pictures are picked for each criterion."""
+    max_shown: int = Field(default=15, ge=1, le=100)
+    """How many pictures are looked at closely, all criteria together; the last one is always among them."""
+
+    @property
+    def sees_pictures(self) -> bool:
+        """True: a run that takes none is refused."""
+        return True
+
+    def check(self, task: Task, base_dir: Path) -> None:
+        """Check the rubric that the row carries.
+
+        Raises:
+            ValueError: it does not have the form of one.
+        """
+        del base_dir
+        read_rubric(task)
+
+    async def prepare(self, recorded: Recorded, judge: Judge) -> _Prepared:
+        """Make the rubric before the judge sees the attempt, score by texts, and pick the pictures.
+
+        Raises:
+            Fault: there are no pictures, or the judge cannot be asked or contradicts itself.
+        """
+        # What is missing shows before a rubric is paid for.
+        steps = await asyncio.to_thread(load_steps, recorded)
+        files = await asyncio.to_thread(load_pictures, recorded)
+        sample = sample_evenly(files, self.max_pictures, keep_last=5)
+        # Before any question about the attempt: a rubric that is made later is fitted to what the agent did.
+        rubric = await get_rubric(recorded, judge)
+        given = (give_task(recorded), give_actions(steps, results=True), give_answer(recorded))
+
+        def score(said: Scores) -> Scored:
+            return settle_scores(rubric, said.criteria)
+
+        first, matches = await _ask_both(
+            judge,
+            judge.ask(Scores, READ, [*given, rubric.part()], call="scores without pictures", check=score),
+            sort_pictures(judge, Matches, relevance.MATCH, [given[0], rubric.part()], sample),
+        )
+        picked = self._pick_pictures(rubric, matches)
+        # The last picture shows how it ended, whatever the judge rated it.
+        numbers = take_turns([[number_of(sample[-1])], *picked.values()], self.max_shown)
+        return _Prepared(
+            rubric=rubric,
+            given=given,
+            actions=len(steps),
+            first=score(first),
+            pictures=[path for path in sample if number_of(path) in numbers],
+            picked={key: [n for n in found if n in numbers] for key, found in picked.items()},
+            details={"pictures": len(files), "sampled": len(sample), "unrated": list(matches.unrated)},
+            unrated=matches.unrated,
+        )
+
+    def _pick_pictures(self, rubric: Rubric, matches: Sorted[Matches]) -> dict[str, list[int]]:
+        return pick_by_criterion(
+            [picture for batch in matches.batches for picture in batch.pictures],
+            [item.key for item in rubric.items],
+            keep=self.relevance_threshold,
+            most=self.pictures_per_criterion,
+        )
+
+    async def opinion(self, recorded: Recorded, judge: Judge, prepared: _Prepared) -> Opinion:
+        """Score with pictures, and ask for the outcome: two questions that know nothing of each other.
+
+        Raises:
+            Fault: the judge cannot be asked or contradicts itself.
+        """
+        del recorded
+        shown = [Shown(path) for path in prepared.pictures]
+        numbers = [picture.number for picture in shown]
+        material: list[Part] = [*prepared.given, prepared.rubric.part(), *_list_first_pass(prepared), *shown]
+
+        def score(said: SeenScores) -> Scored:
+            return settle_scores(prepared.rubric, said.criteria, numbers)
+
+        def check(said: Outcome) -> None:
+            check_outcome(said, numbers, prepared.actions)
+
+        # The outcome is asked for without the rubric, so that points do not talk the judge into a yes.
+        seen: list[Part] = [*prepared.given, *shown]
+        scores, said = await _ask_both(
+            judge,
+            judge.ask(SeenScores, LOOK, material, call="scores", check=score),
+            judge.ask(Outcome, outcome.RULES, seen, call="outcome", check=check),
+        )
+        scored = score(scores)
+        opinion = Opinion(
+            self._verdict(scored, said),
+            scored.score(self.score),
+            self._reasoning(scored, said),
+            criteria=scored.criteria(),
+            evidence=evidence_of(prepared.pictures),
+            details=self._details(prepared, scored, said),
+        )
+        return doubt_failure(opinion, prepared.unrated)
+
+    def _verdict(self, scored: Scored, said: Outcome) -> Literal["passed", "failed", "undecided"]:
+        by_process = scored.passes(self.threshold, self.score)
+        if self.passes_by == "process":
+            return "passed" if by_process else "failed"
+        if self.passes_by == "both" and not by_process:
+            return "failed"
+        if said.is_accomplished:
+            return "passed"
+        return "undecided" if self.on_blocker == "error" and is_blocked(said) else "failed"
+
+    def _reasoning(self, scored: Scored, said: Outcome) -> str:
+        done = "the task is done" if said.is_accomplished else "the task is not done"
+        if is_blocked(said):
+            kinds = ", ".join(dict.fromkeys(o.kind for o in said.obstacles if not o.could_be_avoided))
+            done += f", only because of what the agent could not avoid ({kinds})"
+        process = scored.sentence(self.threshold, self.score)
+        return f"{done}. {said.reasoning}\nProcess: {process}"
+
+    def _details(self, prepared: _Prepared, scored: Scored, said: Outcome) -> dict[str, JsonValue]:
+        process = scored.as_json(self.threshold, self.score)
+        return {
+            "rubric": prepared.rubric.as_json(),
+            "passes_by": self.passes_by,
+            "process": {**process, "passed": scored.passes(self.threshold, self.score)},
+            "outcome": {"accomplished": said.is_accomplished, "reasoning": said.reasoning},
+            "perfect": scored.is_perfect,
+            "blockers": blockers_of(said),
+            "failed_only_by_blockers": is_blocked(said),
+            "obstacles_that_could_be_avoided": [o.what for o in said.obstacles if o.could_be_avoided],
+            "score_without_pictures": prepared.first.score(self.score),
+            "lowered_by_pictures": list(_find_lowered(prepared.first, scored)),
+            "picked": {key: list(numbers) for key, numbers in prepared.picked.items()},
+            **prepared.details,
+        }
+
+
+async def _ask_both(judge: Judge, first: Awaitable[A], second: Awaitable[B]) -> tuple[A, B]:
+    """Return the results of two questions that are asked at once; the first fault is raised."""
+    questions: tuple[Awaitable[Any], Awaitable[Any]] = (first, second)
+    results: list[Any] = await judge.gather(*questions)
+    for result in results:
+        # One half of a grade is none.
+        if isinstance(result, Fault):
+            raise result
+    return results[0], results[1]
+
+
+def _list_first_pass(prepared: _Prepared) -> Sequence[Given]:
+    marks = [
+        f"{m.item.key}: {m.earned:g} of {m.item.max_points:g} points. {' '.join(m.reason.split())}"
+        for m in prepared.first.marks
+    ]
+    marks += [f"{key}: does not apply" for key in prepared.first.not_applicable]
+    picked = [f"{key}: {', '.join(map(str, n)) or 'none'}" for key, n in prepared.picked.items()]
+    return Given("scores without pictures", "\n".join(marks)), Given("picked pictures", "\n".join(picked))
+
+
+def _find_lowered(first: Scored, second: Scored) -> Sequence[str]:
+    """Return ids of the criteria that were worth less once somebody looked: claims that nothing showed."""
+    before = {mark.item.key: mark.earned for mark in first.marks}
+    return [m.item.key for m in second.marks if m.earned < before.get(m.item.key, 0)]

@@ -1,0 +1,255 @@
+"""``trajectory_score``: how well an attempt went in four categories: goal, plan, errors, context."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Literal, Self
+
+from pydantic import Field, JsonValue, model_validator
+
+from pytest_browsereval.errors import Fault
+from pytest_browsereval.features.judges.measures import (
+    Call,
+    count_retries,
+    estimate_tokens,
+    get_message_text,
+    list_calls,
+    sum_durations,
+)
+from pytest_browsereval.graders.base import Golden, GraderFault, Recorded
+from pytest_browsereval.graders.judging.actions import join_lines, load_messages
+from pytest_browsereval.graders.judging.base import ModelGrader, give_task
+from pytest_browsereval.graders.judging.judge import Given, Judge
+from pytest_browsereval.graders.judging.replies import JudgeReply, Replies
+from pytest_browsereval.graders.judging.votes import Opinion
+from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
+from pytest_browsereval.model.messages import Message, ToolCallMessage, ToolResultMessage
+from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.needs import Needs
+from pytest_browsereval.redaction.known import beginning
+
+WEIGHTS = {"goalCompletion": 0.40, "planCorrectness": 0.30, "successRatio": 0.15, "contextEfficiency": 0.15}
+"""The four categories, by the field names of the design documents."""
+
+FINISHING = ("done", "done_tool")
+PLANNING = ("classification_tool", "planner_tool")
+MANY_CALLS = 20
+RETRY_PENALTY, ERROR_PENALTY = 0.05, 0.10
+BANDS = ((32_000, 1.0), (64_000, 0.8), (128_000, 0.6), (256_000, 0.4))
+"""Up to so many tokens, the context's score; above all of them it is 0.2."""
+
+LAST_MESSAGES, MESSAGE_LIMIT = 5, 100
+"""How much of the log the model is shown for the goal, and at most how many characters of each message."""
+
+GOAL_RULES = """\
+You judge how far an agent that works in a web browser has come with a task. You are given the task and
+the end of the attempt's record, cut short. Give a number from 0 to 1: 1 if the record shows that all of
+the task is done, 0 if nothing of it is, and in between the part that is. What the agent says of its own
+success counts only as far as the record bears it out."""
+
+PLAN_RULES = """\
+You judge the plan that an agent followed in a web browser. You are given the task and the names of the
+tools that it called, in order, one a line. Give a number from 0 to 1: 1 if the sequence is a sound and
+direct way to the task, lower the more of it is needless, repeated or out of order, 0 if it cannot lead
+there."""
+
+
+class Rated(JudgeReply):
+    """What the judge replies."""
+
+    reasoning: str = Field(description="Why, in one or two sentences.")
+    score: float = Field(ge=0, le=1, description="From 0 to 1.")
+
+
+Categories = dict[str, float]
+"""The four scores by their names, each from 0 to 1."""
+
+
+class TrajectoryScoreGrader(ModelGrader):
+    """Scores goal, plan, errors and context from the message log, by rules of thumb or by a model.
+
+    A diagnostic rather than a judgement: ``advisory: true`` keeps it out of the verdict.
+    """
+
+    type: Literal["trajectory_score"] = "trajectory_score"
+    prompts: ClassVar[tuple[str, ...]] = (GOAL_RULES, PLAN_RULES)
+    replies: ClassVar[Replies] = (Rated,)
+
+    method: Literal["heuristic", "model"] = "heuristic"
+    """Who scores goal and plan: fixed rules, or the judge. Errors and context are always counted."""
+    threshold: float = Field(default=0.7, ge=0, le=1)
+    """The weighted total that passes. The documents of the scorer name none; this default is ours."""
+
+    @model_validator(mode="after")
+    def _judge_is_used(self) -> Self:
+        if self.method == "heuristic" and self.judge is not None:
+            raise ValueError(
+                "method is heuristic, which asks no model, and a judge is given. Write method: model , or "
+                "leave the judge out"
+            )
+        return self
+
+    def needs(self, task: Task) -> Needs:
+        """Return that it asks its judge; nothing for the heuristic."""
+        return Needs() if self.method == "heuristic" else super().needs(task)
+
+    async def grade(self, recorded: Recorded) -> GraderResult:
+        """Score the log by the chosen method.
+
+        Raises:
+            Fault: there is no log, so that nothing can be scored.
+            StopRun: the provider refused the key.
+        """
+        if self.method == "model":
+            return await super().grade(recorded)
+        messages = await asyncio.to_thread(load_messages, recorded)
+        return self.grade_by_rules(self._opinion(score_by_rules(messages), messages, ""), recorded)
+
+    async def prepare(self, recorded: Recorded, judge: Judge) -> list[Message]:
+        """Return the log.
+
+        Raises:
+            Fault: there is none, so that nothing can be judged.
+        """
+        del judge
+        messages = await asyncio.to_thread(load_messages, recorded)
+        # The heuristic scores an empty log too, as its documents say; a model has nothing to read.
+        if not messages:
+            raise GraderFault("messages.jsonl is empty: nobody can tell what the agent did")
+        return messages
+
+    async def opinion(self, recorded: Recorded, judge: Judge, prepared: Any) -> Opinion:
+        """Ask for goal and plan, and count the rest.
+
+        Raises:
+            Fault: one of the two got no number from 0 to 1.
+        """
+        messages: list[Message] = prepared
+        task = give_task(recorded)
+        end = Given("end of the record", "\n".join(map(_describe_message, messages[-LAST_MESSAGES:])))
+        names = "\n".join(join_lines(call.tool) for call in list_calls(messages)) or "(no tool was called)"
+        rated = await judge.gather(
+            judge.ask(Rated, GOAL_RULES, (task, end), call="goal score"),
+            judge.ask(Rated, PLAN_RULES, (task, Given("tools called", names)), call="plan score"),
+        )
+        for one in rated:
+            if isinstance(one, Fault):
+                raise one
+        goal, plan = (one for one in rated if isinstance(one, Rated))
+        judged = {"goalCompletion": goal.score, "planCorrectness": plan.score}
+        reasoning = f"Goal: {goal.reasoning} Plan: {plan.reasoning}"
+        return self._opinion(score_by_rules(messages) | judged, messages, reasoning)
+
+    def _opinion(self, scores: Categories, messages: Sequence[Message], reasoning: str) -> Opinion:
+        calls = list_calls(messages)
+        total = round(sum(weight * scores[name] for name, weight in WEIGHTS.items()), 6)
+        passes = total >= self.threshold
+        scored = ", ".join(f"{name} {value:.2f}" for name, value in scores.items())
+        limit = f"{'>=' if passes else '<'} {self.threshold:g}"
+        return Opinion(
+            "passed" if passes else "failed",
+            total,
+            f"{self.method}: {total:.2f} {limit} ({scored}). {reasoning}".strip(),
+            criteria=tuple(self._criteria(scores)),
+            details={
+                "method": self.method,
+                **scores,
+                "weightedTotal": total,
+                **_count_calls(calls),
+                **({"reasoning": reasoning} if reasoning else {}),
+                "tokens": estimate_tokens(messages),
+                "durations": sum_durations(calls),
+            },
+        )
+
+    def _criteria(self, scores: Categories) -> list[Criterion]:
+        return [
+            Criterion(
+                name=name,
+                verdict=Verdict.PASSED if scores[name] >= self.threshold else Verdict.FAILED,
+                expected=f">= {self.threshold:g}",
+                actual=round(scores[name], 4),
+                weight=weight,
+            )
+            for name, weight in WEIGHTS.items()
+        ]
+
+    @classmethod
+    def golden(cls) -> tuple[Golden, ...]:
+        """Return a clean attempt, one without messages and one that mostly failed."""
+        task = Task(query_id="golden", query="Buy a mug.")
+        clean = _write_log(("click", True), ("fill", True), ("done", True))
+        clumsy = _write_log(("click", False), ("click", False), ("done", True))
+        return (
+            Golden("clean", Verdict.PASSED, task, files={"messages.jsonl": clean}),
+            Golden("no messages", Verdict.FAILED, task, files={"messages.jsonl": ""}),
+            Golden("failed calls", Verdict.FAILED, task, files={"messages.jsonl": clumsy}),
+        )
+
+
+def score_by_rules(messages: Sequence[Message]) -> Categories:
+    """Return the four scores by the rules that need no model."""
+    calls = list_calls(messages)
+    names = {call.tool for call in calls}
+    if not calls:
+        plan = 0.0
+    elif len(calls) > MANY_CALLS:
+        plan = 0.3
+    else:
+        plan = 0.7 if names & set(PLANNING) else 0.5
+    return {
+        # Fixed figures of the published heuristic: who calls the finishing tool has probably got somewhere.
+        "goalCompletion": 0.8 if names & set(FINISHING) else 0.3,
+        "planCorrectness": plan,
+        "successRatio": compute_success_ratio(calls),
+        "contextEfficiency": next((score for most, score in BANDS if estimate_tokens(messages) <= most), 0.2),
+    }
+
+
+def compute_success_ratio(calls: Sequence[Call]) -> float:
+    """Return the share of calls that succeeded, less a penalty for each retry and each error.
+
+    A retry that fails is punished twice; the documented formula is kept as it is. Calls whose result never
+    came are in neither count.
+    """
+    # A call that was cut off by the end of the attempt is nobody's failure.
+    over = [call for call in calls if call.succeeded is not None]
+    if not over:
+        return 1.0
+    failed = sum(call.failed for call in over)
+    ratio = (len(over) - failed) / len(over) - RETRY_PENALTY * count_retries(calls) - ERROR_PENALTY * failed
+    return max(0.0, round(ratio, 6))
+
+
+def _count_calls(calls: Sequence[Call]) -> Mapping[str, JsonValue]:
+    unknown = sorted({call.tool for call in calls if not call.has_known_shape})
+    return {
+        "toolCalls": len(calls),
+        "failedCalls": sum(call.failed for call in calls),
+        "retries": count_retries(calls),
+        "unfinished_calls": sum(call.succeeded is None for call in calls),
+        **({"results_of_unknown_shape": [*unknown]} if unknown else {}),
+    }
+
+
+def _describe_message(message: Message) -> str:
+    if isinstance(message, ToolCallMessage):
+        text = f"{message.tool}({json.dumps(message.params, ensure_ascii=False)})"
+    elif isinstance(message, ToolResultMessage):
+        text = json.dumps(message.result, ensure_ascii=False)
+    else:
+        text = get_message_text(message)
+    return f"{message.type}: {beginning(join_lines(text), MESSAGE_LIMIT)}"
+
+
+def _write_log(*calls: tuple[str, bool]) -> str:
+    messages: list[Message] = []
+    for number, (tool, succeeds) in enumerate(calls, 1):
+        result = {"ok": succeeds, "output": ""}
+        messages.append(ToolCallMessage(tool=tool, tool_call_id=str(number), params={"target": number}))
+        messages.append(
+            ToolResultMessage(tool_call_id=str(number), result=result, is_error=not succeeds, duration_ms=5.0)
+        )
+    return "".join(f"{message.model_dump_json(by_alias=True, exclude_none=True)}\n" for message in messages)

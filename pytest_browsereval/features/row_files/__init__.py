@@ -1,0 +1,1 @@
+"""Rows from files that are read whole."""

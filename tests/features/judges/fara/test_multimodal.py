@@ -1,0 +1,139 @@
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_browsereval.features.judges.fara.multimodal import FaraMultimodalGrader
+from pytest_browsereval.model.grades import Verdict
+from pytest_browsereval.testing import ModelRequest, Reply, refuses
+from tests.graders.judging.bench import Bench, numbers_in, ratings, sight
+
+
+def images(request: ModelRequest) -> list[str]:
+    """Return the details in which a request's pictures are sent."""
+    content = request.messages[1]["content"]
+    return [part["image_url"]["detail"] for part in content if part["type"] == "image_url"]
+
+
+@pytest.mark.parametrize("consistent", [True, False])
+@pytest.mark.parametrize("satisfied", [True, False])
+def test_both_have_to_hold(tmp_path: Path, consistent: bool, satisfied: bool) -> None:  # noqa: FBT001
+    """The answer is true to the pictures, and the task is satisfied; up to ten are shown without a rating."""
+    bench = Bench(tmp_path, {"see": sight(consistent=consistent, satisfied=satisfied)})
+    result = bench.judged(FaraMultimodalGrader, bench.attempt(pictures=10))
+    passed = consistent and satisfied
+    assert (result.verdict, result.score) == (Verdict.PASSED if passed else Verdict.FAILED, float(passed))
+    assert [c.actual for c in result.criteria] == [consistent, satisfied]
+    assert bench.counts == {"see": 1}
+    (request,) = bench.requests["see"]
+    assert numbers_in(request) == list(range(1, 11))
+    assert set(images(request)) == {"high"}
+    assert result.evidence == tuple(f"screenshots/{n:03d}.png" for n in range(1, 11))
+
+
+def test_contradictions_are_told(tmp_path: Path) -> None:
+    """What the answer claims and the pictures do not show."""
+    seen = sight({"it costs 42": "the page says 24"}, consistent=False)
+    bench = Bench(tmp_path, {"see": seen})
+    result = bench.judged(FaraMultimodalGrader, bench.attempt(pictures=1))
+    assert result.details["contradictions"] == [{"claim": "it costs 42", "shown": "the page says 24"}]
+    assert "Not supported: it costs 42: the page says 24" in result.reasoning
+    assert result.criteria[0].reason == "it costs 42: the page says 24"
+
+
+def test_many_pictures_are_rated_first(tmp_path: Path) -> None:
+    """Thirty of 59, evenly, the last five among them; small, in batches of five; the best ten are shown."""
+    bench = Bench(tmp_path, {"rate": ratings(lambda n: 5 if n >= 50 else 3), "see": sight()})
+    result = bench.judged(FaraMultimodalGrader, bench.attempt(pictures=59))
+    rated = sorted(n for request in bench.requests["rate"] for n in numbers_in(request))
+    assert len(rated) == 30
+    assert rated[0] == 1
+    assert rated[-5:] == [55, 56, 57, 58, 59]
+    assert {after - before for before, after in pairwise(rated[:26])} <= {2, 3}
+    assert bench.counts == {"rate": 6, "see": 1}
+    assert {detail for request in bench.requests["rate"] for detail in images(request)} == {"low"}
+    (request,) = bench.requests["see"]
+    best = [n for n in rated if n >= 50]
+    assert numbers_in(request) == sorted(best + [n for n in rated if n < 50][-(10 - len(best)) :])
+    assert result.details["shown"] == numbers_in(request)
+    assert (result.details["pictures"], result.details["sampled"]) == (59, 30)
+    assert len(result.evidence) == 10
+
+
+def test_limits_are_options(tmp_path: Path) -> None:
+    """How many at all, how many closely, and from which rating on."""
+    bench = Bench(tmp_path, {"rate": ratings(lambda n: n), "see": sight()})
+    options = {"max_pictures": 5, "max_shown": 3, "relevance_threshold": 5}
+    bench.judged(FaraMultimodalGrader, bench.attempt(pictures=5), **options)
+    assert numbers_in(bench.requests["see"][0]) == [1, 2, 3, 4, 5]  # one is kept: the five best join it
+    bench.judged(FaraMultimodalGrader, bench.attempt(pictures=5), **{**options, "relevance_threshold": 2})
+    assert numbers_in(bench.requests["see"][0]) == [3, 4, 5]
+
+
+def failing(*numbers: int) -> Any:
+    """Return what rates pictures, and fails where one of these is among them."""
+    good = ratings(lambda n: 4)  # noqa: ARG005
+
+    def reply(request: ModelRequest) -> Reply | dict[str, Any]:
+        return refuses(500) if set(numbers) & set(numbers_in(request)) else good(request)
+
+    return reply
+
+
+def test_a_rating_that_fails_is_missing_evidence(tmp_path: Path) -> None:
+    """Never a rating in the middle: a failure is undecided then, a pass stands; too many are errored."""
+    bench = Bench(tmp_path, {"rate": failing(1), "see": sight(satisfied=False)})
+    recorded = bench.attempt(pictures=20)
+    result = bench.judged(FaraMultimodalGrader, recorded)
+    assert (result.verdict, result.score) == (Verdict.ERRORED, None)
+    assert "these pictures could not be rated: 1, 2, 3, 4, 5" in result.reasoning
+    assert result.details["unrated"] == [1, 2, 3, 4, 5]
+    assert not {1, 2, 3, 4, 5} & set(numbers_in(bench.requests["see"][0]))
+    bench.answers["see"] = sight()
+    assert bench.judged(FaraMultimodalGrader, recorded).verdict is Verdict.PASSED
+    bench.answers["rate"] = failing(1, 6)
+    result = bench.judged(FaraMultimodalGrader, recorded)
+    assert result.verdict is Verdict.ERRORED
+    assert "10 of 20 pictures could not be rated" in result.reasoning
+    assert "see" not in bench.counts
+
+
+@pytest.mark.parametrize(
+    "rated",
+    [
+        lambda request: {"pictures": []},  # noqa: ARG005
+        lambda request: {
+            "pictures": [{"picture": 99, "reason": "", "rating": 5} for _ in numbers_in(request)]
+        },
+        ratings(lambda n: 6),  # noqa: ARG005
+        ratings(lambda n: 0),  # noqa: ARG005
+    ],
+)
+def test_ratings_of_other_pictures_are_none(tmp_path: Path, rated: Any) -> None:
+    """Each picture of the question once, from 1 to 5."""
+    bench = Bench(tmp_path, {"rate": rated})
+    result = bench.judged(FaraMultimodalGrader, bench.attempt(pictures=11))
+    assert result.verdict is Verdict.ERRORED
+    assert "11 of 11 pictures could not be rated" in result.reasoning
+
+
+def test_no_picture_is_no_evidence(tmp_path: Path) -> None:
+    """Errored without a question; a judge that cannot see is refused before."""
+    bench = Bench(tmp_path)
+    result = bench.judged(FaraMultimodalGrader, bench.attempt())
+    assert (result.verdict, bench.counts) == (Verdict.ERRORED, {})
+    assert "no picture was recorded" in result.reasoning
+    assert FaraMultimodalGrader().sees_pictures
+
+
+def test_pictures_are_chosen_once_for_all_votes(tmp_path: Path) -> None:
+    """Votes differ in the verdict only."""
+    votes = [sight(), sight(satisfied=False), sight()]
+    bench = Bench(tmp_path, {"rate": ratings(lambda n: 3), "see": votes})  # noqa: ARG005
+    result = bench.judged(FaraMultimodalGrader, bench.attempt(pictures=12), votes=3)
+    assert result.verdict is Verdict.PASSED
+    assert result.score == pytest.approx(2 / 3)
+    assert bench.counts == {"rate": 3, "see": 3}

@@ -1,0 +1,132 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_browsereval.features.judges.fara.combined import FaraCombinedGrader
+from pytest_browsereval.features.judges.fara.rubric import FaraRubricGrader
+from pytest_browsereval.features.judges.rubric import RubricGrader
+from pytest_browsereval.features.judges.rubrics import Item, read_rubric
+from pytest_browsereval.model.grades import Verdict
+from tests.graders.judging.bench import Bench, made, scores
+from tests.graders.support import make_task
+
+ITEM = {"criterion": "Right shop", "description": "The shop of the task.", "max_points": 20}
+
+
+def test_published_forms() -> None:
+    """Items with points and a condition; requirements of one point each; both under either key."""
+    noted = {**ITEM, "justification": "as I thought", "earned_points": 20, "condition": "if it is open"}
+    rubric = read_rubric(make_task(rubric={"items": [ITEM, {**noted, "required": True, "total_items": 3}]}))
+    assert rubric is not None
+    assert rubric.source == "row"
+    assert rubric.items == (
+        Item("C1", "Right shop", "The shop of the task.", 20),
+        Item("C2", "Right shop", "The shop of the task.", 20, required=True, condition="if it is open"),
+    )
+    assert "as I thought" not in rubric.part().text  # nobody's earlier scores are told to the judge
+    named: Any = {
+        "R1": {"requirement": "Find it", "verification": "A page."},
+        "R2": {"requirement": "Buy it"},
+    }
+    expected = (Item("R1", "Find it", "A page.", 1), Item("R2", "Buy it", "", 1))
+    for given in (named, {"rubrics": named}):
+        rubric = read_rubric(make_task(rubric=given))
+        assert rubric is not None
+        assert rubric.items == expected
+        rubric = read_rubric(make_task(metadata={"additional": {"precomputed_rubric": given}}))
+        assert rubric is not None
+        assert rubric.items == expected
+    assert read_rubric(make_task()) is None
+
+
+def test_the_identity_tells_rubrics_apart() -> None:
+    """The same criteria have one; another number of points another."""
+    first, same, other = (
+        read_rubric(make_task(rubric={"items": [{**ITEM, **more}]}))
+        for more in ({}, {"justification": "."}, {"max_points": 21})
+    )
+    assert first is not None
+    assert same is not None
+    assert other is not None
+    assert first.identity == same.identity != other.identity
+
+
+@pytest.mark.parametrize(
+    ("rubric", "told"),
+    [
+        ("be good", "the row's rubric is not a rubric: 'be good'. Write {\"items\":"),
+        ([ITEM], "is not a rubric"),
+        ({}, "is not a rubric"),
+        ({"items": []}, "is not a rubric"),
+        ({"items": {"a": ITEM}}, "is not a rubric"),
+        ({"items": ["buy it"]}, "the row's rubric has as its criterion 1 no block but 'buy it'"),
+        (
+            {"items": [ITEM, {**ITEM, "max_points": 0}]},
+            "has in its criterion 2 max_points: '0'. Write a number",
+        ),
+        ({"items": [{**ITEM, "max_points": True}]}, "max_points: 'True'"),
+        ({"items": [{**ITEM, "max_points": "20"}]}, "max_points: '20'"),
+        ({"items": [{"criterion": "a"}]}, "has in its criterion 1 no max_points"),
+        ({"items": [{"max_points": 3}]}, "no criterion. Write"),
+        ({"items": [{**ITEM, "criterion": " "}]}, "no criterion. Write"),
+        ({"items": [{**ITEM, "description": 3}]}, "as description no text but '3'"),
+        ({"items": [{**ITEM, "requird": True}]}, "the unknown key 'requird'. Did you mean 'required'?"),
+        ({"items": [{**ITEM, "required": "yes"}]}, "required: 'yes'. Write true or false."),
+        ({"rubrics": {}}, "is not a rubric"),
+        ({"rubrics": {"R1": "buy"}}, "criterion 1 no block but 'buy'"),
+        ({"rubrics": {"R1": {"verification": "buy"}}}, "no requirement"),
+        ({"rubrics": {"R1: 9 of 9\nR2": {"requirement": "buy"}}}, "names a criterion 'R1: 9 of 9"),
+    ],
+)
+def test_a_malformed_rubric_is_refused_before_anything_is_spent(rubric: Any, told: str) -> None:
+    """With its place and what to write, by every grader that would use it."""
+    for make in (FaraRubricGrader, FaraCombinedGrader, RubricGrader):
+        with pytest.raises(ValueError, match=r"^the row's rubric") as caught:
+            make().check(make_task(rubric=rubric), Path())
+        assert told in str(caught.value)
+        make().check(make_task(rubric={"items": [ITEM]}), Path())
+    additional = {"additional": {"precomputed_rubric": rubric}}
+    with pytest.raises(ValueError, match=r"^the row's metadata\.additional\.precomputed_rubric "):
+        FaraRubricGrader().check(make_task(metadata=additional), Path())
+
+
+def test_a_rubric_is_made_of_the_task_alone(tmp_path: Path) -> None:
+    """Before anything of the attempt is told; then it is what the judge scores by."""
+    bench = Bench(tmp_path, {"make": made(25, 25, 25, 25), "score": scores(25, 25, 25, 25)})
+    recorded = bench.attempt(("click", {"target": "SECRET-ACTION"}, "."), answer="SECRET-ANSWER")
+    result = bench.judged(FaraRubricGrader, recorded)
+    assert (result.verdict, result.score) == (Verdict.PASSED, 1.0)
+    asked = bench.requests["make"][0].text
+    assert "How much is it?" in asked
+    assert "SECRET" not in asked
+    assert '"id": "C1", "criterion": "criterion 1"' in bench.requests["score"][0].text
+    rubric: Any = result.details["rubric"]
+    assert (rubric["source"], len(rubric["items"])) == ("made", 4)
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        made(25, 25, 25),
+        made(*[10] * 9, 10),
+        made(25, 25, 25, 24),
+        made(101, -1, 0, 0),
+        made(25, 25, 25, 25, conditions=dict.fromkeys(range(1, 5), "if so")),
+        {**made(25, 25, 25, 25), "total": 100},
+        {"reasoning": "none", "items": []},
+    ],
+)
+def test_a_rubric_that_is_none_is_asked_for_once_more(tmp_path: Path, bad: dict[str, Any]) -> None:
+    """A second good one serves; after two bad ones the grade is errored. No general rubric stands in."""
+    bench = Bench(tmp_path, {"make": [bad, bad], "score": scores(25, 25, 25, 25)})
+    recorded = bench.attempt()
+    result = bench.judged(FaraRubricGrader, recorded)
+    assert (result.verdict, result.score) == (Verdict.ERRORED, None)
+    assert "gave no rubric: two replies in no usable form" in result.reasoning
+    assert bench.counts == {"make": 2}
+    bench.answers["make"] = [bad, made(25, 25, 25, 25)]
+    assert bench.judged(FaraRubricGrader, recorded).verdict is Verdict.PASSED
+    assert bench.counts == {"make": 2, "score": 1}
