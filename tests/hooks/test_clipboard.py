@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler
@@ -9,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from pytest_browsereval.browsers.playwright import clipboard
 from tests.hooks.small_evals import Evals, row
 from tests.support import serving
 
@@ -21,6 +23,8 @@ const look = async () => {
 look();
 </script>"""
 FIELD = "role=textbox[name='F']"
+PATIENT = {"type": "playwright", "action_timeout_ms": 20_000}
+"""A machine that runs other tests beside this one may take seconds for an exchange of the clipboard."""
 
 
 @pytest.fixture
@@ -73,7 +77,7 @@ def test_rows_that_run_at_once_paste_their_own_text(evals: Evals, site: str) -> 
         field_row("b", site, "BBB", sees("a"), key("Control+V"), key("End"), *_appends("BBB")),
         field_row("c", site, "", key("Control+V")),
     )
-    evals.write_config(browser="playwright", lanes=2)
+    evals.write_config(browser=PATIENT, lanes=2)
     run = evals.run()
     verdicts = {attempt.query_id: str(attempt.verdict) for attempt in run.attempts}
     assert verdicts == {"a": "passed", "b": "passed", "c": "passed"}, json.dumps(verdicts)
@@ -90,10 +94,28 @@ def test_a_row_pastes_nothing_of_the_row_before(evals: Evals, site: str) -> None
         field_row("a", site, "SECRETASECRETA", *copies("SECRETA"), key("End"), key("Control+V")),
         field_row("c", site, "", key("Control+V")),
     )
-    evals.write_config(browser="playwright")
+    evals.write_config(browser=PATIENT)
     run = evals.run()
     assert {attempt.query_id: str(attempt.verdict) for attempt in run.attempts} == {
         "a": "passed",
         "c": "passed",
     }
     assert run.ret == 0
+
+
+def test_a_clipboard_that_does_not_come_is_no_failure_of_the_agent(
+    evals: Evals, site: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The attempt is errored, and says why, before the tool's own time is up."""
+
+    async def hang(*_: Any) -> None:
+        await asyncio.sleep(600)
+
+    monkeypatch.setattr(clipboard, "_write", hang)
+    evals.write_rows(field_row("a", site, "", key("Control+V")))
+    evals.write_config(browser="playwright")
+    run = evals.run()
+    (attempt,) = run.attempts
+    assert str(attempt.verdict) == "errored"
+    assert "clipboard could not be kept apart" in attempt.reason
+    assert run.ret != 0

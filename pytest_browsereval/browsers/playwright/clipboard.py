@@ -26,7 +26,10 @@ Content = list[list[str]]
 """Media types, each with its text."""
 
 LIMIT_S = 10.0
-"""How long a page may wait until the clipboard is its window's own; an exchange takes some 0.1 s."""
+"""How long a page may wait at most until the clipboard is its window's own; an exchange takes some 0.1 s."""
+ACTION_SHARE = 0.8
+"""Part of an action's time that the wait may take. Were it longer than the action's, the tool would say that
+the page did not react, and the agent would fail for what only a slow machine did."""
 HOLD_S = 1.0
 """How long a page may take for its action, which is done in milliseconds unless it hangs or is left."""
 
@@ -122,7 +125,7 @@ class SharedClipboard:
         """Let a page of a window copy or paste once the clipboard is the window's own."""
         self._listen(window, question.page)
         try:
-            async with asyncio.timeout(LIMIT_S):
+            async with asyncio.timeout(min(LIMIT_S, ACTION_SHARE * window.rules.action_s)):
                 await self._begin_turn(window)
         except Exception as error:
             if not is_playwright_error(error) and not isinstance(error, TimeoutError):
