@@ -6,12 +6,14 @@ import argparse
 import inspect
 import os
 import sys
+import traceback
 from collections.abc import Callable, Sequence
 
 from pytest_browsereval import builtins
 from pytest_browsereval.commands import plugin
 from pytest_browsereval.commands.base import Command, version_of
-from pytest_browsereval.errors import BrowserEvalError, UsageError, name_raised
+from pytest_browsereval.errors import BrowserEvalError, UsageError, describe_error, name_raised
+from pytest_browsereval.process_guard import refuse_clean_exit
 from pytest_browsereval.redaction.known import redact_known
 from pytest_browsereval.registry import OURS
 
@@ -20,29 +22,60 @@ HOOK = "pytest_browsereval_commands"
 EXIT_CODES = 256
 """More of them a process cannot tell: the rest of a division is what a shell sees."""
 
+BROKE = 3
+"""The exit code of what has no outcome, as pytest has it for internal errors: `gate` answers by 0 and 1."""
+
+UNREAD = 128 + 13
+"""The exit code where nobody reads the output any more: that of a program which SIGPIPE ends."""
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a subcommand and return the exit code: 1 something is missing or broken, 2 or 4 wrong usage.
+    """Run a subcommand and return the exit code.
+
+    1: something is missing or broken; 2 or 4: wrong usage; 3: its code, or that of a plug-in, has raised.
 
     Args:
         arguments: what was typed; those of this process by default.
     """
-    options = _parser().parse_args(arguments)
+    with refuse_clean_exit(_report_exit):
+        return _run(_parser().parse_args(arguments))
+
+
+def _run(options: argparse.Namespace) -> int:
+    code = UNREAD
     try:
         code = _check_code(options.subcommand, options.run(options))
         sys.stdout.flush()
     except UsageError as error:
-        print(redact_known(f"browsereval: {error}"), file=sys.stderr)
+        _report(str(error))
         return 4
     except BrowserEvalError as error:
-        print(redact_known(f"browsereval: {error}"), file=sys.stderr)
+        _report(str(error))
         return 1
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:  # the reader has seen enough; Python would complain once more at its end
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+    except BaseException as error:  # noqa: BLE001 a plug-in may end by sys.exit(0), and `gate` would be green
+        _report_broken(options, error)
+        return BROKE
     return code
+
+
+def _report_exit() -> int:
+    # Not by print: what the thread that leaves has done to standard error is unknown.
+    os.write(2, b"browsereval: something has called os._exit(0), so there is no outcome. Mend the plug-in.\n")
+    return BROKE
+
+
+def _report_broken(options: argparse.Namespace, error: BaseException) -> None:
+    """Print whose code has raised, and where; the traceback too if it is ours, or in Python's dev mode."""
+    is_ours = options.owner == OURS
+    if is_ours or sys.flags.dev_mode:
+        print(redact_known("".join(traceback.format_exception(error)).rstrip()), file=sys.stderr)
+    whose = "" if is_ours else f" of {options.owner}"
+    hint = "" if is_ours else " Mend the plug-in; PYTHONDEVMODE=1 in the environment shows the traceback."
+    _report(f"the subcommand {options.subcommand!r}{whose} broke: {describe_error(error)}.{hint}")
 
 
 def _check_code(name: str, code: object) -> int:
@@ -69,12 +102,14 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=version_of("pytest-browsereval"))
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in gather_commands(_report):
+    for owner, command in gather_commands(_report):
         subparser = commands.add_parser(command.name, help=command.help, description=command.help)
-        subparser.set_defaults(run=command.run, subcommand=command.name)
+        subparser.set_defaults(run=command.run, subcommand=command.name, owner=owner)
         try:
             command.add_arguments(subparser)
-        except Exception as error:  # noqa: BLE001 a package's own code: other subcommands work without it
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001 a package's own code: other subcommands work without it
             _report(
                 f"the subcommand {command.name!r} cannot read its arguments: {name_raised(error)}: {error}"
             )
@@ -86,8 +121,8 @@ def _refuse(_arguments: argparse.Namespace) -> int:
     raise UsageError("this subcommand cannot be used, see above. Mend or uninstall its package.")
 
 
-def gather_commands(report: Callable[[str], None]) -> list[Command]:
-    """Return the subcommands by name.
+def gather_commands(report: Callable[[str], None]) -> list[tuple[str, Command]]:
+    """Return the subcommands by name, each behind its owner.
 
     Args:
         report: called with a sentence for each package whose subcommands are left out, and why: one that is
@@ -107,7 +142,7 @@ def gather_commands(report: Callable[[str], None]) -> list[Command]:
             )
         else:
             found[command.name] = (owner, command)
-    return [command for _, (_, command) in sorted(found.items())]
+    return [found[name] for name in sorted(found)]
 
 
 def _report(sentence: str) -> None:

@@ -26,6 +26,7 @@ ROWS: tuple[frozenset[str], ...] = tuple(
                 "errors",
                 "leaves",
                 "local_server",
+                "process_guard",
                 "processes",
                 "session_caches",
                 "unsupported",

@@ -61,7 +61,7 @@ def _conftests(folder: Path) -> list[Path]:
 
 
 def _load(file: Path) -> ModuleType:
-    from pytest_browsereval.errors import RegistryError
+    from pytest_browsereval.errors import RegistryError, name_raised
 
     # Two conftests must not share a name in `sys.modules`.
     name = f"browsereval_conftest_{hashlib.sha256(str(file).encode()).hexdigest()[:12]}"
@@ -73,8 +73,10 @@ def _load(file: Path) -> ModuleType:
     sys.path.insert(0, str(file.parent))  # as pytest does, for what stands beside it
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
-        raise RegistryError(f"{file} cannot be loaded: {type(error).__name__}: {error}. Mend it.") from error
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # sys.exit(0) at its top would end `gate` as if it were met
+        raise RegistryError(f"{file} cannot be loaded: {name_raised(error)}: {error}. Mend it.") from error
     return module
 
 

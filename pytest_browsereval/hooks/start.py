@@ -12,7 +12,7 @@ from pytest_browsereval.hooks.endings import Endings
 from pytest_browsereval.hooks.gating import Gating, gating_key
 from pytest_browsereval.hooks.groups import Groups
 from pytest_browsereval.hooks.items import Reports
-from pytest_browsereval.hooks.leaving import Leaving
+from pytest_browsereval.hooks.leaving import guard_session
 from pytest_browsereval.hooks.names import planned_processes_key
 from pytest_browsereval.hooks.order import Order
 from pytest_browsereval.hooks.output import OutputRouting
@@ -41,6 +41,8 @@ def start(config: pytest.Config) -> EvalSession:
     session = config.stash.get(eval_session_key, None)
     if session is not None:
         return session
+    if not hasattr(config, "workerinput"):
+        guard_session(config)
     try:
         session = EvalSession(config)
     except UsageError as error:
@@ -91,7 +93,6 @@ def _register(session: EvalSession, config: pytest.Config) -> None:
     manager.register(controller, "browsereval-controller")
     manager.register(controller.records, "browsereval-records")
     manager.register(Termination(), "browsereval-termination")
-    manager.register(Leaving(config), "browsereval-leaving")
     gating = config.stash[gating_key] = Gating(session, controller)
     manager.register(gating, "browsereval-gating")
     if config.getoption("eval_baseline") is not None:

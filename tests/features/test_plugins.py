@@ -144,6 +144,49 @@ def test_a_subcommand_that_returns_no_exit_code_is_not_green(
     assert message in capsys.readouterr().err
 
 
+RAISES = """
+import pytest, sys
+from pytest_browsereval import Command
+
+def fails(arguments):
+    raise ValueError("no such luck")
+
+def pytest_browsereval_commands():
+    ends = {"leaves": lambda arguments: sys.exit(0), "skips": lambda arguments: pytest.skip("so")}
+    return [Command("fails", "fail", fails), *(Command(name, "end", run) for name, run in ends.items())]
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("fails", "ValueError: no such luck ("),
+        ("leaves", "SystemExit: 0 ("),
+        ("skips", "pytest.skip(): so ("),
+    ],
+)
+def test_a_subcommand_that_raises_is_named(
+    evals: Evals, capsys: pytest.CaptureFixture[str], name: str, told: str
+) -> None:
+    """One line with subcommand, package and place, and exit code 3, which is no verdict."""
+    install(evals, "acme_raises", RAISES)
+    assert main([name]) == 3
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"browsereval: the subcommand {name!r} of acme_raises 2.5 broke: {told}")
+    assert "acme_raises.py:" in line
+
+
+def test_a_subcommand_of_ours_that_raises_shows_its_traceback(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever reports the bug needs it."""
+    monkeypatch.setattr("pytest_browsereval.providers.PROVIDERS", None)
+    assert main(["providers"]) == 3
+    told = capsys.readouterr().err
+    assert told.startswith("Traceback (most recent call last)")
+    assert "browsereval: the subcommand 'providers' broke: " in told
+
+
 def test_a_package_brings_formats(evals: Evals, capsys: pytest.CaptureFixture[str]) -> None:
     """``export`` writes them; an unknown one is refused with those that there are."""
     install(evals, "acme_offers", OFFERS)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
 from tests.hooks.small_evals import Evals, row
@@ -77,3 +80,74 @@ def test_a_run_that_was_left_is_unfinished(evals: Evals) -> None:
     again = evals.run("--eval-config=shop.eval.yaml", "--eval-resume")
     assert again.ret == 0
     assert "1 cut off before" in again.stdout.str()
+
+
+RULE = """
+import os, sys, threading
+from typing import Literal
+from pytest_browsereval import GateRule
+
+class Leaves(GateRule):
+    type: Literal["leaves"] = "leaves"
+
+    def check(self, trials):
+        LEAVE
+
+def pytest_browsereval_register(registry):
+    registry.register(Leaves)
+
+def leave_in_a_thread():
+    thread = threading.Thread(target=os._exit, args=(256,))
+    thread.start()
+    thread.join()
+"""
+LEAVES = ["os._exit(0)", "leave_in_a_thread()", "sys.exit(0)", "raise SystemExit(0)"]
+
+
+def write_rule(evals: Evals, leave: str) -> None:
+    """Write an eval that does not meet its gate, one rule of which ends the process."""
+    evals.pytester.makeconftest(RULE.replace("LEAVE", leave))
+    evals.write_rows(row("a", says="wrong"))
+    evals.write_config(gate={"min_pass_rate": 1, "rules": [{"type": "leaves"}]}, browser="playwright")
+
+
+@pytest.mark.parametrize("leave", LEAVES)
+def test_a_rule_that_leaves_makes_no_green_gate(evals: Evals, leave: str) -> None:
+    """``browsereval gate`` ends with 3 where a plug-in ends the process, and with 1 where it raises."""
+    write_rule(evals, "return None")
+    evals.write_config(gate={"min_pass_rate": 1})
+    run = evals.run("shop.eval.yaml").folder
+    write_rule(evals, leave)
+    command = [sys.executable, "-m", "pytest_browsereval", "gate", str(run), "--config", "shop.eval.yaml"]
+    done = subprocess.run(command, cwd=evals.path, capture_output=True, text=True, timeout=600, check=False)
+    if "_exit" in leave or "thread" in leave:
+        assert done.returncode == 3
+        assert "something has called os._exit(0), so there is no outcome" in done.stderr
+    else:
+        assert done.returncode == 1
+        assert "the rule 'leaves' broke: SystemExit: 0" in done.stdout
+
+
+@pytest.mark.parametrize("place", ["index", "summary"])
+def test_a_plug_in_that_leaves_outside_of_items_makes_no_green_session(evals: Evals, place: str) -> None:
+    """Rows are collected, and summaries handed over, by the code of plug-ins too."""
+    hook = "def pytest_browsereval_run_summary(): os._exit(0)\n" if place == "summary" else ""
+    hook += "def pytest_collection_modifyitems(): os._exit(0)\n" if place == "index" else ""
+    evals.pytester.makeconftest(f"import os\n{hook}")
+    evals.write_rows(row("a"))
+    evals.write_config()
+    result = evals.run_process("--eval-config=shop.eval.yaml")
+    assert result.ret == pytest.ExitCode.INTERNAL_ERROR
+    assert "something has called os._exit(0)" in result.stderr.str()
+
+
+def test_a_conftest_that_leaves_makes_no_green_gate(evals: Evals) -> None:
+    """It is named, as one that cannot be imported is."""
+    write_rule(evals, "return None")
+    evals.write_config()
+    run = evals.run("shop.eval.yaml").folder
+    write_rule(evals, "return None")
+    evals.pytester.makeconftest(f"{RULE}\nsys.exit(0)\n")
+    gate = evals.run_command("gate", str(run), "--config", "shop.eval.yaml")
+    assert gate.ret == pytest.ExitCode.USAGE_ERROR
+    assert "conftest.py cannot be loaded: SystemExit: 0. Mend it." in gate.stderr.str()
