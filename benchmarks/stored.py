@@ -183,7 +183,7 @@ def ways(run: Path, other: Path) -> Iterator[tuple[str, list[str]]]:
 
     for name in READERS:
         yield name, [sys.executable, __file__, name, str(run)]
-    known = {command.name for command in gather_commands(print)}
+    known = {command.name for _, command in gather_commands(print)}
     for name, words in COMMANDS.items():
         if words[0] in known:
             filled = [word.format(run=run, other=other) for word in words]
