@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pytest_browsereval.model.results import TaskMetadata
     from pytest_browsereval.model.tasks import Task
     from pytest_browsereval.registry import Registry
+    from pytest_browsereval.run.active import EarlierRun
     from pytest_browsereval.run.foreign import ExportFormat, ImportFormat
 
 # ---------------------------------------------------------------- beside pytest
@@ -53,6 +54,15 @@ def pytest_browsereval_start(config: pytest.Config) -> None:
     """Called once in each process when an eval is asked for; for a conftest that is loaded later, then.
 
     A feature registers its plug-ins of pytest here: ``config.pluginmanager.register(...)``.
+    """
+
+
+@pytest.hookspec(firstresult=True)
+def pytest_browsereval_earlier_run(config: pytest.Config) -> EarlierRun | None:
+    """Return the earlier run whose trials are to be the session's, as an option of yours says; or None.
+
+    Its ``make`` returns an object with what ``run.active.Trials`` has. Called several times: for each config,
+    and by what prints. Raise ``UsageError`` for options that contradict each other.
     """
 
 

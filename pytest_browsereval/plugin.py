@@ -114,18 +114,6 @@ def _add_options_of_runs(add: Callable[..., None]) -> None:
         default=False,
         help="let --eval-resume resume the run although its config or rows have changed",
     )
-    add(
-        "--eval-regrade",
-        metavar="RUN",
-        help="grade the stored attempts of this run again, and run no agent: its folder, its id, or 'latest'",
-    )
-    add(
-        "--eval-regrade-rows",
-        choices=("stored", "current"),
-        default="stored",
-        help="let --eval-regrade use the answers, checks and rubrics that are stored in the run, or the "
-        "current ones of the dataset (default: stored)",
-    )
 
 
 def positive_integer(text: str) -> int:
@@ -223,7 +211,7 @@ def pytest_configure(config: pytest.Config) -> None:
         "markers", "browsereval(dataset, **config): run this test for each row of a dataset"
     )
     config.pluginmanager.register(fixtures, "browsereval-fixtures")
-    named = any(config.getoption(f"eval_{name}") for name in ("config", "regrade", "resume", "plan"))
+    named = any(config.getoption(f"eval_{name}") for name in ("config", "resume", "plan"))
     asks = named or any(is_eval(arg.partition("::")[0]) for arg in config.args)
     is_early = _distributes(config) or config.getoption("htmlpath", None)
     if asks or (is_early and _holds_evals(config)):

@@ -10,7 +10,6 @@ from pytest_browsereval.commands import (
     flaking,
     listing,
     merging,
-    regrading,
     showing,
     toolkits,
     viewing,
@@ -20,5 +19,5 @@ from pytest_browsereval.commands.base import Command
 
 def pytest_browsereval_commands() -> Sequence[Command]:
     """Return the subcommands."""
-    modules = (browser, comparing, flaking, listing, merging, regrading, showing, toolkits, viewing)
+    modules = (browser, comparing, flaking, listing, merging, showing, toolkits, viewing)
     return [command for module in modules for command in module.COMMANDS]

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import pytest
 
 from pytest_browsereval.errors import UsageError
-
-DEFAULTS = {"regrade_rows": "stored", "llm": "live"}
-"""Values of options that count as not given; those of the others are None, False or empty."""
 
 
 @dataclass(frozen=True)
@@ -22,28 +20,11 @@ class Conflict:
     """What is wrong and what to type; ``{other}`` is the value of the other one."""
     is_needed: bool = False
     """Whether the option has no effect without the other one, instead of none beside it."""
-
-
-def _without_agent(other: str) -> Conflict:
-    why = f"--eval-regrade runs no agent, so that --eval-{other} has no effect. Leave it out."
-    return Conflict("regrade", other, why)
+    default: str | None = None
+    """What the one of them says that has a value even if it is not given."""
 
 
 CONFLICTS = (
-    Conflict("regrade", "resume", "--eval-regrade makes no attempts, and --eval-resume does. Leave one out."),
-    *map(_without_agent, ("agent", "trials", "headed", "plan")),
-    Conflict(
-        "regrade",
-        "llm",
-        "--eval-regrade makes no attempts, and --eval-llm={other} is for the model calls of attempts. "
-        "Leave one out.",
-    ),
-    Conflict(
-        "regrade_rows",
-        "regrade",
-        "--eval-regrade-rows has no effect without --eval-regrade. Add --eval-regrade=RUN.",
-        is_needed=True,
-    ),
     Conflict(
         "resume_anyway",
         "resume",
@@ -59,18 +40,19 @@ CONFLICTS = (
 )
 
 
-def check_conflicts(config: pytest.Config) -> None:
+def check_conflicts(config: pytest.Config, conflicts: Iterable[Conflict] = CONFLICTS) -> None:
     """Check the options of a session against each other.
+
+    Args:
+        config: pytest's.
+        conflicts: those of a feature that looks after its own options.
 
     Raises:
         UsageError: two contradict each other, or one lacks another; the first such pair.
     """
-
-    def given(name: str) -> object:
-        value = config.getoption(f"eval_{name}")
-        return None if value == DEFAULTS.get(name) else value
-
-    for one in CONFLICTS:
-        other = given(one.other)
-        if given(one.option) and bool(other) is not one.is_needed:
+    for one in conflicts:
+        # None for an option of a feature that is left out.
+        given = [config.getoption(f"eval_{name}", None) for name in (one.option, one.other)]
+        option, other = (None if value == one.default else value for value in given)
+        if option and bool(other) is not one.is_needed:
             raise UsageError(one.message.format(other=other))

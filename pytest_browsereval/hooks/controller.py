@@ -22,7 +22,6 @@ from pytest_browsereval.hooks.session import EvalSession
 from pytest_browsereval.redaction.known import redact_known
 from pytest_browsereval.run.active import ActiveRun
 from pytest_browsereval.run.new_trials import NewTrials
-from pytest_browsereval.run.regrade import RegradedTrials
 from pytest_browsereval.run.store import TrialKey
 
 UNMADE_KEYS: dict[Unmade, str] = {"budget": "over_budget", "dashboard": "called_off"}
@@ -260,7 +259,7 @@ class Controller:
             self.corrections[active_run] = found
             corrected["pass_rate_corrected"] = [one.as_json() for one in found]
         lacking = {key: self.unmade_of(active_run, why) for why, key in UNMADE_KEYS.items()}
-        is_run = not isinstance(active_run.trials, RegradedTrials)
+        is_run = active_run.trials.makes_attempts
         not_run = [name for name in self.lacking() if is_run and self.rows[name] is active_run]
         counted = {
             "selected": self.count_selected(active_run),

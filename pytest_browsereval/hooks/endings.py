@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from typing import Any
 
 import pytest
@@ -32,7 +33,13 @@ class Endings:
     def __init__(self, config: pytest.Config, controller: Controller) -> None:
         self._config = config
         self._controller = controller
-        self._is_regraded = config.getoption("eval_regrade") is not None
+
+    @cached_property
+    def _option(self) -> str:
+        """What has the rest run."""
+        # Asked late: options that contradict each other are reported by the session, which comes first.
+        earlier = self._controller.session.find_earlier_run()
+        return "resume" if earlier is None else earlier.option
 
     @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
@@ -52,7 +59,7 @@ class Endings:
         if (command := self._command(lacking)) is not None:
             advice = dict.fromkeys(REASONS[why][1] for why, names in controller.unmade.items() if names)
             first = "".join(f"{one}, then " for one in advice if one)
-            what = "regrade the rest with" if self._is_regraded else "resume the run with"
+            what = "resume the run with" if self._option == "resume" else f"{self._option} the rest with"
             out.line(f"{first}{what}" if first else f"{what[0].upper()}{what[1:]}")
             out.line(f"  {command}")  # in one piece, to be copied
 
@@ -66,7 +73,7 @@ class Endings:
     def _undone(self, lacking: list[str]) -> Iterator[str]:
         """Yield how many trials were not run, for each reason that is known."""
         controller = self._controller
-        undone, total = "not regraded" if self._is_regraded else "not run", len(controller.rows)
+        done, total = "run" if self._option == "resume" else f"{self._option}d", len(controller.rows)
         if controller.missing:
             expected = len(controller.expected)
             yield f"incomplete: {len(controller.missing)} of {expected} items have no result:"
@@ -75,9 +82,9 @@ class Endings:
         for why, (reason, _) in REASONS.items():
             if why != "stopped" and (count := len(controller.unmade[why])):
                 known += count
-                yield f"{undone}, since {reason}: {count} of {total} trials{':' * (known == len(lacking))}"
+                yield f"not {done}, since {reason}: {count} of {total} trials{':' * (known == len(lacking))}"
         if known < len(lacking):
-            yield f"{undone}: {len(lacking)} of {format_count(total, 'trial')}:"
+            yield f"not {done}: {len(lacking)} of {format_count(total, 'trial')}:"
 
     def _list(self, out: Any, lacking: list[str]) -> None:
         for name in list_names(self._controller.missing or lacking):
@@ -90,21 +97,19 @@ class Endings:
         if not folders:
             return None
         run = folders[0].name if len(self._controller.session.runs) == 1 else LATEST
-        option = "regrade" if self._is_regraded else "resume"
-        args = list(_without_runs(self._config))
+        args = list(self._without_runs())
         place = args.index("--") if "--" in args else len(args)
-        return shlex.join(["pytest", *args[:place], f"--eval-{option}={run}", *args[place:]])
+        return shlex.join(["pytest", *args[:place], f"--eval-{self._option}={run}", *args[place:]])
 
-
-def _without_runs(config: pytest.Config) -> Iterator[str]:
-    """Yield the arguments of the command line without those that name an earlier run."""
-    args = iter(config.invocation_params.args)
-    for arg in args:
-        name = arg.partition("=")[0]
-        if name not in ("--eval-resume", "--eval-regrade"):
-            yield arg
-        elif arg == name:  # the run may follow it
-            given = config.getoption(name[2:].replace("-", "_"))
-            following = next(args, None)
-            if following is not None and following != given:
-                yield following
+    def _without_runs(self) -> Iterator[str]:
+        """Yield the arguments of the command line without those that name an earlier run."""
+        args = iter(self._config.invocation_params.args)
+        for arg in args:
+            name = arg.partition("=")[0]
+            if name not in ("--eval-resume", f"--eval-{self._option}"):
+                yield arg
+            elif arg == name:  # the run may follow it
+                given = self._config.getoption(name[2:].replace("-", "_"))
+                following = next(args, None)
+                if following is not None and following != given:
+                    yield following

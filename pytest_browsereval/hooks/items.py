@@ -25,7 +25,6 @@ from pytest_browsereval.report.viewer.attempts import names_in
 from pytest_browsereval.run.active import ActiveRun
 from pytest_browsereval.run.plan import Entry
 from pytest_browsereval.run.record import AttemptRecord
-from pytest_browsereval.run.regrade import RegradedTrials
 from pytest_browsereval.run.store import read_metadata
 
 if TYPE_CHECKING:
@@ -184,7 +183,7 @@ class EvalItem(pytest.Function, PlainId):
         """Return how long the trial's attempts of this session took, whenever that was."""
         assert self.metadata is not None  # noqa: S101 set by the caller
         assert self.folder is not None  # noqa: S101 the same
-        if isinstance(self.active_run.trials, RegradedTrials):
+        if not self.active_run.trials.makes_attempts:
             return self.metadata.grading_duration_ms / 1000
         earlier = [found for _, found in attempts_before(self.folder, self.metadata.attempt) if found]
         began = datetime.fromtimestamp(self.active_run.spec.began, UTC).isoformat()

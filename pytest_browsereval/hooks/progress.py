@@ -9,7 +9,6 @@ import pytest
 
 from pytest_browsereval.hooks.controller import Controller
 from pytest_browsereval.hooks.session import EvalSession
-from pytest_browsereval.run.regrade import RegradedTrials
 
 EVERY_S = 10.0
 """Often enough to see that a slow run moves, seldom enough not to bury pytest's own lines."""
@@ -43,9 +42,8 @@ class Progress:
             self._resumed += bool(record.get("resumed"))
             cost = 0.0 if record.get("resumed") or record.get("replayed") else record.get("cost_usd")
             owner = self._controller.rows.get(report.nodeid)
-            trials = owner and owner.trials
-            if cost is not None and isinstance(trials, RegradedTrials):
-                cost -= trials.cost_before(report.nodeid)
+            if cost is not None and owner is not None:
+                cost -= owner.trials.cost_before(report.nodeid)
             self._spent_is_known &= cost is not None
             self._spent += cost or 0.0
 

@@ -110,7 +110,7 @@ class RecordCheck:
         """
         self._add(self._keeping.take_fresh())
         known, store = self._of(active_run), active_run.store
-        changed = list(known.find_changed(store.root)) if is_over or not active_run.trials.rewrites else []
+        changed = list(known.find_changed(store.root)) if is_over or active_run.trials.makes_attempts else []
         foreign = known.find_foreign(store.root, store.folders()) if is_over else ()
         self._tell(store, [*changed, *foreign])
 

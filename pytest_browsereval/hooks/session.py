@@ -22,11 +22,10 @@ from pytest_browsereval.hooks.names import is_controlled_key, is_eval
 from pytest_browsereval.hooks.registration import Registration
 from pytest_browsereval.redaction.known import redact_known
 from pytest_browsereval.replay.cassettes import ModelCalls
-from pytest_browsereval.run.active import ActiveRun, Prepared, RunSpec
+from pytest_browsereval.run.active import ActiveRun, EarlierRun, Prepared, RunSpec
 from pytest_browsereval.run.evals2 import Evals2
 from pytest_browsereval.run.lookup import LATEST, run_folder
 from pytest_browsereval.run.new_trials import NewTrials
-from pytest_browsereval.run.regrade import RegradedTrials
 from pytest_browsereval.run.resume import ResumedTrials
 from pytest_browsereval.run.shards import Parts, check_resumed
 from pytest_browsereval.run.store import RunStore, home_of, new_run_id
@@ -171,7 +170,8 @@ class EvalSession:
         base, before = self.config.invocation_params.dir, self.run_id
         if (base / given).is_file():
             return Path(base / given)
-        other = self.config.getoption("eval_resume") or self.config.getoption("eval_regrade")
+        earlier = self.find_earlier_run()
+        other = self.config.getoption("eval_resume") if earlier is None else earlier.run
         if given == LATEST and other:  # a run is not compared with itself
             own = run_folder(loaded, other, base, before=before, is_empty_allowed=True)
             return run_folder(loaded, given, base, before=own)
@@ -184,13 +184,9 @@ class EvalSession:
             UsageError: there is no such run, or options contradict each other.
         """
         option = self.config.getoption
-        check_conflicts(self.config)
-        if (regraded := option("eval_regrade")) is not None:
-            folder = self._earlier_run(loaded, regraded, "regrade")
-            is_current = option("eval_regrade_rows") == "current"
-            return ActiveRun(
-                self._spec(loaded, folder, baseline), partial(RegradedTrials, is_current=is_current)
-            )
+        if (earlier := self.find_earlier_run()) is not None:
+            folder = self._earlier_run(loaded, earlier.run, earlier.option)
+            return ActiveRun(self._spec(loaded, folder, baseline), earlier.make)
         loaded = self._choose_agent(loaded)
         if (resumed := option("eval_resume")) is None:
             return ActiveRun(self._spec(loaded, None, baseline), NewTrials)
@@ -246,14 +242,26 @@ class EvalSession:
         base = self.config.invocation_params.dir
         return run_folder(loaded, run, base, before=self.run_id, is_empty_allowed=is_empty_allowed)
 
+    def find_earlier_run(self) -> EarlierRun | None:
+        """Return the run whose trials an option of a feature takes up; None if there is no such option.
+
+        Raises:
+            UsageError: options contradict each other.
+        """
+        check_conflicts(self.config)
+        found: EarlierRun | None = self.config.hook.pytest_browsereval_earlier_run(config=self.config)
+        return found
+
     def check_attempts(self) -> None:
         """Refuse tests that make attempts of their own where the command line names an earlier run.
 
         Raises:
             UsageError: it does.
         """
-        if self.config.getoption("eval_regrade") is not None:
-            raise UsageError("--eval-regrade grades runs of eval configs, and this test would make attempts.")
+        if (earlier := self.find_earlier_run()) is not None:
+            raise UsageError(
+                f"--eval-{earlier.option} is for runs of eval configs, and this test would make attempts."
+            )
         if self.config.getoption("eval_resume") is not None:
             raise UsageError(
                 "--eval-resume goes on with runs of eval configs, and this test would make attempts anew. "
@@ -272,7 +280,7 @@ class EvalSession:
         Raises:
             UsageError: this session makes no attempts.
         """
-        check_conflicts(self.config)
+        self.find_earlier_run()
         spec = replace(self._spec(loaded, None, None), limit=None, keeps_going=False, is_planned=False)
         self.runs[path] = ActiveRun(spec, NewTrials)
         return self.runs[path]
@@ -364,15 +372,25 @@ class EvalSession:
         (Not a wrapper of the whole collection: a file that is found may be what wakes this session up.)
         A worker offers no items then and leaves the telling to the controller.
         """
-        for name, role in (("regrade", "is to grade"), ("resume", "the run is of")):
-            if self.config.getoption(f"eval_{name}") is not None and not (self.runs or self.problems):
-                message = f"--eval-{name} needs the config that {role}: --eval-config=FILE."
-                self.problems.append(UsageError(message))
+        if not (self.runs or self.problems):
+            self._check_run_without_config()
         if self.problems and self.is_worker:
             self.config.workeroutput["browsereval_problems"] = self._problem_text()  # type: ignore[attr-defined]
             session.items.clear()
         else:
             self._refuse()
+
+    def _check_run_without_config(self) -> None:
+        """Note what is wrong if an option names an earlier run and nothing an eval."""
+        try:
+            earlier = self.find_earlier_run()
+        except UsageError as error:
+            self.problems.append(error)
+            return
+        option = "resume" if earlier is None else earlier.option
+        if earlier is not None or self.config.getoption("eval_resume") is not None:
+            message = f"--eval-{option} needs the config that the run is of: --eval-config=FILE."
+            self.problems.append(UsageError(message))
 
     def _refuse(self) -> None:
         if self.problems:

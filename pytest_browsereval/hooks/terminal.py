@@ -29,11 +29,6 @@ from pytest_browsereval.report.table import (
     warnings_of_passed,
 )
 from pytest_browsereval.run.active import ActiveRun
-from pytest_browsereval.run.regrade import RegradedTrials
-from pytest_browsereval.run.resume import ResumedTrials
-
-MOST_CHANGES = 10
-"""Changed verdicts that are listed by name."""
 
 COLOURS = {Verdict.PASSED: "green", Verdict.FAILED: "red", Verdict.ERRORED: "yellow"}
 
@@ -57,9 +52,9 @@ class Terminal:
 
     def _about(self, active_run: ActiveRun, config: pytest.Config) -> list[str]:
         loaded = active_run.config
-        if isinstance(active_run.trials, RegradedTrials):
-            by = " with the current rows" * active_run.trials.is_current
-            return [f"eval {loaded.name}: regrading {_short(active_run.store.root, config)}{by}"]
+        earlier = active_run.trials.describe(_short(active_run.store.root, config))
+        if not active_run.trials.makes_attempts:
+            return [f"eval {loaded.name}: {earlier}"]
         agents = ", ".join(f"{name}: {agent.label()}" for name, agent in loaded.variants.items())
         if list(loaded.variants) == ["default"]:
             agents = loaded.variants["default"].label()
@@ -82,8 +77,8 @@ class Terminal:
         parts.append(f"browser {loaded.browser.type}")
         if budget := _budget(loaded.budget):
             parts.append(f"budget {budget}")
-        if isinstance(active_run.trials, ResumedTrials):
-            parts.append(f"resuming {_short(active_run.store.root, config)}")
+        if earlier:
+            parts.append(earlier)
         return [f"eval {loaded.name}: {', '.join(parts)}", *(f"  note: {note}" for note in loaded.notes)]
 
     def pytest_report_collectionfinish(self, config: pytest.Config, items: list[pytest.Item]) -> list[str]:
@@ -155,11 +150,10 @@ class Terminal:
                 out.line(part)
 
     def _end(self, out: Any, active_run: ActiveRun, summary: RunSummary, width: int) -> None:
-        """Tell what regrading has changed, and the browser of the run."""
-        if isinstance(active_run.trials, RegradedTrials):
-            for text in _list_changed(active_run.trials, summary):
-                for part in wrap_text(text, width):
-                    out.line(part, bold=True)
+        """Tell what the session has changed, and the browser of the run."""
+        for text in active_run.trials.list_changes(trial.metadata for trial in summary.trials):
+            for part in wrap_text(text, width):
+                out.line(part, bold=True)
         lines = [f"browser: {name}" for name in [active_run.store.manifest().get("browser")] if name]
         if active_run.spec.model_calls is not ModelCalls.LIVE:
             place = _short(active_run.cassettes.root, self._session.config)
@@ -185,18 +179,6 @@ def _model_calls(replayed: list[bool], place: str) -> str:
         return f"model calls: recorded in {place}"
     most = "" if count == total else f" in {count} of {format_count(total, 'trial')}, recorded in the others"
     return f"model calls: replayed from {place}{most}; a replay reports the tokens and cost of its recording"
-
-
-def _list_changed(trials: RegradedTrials, summary: RunSummary) -> Iterator[str]:
-    """Yield how many verdicts regrading has changed from what to what, then the first ten of them."""
-    graded = trials.changes(trial.metadata for trial in summary.trials)
-    moved = [(name, f"{old} -> {new}") for name, old, new in graded if old is not new]
-    parts = [f"{count} {move}" for move, count in sorted(Counter(move for _, move in moved).items())]
-    if len(moved) < len(graded) or not graded:
-        parts.append(f"{len(graded) - len(moved)} unchanged")
-    yield f"regraded {format_count(len(graded), 'attempt')}: {', '.join(parts)}"
-    for name, move in moved[:MOST_CHANGES]:
-        yield f"  {name}: {move}"
 
 
 def _ascii(text: str) -> str:

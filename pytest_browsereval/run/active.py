@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,6 +14,7 @@ from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.contracts import texts_of
 from pytest_browsereval.errors import Fault
 from pytest_browsereval.graders.base import GraderConfig
+from pytest_browsereval.model.digest import AttemptDigest
 from pytest_browsereval.redaction.known import know_secrets
 from pytest_browsereval.redaction.redactor import Redactor
 from pytest_browsereval.redaction.restoring import RestoringRedactor
@@ -91,8 +92,8 @@ class Trials(Protocol):
         """Whether trials may have results of an earlier session."""
 
     @property
-    def rewrites(self) -> bool:
-        """Whether records of earlier sessions are written again."""
+    def makes_attempts(self) -> bool:
+        """Whether agents are at work; else stored records of earlier sessions are written again."""
 
     @property
     def needs_browser(self) -> bool:
@@ -159,6 +160,41 @@ class Trials(Protocol):
         Raises:
             OSError: the run folder cannot be written.
         """
+
+    # -- what readers are told
+
+    def describe(self, folder: str) -> str:
+        """Return what is done with an earlier run; empty if the run is new.
+
+        Args:
+            folder: the run's, as messages call it.
+        """
+
+    def list_changes(self, trials: Iterable[AttemptDigest]) -> Iterator[str]:
+        """Yield what has become of results that an earlier session had.
+
+        Args:
+            trials: as the run folder has them now.
+        """
+
+    def cost_before(self, node_id: str) -> float:
+        """Return what a trial had cost before this session, as far as its record holds that too.
+
+        Args:
+            node_id: of its item.
+        """
+
+
+@dataclass(frozen=True)
+class EarlierRun:
+    """An earlier run that an option names, whose trials are the session's."""
+
+    option: str
+    """The option without ``--eval-``: the verb for what is done with the run, such as ``regrade``."""
+    run: str
+    """As the option names it: a folder, an id, or ``latest``."""
+    make: Callable[[ActiveRun], Trials]
+    """Makes the source of the trials."""
 
 
 class ActiveRun:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from pytest_browsereval.errors import Fault, RunStopped
+from pytest_browsereval.model.digest import AttemptDigest
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.run.active import ActiveRun, Prepared
 from pytest_browsereval.run.attempt import attempt, is_retried, record_fault
@@ -25,7 +26,7 @@ class NewTrials:
     """
 
     has_earlier = False
-    rewrites = False
+    makes_attempts = True
 
     def __init__(self, run: ActiveRun) -> None:
         self.run = run
@@ -94,6 +95,21 @@ class NewTrials:
         """Record an attempt that was not finished."""
         services = make_services(self.run, self.run.toolsets)
         return record_fault(self._ready(entry), services, node_id, fault)
+
+    def describe(self, folder: str) -> str:
+        """Return nothing: the run is new."""
+        del folder
+        return ""
+
+    def list_changes(self, trials: Iterable[AttemptDigest]) -> Iterator[str]:
+        """Yield nothing: results stay as they are."""
+        del trials
+        yield from ()
+
+    def cost_before(self, node_id: str) -> float:
+        """Return 0: an attempt has a record of its own."""
+        del node_id
+        return 0.0
 
     def _ready(self, entry: Entry) -> Trial:
         trial = self.plan.ready(entry)

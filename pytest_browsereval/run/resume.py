@@ -65,6 +65,10 @@ class ResumedTrials(NewTrials):
         """Whether there is something to run."""
         return self._has_work
 
+    def describe(self, folder: str) -> str:
+        """Say which run is resumed."""
+        return f"resuming {folder}"
+
     # -- before anything is spent
 
     def prepare(self) -> Prepared:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from pytest_browsereval.features.regrade.conflicts import CONFLICTS as OF_REGRADE
 from pytest_browsereval.hooks.conflicts import CONFLICTS, Conflict
 from tests.hooks.small_evals import Evals, row
 
@@ -24,7 +25,7 @@ def write(name: str) -> str:
     return f"{option}={VALUES[name]}" if name in VALUES else option
 
 
-@pytest.mark.parametrize("conflict", CONFLICTS, ids=lambda one: f"{one.option}-{one.other}")
+@pytest.mark.parametrize("conflict", [*CONFLICTS, *OF_REGRADE], ids=lambda one: f"{one.option}-{one.other}")
 def test_a_conflict_ends_the_session(pytester: pytest.Pytester, conflict: Conflict) -> None:
     """With exit code 4 and what to type instead; each option by itself says nothing of the other."""
     evals = Evals(pytester.path)

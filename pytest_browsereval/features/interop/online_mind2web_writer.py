@@ -28,7 +28,7 @@ from pytest_browsereval.model.messages import AssistantMessage, Message, ToolCal
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.run.foreign import Exported
 from pytest_browsereval.run.store import RunStore, check_new, read_metadata
-from pytest_browsereval.run.stored_trials import read_stored
+from pytest_browsereval.run.stored import read_stored
 
 # The tool that gives the answer is left out: the judges of the benchmark see actions only.
 ENDS = "done"

@@ -28,7 +28,7 @@ def label(arguments: argparse.Namespace) -> int:
     from pytest_browsereval.config_text import format_path
     from pytest_browsereval.features.labelling.book import LabelBook
     from pytest_browsereval.features.labelling.server import LabellingServer
-    from pytest_browsereval.run.stored_trials import check_log
+    from pytest_browsereval.run.stored import check_log
 
     # Labels of one run only: the page numbers its attempts.
     (run,) = _runs([arguments.run_name], arguments.config)

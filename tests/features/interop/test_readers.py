@@ -20,7 +20,7 @@ from pytest_browsereval.model.messages import (
 )
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.run.store import RunStore
-from pytest_browsereval.run.stored_trials import read_stored
+from pytest_browsereval.run.stored import read_stored
 from tests.features.interop.foreign import (
     DESIGNED,
     GRADES,

@@ -8,9 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
-
-from pytest_browsereval.capture.trajectory import EVIDENCE_FILE, TASK_FILE
+from pytest_browsereval.capture.trajectory import TASK_FILE
 from pytest_browsereval.datasets.base import DatasetConfig, RowRef
 from pytest_browsereval.datasets.ids import safe_id
 from pytest_browsereval.datasets.reader import index_rows, read_row
@@ -22,32 +20,16 @@ from pytest_browsereval.graders.protection import hide_quotes
 from pytest_browsereval.graders.trust import check_trust
 from pytest_browsereval.graders.verdicts import check_pass_when
 from pytest_browsereval.model.digest import AttemptDigest
-from pytest_browsereval.model.messages import read_message
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.needs import Offers
 from pytest_browsereval.redaction.marks import MARK
 from pytest_browsereval.run.active import ActiveRun
 from pytest_browsereval.run.plan import Entry, Plan, check_needs, mark_names, read_graders
 from pytest_browsereval.run.store import TrialKey
+from pytest_browsereval.run.stored import StoredTask, check_log, read_evidence, read_stored
 from pytest_browsereval.run.toolsets import Toolsets
 from pytest_browsereval.run.trial import Trial
 from pytest_browsereval.sites import fill
-
-
-class StoredTask(BaseModel):
-    """``task.json`` of an attempt."""
-
-    model_config = ConfigDict(frozen=True, defer_build=True)
-
-    task: Task
-    graders: tuple[dict[str, JsonValue], ...] = ()
-    site_urls: dict[str, str] = Field(default_factory=dict)
-    unobserved: dict[str, str] = Field(default_factory=dict)
-    """Graders that could not observe the page, and why."""
-    row_hash: str = ""
-    """Of the row as it was read; empty in attempts of earlier versions, whose ``metadata.json`` has it."""
-    observed: dict[str, str] | None = None
-    """What graders observed the page for (``observation_keys``); None in attempts of earlier versions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,69 +50,6 @@ class StoredEntry(Entry):
         if not (self.folder / TASK_FILE).is_file():
             return f"its folder has no {TASK_FILE}"
         return None
-
-
-def read_stored(folder: Path) -> StoredTask:
-    """Return what an attempt was about.
-
-    Raises:
-        DatasetError: the file is damaged.
-    """
-    file = folder / TASK_FILE
-    try:
-        return StoredTask.model_validate_json(file.read_bytes())
-    except (OSError, ValidationError) as error:
-        first = str(error).partition("\n")[0]
-        message = f"{file} is damaged: {first}. Restore it, or remove the attempt's folder."
-        raise DatasetError(message) from None
-
-
-def check_log(folder: Path, *, is_empty_allowed: bool = False) -> None:
-    """Check that the messages of an attempt can be read: graders would judge what is left of them.
-
-    A last line that was cut by a kill is no damage; one of a finished attempt, or an empty log, is.
-
-    Args:
-        folder: the attempt's.
-        is_empty_allowed: whether somebody looks at it who sees that it is empty.
-
-    Raises:
-        DatasetError: the file is missing or damaged.
-    """
-    file = folder / "messages.jsonl"
-    try:
-        *lines, rest = file.read_bytes().split(b"\n")
-    except OSError as error:
-        raise DatasetError(f"{file} cannot be read: {error.strerror}. Restore it.") from None
-    is_cut = bool(rest) or not (lines or is_empty_allowed)
-    if is_cut and (folder / "metadata.json").exists():
-        why = "its last line is cut off" if rest else "it is empty"
-        raise DatasetError(f"{file}:{len(lines) + 1} is damaged: {why}. Restore it.")
-    for number, line in enumerate(lines, 1):
-        try:
-            read_message(line)
-        except ValidationError:
-            raise DatasetError(f"{file}:{number} is damaged: it is no message. Restore it.") from None
-        except ValueError as error:
-            raise DatasetError(f"{file}:{number} is damaged: {error}. Restore it.") from None
-
-
-def read_evidence(folder: Path) -> dict[str, JsonValue]:
-    """Return what graders observed; empty if none did.
-
-    Raises:
-        DatasetError: the file is damaged.
-    """
-    file = folder / EVIDENCE_FILE
-    if not file.exists():
-        return {}
-    try:
-        evidence = json.loads(file.read_bytes())
-    except (OSError, ValueError) as error:
-        raise DatasetError(f"{file} is damaged: {error}. Restore it.") from None
-    if not isinstance(evidence, dict):
-        raise DatasetError(f"{file} is damaged: it holds no block of graders. Restore it.")
-    return evidence
 
 
 class StoredPlan(Plan):

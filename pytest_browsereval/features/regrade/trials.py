@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,14 +16,17 @@ from pytest_browsereval.capture.output import REGRADING_OUTPUT_FILE, keep_output
 from pytest_browsereval.capture.trajectory import TrajectorySaver
 from pytest_browsereval.config.model import BudgetConfig
 from pytest_browsereval.errors import ErrorSource, Fault, RunStopped, UsageError
+from pytest_browsereval.features.regrade.current_rows import CurrentPlan
+from pytest_browsereval.features.regrade.stored_plan import StoredEntry, StoredPlan
+from pytest_browsereval.features.regrade.unobserved import OBSERVED_ELSE, list_observations, why_unobserved
 from pytest_browsereval.graders.base import Recorded
 from pytest_browsereval.model.digest import AttemptDigest
+from pytest_browsereval.model.display import format_count
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.messages import now
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.model.usage import Usage
 from pytest_browsereval.run.active import ActiveRun, Prepared
-from pytest_browsereval.run.current_rows import CurrentPlan
 from pytest_browsereval.run.grading import Grading, grade_all, total_cost
 from pytest_browsereval.run.manifest import check_manifest
 from pytest_browsereval.run.plan import Entry
@@ -31,18 +35,14 @@ from pytest_browsereval.run.record import AttemptRecord, describe_grading
 from pytest_browsereval.run.selection import count_wanted, note_regraded
 from pytest_browsereval.run.session import Session
 from pytest_browsereval.run.store import TrialKey, read_metadata
-from pytest_browsereval.run.stored_trials import (
-    StoredEntry,
-    StoredPlan,
-    StoredTask,
-    read_evidence,
-    read_stored,
-)
+from pytest_browsereval.run.stored import StoredTask, read_evidence, read_stored
 from pytest_browsereval.run.trial import Trial
-from pytest_browsereval.run.unobserved import OBSERVED_ELSE, list_observations, why_unobserved
 
 NAMED = 5
 """Ids that a note lists."""
+
+MOST_CHANGES = 10
+"""Changed verdicts that are listed by name."""
 
 STORED_ROWS = (
     "tasks as they were then, which the run has stored (--eval-regrade-rows=current takes the rows of today)."
@@ -80,7 +80,7 @@ class RegradedTrials:
     """
 
     has_earlier = False
-    rewrites = True
+    makes_attempts = False
     needs_browser = False
 
     def __init__(self, run: ActiveRun, *, is_current: bool = False) -> None:
@@ -178,6 +178,21 @@ class RegradedTrials:
             node_id: of its item.
         """
         return self.plan.find(node_id.partition("::")[2]).metadata.cost_usd or 0.0
+
+    def describe(self, folder: str) -> str:
+        """Say which run is graded again, and by which rows."""
+        return f"regrading {folder}" + " with the current rows" * self.is_current
+
+    def list_changes(self, trials: Iterable[AttemptDigest]) -> Iterator[str]:
+        """Yield how many verdicts have changed from what to what, then the first ten of them."""
+        graded = self.changes(trials)
+        moved = [(name, f"{old} -> {new}") for name, old, new in graded if old is not new]
+        parts = [f"{count} {move}" for move, count in sorted(Counter(move for _, move in moved).items())]
+        if len(moved) < len(graded) or not graded:
+            parts.append(f"{len(graded) - len(moved)} unchanged")
+        yield f"regraded {format_count(len(graded), 'attempt')}: {', '.join(parts)}"
+        for name, move in moved[:MOST_CHANGES]:
+            yield f"  {name}: {move}"
 
     def changes(self, trials: Iterable[AttemptDigest]) -> list[tuple[str, Verdict, Verdict]]:
         """Return the trials that were graded again: name, verdict before, verdict now.

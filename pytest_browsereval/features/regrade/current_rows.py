@@ -6,11 +6,12 @@ from collections.abc import Iterator
 
 from pytest_browsereval.datasets.reader import read_row
 from pytest_browsereval.errors import DatasetError
+from pytest_browsereval.features.regrade.stored_plan import StoredEntry, StoredPlan
 from pytest_browsereval.graders.base import GraderConfig
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.redaction.text import redact_json
 from pytest_browsereval.run.plan import Entry, read_graders
-from pytest_browsereval.run.stored_trials import StoredEntry, StoredPlan, StoredTask, read_stored
+from pytest_browsereval.run.stored import StoredTask, read_stored
 from pytest_browsereval.run.trial import Trial
 
 SITUATION = ("query", "start_url", "setup_script", "sites")

@@ -1,0 +1,1 @@
+"""Stored attempts of a run, graded again."""
