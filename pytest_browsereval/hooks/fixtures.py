@@ -75,7 +75,11 @@ def agent_evaluator(
 
 @pytest.fixture
 def run_eval(_handwritten: Handwritten) -> Callable[..., Any]:
-    """Run a task from start to verdict: ``run_eval(task).verdict``; await it in an async test."""
+    """Run a task from start to verdict: ``run_eval(task).verdict``; await it in an async test.
+
+    An errored attempt raises a ``Fault``, which makes the test an error; ``run_eval(task, raises=False)``
+    returns it.
+    """
     return _handwritten.run
 
 

@@ -17,7 +17,7 @@ from pytest_browsereval.agents.base import AgentEvaluator
 from pytest_browsereval.browsers.base import Window
 from pytest_browsereval.capture.context import CaptureContext
 from pytest_browsereval.config import config_from
-from pytest_browsereval.errors import UsageError
+from pytest_browsereval.errors import ErrorSource, Fault, UsageError
 from pytest_browsereval.graders.base import GraderConfig
 from pytest_browsereval.hooks.prefetch import Ahead
 from pytest_browsereval.hooks.session import EvalSession
@@ -174,8 +174,23 @@ class EvalOutcome:
         return self.metadata.final_answer
 
     def assert_passed(self) -> None:
-        """Assert the verdict, with the whole report as message."""
+        """Assert the verdict, with the whole report as message.
+
+        Raises:
+            Fault: the attempt is errored, so that nobody knows whether the agent would have failed.
+        """
+        self.check_judged()
         assert self.verdict is Verdict.PASSED, explain(self.metadata, self.folder)  # noqa: S101 its purpose
+
+    def check_judged(self) -> None:
+        """Raise what broke an errored attempt: an assertion about its verdict would make a failure of it.
+
+        Raises:
+            Fault: the attempt is errored.
+        """
+        if self.verdict is Verdict.ERRORED:
+            source = self.metadata.error_source or ErrorSource.UNKNOWN
+            raise Fault(source, explain(self.metadata, self.folder))
 
 
 class Handwritten:
@@ -297,8 +312,13 @@ class Handwritten:
             context.tools.guard = CallGuard(ask, task, self._capture.window, self._request.node.nodeid)
         return agent.build(replace(context, kits=toolsets.kits_for(self._sites)))
 
-    def run(self, task: Task) -> Any:
-        """Run a task from start to verdict; returns an ``EvalOutcome``, or its awaitable on the loop."""
+    def run(self, task: Task, *, raises: bool = True) -> Any:
+        """Run a task from start to verdict; returns an ``EvalOutcome``, or its awaitable on the loop.
+
+        Args:
+            task: the row.
+            raises: raise a ``Fault`` if the attempt is errored, instead of returning it.
+        """
 
         async def whole() -> EvalOutcome:
             self.active_run.budget.check()
@@ -312,7 +332,10 @@ class Handwritten:
             record, tries = await attempt(trial, services, node_id), 1
             while await is_retried(record, services, trial, tries):
                 record, tries = await attempt(trial, services, node_id), tries + 1
-            return EvalOutcome(record.metadata, record.folder)
+            outcome = EvalOutcome(record.metadata, record.folder)
+            if raises:
+                outcome.check_judged()
+            return outcome
 
         try:
             asyncio.get_running_loop()

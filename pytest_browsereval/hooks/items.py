@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import pytest
 
 from pytest_browsereval.capture.tracebacks import place_in, tracebacks
-from pytest_browsereval.errors import BrowserEvalError, UsageError, advise, name_raised
+from pytest_browsereval.errors import BrowserEvalError, Fault, UsageError, advise, name_raised
 from pytest_browsereval.hooks.behaviour import describe_outcome
 from pytest_browsereval.hooks.marks import take_mark
+from pytest_browsereval.hooks.names import is_by_hand
 from pytest_browsereval.hooks.representation import represent
 from pytest_browsereval.model.display import one_line
 from pytest_browsereval.model.grades import Verdict, cost_of
@@ -359,6 +360,7 @@ class Reports:
         """Add to the report what the attempt has come to."""
         report: Any = yield
         if not isinstance(item, EvalItem):
+            _separate_fault(item, call, report)
             return report
         if item.metadata is None:
             report.browsereval_unmade = item.unmade
@@ -375,6 +377,20 @@ class Reports:
             report.outcome, report.longrepr = "failed", item.representation(why)
             vars(report).pop("wasxfail", None)
         return report
+
+
+def _separate_fault(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport) -> None:
+    """Make an error of a fault in the call of a test by hand.
+
+    To pytest and all its reporters what is raised in a call is a failure, of whatever class it is.
+    """
+    raised = None if call.excinfo is None else call.excinfo.value
+    if isinstance(raised, BaseExceptionGroup):  # of a TaskGroup that runs several rows
+        is_fault = raised.split(Fault)[1] is None
+    else:
+        is_fault = isinstance(raised, Fault)
+    if is_fault and call.when == "call" and report.failed and is_by_hand(item):
+        report.when = "setup"
 
 
 def _hidden(item: EvalItem, call: pytest.CallInfo[None]) -> str:

@@ -31,3 +31,8 @@ def runs_nothing(config: pytest.Config) -> bool:
 def is_eval(name: str) -> bool:
     """Whether a file of that name is an eval config without being named by ``--eval-config``."""
     return name.endswith(SUFFIXES)
+
+
+def is_by_hand(item: pytest.Item) -> bool:
+    """Whether it is a test with fixtures of ours: all of them rest on this one."""
+    return "_handwritten" in getattr(item, "fixturenames", ())

@@ -13,7 +13,7 @@ from pytest_browsereval.hooks.gating import Gating, gating_key
 from pytest_browsereval.hooks.groups import Groups
 from pytest_browsereval.hooks.items import Reports
 from pytest_browsereval.hooks.leaving import guard_session
-from pytest_browsereval.hooks.names import planned_processes_key
+from pytest_browsereval.hooks.names import is_worker, planned_processes_key
 from pytest_browsereval.hooks.order import Order
 from pytest_browsereval.hooks.output import OutputRouting
 from pytest_browsereval.hooks.planning import Planning
@@ -41,7 +41,7 @@ def start(config: pytest.Config) -> EvalSession:
     session = config.stash.get(eval_session_key, None)
     if session is not None:
         return session
-    if not hasattr(config, "workerinput"):
+    if not is_worker(config):
         guard_session(config)
     try:
         session = EvalSession(config)

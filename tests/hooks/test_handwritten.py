@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.hooks.small_evals import Evals, row
+from tests.hooks.small_evals import Evals, errored_row, row
 
 pytestmark = pytest.mark.quick
 
@@ -173,3 +173,68 @@ def test_a_run_that_nobody_awaits_is_an_error(evals: Evals) -> None:
     result.assert_outcomes(passed=4, errors=1)  # the row of the config besides
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     assert "test_forgets[a] did not await what run_eval returned" in result.stdout.str()
+
+
+ERRORED = """
+import asyncio, pytest
+from pytest_browsereval import ErrorSource, Fault
+
+pytestmark = pytest.mark.browsereval(config="shop.yaml")
+
+async def test_verdict(eval_task, run_eval):
+    outcome = await run_eval(eval_task)
+    assert outcome.verdict == "passed"
+
+def test_sync(eval_task, run_eval):
+    assert run_eval(eval_task).verdict == "passed"
+
+def test_never_looks(eval_task, run_eval):
+    run_eval(eval_task)
+
+def test_asserts_passed(eval_task, run_eval):
+    run_eval(eval_task, raises=False).assert_passed()
+
+async def test_group(eval_task, run_eval):
+    async with asyncio.TaskGroup() as group:
+        group.create_task(run_eval(eval_task))
+
+async def test_agent(eval_task, agent_evaluator):
+    raise Fault(ErrorSource.PROVIDER, "the key was refused")
+"""
+
+
+@pytest.mark.parametrize("options", [[], pytest.param(["-n1"], marks=pytest.mark.slow)], ids=["one", "xdist"])
+def test_an_errored_attempt_makes_an_error(evals: Evals, options: list[str]) -> None:
+    """As a row of a config it is in nobody's failures: E in the terminal, `<error>` in the JUnit file."""
+    evals.write_rows(errored_row("one"))
+    evals.write_config("shop.yaml")
+    evals.pytester.makepyfile(ERRORED)
+    result = evals.run("--junit-xml=junit.xml", *options)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.assert_outcomes(errors=6)
+    assert "errored (navigation): " in result.stdout.str()
+    xml = (evals.path / "junit.xml").read_text()
+    assert 'errors="6" failures="0"' in xml
+
+
+def test_an_errored_attempt_is_returned_on_request(evals: Evals) -> None:
+    """``raises=False`` is for tests that look at the error; failures and groups with one stay failures."""
+    evals.write_rows(errored_row("one"), row("two", says="wrong"))
+    evals.write_config("shop.yaml")
+    evals.pytester.makepyfile(
+        """
+        import pytest
+        from pytest_browsereval import ErrorSource, Fault
+
+        pytestmark = pytest.mark.browsereval(config="shop.yaml")
+
+        def test_it(eval_task, run_eval):
+            outcome = run_eval(eval_task, raises=False)
+            assert (outcome.verdict, outcome.metadata.error_source) == ("errored", "navigation")
+
+        def test_group(eval_task, run_eval):
+            fault = Fault(ErrorSource.SITE, "it is down")
+            raise ExceptionGroup("", [fault, AssertionError()])
+        """
+    )
+    evals.run().assert_outcomes(passed=1, failed=3)
