@@ -10,7 +10,6 @@ import traceback
 from collections.abc import Callable, Sequence
 
 from pytest_browsereval import builtins
-from pytest_browsereval.commands import plugin
 from pytest_browsereval.commands.base import Command, version_of
 from pytest_browsereval.errors import BrowserEvalError, UsageError, describe_error, name_raised
 from pytest_browsereval.process_guard import refuse_clean_exit
@@ -128,9 +127,8 @@ def gather_commands(report: Callable[[str], None]) -> list[tuple[str, Command]]:
         report: called with a sentence for each package whose subcommands are left out, and why: one that is
             broken does not keep the others from working.
     """
-    ours = ((OURS, command) for command in plugin.pytest_browsereval_commands())
     found: dict[str, tuple[str, Command]] = {}
-    for owner, command in (*ours, *builtins.gather_offers(HOOK, report)):
+    for owner, command in builtins.gather_offers(HOOK, report):
         if not isinstance(command, Command):
             report(f"{owner}: {HOOK} returned {command!r}, which is not a Command. It is left out.")
         # The first one wins: a package must not replace a subcommand of ours.

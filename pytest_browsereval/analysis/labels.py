@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -171,23 +171,6 @@ def as_line(label: Label) -> str:
     """Return a label as a line of its file, with its line end."""
     plain = label.model_dump(mode="json", exclude_defaults=True) | {"label": label.label}
     return json.dumps(plain, ensure_ascii=False) + "\n"
-
-
-def rename_run(line: bytes, runs: Collection[str], run: str) -> bytes:
-    """Return a line of a file of labels, about another run if it is about one of some; else as it is.
-
-    Args:
-        line: with its end; a damaged one stays as it is, for its reader to report.
-        runs: the names of their folders.
-        run: that of the other one.
-    """
-    try:
-        value = json.loads(line)
-    except ValueError:
-        return line
-    if not isinstance(value, dict) or value.get("run") not in runs:
-        return line
-    return json.dumps({**value, "run": run}, ensure_ascii=False).encode() + b"\n"
 
 
 @dataclass(frozen=True)

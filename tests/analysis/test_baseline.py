@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.analysis.baseline import against_baseline, read_run, write_baseline
-from pytest_browsereval.analysis.compare import as_json, compare
+from pytest_browsereval.analysis.compare import compare
 from pytest_browsereval.analysis.gate import decide
 from pytest_browsereval.analysis.outcomes import outcomes_of
 from pytest_browsereval.analysis.summary import summary_of
 from pytest_browsereval.config import GateConfig
 from pytest_browsereval.errors import UsageError
+from pytest_browsereval.features.compare.content import as_json
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.model.rules import RuleResult
 from pytest_browsereval.run.store import RunStore

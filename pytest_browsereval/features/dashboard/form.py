@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 
-from pytest_browsereval.report.viewer.page import SCRIPTS, Form, markup_of, part, script_named
+from pytest_browsereval.report.viewer.page import SCRIPTS, Form, part, run_form, script_named
 
 # Only the page's own script runs; it asks only this server, and cannot turn a text into markup.
 POLICY = (
@@ -22,8 +23,7 @@ def live_form() -> Form:
     def read(name: str) -> str:
         return own.joinpath(name).read_text(encoding="utf-8")
 
-    names = SCRIPTS["page"]
-    viewers = [read("script/asking.js") if name == "details" else script_named(name) for name in names]
+    viewers = [read("script/asking.js") if name == "details" else script_named(name) for name in SCRIPTS]
     scripts = (*viewers, *(read(f"script/{name}.js") for name in ("lanes", "queue", "live")))
     style = part("page.css") + read("live.css")
-    return Form(markup_of("page"), scripts, style, POLICY, read("live.html"))
+    return replace(run_form(), scripts=scripts, style=style, policy=POLICY, live=read("live.html"))

@@ -16,7 +16,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from pytest_browsereval.analysis.description import agents_of
+from pytest_browsereval.analysis.manifest import agents_of
 from pytest_browsereval.analysis.summary import RunSummary
 from pytest_browsereval.capture.trace import TRACE_FILE
 from pytest_browsereval.hooks.controller import Controller

@@ -12,15 +12,11 @@ from typing import Any
 
 from pytest_browsereval.redaction.text import well_formed
 
-_SHARED = ("choice", "parsing", "details", "table", "picture", "records", "timeline", "grades", "about")
+# What pages of one run and of two have in common.
+SHARED = ("choice", "parsing", "details", "table", "picture", "records", "timeline", "grades", "about")
 
 # In the order in which they are joined: a page that is a file cannot import modules.
-SCRIPTS = {
-    "page": ("base", "rows", "trials", *_SHARED, "plots", "overview", "attempt", "main"),
-    "comparison": ("base", "rows", "pairs", *_SHARED, "compared", "pair", "main"),
-}
-
-STYLES = {"page": ("page",), "comparison": ("page", "comparison")}
+SCRIPTS = ("base", "rows", "trials", *SHARED, "plots", "overview", "attempt", "main")
 
 # Texts of pages and models are on the page: only our own script runs, and the scripts with details.
 _POLICY = (
@@ -54,23 +50,15 @@ def policy_of(form: Form) -> str:
     return form.policy.format(script=_hash(form.script), style=_hash(form.style))
 
 
-def form_of(kind: str = "page") -> Form:
-    """Return the form of a page that is a file.
-
-    Args:
-        kind: which one, by the name of its markup here.
-    """
-    scripts = tuple(script_named(name) for name in SCRIPTS[kind])
-    return Form(markup_of(kind), scripts, "\n".join(part(f"{name}.css") for name in STYLES[kind]))
+def run_form() -> Form:
+    """Return the form of a run's page that is a file."""
+    markup = markup_of(part("page_keys.html"), part("page.html"))
+    return Form(markup, tuple(script_named(name) for name in SCRIPTS), part("page.css"))
 
 
-def markup_of(kind: str) -> str:
+def markup_of(keys: str, main: str) -> str:
     """Return the markup of a page: the frame that all pages have, with its own keys and content."""
-    return (
-        part("frame.html")
-        .replace("@@keys@@", part(f"{kind}_keys.html"))
-        .replace("@@main@@", part(f"{kind}.html"))
-    )
+    return part("frame.html").replace("@@keys@@", keys).replace("@@main@@", main)
 
 
 def part(name: str) -> str:
@@ -92,7 +80,7 @@ def page(data: Mapping[str, Any], title: str, details: str = "", form: Form | No
         details: markup with the details of attempts, for a page that stands alone.
         form: what it is made of; by default that of a run.
     """
-    form = form or form_of()
+    form = form or run_form()
     marks = {
         "policy": policy_of(form),
         "title": _escape(title),

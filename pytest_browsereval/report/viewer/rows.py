@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from pytest_browsereval.analysis.description import agents_of
+from pytest_browsereval.analysis.manifest import agents_of
 from pytest_browsereval.analysis.summary import total_cost
 from pytest_browsereval.model.display import one_line
 from pytest_browsereval.model.grades import Verdict

@@ -18,6 +18,7 @@ from pytest_browsereval.capture.console import ConsoleLine
 from pytest_browsereval.capture.dom import INERT
 from pytest_browsereval.capture.message_log import MessageLogger
 from pytest_browsereval.errors import ErrorSource
+from pytest_browsereval.features.compare.page import write_comparison
 from pytest_browsereval.model.grades import Criterion
 from pytest_browsereval.model.messages import (
     AssistantMessage,
@@ -30,7 +31,6 @@ from pytest_browsereval.model.messages import (
     UserMessage,
 )
 from pytest_browsereval.model.usage import Usage
-from pytest_browsereval.report.viewer.comparing import write_comparison
 from pytest_browsereval.report.viewer.writing import write_viewer
 from pytest_browsereval.run.store import RunStore
 from tests.labelled import folder_of, grade, graded, paint, write_course, write_run

@@ -11,9 +11,9 @@ import pytest
 from pytest_browsereval.capture.console import ConsoleLine
 from pytest_browsereval.capture.dom import INERT
 from pytest_browsereval.capture.output import AttemptOutput
+from pytest_browsereval.features.view.single import write_single
 from pytest_browsereval.report.viewer import records
 from pytest_browsereval.report.viewer.records import records_of
-from pytest_browsereval.report.viewer.single import write_single
 from pytest_browsereval.report.viewer.writing import write_viewer
 from pytest_browsereval.run.store import RunStore
 from tests.labelled import folder_of

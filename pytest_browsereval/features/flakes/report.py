@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pytest_browsereval.analysis.flakes import WORST, Flakes, RunTrials, TaskHistory
 from pytest_browsereval.analysis.repeats import Stability
 from pytest_browsereval.config_text import format_path
+from pytest_browsereval.features.flakes.flakes import WORST, Flakes, RunTrials, TaskHistory
 from pytest_browsereval.model.display import fit, format_count, one_line, wrap_text
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.report.markdown import draw_table, quote_text

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.__main__ import main
-from pytest_browsereval.analysis.merge import merge_runs
 from pytest_browsereval.analysis.parts import lacking
 from pytest_browsereval.analysis.summary import summary_of
 from pytest_browsereval.errors import UsageError
+from pytest_browsereval.features.merge.merge import merge_runs
 from pytest_browsereval.run.shards import Parts
 from pytest_browsereval.run.store import RunStore
-from tests.analysis.test_merge import part
+from tests.features.merge.test_merge import part
 from tests.recorded import FAILED, attempt
 
 ROWS = {1: "ab", 2: "cd", 3: "ef"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.report.comparison import basis, counts, figures, verdict, why
 from pytest_browsereval.report.links import PAGE
 from pytest_browsereval.report.viewer.attempts import iter_attempts
-from pytest_browsereval.report.viewer.page import form_of, page
+from pytest_browsereval.report.viewer.page import SHARED, Form, markup_of, page, part, script_named
 from pytest_browsereval.report.viewer.rows import LONGEST, Table, about_run
 from pytest_browsereval.report.viewer.writing import Details, check_page, way_from
 
@@ -53,7 +54,20 @@ def write_comparison(found: RunComparison, file: Path) -> None:
         "sides": sides,
         "pairs": [_pair(pair) for pair in whole.pairs],
     }
-    write_whole(file, page(data, _title(found), form=form_of("comparison")))
+    write_whole(file, page(data, _title(found), form=_form()))
+
+
+def _form() -> Form:
+    """Return the form of the page: the viewer's parts, and our own ones among them."""
+
+    def read(name: str) -> str:
+        return files("pytest_browsereval.features.compare").joinpath(name).read_text(encoding="utf-8")
+
+    own = ("pairs", "compared", "pair")
+    names = ("base", "rows", "pairs", *SHARED, "compared", "pair", "main")
+    scripts = tuple(read(f"script/{name}.js") if name in own else script_named(name) for name in names)
+    markup = markup_of(read("comparison_keys.html"), read("comparison.html"))
+    return Form(markup, scripts, f"{part('page.css')}\n{read('comparison.css')}")
 
 
 def _title(found: RunComparison) -> str:
@@ -92,9 +106,9 @@ def _side(run: RunOutcomes, name: str, file: Path, tasks: Tasks) -> dict[str, An
 def _variants(found: RunComparison) -> Iterator[tuple[str, ...]]:
     if found.variants:
         yield ("variant", "A", "B", "verdict")
-    for name, part in found.variants.items():
-        rates = ("none" if r.value is None else percent(r.value) for r in (part.rate_a, part.rate_b))
-        yield (one_line(name, LONGEST), *rates, verdict(part))
+    for name, one in found.variants.items():
+        rates = ("none" if r.value is None else percent(r.value) for r in (one.rate_a, one.rate_b))
+        yield (one_line(name, LONGEST), *rates, verdict(one))
 
 
 def _pair(pair: Pair) -> list[Any]:

@@ -9,7 +9,7 @@ import pytest
 
 from pytest_browsereval.__main__ import main
 from pytest_browsereval.model.display import width_of
-from tests.analysis.test_flakes import ran
+from tests.features.flakes.test_flakes import ran
 from tests.recorded import ERRORED, FAILED, PASSED, attempt
 
 IDS = [f"202601{day:02}T000000Z-aaaaaa" for day in range(1, 5)]

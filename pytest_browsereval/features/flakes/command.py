@@ -13,9 +13,9 @@ from pytest_browsereval.errors import UsageError
 
 def flakes(arguments: argparse.Namespace) -> int:
     """Report the flaky tasks; the exit code is always 0."""
-    from pytest_browsereval.analysis.flakes import flakes as flakes_of
-    from pytest_browsereval.analysis.flakes import read_trials
-    from pytest_browsereval.report import flakes as report
+    from pytest_browsereval.features.flakes import report
+    from pytest_browsereval.features.flakes.flakes import flakes as flakes_of
+    from pytest_browsereval.features.flakes.flakes import read_trials
     from pytest_browsereval.run.lookup import earlier
 
     runs = find_runs(arguments.run_names, arguments.config)

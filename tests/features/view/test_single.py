@@ -11,8 +11,8 @@ import pytest
 
 from pytest_browsereval.__main__ import main
 from pytest_browsereval.errors import UsageError
+from pytest_browsereval.features.view.single import write_single
 from pytest_browsereval.report.viewer import attempts
-from pytest_browsereval.report.viewer.single import write_single
 from pytest_browsereval.run.store import RunStore
 from tests.labelled import folder_of, graded, write_run
 from tests.report.viewer.conftest import HOSTILE, Look, Reader

@@ -11,9 +11,9 @@ from pytest_browsereval.commands.runs import HELP, add_config, find_runs
 
 def merge(arguments: argparse.Namespace) -> int:
     """Merge runs and say what came of it."""
-    from pytest_browsereval.analysis.merge import merge_runs
     from pytest_browsereval.analysis.parts import lacking
     from pytest_browsereval.analysis.summary import summary_of
+    from pytest_browsereval.features.merge.merge import merge_runs
     from pytest_browsereval.report.table import totals
     from pytest_browsereval.report.viewer.writing import write_viewer
     from pytest_browsereval.run.store import RunStore

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,13 +11,13 @@ from typing import Any
 from pydantic import BaseModel
 
 from pytest_browsereval.analysis.evidence import describe_contradictions
+from pytest_browsereval.analysis.manifest import agents_of, block_of, models_of, read_resumes
 from pytest_browsereval.analysis.summary import summary_of
 from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.config_text import format_path
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.messages import SCHEMA_VERSION
 from pytest_browsereval.redaction.config import redact_config
-from pytest_browsereval.run.resume import RESUMES_FILE
 from pytest_browsereval.run.store import RunStore
 
 # Keys of a config that are shown where they differ from their defaults.
@@ -55,7 +55,7 @@ class RunDescription:
     @property
     def config(self) -> Mapping[str, Any]:
         """The eval config as the run had it."""
-        return _block(self.manifest.get("config"))
+        return block_of(self.manifest.get("config"))
 
     @property
     def agents(self) -> dict[str, str]:
@@ -65,21 +65,21 @@ class RunDescription:
     @property
     def judge(self) -> str | None:
         """The model that graders ask, if the config names one."""
-        judge = _block(self.config.get("judge"))
+        judge = block_of(self.config.get("judge"))
         votes = judge.get("votes", 1)
-        message = ", ".join(_models(judge))
+        message = ", ".join(models_of(judge))
         return f"{message}, {votes} votes" if message and votes != 1 else message or None
 
     @property
     def graders(self) -> tuple[str, ...]:
         """The config's own graders; without any, the rows name theirs."""
-        return tuple(_grader(_block(one)) for one in _entries(self.config.get("graders")))
+        return tuple(_grader(block_of(one)) for one in _entries(self.config.get("graders")))
 
     @property
     def datasets(self) -> tuple[dict[str, Any], ...]:
         """Of each dataset its file, the hash of what is in it, its type and what was selected."""
-        blocks = [_block(one) for one in _entries(self.config.get("dataset"))]
-        files = [_block(one) for one in _entries(self.manifest.get("datasets"))]
+        blocks = [block_of(one) for one in _entries(self.config.get("dataset"))]
+        files = [block_of(one) for one in _entries(self.manifest.get("datasets"))]
         if len(blocks) != len(files):
             blocks = [{}] * len(files)
         return tuple(
@@ -87,7 +87,7 @@ class RunDescription:
                 "file": file.get("file"),
                 "sha256": file.get("sha256"),
                 "type": block.get("type"),
-                "select": {key: value for key, value in _block(block.get("select")).items() if value},
+                "select": {key: value for key, value in block_of(block.get("select")).items() if value},
             }
             for file, block in zip(files, blocks, strict=True)
         )
@@ -95,7 +95,7 @@ class RunDescription:
     @property
     def sites(self) -> tuple[str, ...]:
         """The names of the local sites."""
-        return tuple(sorted(_block(self.config.get("sites"))))
+        return tuple(sorted(block_of(self.config.get("sites"))))
 
     @property
     def plugins(self) -> tuple[str, ...]:
@@ -142,11 +142,11 @@ class RunDescription:
             "plugins": list(self.plugins),
             "python": given.get("python"),
             "platform": given.get("platform"),
-            "packages": dict(_block(given.get("packages"))),
+            "packages": dict(block_of(given.get("packages"))),
             "git_commit": given.get("git_commit"),
             "merged_from": list(_entries(given.get("merged_from"))),
             "merged_at": given.get("merged_at"),
-            "imported_from": dict(_block(given.get("imported_from"))),
+            "imported_from": dict(block_of(given.get("imported_from"))),
             "resumes": [dict(one) for one in self.resumes],
         }
 
@@ -178,7 +178,7 @@ def describe(folder: Path) -> RunDescription:
         # A run of an older version may hold what is known as a secret today.
         manifest=redact_config(manifest),
         counts={key: value for key, value in counts.items() if value is not None},
-        rules=_block(summary.get("gate", _block(manifest.get("config")).get("gate"))),
+        rules=block_of(summary.get("gate", block_of(manifest.get("config")).get("gate"))),
         rows=sum(row.is_dir() for row in tasks.iterdir()) if tasks.is_dir() else 0,
         resumes=read_resumes(folder, problems),
         problems=tuple(problems),
@@ -198,16 +198,6 @@ def _summarize_verdicts(folder: Path, problems: list[str]) -> dict[str, Any]:
     return found.as_json()
 
 
-def read_resumes(folder: Path, problems: list[str] | None = None) -> tuple[Mapping[str, Any], ...]:
-    """Return a record for each resume of a run, and for each browser that it started.
-
-    Args:
-        folder: of the run.
-        problems: gets lines that are damaged.
-    """
-    return tuple(_lines(folder / RESUMES_FILE, [] if problems is None else problems))
-
-
 def _read(file: Path, problems: list[str]) -> dict[str, Any]:
     """Return the block of a JSON file; empty if it is missing, or damaged, which adds a problem."""
     try:
@@ -225,49 +215,7 @@ def _read(file: Path, problems: list[str]) -> dict[str, Any]:
     return {}
 
 
-def _lines(file: Path, problems: list[str]) -> Iterator[dict[str, Any]]:
-    """Yield the records of a file with one in each line; a damaged line adds a problem."""
-    try:
-        lines = file.read_bytes().splitlines()
-    except OSError:
-        return
-    for number, line in enumerate(lines, 1):
-        try:
-            value = json.loads(line)
-        except ValueError:
-            value = None
-        if isinstance(value, dict):
-            yield redact_config(value)
-        else:
-            problems.append(f"{format_path(file)}:{number} is damaged and left out.")
-
-
 # -- what is shown of a config
-
-
-def agents_of(config: Mapping[str, Any]) -> dict[str, str]:
-    """Return type and models of each variant's agent.
-
-    Args:
-        config: of a manifest.
-    """
-    blocks = _block(config.get("variants"))
-    return {str(name): _agent(_block(block)) for name, block in blocks.items()}
-
-
-def _agent(block: Mapping[str, Any]) -> str:
-    parts = [block.get("type"), *(block.get(key) for key in ("preset", "function", "url"))]
-    words = [part for part in parts if isinstance(part, str)]
-    return " ".join([*words, ", ".join(_models(block))]).strip()
-
-
-def _models(block: Mapping[str, Any], where: str = "") -> Iterator[str]:
-    """Yield the models that a block names, those of blocks in it with their keys."""
-    model, provider = block.get("model"), block.get("provider")
-    if isinstance(model, str):
-        yield f"{where}{provider}/{model}" if isinstance(provider, str) else f"{where}{model}"
-    for key, inner in block.items():
-        yield from _models(_block(inner), f"{where}{key} ")
 
 
 def _grader(block: Mapping[str, Any]) -> str:
@@ -285,7 +233,7 @@ def _defaults(keys: Sequence[str]) -> dict[str, Any]:
 
 def _find_changed(given: Mapping[str, Any], defaults: Any, path: str = "") -> dict[str, Any]:
     """Return the values that are not the defaults, by dotted keys."""
-    known = _block(defaults)
+    known = block_of(defaults)
     found: dict[str, Any] = {}
     for key, value in given.items():
         if key in known and value == known[key]:
@@ -295,10 +243,6 @@ def _find_changed(given: Mapping[str, Any], defaults: Any, path: str = "") -> di
         else:
             found[f"{path}{key}"] = value
     return found
-
-
-def _block(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
 
 
 def _entries(value: Any) -> Sequence[Any]:

@@ -13,13 +13,13 @@ from pytest_browsereval.commands.runs import HELP, add_config, find_run
 from pytest_browsereval.errors import UsageError
 
 if TYPE_CHECKING:
-    from pytest_browsereval.analysis.description import RunDescription
+    from pytest_browsereval.features.show.description import RunDescription
 
 
 def show(arguments: argparse.Namespace) -> int:
     """Show what a run was made of; 1 if a file of it cannot be read in full."""
-    from pytest_browsereval.analysis.description import describe
-    from pytest_browsereval.report import description as report
+    from pytest_browsereval.features.show import report
+    from pytest_browsereval.features.show.description import describe
 
     given = [arguments.run_name] + ([arguments.other] if arguments.other is not None else [])
     runs = [describe(find_run(one, arguments.config, is_empty_allowed=True)) for one in given]

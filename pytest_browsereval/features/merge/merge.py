@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pytest_browsereval.analysis.evidence import describe_contradictions
-from pytest_browsereval.analysis.labels import FILE, rename_run
 from pytest_browsereval.analysis.new_run import make_run
 from pytest_browsereval.analysis.outcomes import check_run
-from pytest_browsereval.analysis.parts import count_trials, describe_shared_parts, join_parts
 from pytest_browsereval.analysis.summary import summary_of
 from pytest_browsereval.config_text import format_path
 from pytest_browsereval.errors import UsageError
+from pytest_browsereval.features.merge.parts import count_trials, describe_shared_parts, join_parts
 from pytest_browsereval.model.display import join_first
 from pytest_browsereval.model.messages import now
 from pytest_browsereval.run.budget import LEDGER
@@ -37,6 +36,9 @@ TOLD = 5
 
 # Files with one record in each line: those of all runs are joined.
 LINES = (LEDGER, RESUMES_FILE, REGRADED_FILE)
+
+# What people say of attempts: `browsereval label` writes it, and `calibrate` reads it.
+LABELS_FILE = "labels.jsonl"
 
 
 @dataclass(frozen=True)
@@ -190,9 +192,26 @@ def _write(
 def _write_labels(stores: Sequence[RunStore], folder: Path, name: str) -> None:
     """Write the labels of all runs; those that name one of them are about the merged run from now on."""
     runs = {store.root.resolve().name for store in stores}
-    lines = [rename_run(line, runs, name) for store in stores for line in _lines(store.root / FILE)]
+    lines = [_rename_run(line, runs, name) for store in stores for line in _lines(store.root / LABELS_FILE)]
     if lines:
-        (folder / FILE).write_bytes(b"".join(lines))
+        (folder / LABELS_FILE).write_bytes(b"".join(lines))
+
+
+def _rename_run(line: bytes, runs: Collection[str], run: str) -> bytes:
+    """Return a line of a file of labels, about another run if it is about one of some; else as it is.
+
+    Args:
+        line: with its end; a damaged one stays as it is, for its reader to report.
+        runs: the names of their folders.
+        run: that of the other one.
+    """
+    try:
+        value = json.loads(line)
+    except ValueError:
+        return line
+    if not isinstance(value, dict) or value.get("run") not in runs:
+        return line
+    return json.dumps({**value, "run": run}, ensure_ascii=False).encode() + b"\n"
 
 
 def _lines(file: Path) -> list[bytes]:

@@ -6,11 +6,10 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from pytest_browsereval.analysis.description import RunDescription
+from pytest_browsereval.analysis.manifest import describe_resumes
 from pytest_browsereval.config_text import format_path
+from pytest_browsereval.features.show.description import RunDescription
 from pytest_browsereval.model.display import format_count, one_line, wrap_text
-from pytest_browsereval.run.provenance import differences
-from pytest_browsereval.run.resume import MACHINE
 
 WIDTH = 100
 
@@ -155,23 +154,3 @@ def _describe_merge(given: Mapping[str, Any]) -> str:
     if not isinstance(parts, list) or not parts:
         return ""
     return f"of {len(parts)} runs at {given.get('merged_at')}: {', '.join(map(str, parts))}"
-
-
-def describe_resumes(manifest: Mapping[str, Any], resumes: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield when a run was resumed, and what had changed by then.
-
-    Args:
-        manifest: of the run.
-        resumes: the records of ``resumes.jsonl``.
-    """
-    before = {key: manifest.get(key) for key in MACHINE if key != "browser"}
-    for one in resumes:
-        if "resumed_at" not in one:
-            yield f"{one.get('started_at')} in {one.get('worker')}: {one.get('browser')}"
-            continue
-        yield f"{one['resumed_at']}: {one.get('finished')} of {one.get('trials')} trials had their result"
-        drift = one.get("differences")
-        for line in drift if isinstance(drift, list) else ():
-            yield f"resumed anyway: {line}"
-        if manifest:
-            yield from differences(before, {key: one.get(key) for key in before})

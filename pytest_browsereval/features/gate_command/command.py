@@ -1,4 +1,4 @@
-"""``compare``, ``gate`` and ``baseline``: what run folders say of each other and of the rules."""
+"""``gate`` and ``baseline``: what a run's folder says of the rules, and the run as a baseline."""
 
 from __future__ import annotations
 
@@ -8,44 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_browsereval.commands.base import Command, add_overrides, registry_near
-from pytest_browsereval.commands.reporting import add_reports, refuse_unwritable, tell
+from pytest_browsereval.commands.reporting import add_reports, tell
 from pytest_browsereval.commands.runs import HELP, HELP_OF_BASELINE, add_config, find_baseline, find_run
 from pytest_browsereval.errors import ConfigError, UsageError
 from pytest_browsereval.model.display import format_count
 
 if TYPE_CHECKING:
     from pytest_browsereval.config import GateConfig
-
-
-def compare(arguments: argparse.Namespace) -> int:
-    """Compare two runs; the exit code is always 0."""
-    from pytest_browsereval.analysis.baseline import read_run
-    from pytest_browsereval.analysis.compare import as_json
-    from pytest_browsereval.analysis.compare import compare as compare_runs
-    from pytest_browsereval.report import comparison
-    from pytest_browsereval.report.comparison_markdown import markdown
-
-    found = compare_runs(
-        read_run(find_baseline(arguments.a, arguments.config)),
-        read_run(find_baseline(arguments.b, arguments.config)),
-        margin=arguments.margin,
-        with_edited=arguments.with_edited,
-        variants=arguments.variants,
-    )
-    if arguments.html is not None:
-        if arguments.html in (arguments.json, arguments.markdown):
-            raise UsageError(f"--html and another report are both {arguments.html}. Name two files.")
-        from pytest_browsereval.report.viewer.comparing import write_comparison
-
-        with refuse_unwritable(arguments.html):
-            write_comparison(found, arguments.html)
-    tell(
-        arguments,
-        text=lambda: "\n".join(comparison.text(found)) + "\n",
-        content=lambda: as_json(found),
-        markdown=lambda: markdown(found),
-    )
-    return 0
 
 
 def gate(arguments: argparse.Namespace) -> int:
@@ -57,7 +26,7 @@ def gate(arguments: argparse.Namespace) -> int:
     from pytest_browsereval.analysis.parts import lacking
     from pytest_browsereval.analysis.quarantine import find_quarantined
     from pytest_browsereval.analysis.summary import summary_of
-    from pytest_browsereval.report import gate as report
+    from pytest_browsereval.features.gate_command import report
     from pytest_browsereval.run.manifest import check_manifest
     from pytest_browsereval.run.selection import count_wanted
     from pytest_browsereval.run.store import RunStore
@@ -166,51 +135,6 @@ def baseline(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _margin(text: str) -> float:
-    value = float(text)
-    if not 0 <= value < 1:
-        raise argparse.ArgumentTypeError(f"{text} is not between 0 and 1; 0.05 is 5 points")
-    return value
-
-
-def _two(text: str) -> tuple[str, str]:
-    first, equals, second = text.partition("=")
-    if not (first and equals and second):
-        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=NAME: a variant of A and one of B")
-    return first, second
-
-
-def _compare_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("a", metavar="A", help=f"the baseline: {HELP_OF_BASELINE}")
-    parser.add_argument("b", metavar="B", help="the run to compare with A, named in the same way")
-    add_config(parser)
-    parser.add_argument(
-        "--margin",
-        metavar="X",
-        type=_margin,
-        default=0.05,
-        help="how much lower B's pass rate may be for B to be not worse (default: 0.05, which is 5 points)",
-    )
-    parser.add_argument(
-        "--variants",
-        metavar="A=B",
-        type=_two,
-        help="compare variant A of run A with variant B of run B",
-    )
-    parser.add_argument(
-        "--with-edited",
-        action="store_true",
-        help="compare edited rows too, as if they had not changed",
-    )
-    parser.add_argument(
-        "--html",
-        metavar="FILE",
-        type=Path,
-        help="write a page with both attempts of each task side by side, and a folder with its details",
-    )
-    add_reports(parser)
-
-
 def _gate_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run_name", metavar="RUN", help=HELP)
     parser.add_argument(
@@ -232,12 +156,6 @@ def _baseline_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 COMMANDS = (
-    Command(
-        "compare",
-        "compare two runs task by task: which one is better, and how certain that is",
-        compare,
-        _compare_arguments,
-    ),
     Command(
         "gate",
         "check again whether a run meets its gate; exit 1 if it does not",

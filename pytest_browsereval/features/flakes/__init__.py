@@ -1,0 +1,1 @@
+"""Tasks whose verdict differs from run to run."""

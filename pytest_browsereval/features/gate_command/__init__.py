@@ -1,0 +1,1 @@
+"""A gate, decided again from a run's folder."""

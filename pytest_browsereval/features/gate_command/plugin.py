@@ -1,0 +1,16 @@
+"""``browsereval gate`` and ``baseline``: a gate is decided again from a run's folder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pytest_browsereval.commands.base import Command
+
+
+def pytest_browsereval_commands() -> Sequence[Command]:
+    """Return the subcommands."""
+    from pytest_browsereval.features.gate_command.command import COMMANDS
+
+    return COMMANDS

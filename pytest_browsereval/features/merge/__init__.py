@@ -1,0 +1,1 @@
+"""Shards of an eval as one run."""

@@ -1,0 +1,16 @@
+"""``browsereval show``: what a run was made of, and in what two runs differ."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pytest_browsereval.commands.base import Command
+
+
+def pytest_browsereval_commands() -> Sequence[Command]:
+    """Return the subcommands."""
+    from pytest_browsereval.features.show.command import COMMANDS
+
+    return COMMANDS
