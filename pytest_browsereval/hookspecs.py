@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from pytest_browsereval.model.tasks import Task
     from pytest_browsereval.registry import Registry
     from pytest_browsereval.run.active import EarlierRun
+    from pytest_browsereval.run.cassettes import CassetteSource
     from pytest_browsereval.run.foreign import ExportFormat, ImportFormat
 
 # ---------------------------------------------------------------- beside pytest
@@ -64,6 +65,11 @@ def pytest_browsereval_earlier_run(config: pytest.Config) -> EarlierRun | None:
     Its ``make`` returns an object with what ``run.active.Trials`` has. Called several times: for each config,
     and by what prints. Raise ``UsageError`` for options that contradict each other.
     """
+
+
+@pytest.hookspec(firstresult=True)
+def pytest_browsereval_cassettes(config: pytest.Config) -> CassetteSource | None:
+    """Called once in each process: return what records or replays model calls and pages; or None."""
 
 
 @pytest.hookspec

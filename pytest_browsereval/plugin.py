@@ -54,14 +54,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="fail if the pass rate is below RATE, from 0 to 1 (sets gate.min_pass_rate)",
     )
     add(
-        "--eval-llm",
-        choices=("live", "record", "replay", "auto"),
-        default="live",
-        help="live: send model calls; record: send them and record them in cassettes; replay: answer them "
-        "from cassettes, without network or key; auto: replay what is recorded, record the rest "
-        "(default: live)",
-    )
-    add(
         "--eval-keep-going",
         action="store_true",
         default=False,

@@ -39,7 +39,6 @@ ROWS: tuple[frozenset[str], ...] = tuple(
             {"tools"},
             {"agents", "graders"},
             {"builtins", "config"},
-            {"replay"},
             {"run"},
             {"analysis"},
             {"report"},

@@ -21,8 +21,8 @@ from pytest_browsereval.hooks.conflicts import check_conflicts
 from pytest_browsereval.hooks.names import is_controlled_key, is_eval
 from pytest_browsereval.hooks.registration import Registration
 from pytest_browsereval.redaction.known import redact_known
-from pytest_browsereval.replay.cassettes import ModelCalls
 from pytest_browsereval.run.active import ActiveRun, EarlierRun, Prepared, RunSpec
+from pytest_browsereval.run.cassettes import LIVE, CassetteSource
 from pytest_browsereval.run.evals2 import Evals2
 from pytest_browsereval.run.lookup import LATEST, run_folder
 from pytest_browsereval.run.new_trials import NewTrials
@@ -97,7 +97,8 @@ class EvalSession:
         self.worker = given.get("workerid", "main")
         self.run_id = given.get("browsereval_run_id") or new_run_id()
         self.began = float(given.get("browsereval_began") or time.time())
-        self.model_calls = ModelCalls(config.getoption("eval_llm"))
+        found: CassetteSource | None = config.hook.pytest_browsereval_cassettes(config=config)
+        self.cassettes = found or CassetteSource()
         self.evals2 = Evals2.read(os.environ)
         self.runs: dict[Path, ActiveRun] = {}
         self.prepared: dict[ActiveRun, Prepared] = {}
@@ -204,7 +205,7 @@ class EvalSession:
             baseline: what it is compared with.
         """
         option, fsync, registry = self.config.getoption, loaded.capture.fsync, self.registration.registry
-        asks_models = self.model_calls is ModelCalls.LIVE
+        asks_models = self.cassettes.mode == LIVE
         scores = self.evals2.is_on
         return RunSpec(
             config=loaded,
@@ -216,7 +217,7 @@ class EvalSession:
             else RunStore(folder, worker=self.worker, fsync=fsync),
             began=self.began,
             behaviour=make_behaviour(self.config, loaded),
-            model_calls=self.model_calls,
+            cassettes=self.cassettes,
             baseline=baseline,
             limit=option("eval_limit"),
             beside=self.evals2.graders(registry, asks_models=asks_models) if scores else (),

@@ -21,7 +21,6 @@ from pytest_browsereval.hooks.prefetch import Ahead
 from pytest_browsereval.hooks.progress import Progress
 from pytest_browsereval.hooks.records import RecordKeeping
 from pytest_browsereval.hooks.redaction import SafeReports
-from pytest_browsereval.hooks.replay import ReplayHooks
 from pytest_browsereval.hooks.reruns import OneTry
 from pytest_browsereval.hooks.scoring import ScoreFile
 from pytest_browsereval.hooks.selecting import Selecting
@@ -33,7 +32,6 @@ from pytest_browsereval.hooks.termination import Termination
 from pytest_browsereval.hooks.viewing import Viewing
 from pytest_browsereval.hooks.whole_runs import WholeRuns
 from pytest_browsereval.redaction.known import redact_known
-from pytest_browsereval.replay.cassettes import ModelCalls
 
 
 def start(config: pytest.Config) -> EvalSession:
@@ -80,8 +78,6 @@ def _register(session: EvalSession, config: pytest.Config) -> None:
     manager.register(Closing(session), "browsereval-closing")
     manager.register(Selecting(session), "browsereval-selecting")
     manager.register(RecordKeeping(session), "browsereval-record-keeping")
-    if session.model_calls is not ModelCalls.LIVE:
-        manager.register(ReplayHooks(session), "browsereval-replaying")
     if (given := config.getoption("eval_shard")) is not None:
         manager.register(Sharding(session, shard_of(given)), "browsereval-sharding")
     if (scores := session.evals2.output_file) is not None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,6 @@ from pytest_browsereval.hooks.reruns import describe_reruns
 from pytest_browsereval.hooks.session import EvalSession
 from pytest_browsereval.model.display import format_count, wrap_text
 from pytest_browsereval.model.grades import Verdict
-from pytest_browsereval.replay.cassettes import ModelCalls
 from pytest_browsereval.report.links import PAGE
 from pytest_browsereval.report.table import (
     disagreements,
@@ -70,10 +68,8 @@ class Terminal:
                 parts.append(f"--dist {config.getoption('dist')}: at most 2 lanes")
         if loaded.trials > 1:
             parts.append(f"{loaded.trials} trials")
-        if active_run.spec.model_calls is not ModelCalls.LIVE:
-            parts.append(
-                f"model calls: {active_run.spec.model_calls} ({_short(active_run.cassettes.root, config)})"
-            )
+        if calls := active_run.cassettes.describe(lambda path: _short(path, config)):
+            parts.append(calls)
         parts.append(f"browser {loaded.browser.type}")
         if budget := _budget(loaded.budget):
             parts.append(f"budget {budget}")
@@ -155,30 +151,10 @@ class Terminal:
             for part in wrap_text(text, width):
                 out.line(part, bold=True)
         lines = [f"browser: {name}" for name in [active_run.store.manifest().get("browser")] if name]
-        if active_run.spec.model_calls is not ModelCalls.LIVE:
-            place = _short(active_run.cassettes.root, self._session.config)
-            lines.append(_model_calls([trial.metadata.replayed for trial in summary.trials], place))
-            lines += _list_in_clear(active_run)
+        digests = [trial.metadata for trial in summary.trials]
+        lines += active_run.cassettes.list_notes(digests, lambda path: _short(path, self._session.config))
         for part in (part for line in lines for part in wrap_text(line, width)):
             out.line(part)
-
-
-def _list_in_clear(active_run: ActiveRun) -> Iterator[str]:
-    """Yield what to know before cassettes are committed."""
-    names = active_run.config.names_in_clear()
-    if names and active_run.spec.model_calls in (ModelCalls.RECORD, ModelCalls.AUTO):
-        message = ", ".join(f"${{{name}}}" for name in names)
-        why = "the name does not mark a secret, or the value is too short"
-        yield f"not redacted in cassettes, as {why}: {message}"
-
-
-def _model_calls(replayed: list[bool], place: str) -> str:
-    """Return the line that tells where the model calls of trials came from, or went to."""
-    count, total = sum(replayed), len(replayed)
-    if not count:
-        return f"model calls: recorded in {place}"
-    most = "" if count == total else f" in {count} of {format_count(total, 'trial')}, recorded in the others"
-    return f"model calls: replayed from {place}{most}; a replay reports the tokens and cost of its recording"
 
 
 def _ascii(text: str) -> str:

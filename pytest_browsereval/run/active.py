@@ -17,12 +17,11 @@ from pytest_browsereval.graders.base import GraderConfig
 from pytest_browsereval.model.digest import AttemptDigest
 from pytest_browsereval.redaction.known import know_secrets
 from pytest_browsereval.redaction.redactor import Redactor
-from pytest_browsereval.redaction.restoring import RestoringRedactor
 from pytest_browsereval.redaction.spellings import list_base64_forms, list_spellings
 from pytest_browsereval.registry import Registry
-from pytest_browsereval.replay.cassettes import Cassettes, ModelCalls
 from pytest_browsereval.run.behaviour import Behaviour
 from pytest_browsereval.run.budget import Budget
+from pytest_browsereval.run.cassettes import Cassettes, CassetteSource
 from pytest_browsereval.run.control import Control
 from pytest_browsereval.run.outages import Outages
 from pytest_browsereval.run.own_runs import OwnRuns
@@ -50,7 +49,7 @@ class RunSpec:
     """When the session began, in seconds since 1970."""
     behaviour: Behaviour = field(default_factory=Behaviour)
     """What plug-ins change about attempts."""
-    model_calls: ModelCalls = ModelCalls.LIVE
+    cassettes: CassetteSource = field(default_factory=CassetteSource)
     """What becomes of the calls of models."""
     baseline: Path | None = None
     """The earlier run, or a baseline's file, that the run is compared with."""
@@ -113,7 +112,7 @@ class Trials(Protocol):
         Raises:
             DatasetError: rows are wrong.
             ConfigError: something of the config does not fit them.
-            CassetteError: what is to be replayed cannot be.
+            UsageError: what is to be replayed cannot be.
         """
 
     def list_due(self, entries: Iterable[Entry]) -> list[Entry]:
@@ -280,13 +279,7 @@ class ActiveRun:
     @property
     def cassettes(self) -> Cassettes:
         """Where the calls of its models are recorded, or replayed from."""
-        redactor = RestoringRedactor(self.config.secrets_by_name(), self.redact)
-        return Cassettes(self.config, self.spec.model_calls, redactor)
-
-    def asks_no_model(self) -> bool:
-        """Whether the model calls of all its trials are replayed, so that no key is needed."""
-        cassettes = self.cassettes
-        return all(cassettes.replays(entry.key.cassette) for entry in self.plan.entries())
+        return self.spec.cassettes.make(self)
 
     def let_go(self) -> None:
         """Let others write the run; needs no loop, and does nothing the second time."""

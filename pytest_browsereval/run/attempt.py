@@ -44,11 +44,9 @@ from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.model.traffic import Traffic
 from pytest_browsereval.model.usage import Usage
 from pytest_browsereval.needs import merge_needs
-from pytest_browsereval.replay.calls import AttemptCalls, CallReplayer
-from pytest_browsereval.replay.cassettes import Cassettes, PageTraffic
-from pytest_browsereval.replay.masking import make_mask
 from pytest_browsereval.run.behaviour import Behaviour
 from pytest_browsereval.run.budget import Budget
+from pytest_browsereval.run.cassettes import Cassettes, InterceptedCalls, PageTraffic
 from pytest_browsereval.run.control import Control
 from pytest_browsereval.run.grading import Grading, decide, grade_all, total_cost
 from pytest_browsereval.run.guard import CallGuard, MessageListener
@@ -260,7 +258,7 @@ async def _grade(
     keys = observation_keys(graders, task, services.redact)
     saver.save_task(task, graders, urls, unobserved, row_hash=course.row_hash, observed=keys)
     if course.calls is not None:
-        course.calls.judge_mask = make_mask(task, course.task)
+        course.calls.mask_answer(task, course.task)
     stand_in = services.behaviour.grade
     grading = await grade_all(graders, recorded, unobserved=unobserved, stand_in=stand_in)
     grading.add_details(course.unobserved_details, task)
@@ -297,7 +295,7 @@ class Course:
         self.started_at, self._started = now(), time.perf_counter()
         self.capture: CaptureContext | None = None
         self.output: AttemptOutput | None = None
-        self.calls: AttemptCalls | None = None
+        self.calls: InterceptedCalls | None = None
         self.traffic = PageTraffic()
         self.recording: Recording | None = None
         self.agent_ms = 0.0
@@ -375,7 +373,7 @@ class Course:
         self._warn()
         verdict, source, reason = self.decide()
         usage = capture.usage if capture else Usage()
-        is_replayed = isinstance(self.calls, CallReplayer)
+        is_replayed = self.calls is not None and self.calls.is_replayed
         metadata = make_metadata(
             self.task,
             self.trial.key,

@@ -11,9 +11,9 @@ from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.contracts import naming
 from pytest_browsereval.errors import ConfigError
 from pytest_browsereval.needs import Offers
-from pytest_browsereval.replay.cassettes import ModelCalls
 from pytest_browsereval.run.active import ActiveRun, Prepared
 from pytest_browsereval.run.browser_checks import check_agents, check_capture, survey_of
+from pytest_browsereval.run.cassettes import LIVE
 from pytest_browsereval.run.lookup import age
 from pytest_browsereval.run.manifest import tool_hashes
 from pytest_browsereval.run.plan import Entry
@@ -31,8 +31,8 @@ def preflight(run: ActiveRun) -> Prepared:
     """
     config = run.config
     check(config.sites, config.base_dir)
-    if run.spec.model_calls is not ModelCalls.LIVE:
-        check_agents(config, Offers(llm=run.spec.model_calls))
+    if (mode := run.spec.cassettes.mode) != LIVE:
+        check_agents(config, Offers(llm=mode))
     browser = prepare_browser(config)
     for name, agent in config.variants.items():
         preflight_member(config, agent, "variants", name)
@@ -110,7 +110,7 @@ def check_trials(run: ActiveRun, entries: Iterable[Entry], toolsets: Toolsets | 
     Raises:
         DatasetError: rows are wrong.
         ConfigError: a grader's program is missing.
-        CassetteError: what is to be replayed cannot be.
+        UsageError: what is to be replayed cannot be.
     """
     entries = list(entries)
     run.plan.check(entries, toolsets)

@@ -164,7 +164,7 @@ def describe(run: ActiveRun, toolsets: Toolsets, browser: str) -> dict[str, Any]
         toolsets: the tools that are on.
         browser: what the browser calls itself; "" before it is up.
     """
-    owners, calls = run.spec.registry.owners(), run.spec.model_calls.value
+    owners, calls = run.spec.registry.owners(), run.spec.cassettes.mode
     return manifest(run.config, browser, toolsets.tools, toolsets.kits, owners, model_calls=calls)
 
 

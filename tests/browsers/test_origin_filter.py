@@ -20,7 +20,7 @@ from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowser, Pl
 from pytest_browsereval.browsers.playwright.origins import AllowedOrigins
 from pytest_browsereval.features.cdp_browser import browser as cdp
 from pytest_browsereval.features.cdp_browser.browser import CdpBrowserConfig
-from pytest_browsereval.replay.answers import HarAnswers
+from pytest_browsereval.features.replay.answers import HarAnswers
 from tests.browsers.listening import Listening
 from tests.support import PageServer, Run, configured
 

@@ -20,14 +20,14 @@ from pytest_browsereval.builtins import builtin_registry
 from pytest_browsereval.capture.message_log import read_messages
 from pytest_browsereval.config import load_config
 from pytest_browsereval.errors import ErrorSource, Fault, StopRun, TerminationReason
+from pytest_browsereval.features.replay.cassettes import FileCassettes, ModelCalls
+from pytest_browsereval.features.replay.restoring import RestoringRedactor
 from pytest_browsereval.graders.answer import AnswerGrader
 from pytest_browsereval.graders.base import GraderConfig, Recorded
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.messages import AssistantMessage, ErrorMessage, Message
 from pytest_browsereval.model.results import AgentResult, TaskMetadata
 from pytest_browsereval.model.tasks import Task
-from pytest_browsereval.redaction.restoring import RestoringRedactor
-from pytest_browsereval.replay.cassettes import Cassettes, ModelCalls
 from pytest_browsereval.run.attempt import Services, attempt, is_retried, record_fault
 from pytest_browsereval.run.behaviour import Behaviour
 from pytest_browsereval.run.budget import Budget
@@ -149,7 +149,7 @@ class Bench:
             budget=Budget(config.budget, self.store, 0.0),
             control=Control(self.store),
             outages=Outages(self.store, 0.0, str),
-            cassettes=Cassettes(config, self.model_calls, RestoringRedactor({}, str)),
+            cassettes=FileCassettes(config, self.model_calls, RestoringRedactor({}, str)),
             redact=lambda text: text.replace(self.secret, "[redacted]"),
         )
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.errors import ErrorSource, Fault, LimitReached, StopRun, TerminationReason
-from pytest_browsereval.replay import calls as replay_calls
-from pytest_browsereval.replay.calls import (
+from pytest_browsereval.features.replay import calls as replay_calls
+from pytest_browsereval.features.replay.calls import (
     AttemptCalls,
     CallInterceptor,
     CallRecorder,
@@ -19,7 +19,7 @@ from pytest_browsereval.replay.calls import (
     RecordedCall,
     use_calls,
 )
-from pytest_browsereval.replay.masking import AnswerMask, make_mask
+from pytest_browsereval.features.replay.masking import AnswerMask, make_mask
 from tests.graders.support import make_task
 
 Json = dict[str, Any]

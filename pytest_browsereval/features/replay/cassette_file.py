@@ -15,10 +15,10 @@ from typing import Any
 
 from pytest_browsereval.config_text import format_path
 from pytest_browsereval.errors import TerminationReason, UsageError
+from pytest_browsereval.features.replay.calls import RecordedCall
+from pytest_browsereval.features.replay.volatile import compute_digest
 from pytest_browsereval.model.messages import now
 from pytest_browsereval.model.results import TaskMetadata
-from pytest_browsereval.replay.calls import RecordedCall
-from pytest_browsereval.replay.volatile import compute_digest
 
 FORMAT = 1
 """Of the file; one of a higher number was written by a newer version."""

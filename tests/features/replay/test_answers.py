@@ -14,9 +14,9 @@ from pytest_browsereval.browsers.base import WindowRequest, WindowTraffic
 from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowser
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.capture.har import Keep, record_traffic
+from pytest_browsereval.features.replay.answers import HarAnswers
+from pytest_browsereval.features.replay.page_file import make_recording
 from pytest_browsereval.model.traffic import Traffic
-from pytest_browsereval.replay.answers import HarAnswers
-from pytest_browsereval.replay.page_file import make_recording
 from tests.support import PageServer, Run, serving
 
 TOKEN = "eyJhbGciOi.J9.of+a/user"

@@ -15,11 +15,11 @@ from typing import Any
 
 from pytest_browsereval.capture.har import take_attachment
 from pytest_browsereval.config_text import format_path
+from pytest_browsereval.features.replay.cassette_file import RECORD_AGAIN, CassetteError, refuse_edited
+from pytest_browsereval.features.replay.tokens import remove_tokens
+from pytest_browsereval.features.replay.volatile import compute_digest
 from pytest_browsereval.redaction.logins import remove_logins
 from pytest_browsereval.redaction.marks import REMOVED
-from pytest_browsereval.redaction.tokens import remove_tokens
-from pytest_browsereval.replay.cassette_file import RECORD_AGAIN, CassetteError, refuse_edited
-from pytest_browsereval.replay.volatile import compute_digest
 
 _SIGNED = "pytest-browsereval 1: "
 """What the comment of a recording begins with; its digest follows."""

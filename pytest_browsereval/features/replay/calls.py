@@ -13,16 +13,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_browsereval.errors import ErrorSource, Fault, LimitReached, StopRun, TerminationReason
-from pytest_browsereval.llm.client import Send
-from pytest_browsereval.llm.wire import Body
-from pytest_browsereval.replay.masking import AnswerMask
-from pytest_browsereval.replay.volatile import (
+from pytest_browsereval.features.replay.masking import AnswerMask, make_mask
+from pytest_browsereval.features.replay.volatile import (
     compute_digest,
     describe_difference,
     mark_volatile,
     replace_pictures,
     replace_volatile,
 )
+from pytest_browsereval.llm.client import Send
+from pytest_browsereval.llm.wire import Body
+from pytest_browsereval.model.tasks import Task
 
 JUDGE = "judge"
 """The role that asks after the attempt, whose end does not stop it."""
@@ -91,6 +92,15 @@ class AttemptCalls(ABC):
             Fault: there is none.
             LimitReached: the recorded attempt was out of time here.
         """
+
+    @property
+    def is_replayed(self) -> bool:
+        """Whether they are answered from a recording."""
+        return False
+
+    def mask_answer(self, task: Task, row: Task) -> None:
+        """Keep the reference answer of a protected task out of the calls of its judges."""
+        self.judge_mask = make_mask(task, row)
 
     def warning(self) -> str | None:
         """Return what a reader should know of the calls; None if there is nothing."""
@@ -177,6 +187,11 @@ class CallReplayer(AttemptCalls):
         """Roles whose next call the end of the attempt may have prevented."""
         self._last = next((call for call in reversed(calls) if call.role != JUDGE), None)
         self._patience_s = dict(_compute_patience(calls))
+
+    @property
+    def is_replayed(self) -> bool:
+        """Whether they are answered from a recording."""
+        return True
 
     def warning(self) -> str | None:
         """Tell of recorded calls that nobody has made, except those that had no reply."""

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_browsereval.browsers.base import RecordedAnswers
-from pytest_browsereval.replay.lookup import RequestLookup, find_boundary
-from pytest_browsereval.replay.page_file import match_recorded
+from pytest_browsereval.features.replay.lookup import RequestLookup, find_boundary
+from pytest_browsereval.features.replay.page_file import match_recorded
 
 if TYPE_CHECKING:
     from playwright.async_api import BrowserContext, Request

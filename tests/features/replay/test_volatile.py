@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.replay.volatile import (
+from pytest_browsereval.features.replay.volatile import (
     PICTURE,
     compute_digest,
     describe_difference,

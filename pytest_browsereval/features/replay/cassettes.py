@@ -17,24 +17,27 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from pytest_browsereval.browsers.playwright.origins import shorten
-from pytest_browsereval.capture.har import Keep
 from pytest_browsereval.capture.trajectory import write_whole
 from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.config_text import format_path
 from pytest_browsereval.datasets.ids import safe_folder
 from pytest_browsereval.errors import ErrorSource, Fault
-from pytest_browsereval.model.grades import Verdict
-from pytest_browsereval.model.results import TaskMetadata
-from pytest_browsereval.redaction.restoring import RestoringRedactor
-from pytest_browsereval.replay.answers import HarAnswers
-from pytest_browsereval.replay.calls import AttemptCalls, CallRecorder, CallReplayer, use_calls
-from pytest_browsereval.replay.cassette_file import (
+from pytest_browsereval.features.replay.answers import HarAnswers
+from pytest_browsereval.features.replay.calls import AttemptCalls, CallRecorder, CallReplayer, use_calls
+from pytest_browsereval.features.replay.cassette_file import (
     RECORD_AGAIN,
     CassetteError,
     format_cassette,
     read_cassette,
 )
-from pytest_browsereval.replay.page_file import format_recording, make_recording, read_recording
+from pytest_browsereval.features.replay.page_file import format_recording, make_recording, read_recording
+from pytest_browsereval.features.replay.restoring import RestoringRedactor
+from pytest_browsereval.model.digest import AttemptDigest
+from pytest_browsereval.model.display import format_count
+from pytest_browsereval.model.grades import Verdict
+from pytest_browsereval.model.results import TaskMetadata
+from pytest_browsereval.run.active import ActiveRun
+from pytest_browsereval.run.cassettes import Cassettes, InterceptedCalls, PageTraffic
 from pytest_browsereval.temporary import private_folder
 
 T = TypeVar("T")
@@ -57,15 +60,10 @@ class ModelCalls(StrEnum):
 
 
 @dataclass
-class PageTraffic:
-    """The requests of an attempt's pages, beyond the record that is kept of them for graders."""
+class ReplayedTraffic(PageTraffic):
+    """Requests that are answered from a recording."""
 
     answers: HarAnswers | None = None
-    """Stand in for servers, where the attempt is a replay."""
-    keep: Keep | None = None
-    """Makes the recording, where there is to be one."""
-    recording: dict[str, Any] | None = None
-    """What it made."""
 
     def fault(self) -> Fault | None:
         """Return what is wrong with a replay: pages asked for what was not recorded; None if nothing is."""
@@ -87,8 +85,8 @@ class PageTraffic:
         return f"{len(missed)} {what}: {shorten(missed[0])}"
 
 
-class Cassettes:
-    """The cassettes of a config.
+class FileCassettes(Cassettes):
+    """The cassettes of a config, in files beside it.
 
     The name of a cassette is its path in their folder, without the suffix: ``<variant>/<row>-<trial>``.
 
@@ -99,6 +97,7 @@ class Cassettes:
     """
 
     def __init__(self, config: EvalConfig, mode: ModelCalls, redactor: RestoringRedactor) -> None:
+        super().__init__(config)
         self.mode = mode
         self._pages = config.capture.har
         self.root = config.base_dir / config.cassettes / safe_folder(config.name)
@@ -195,7 +194,7 @@ class Cassettes:
         Raises:
             Fault: source *replay*: the recording cannot be used any more.
         """
-        traffic, origins = PageTraffic(), tuple(live)
+        traffic, origins = ReplayedTraffic(), tuple(live)
         if self.records_pages(name):
 
             def keep(content: dict[str, Any], folder: Path) -> None:
@@ -216,7 +215,7 @@ class Cassettes:
         self,
         name: Path,
         metadata: TaskMetadata,
-        calls: AttemptCalls | None,
+        calls: InterceptedCalls | None,
         recording: dict[str, Any] | None = None,
     ) -> None:
         """Write what was recorded of an attempt, unless that errored: it would be replayed as a fault.
@@ -232,6 +231,43 @@ class Cassettes:
             write_whole(self.page_path(name), format_recording(recording))
         if recorder is not None:  # last: where it is, all of the trial is
             write_whole(self.path(name), "".join(format_cassette(recorder.calls, metadata)))
+
+    # -- what readers are told
+
+    def describe(self, shorten: Callable[[Path], str]) -> str:
+        """Return what becomes of the calls of models, and where."""
+        return "" if self.mode is ModelCalls.LIVE else f"model calls: {self.mode} ({shorten(self.root)})"
+
+    def list_notes(self, trials: Iterable[AttemptDigest], shorten: Callable[[Path], str]) -> Iterator[str]:
+        """Yield where the calls of models came from or went to, and what to know before it is committed."""
+        if self.mode is ModelCalls.LIVE:
+            return
+        yield _describe_calls([trial.replayed for trial in trials], shorten(self.root))
+        names = self.config.names_in_clear()
+        if names and self.mode is not ModelCalls.REPLAY:
+            message = ", ".join(f"${{{name}}}" for name in names)
+            why = "the name does not mark a secret, or the value is too short"
+            yield f"not redacted in cassettes, as {why}: {message}"
+
+
+def make_cassettes(run: ActiveRun, mode: ModelCalls) -> FileCassettes:
+    """Return the cassettes of a run."""
+    redactor = RestoringRedactor(run.config.secrets_by_name(), run.redact)
+    return FileCassettes(run.config, mode, redactor)
+
+
+def asks_no_model(run: ActiveRun, mode: ModelCalls) -> bool:
+    """Whether the model calls of all trials of a run are replayed, so that no key is needed."""
+    cassettes = make_cassettes(run, mode)
+    return all(cassettes.replays(entry.key.cassette) for entry in run.plan.entries())
+
+
+def _describe_calls(replayed: list[bool], place: str) -> str:
+    count, total = sum(replayed), len(replayed)
+    if not count:
+        return f"model calls: recorded in {place}"
+    most = "" if count == total else f" in {count} of {format_count(total, 'trial')}, recorded in the others"
+    return f"model calls: replayed from {place}{most}; a replay reports the tokens and cost of its recording"
 
 
 def _read(read: Callable[[Path], T], path: Path) -> T:

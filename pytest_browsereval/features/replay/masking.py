@@ -6,11 +6,11 @@ import re
 import unicodedata
 from typing import Any
 
+from pytest_browsereval.features.replay.volatile import compute_digest, find_volatile
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.redaction.answers import compile_answer, list_wordings
 from pytest_browsereval.redaction.marks import WITHHELD
 from pytest_browsereval.redaction.text import map_texts
-from pytest_browsereval.replay.volatile import compute_digest, find_volatile
 
 _MARK = re.compile(r"\[withheld (\d+)\]")
 _ESCAPED = re.compile(r"(?<!\\)\\u(?!00[0-7]|[dD][89a-fA-F])([0-9a-fA-F]{4})")

@@ -8,7 +8,7 @@ from urllib.parse import quote, quote_plus
 
 import pytest
 
-from pytest_browsereval.redaction.restoring import RestoringRedactor
+from pytest_browsereval.features.replay.restoring import RestoringRedactor
 
 PASSWORD, TOKEN = 'pass"word', "pass"
 

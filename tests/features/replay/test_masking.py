@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.replay.masking import AnswerMask, make_mask
+from pytest_browsereval.features.replay.masking import AnswerMask, make_mask
 from tests.graders.support import make_task
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.redaction.tokens import remove_tokens
+from pytest_browsereval.features.replay.tokens import remove_tokens
 
 JWT = "eyJhbGciOi.eyJzdWIi.c2ln"
 TOKEN = "t0ken-of-a/user+1"

@@ -14,23 +14,23 @@ import pytest
 from pytest_browsereval.builtins import builtin_registry
 from pytest_browsereval.config import load_config
 from pytest_browsereval.errors import ErrorSource, Fault, TerminationReason
+from pytest_browsereval.features.replay.calls import CallRecorder, CallReplayer, RecordedCall
+from pytest_browsereval.features.replay.cassette_file import CassetteError, read_cassette
+from pytest_browsereval.features.replay.cassettes import FileCassettes, ModelCalls
+from pytest_browsereval.features.replay.restoring import RestoringRedactor
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.results import TaskMetadata
-from pytest_browsereval.redaction.restoring import RestoringRedactor
-from pytest_browsereval.replay.calls import CallRecorder, CallReplayer, RecordedCall
-from pytest_browsereval.replay.cassette_file import CassetteError, read_cassette
-from pytest_browsereval.replay.cassettes import Cassettes, ModelCalls
 from pytest_browsereval.run.store import TrialKey
 
 KEY = TrialKey("mugs/Red", "fast", 2)
 NAME = KEY.cassette
 
 
-def made(folder: Path, mode: ModelCalls, **keys: Any) -> Cassettes:
+def made(folder: Path, mode: ModelCalls, **keys: Any) -> FileCassettes:
     path = folder / "shop.json"
     (folder / "rows.jsonl").touch()
     path.write_text(json.dumps({"agent": "noop", "dataset": "rows.jsonl", **keys}))
-    return Cassettes(load_config(path, registry=builtin_registry()), mode, RestoringRedactor({}, str))
+    return FileCassettes(load_config(path, registry=builtin_registry()), mode, RestoringRedactor({}, str))
 
 
 def metadata(

@@ -1,0 +1,1 @@
+"""Model calls and web traffic of trials, recorded in cassettes and replayed from there."""

@@ -1,1 +1,0 @@
-"""Model calls and web traffic of attempts: recorded in cassettes, and replayed from there."""
