@@ -203,7 +203,9 @@ def pytest_configure(config: pytest.Config) -> None:
         "markers", "browsereval(dataset, **config): run this test for each row of a dataset"
     )
     config.pluginmanager.register(fixtures, "browsereval-fixtures")
-    named = any(config.getoption(f"eval_{name}") for name in ("config", "resume", "plan"))
+    # The last two are about tests by hand as well, of which nothing is known before they are collected.
+    waking = ("config", "resume", "plan", "shard", "min_pass_rate")
+    named = any(config.getoption(f"eval_{name}") for name in waking)
     asks = named or any(is_eval(arg.partition("::")[0]) for arg in config.args)
     is_early = _distributes(config) or config.getoption("htmlpath", None)
     if asks or (is_early and _holds_evals(config)):

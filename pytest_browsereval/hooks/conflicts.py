@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import pytest
 
 from pytest_browsereval.errors import UsageError
+from pytest_browsereval.hooks.items import EvalItem
+from pytest_browsereval.hooks.names import is_by_hand
 
 
 @dataclass(frozen=True)
@@ -56,3 +58,19 @@ def check_conflicts(config: pytest.Config, conflicts: Iterable[Conflict] = CONFL
         option, other = (None if value == one.default else value for value in given)
         if option and bool(other) is not one.is_needed:
             raise UsageError(one.message.format(other=other))
+
+
+def check_floor(config: pytest.Config, items: Iterable[pytest.Item]) -> None:
+    """Refuse a floor for the pass rate where no item counts in one: each test by hand decides for itself.
+
+    Raises:
+        UsageError: there are tests by hand only.
+    """
+    if config.getoption("eval_min_pass_rate") is None:
+        return
+    items = list(items)
+    if any(map(is_by_hand, items)) and not any(isinstance(item, EvalItem) for item in items):
+        raise UsageError(
+            "--eval-min-pass-rate is a gate for the rows of eval configs, and here are tests by hand only, "
+            "which pass or fail by what they assert. Leave it out, or name a config by --eval-config=FILE."
+        )

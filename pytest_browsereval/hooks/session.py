@@ -17,7 +17,7 @@ from pytest_browsereval.config import EvalConfig, load_config
 from pytest_browsereval.config_text import format_path
 from pytest_browsereval.errors import ConfigError, RegistryError, UsageError, nearest
 from pytest_browsereval.hooks.behaviour import make_behaviour
-from pytest_browsereval.hooks.conflicts import check_conflicts
+from pytest_browsereval.hooks.conflicts import check_conflicts, check_floor
 from pytest_browsereval.hooks.names import is_controlled_key, is_eval
 from pytest_browsereval.hooks.registration import Registration
 from pytest_browsereval.redaction.known import redact_known
@@ -375,6 +375,10 @@ class EvalSession:
         """
         if not (self.runs or self.problems):
             self._check_run_without_config()
+        try:
+            check_floor(self.config, session.items)
+        except UsageError as error:
+            self.problems.append(error)
         if self.problems and self.is_worker:
             self.config.workeroutput["browsereval_problems"] = self._problem_text()  # type: ignore[attr-defined]
             session.items.clear()

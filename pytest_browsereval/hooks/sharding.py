@@ -10,11 +10,13 @@ import pytest
 
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.hooks.items import EvalItem
+from pytest_browsereval.hooks.names import is_by_hand
 from pytest_browsereval.hooks.order import relations_of
 from pytest_browsereval.hooks.session import EvalSession
 from pytest_browsereval.redaction.known import redact_known
 from pytest_browsereval.run.active import ActiveRun
 from pytest_browsereval.run.lookup import LATEST, run_folder
+from pytest_browsereval.run.plan import Entry
 from pytest_browsereval.run.relations import groups
 from pytest_browsereval.run.shards import HASH, Parts, Shard, division_of, read_shard, shards_of
 from pytest_browsereval.run.store import RunStore
@@ -33,7 +35,7 @@ def shard_of(text: str) -> Shard:
 
 
 class Sharding:
-    """Deselects the rows of the other shards; ordinary tests belong to the first.
+    """Deselects rows and tests by hand of the other shards; ordinary tests belong to the first.
 
     Args:
         session: the eval session.
@@ -51,25 +53,28 @@ class Sharding:
         """Divide the rows before anything else selects, and leave those of other parts out after it.
 
         So the parts do not depend on what is selected, and each of them knows how much the others have.
-
-        Raises:
-            pytest.UsageError: the run that durations are taken from cannot be read.
         """
+        by_hand = {item: self._shard_by_hand(item) for item in items if is_by_hand(item)}
         rows: defaultdict[ActiveRun, list[EvalItem]] = defaultdict(list)
         for item in items:
             if isinstance(item, EvalItem):
                 rows[item.active_run].append(item)
         try:
+            if by_hand and not rows:
+                self._check_timed()
             shards = {active_run: self._shards(active_run, of) for active_run, of in rows.items()}
         except UsageError as error:
-            raise pytest.UsageError(redact_known(str(error))) from None
+            self._session.problems.append(error)  # raised by a worker, it would be an internal error
+            yield
+            return
         yield
         for active_run, found in shards.items():
             self._session.parts[active_run] = self._parts(active_run, found, items)
-        others = [item for item in items if self._shard_of(item, shards) != self._shard.number]
+        numbers = {item: by_hand.get(item) or self._shard_of(item, shards) for item in items}
+        others = [item for item in items if numbers[item] != self._shard.number]
         if others:
             config.hook.pytest_deselected(items=others)
-            items[:] = [item for item in items if self._shard_of(item, shards) == self._shard.number]
+            items[:] = [item for item in items if numbers[item] == self._shard.number]
 
     def _shards(self, active_run: ActiveRun, items: Sequence[EvalItem]) -> dict[str, int]:
         """Return the part of each row.
@@ -100,6 +105,24 @@ class Sharding:
 
     def _shard_of(self, item: pytest.Item, shards: dict[ActiveRun, dict[str, int]]) -> int:
         return shards[item.active_run][item.entry.ref.query_id] if isinstance(item, EvalItem) else 1
+
+    def _shard_by_hand(self, item: pytest.Item) -> int:
+        """Return the part of a test by hand: that of its row, so that a row is in one part everywhere."""
+        entry = getattr(item, "callspec", None) and item.callspec.params.get("eval_task")  # type: ignore[attr-defined]
+        name = entry.ref.query_id if isinstance(entry, Entry) else item.nodeid
+        return shards_of([[name]], self._shard.of)[0]
+
+    def _check_timed(self) -> None:
+        """Refuse what would divide tests by hand by times that nobody has.
+
+        Raises:
+            UsageError: ``--eval-shard-by`` is given.
+        """
+        if self._session.config.getoption("eval_shard_by") is not None:
+            raise UsageError(
+                "--eval-shard-by knows how long the rows of eval configs took, and here are tests by hand "
+                "only. Leave it out: they are divided by the ids of their rows, or by their node ids."
+            )
 
     def _seconds(self, active_run: ActiveRun) -> dict[str, float]:
         """Return how long each row took in the run that the command line names."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from pytest_browsereval.testing.evals import EvalRun
 from tests.hooks.small_evals import Evals, row
 
 ROWS = [*(row(f"r{n}") for n in range(6)), row("last", depends_on=["r0"])]
@@ -127,3 +128,66 @@ def test_a_shard_is_gone_on_with_as_that_shard(evals: Evals) -> None:
         assert result.ret == pytest.ExitCode.USAGE_ERROR
         assert told in " ".join(result.stderr.str().split())
     assert evals.run("shop.eval.yaml", part, *by).ret == 0
+
+
+BY_HAND = """
+import pytest
+
+@pytest.mark.browsereval(dataset="rows.jsonl", agent="scripted", browser={"type": "blank"})
+def test_rows(eval_task, run_eval):
+    run_eval(eval_task).assert_passed()
+
+@pytest.mark.browsereval(browser={"type": "blank"})
+@pytest.mark.parametrize("n", range(6))
+def test_window(browser_window, n):
+    assert browser_window
+
+def test_plain():
+    pass
+"""
+
+
+def passed(result: EvalRun) -> set[str]:
+    """Return what a session has run, all of which passed."""
+    assert result.ret == 0, result.stdout.str()
+    lines = (line.split() for line in result.outlines if " PASSED" in line)
+    return {next(word for word in words if "::" in word) for words in lines}
+
+
+@pytest.mark.parametrize("options", [[], pytest.param(["-n1"], marks=pytest.mark.slow)], ids=["one", "xdist"])
+def test_tests_by_hand_are_divided(evals: Evals, options: list[str]) -> None:
+    """Each is in one part, beside no eval either; one with a row is where an eval has that row."""
+    evals.write_rows(*ROWS[:6])
+    evals.pytester.makepyfile(BY_HAND)
+    parts = [passed(evals.run("-v", f"--eval-shard={n}/3", *options)) for n in (1, 2, 3)]
+    assert sum(map(len, parts)) == len(set.union(*parts)) == 13
+    assert all(parts)
+    assert any("test_plain" in name for name in parts[0])
+    evals.write_config()
+    rows = collected(evals, "--eval-shard=2/3")
+    by_hand = {name for name in parts[1] if "test_rows" in name}
+    assert rows == {name.partition("[")[2].rstrip("]") for name in by_hand}
+
+
+@pytest.mark.parametrize("options", [[], pytest.param(["-n1"], marks=pytest.mark.slow)], ids=["one", "xdist"])
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (["--eval-min-pass-rate=0.5"], "--eval-min-pass-rate is a gate for the rows of eval configs"),
+        (["--eval-shard=1/2", "--eval-shard-by=latest"], "--eval-shard-by knows how long the rows"),
+    ],
+    ids=["floor", "times"],
+)
+def test_what_tests_by_hand_do_not_obey_is_refused(
+    evals: Evals, given: list[str], told: str, options: list[str]
+) -> None:
+    """Before anything is run; beside an eval, or with ordinary tests only, the option is no mistake."""
+    evals.pytester.makepyfile(BY_HAND)
+    evals.write_rows(*ROWS[:6])
+    result = evals.run(*given, *options)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert told in result.stdout.str() + result.stderr.str()
+    assert not (evals.path / "results").exists()
+    if "min" in given[0]:
+        evals.pytester.makepyfile("def test_plain(): pass")
+        assert evals.run(*given).ret == 0
