@@ -15,7 +15,7 @@ import pluggy
 import pytest
 
 from pytest_browsereval.hooks import fixtures
-from pytest_browsereval.hooks.names import ini_markers_key, is_eval, planned_processes_key
+from pytest_browsereval.hooks.names import ini_markers_key, is_eval
 
 if TYPE_CHECKING:
     from pytest_browsereval.hooks.collection import EvalFile
@@ -85,12 +85,6 @@ def _add_options_of_runs(add: Callable[..., None]) -> None:
         "--eval-baseline",
         metavar="RUN",
         help="compare with an earlier run, in the gate too: its folder, its id, 'latest', or a baseline file",
-    )
-    add(
-        "--eval-plan",
-        action="store_true",
-        default=False,
-        help="run nothing; print the number of trials and an estimate of their tokens, cost and time",
     )
     add(
         "--eval-resume",
@@ -181,9 +175,6 @@ def _take_configs(config: pytest.Config) -> None:
     Named alone they are all that runs; beside other arguments they are added, unless an argument is
     the same file with a ``::id``.
     """
-    if config.getoption("eval_plan"):  # the rows are counted in this process
-        config.stash[planned_processes_key] = _processes(config)
-        config.option.numprocesses, config.option.tx, config.option.dist = None, [], "no"
     files = list(dict.fromkeys(config.getoption("eval_config")))
     if not files:
         return
@@ -204,7 +195,7 @@ def pytest_configure(config: pytest.Config) -> None:
     )
     config.pluginmanager.register(fixtures, "browsereval-fixtures")
     # The last two are about tests by hand as well, of which nothing is known before they are collected.
-    waking = ("config", "resume", "plan", "shard", "min_pass_rate")
+    waking = ("config", "resume", "shard", "min_pass_rate")
     named = any(config.getoption(f"eval_{name}") for name in waking)
     asks = named or any(is_eval(arg.partition("::")[0]) for arg in config.args)
     is_early = _distributes(config) or config.getoption("htmlpath", None)
@@ -245,12 +236,6 @@ def _is_named(config: pytest.Config, path: Path) -> bool:
         return False
     base = config.invocation_params.dir
     return any((base / file).resolve() == path.resolve() for file in files)
-
-
-def _processes(config: pytest.Config) -> int:
-    """Return how many processes the run would have."""
-    given = config.getoption("numprocesses", None)
-    return given if isinstance(given, int) and given else (os.cpu_count() or 1) if given else 1
 
 
 def _distributes(config: pytest.Config) -> bool:

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Generator, Iterable
-from typing import Any
+from typing import Any, Protocol
 
 import pytest
 
 from pytest_browsereval.analysis.baseline import check_baseline
-from pytest_browsereval.analysis.correction import Calibrated, Correction, calibration_of, corrections
 from pytest_browsereval.analysis.summary import RunSummary, summary_of
 from pytest_browsereval.errors import RunStopped, UsageError, describe_error
 from pytest_browsereval.hooks.behaviour import OUTCOMES, describe_outcome
 from pytest_browsereval.hooks.items import EvalItem, Unmade
 from pytest_browsereval.hooks.marks import describe_acting
-from pytest_browsereval.hooks.names import is_eval, runs_nothing
+from pytest_browsereval.hooks.names import is_eval, is_planned_key, runs_nothing
 from pytest_browsereval.hooks.records import RecordCheck
 from pytest_browsereval.hooks.redaction import safe_output
 from pytest_browsereval.hooks.session import EvalSession
@@ -29,6 +28,16 @@ UNMADE_KEYS: dict[Unmade, str] = {"budget": "over_budget", "dashboard": "called_
 
 KEEPS_TOGETHER = ("no", "load", "loadgroup")
 """Ways to distribute items that let one process run what is tied together."""
+
+
+class Beside(Protocol):
+    """Figures of a feature that stand beside the pass rate, and never take its place."""
+
+    def check(self, active_run: ActiveRun) -> None:
+        """Read what the config names for them, before anything is spent; ``ConfigError`` refuses it."""
+
+    def sum_up(self, active_run: ActiveRun, summary: RunSummary) -> tuple[dict[str, Any], list[str]]:
+        """Return what ``summary.json`` has of them, and the lines of reports."""
 
 
 controller_key = pytest.StashKey["Controller"]()
@@ -60,9 +69,10 @@ class Controller:
         """Evals whose run folder cannot be read or written at the end, and why: their gate is undecided."""
         self.broken_hooks: dict[ActiveRun, str] = {}
         """Evals whose plug-ins broke when they were handed the summary, and how."""
-        self.corrections: dict[ActiveRun, tuple[Correction, ...]] = {}
-        """Of evals whose config names a calibration: pass rates corrected for the errors of judges."""
-        self._calibrated: dict[ActiveRun, tuple[Calibrated, ...]] = {}
+        self.beside: dict[str, Beside] = {}
+        """What features report beside the pass rate, by the config key that asks for it."""
+        self.lines_beside: dict[ActiveRun, list[str]] = {}
+        """What they say of each eval."""
         self.records = RecordCheck(session)
         self.missing: list[str] = []
         self.has_looped = False
@@ -100,8 +110,7 @@ class Controller:
     def _check(self, active_run: ActiveRun, file: str, names: set[str]) -> None:
         prepared = self.session.prepared[active_run] = active_run.trials.prepare()
         check_baseline(active_run.config)
-        if (calibrated := calibration_of(active_run.config)) is not None:
-            self._calibrated[active_run] = calibrated
+        self._check_beside(active_run)
         self._check_processes(active_run, prepared.survey.max_windows)
         self._note(active_run, [*active_run.spec.notes, *prepared.notes])
         given: dict[str, list[str]] = {}
@@ -117,6 +126,15 @@ class Controller:
         self.records.take_stock(active_run)
         acting = describe_acting(self.session.config, active_run, entries)
         self._note(active_run, [*notes, *active_run.plan.notes(entries), *acting])
+
+    def _check_beside(self, active_run: ActiveRun) -> None:
+        config = active_run.config
+        if config.calibration is not None and "calibration" not in self.beside:
+            raise config.wrong(
+                ("calibration",), "the feature `labelling` is left out. Leave the key out too."
+            )
+        for one in self.beside.values():
+            one.check(active_run)
 
     def _check_distribution(self, active_run: ActiveRun) -> None:
         option = self.session.config.getoption
@@ -146,7 +164,7 @@ class Controller:
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, Any, Any]:
         """Check all rows and start the browser; after the loop, write the summaries."""
-        if session.config.option.eval_plan:
+        if session.config.stash.get(is_planned_key, False):
             self.expect(item.nodeid for item in session.items)
         elif not runs_nothing(session.config):
             self.has_looped = True
@@ -252,12 +270,8 @@ class Controller:
         summary = summary_of(active_run.store)
         self.records.check_standing(active_run.store, (trial.folder for trial in summary.trials))
         self.summaries[active_run] = summary
-        corrected: dict[str, Any] = {}
-        if calibrated := self._calibrated.get(active_run):
-            digests = (trial.metadata for trial in summary.trials)
-            found = corrections(digests, calibrated, active_run.config.pass_when)
-            self.corrections[active_run] = found
-            corrected["pass_rate_corrected"] = [one.as_json() for one in found]
+        beside = [one.sum_up(active_run, summary) for one in self.beside.values()]
+        self.lines_beside[active_run] = [line for _, lines in beside for line in lines]
         lacking = {key: self.unmade_of(active_run, why) for why, key in UNMADE_KEYS.items()}
         is_run = active_run.trials.makes_attempts
         not_run = [name for name in self.lacking() if is_run and self.rows[name] is active_run]
@@ -266,8 +280,9 @@ class Controller:
             "skipped": self._count_skipped(active_run),
             **{key: count for key, count in lacking.items() if count},
             **({"not_run": [name.partition("::")[2] for name in not_run]} if not_run else {}),
-            **corrected,
         }
+        for content, _ in beside:
+            counted |= content
         gate = active_run.config.public_dump()["gate"]
         active_run.store.write_summary({**counted, **summary.as_json(), "gate": gate})
         self._tell_plugins(active_run, summary)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-planned_processes_key = pytest.StashKey[int]()
-"""How many processes a run would have that is only planned."""
+is_planned_key = pytest.StashKey[bool]()
+"""Whether rows are checked and nothing is run: a feature sets it before pytest is configured."""
 
 ini_markers_key = pytest.StashKey[tuple[str, ...]]()
 """Lines of the ini option ``markers`` as the user has them, before code registers more."""
@@ -25,7 +25,8 @@ def is_worker(config: pytest.Config) -> bool:
 def runs_nothing(config: pytest.Config) -> bool:
     """Whether the command line asks to look at items only."""
     option = config.option
-    return bool(option.collectonly or option.setuponly or option.setupplan or option.eval_plan)
+    is_planned = config.stash.get(is_planned_key, False)
+    return bool(option.collectonly or option.setuponly or option.setupplan or is_planned)
 
 
 def is_eval(name: str) -> bool:

@@ -18,7 +18,7 @@ from pytest_browsereval.config_text import format_path
 from pytest_browsereval.errors import ConfigError, RegistryError, UsageError, nearest
 from pytest_browsereval.hooks.behaviour import make_behaviour
 from pytest_browsereval.hooks.conflicts import check_conflicts, check_floor
-from pytest_browsereval.hooks.names import is_controlled_key, is_eval
+from pytest_browsereval.hooks.names import is_controlled_key, is_eval, is_planned_key
 from pytest_browsereval.hooks.registration import Registration
 from pytest_browsereval.redaction.known import redact_known
 from pytest_browsereval.run.active import ActiveRun, EarlierRun, Prepared, RunSpec
@@ -223,7 +223,7 @@ class EvalSession:
             beside=self.evals2.graders(registry, asks_models=asks_models) if scores else (),
             keeps_going=option("eval_keep_going"),
             controlled_by=self.run_id if self.config.stash.get(is_controlled_key, False) else None,
-            is_planned=option("eval_plan"),
+            is_planned=self.config.stash.get(is_planned_key, False),
             notes=(self.evals2.note(asks_models=asks_models),) if scores else (),
         )
 

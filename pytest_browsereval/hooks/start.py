@@ -13,10 +13,9 @@ from pytest_browsereval.hooks.gating import Gating, gating_key
 from pytest_browsereval.hooks.groups import Groups
 from pytest_browsereval.hooks.items import Reports
 from pytest_browsereval.hooks.leaving import guard_session
-from pytest_browsereval.hooks.names import is_worker, planned_processes_key
+from pytest_browsereval.hooks.names import is_worker
 from pytest_browsereval.hooks.order import Order
 from pytest_browsereval.hooks.output import OutputRouting
-from pytest_browsereval.hooks.planning import Planning
 from pytest_browsereval.hooks.prefetch import Ahead
 from pytest_browsereval.hooks.progress import Progress
 from pytest_browsereval.hooks.records import RecordKeeping
@@ -93,9 +92,6 @@ def _register(session: EvalSession, config: pytest.Config) -> None:
     manager.register(gating, "browsereval-gating")
     if config.getoption("eval_baseline") is not None:
         manager.register(Comparing(controller), "browsereval-comparing")
-    if config.getoption("eval_plan"):
-        planning = Planning(session, config.stash[planned_processes_key])
-        manager.register(planning, "browsereval-planning")
     if manager.has_plugin("xdist"):
         from pytest_browsereval.hooks.xdist import Distribution
 

@@ -19,7 +19,6 @@ from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.report.links import PAGE
 from pytest_browsereval.report.table import (
     disagreements,
-    draw_corrections,
     draw_repeats,
     reasons,
     table,
@@ -131,14 +130,13 @@ class Terminal:
     def _rates(
         self, out: Any, active_run: ActiveRun, summary: RunSummary, width: int, *, is_ascii: bool
     ) -> None:
-        """Print the pass rate, and beside it the one that is corrected for errors of judges."""
+        """Print the pass rate, and what features say beside it."""
         selected = self._controller.count_selected(active_run)
         for text in totals(summary, selected, width=width):
             out.line(text.replace("·", "|") if is_ascii else text, bold=True)
-        if (found := self._controller.corrections.get(active_run)) is not None:
-            for text in draw_corrections(found):
-                for part in wrap_text(_ascii(text) if is_ascii else text, width):
-                    out.line(part)
+        for text in self._controller.lines_beside.get(active_run, ()):
+            for part in wrap_text(_ascii(text) if is_ascii else text, width):
+                out.line(part)
 
     def _write_repeats(self, out: Any, summary: RunSummary, width: int, *, is_ascii: bool) -> None:
         for text in (*draw_repeats(summary), *warnings_of_passed(summary)):

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from pytest_browsereval.analysis.correction import Correction
 from pytest_browsereval.analysis.passrate import PassRate
 from pytest_browsereval.analysis.repeats import Stability
 from pytest_browsereval.analysis.summary import RunSummary, TrialOutcome
 from pytest_browsereval.model.digest import GradeDigest
 from pytest_browsereval.model.display import fit, format_count, one_line, percent, width_of, wrap_text
 from pytest_browsereval.model.grades import Verdict
-from pytest_browsereval.stats.statistics import Interval, Share
+from pytest_browsereval.stats.statistics import Interval
 
 # A longer table scrolls the failures away, so passed trials are then counted instead.
 MOST_ROWS = 60
@@ -192,32 +191,6 @@ def draw_repeats(summary: RunSummary) -> Iterator[str]:
         yield f"  {task.stability}: {one_line(task.query_id, 60)}{variant}: {message}"
     if (more := len(found.unsteady) - MOST_UNSTEADY) > 0:
         yield f"  and {more} more, in summary.json"
-
-
-def draw_corrections(found: Sequence[Correction]) -> Iterator[str]:
-    """Yield the pass rates that are corrected for errors of judges, or why one is not.
-
-    Args:
-        found: one for each calibrated grader that decides trials alone.
-    """
-    if not found:
-        yield "pass rate not corrected for errors of judges: no calibrated judge decides a trial alone"
-    for one in found:
-        if one.corrected is None or one.labels is None:
-            yield f"pass rate not corrected for errors of {one.grader}: {one_line(one.why_not, 400)}"
-            continue
-        labels = one.labels
-        yield (
-            f"pass rate corrected for errors of {one.grader}: {percent(one.corrected.value)} (95 % interval "
-            f"{format_interval(one.corrected.interval)}) of the {one.seen.of:,} judged trials that it "
-            f"decides alone; by {labels.confusion.total:,} labelled attempts it passes "
-            f"{_of(labels.sensitivity)} of what people pass and fails {_of(labels.specificity)} of "
-            "what people fail"
-        )
-
-
-def _of(share: Share) -> str:
-    return f"{share.hits:,} of {share.of:,}"
 
 
 def intervals(rate: PassRate) -> str:

@@ -24,7 +24,7 @@ from pytest_browsereval.hooks.session import EvalSession
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.rules import RuleResult
 from pytest_browsereval.report.links import PAGE
-from pytest_browsereval.report.table import draw_corrections, totals
+from pytest_browsereval.report.table import totals
 from pytest_browsereval.report.viewer.rows import about_run
 
 COLUMNS = ("Verdict", "Grades", "Steps", "Cost")
@@ -98,8 +98,7 @@ class HtmlReport:
         for active_run, summary in self._controller.summaries.items():
             selected = self._controller.count_selected(active_run)
             rules = [(name, rule) for owner, name, rule in gating.results if owner is active_run]
-            found = self._controller.corrections.get(active_run)
-            beside = () if found is None else tuple(draw_corrections(found))
+            beside = self._controller.lines_beside.get(active_run, ())
             told = [f"<b>eval {html.escape(self._controller.label(active_run))}</b>"]
             told += map(html.escape, [*totals(summary, selected), *beside])
             if link := self._link(active_run.store.root):

@@ -7,9 +7,16 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 
-from pytest_browsereval.analysis.labels import Attempt, Label, LabelWord, as_line, match, read_labels
 from pytest_browsereval.config_text import format_path
 from pytest_browsereval.errors import UsageError
+from pytest_browsereval.features.labelling.labels import (
+    Attempt,
+    Label,
+    LabelWord,
+    as_line,
+    match,
+    read_labels,
+)
 from pytest_browsereval.model.display import natural
 from pytest_browsereval.model.messages import now
 

@@ -18,15 +18,15 @@ from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.display import format_count
 
 if TYPE_CHECKING:
-    from pytest_browsereval.analysis.labels import LabelLine
+    from pytest_browsereval.features.labelling.labels import LabelLine
     from pytest_browsereval.run.store import RunStore
 
 
 def label(arguments: argparse.Namespace) -> int:
     """Serve the labelling page until Ctrl-C."""
-    from pytest_browsereval.analysis.labels import FILE, attempts_of
     from pytest_browsereval.config_text import format_path
     from pytest_browsereval.features.labelling.book import LabelBook
+    from pytest_browsereval.features.labelling.labels import FILE, attempts_of
     from pytest_browsereval.features.labelling.server import LabellingServer
     from pytest_browsereval.run.stored import check_log
 
@@ -61,9 +61,9 @@ def label(arguments: argparse.Namespace) -> int:
 
 def calibrate(arguments: argparse.Namespace) -> int:
     """Compare graders with labels; 1 if one misses the bar, or if there is nothing to compare."""
-    from pytest_browsereval.analysis.calibration import Bar, hold
-    from pytest_browsereval.analysis.calibration import calibrate as compare
     from pytest_browsereval.features.labelling import report
+    from pytest_browsereval.features.labelling.calibration import Bar, hold
+    from pytest_browsereval.features.labelling.calibration import calibrate as compare
 
     runs = _runs(arguments.run_names, arguments.config)
     result = compare(runs, _lines(arguments.labels, runs), arguments.grader)
@@ -92,7 +92,7 @@ def _runs(given: Sequence[str], config: Path | None) -> list[RunStore]:
 
 
 def _lines(files: Sequence[Path] | None, runs: Sequence[RunStore]) -> list[LabelLine]:
-    from pytest_browsereval.analysis.labels import FILE, own_labels, read_labels
+    from pytest_browsereval.features.labelling.labels import FILE, own_labels, read_labels
 
     if files:
         return [line for file in files for line in read_labels(file)]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from pytest_browsereval.analysis.agreement import Agreement, Disagreement, People
-from pytest_browsereval.analysis.calibration import Calibration
 from pytest_browsereval.config_text import format_path
+from pytest_browsereval.features.labelling.agreement import Agreement, Disagreement, People
+from pytest_browsereval.features.labelling.calibration import Calibration
 from pytest_browsereval.model.display import format_count, join_first, one_line, percent, wrap_text
 from pytest_browsereval.model.rules import RuleResult
 from pytest_browsereval.report.markdown import draw_table, quote_text

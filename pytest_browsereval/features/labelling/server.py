@@ -16,9 +16,9 @@ from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from pytest_browsereval.analysis.labels import LabelWord
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.labelling.book import LabelBook
+from pytest_browsereval.features.labelling.labels import LabelWord
 from pytest_browsereval.features.labelling.view import (
     as_bytes,
     attempt_view,

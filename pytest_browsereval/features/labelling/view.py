@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from pytest_browsereval.analysis.labels import Attempt, Label
 from pytest_browsereval.capture.trajectory import TASK_FILE
+from pytest_browsereval.features.labelling.labels import Attempt, Label
 from pytest_browsereval.graders.judging.pictures import find_pictures, number_of
 from pytest_browsereval.graders.judging.steps import Step, list_steps, messages_of
 from pytest_browsereval.redaction.text import well_formed

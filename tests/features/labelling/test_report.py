@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pytest_browsereval.analysis.calibration import Bar, Calibration, calibrate, hold
-from pytest_browsereval.analysis.labels import read_labels
+from pytest_browsereval.features.labelling.calibration import Bar, Calibration, calibrate, hold
+from pytest_browsereval.features.labelling.labels import read_labels
 from pytest_browsereval.features.labelling.report import ADVICE, markdown, text
 from pytest_browsereval.model.display import width_of
 from tests.labelled import grade, graded, says, write_labels, write_run

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.__main__ import main
-from pytest_browsereval.analysis.labels import attempts_of, match, own_labels
 from pytest_browsereval.analysis.summary import summary_of
 from pytest_browsereval.errors import UsageError
+from pytest_browsereval.features.labelling.labels import attempts_of, match, own_labels
 from pytest_browsereval.features.merge.merge import merge_runs
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.run.selection import note_selected, read_selected

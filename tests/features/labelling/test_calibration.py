@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.analysis.agreement import Confusion
-from pytest_browsereval.analysis.calibration import Bar, Calibration, calibrate, hold
-from pytest_browsereval.analysis.labels import own_labels, read_labels
 from pytest_browsereval.errors import UsageError
+from pytest_browsereval.features.labelling.agreement import Confusion
+from pytest_browsereval.features.labelling.calibration import Bar, Calibration, calibrate, hold
+from pytest_browsereval.features.labelling.labels import own_labels, read_labels
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.stats.statistics import Share
 from tests.labelled import grade, graded, says, write_labels, write_run

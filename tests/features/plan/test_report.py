@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from pytest_browsereval.analysis.planning import RunPlan, plan_run
 from pytest_browsereval.builtins import builtin_registry
 from pytest_browsereval.config import load_config
+from pytest_browsereval.features.plan.planning import RunPlan, plan_run
+from pytest_browsereval.features.plan.report import plan_lines
 from pytest_browsereval.model.digest import digest
-from pytest_browsereval.report.plan import plan_lines
 from pytest_browsereval.run.store import TrialKey
 from tests.recorded import attempt
 

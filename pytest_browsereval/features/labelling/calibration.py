@@ -7,8 +7,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_browsereval.analysis.agreement import Agreement, Confusion, Disagreement, People
-from pytest_browsereval.analysis.labels import (
+from pytest_browsereval.errors import UsageError, nearest
+from pytest_browsereval.features.labelling.agreement import Agreement, Confusion, Disagreement, People
+from pytest_browsereval.features.labelling.labels import (
     Attempt,
     LabelLine,
     Matched,
@@ -17,7 +18,6 @@ from pytest_browsereval.analysis.labels import (
     pairs_of_people,
     settle_labels,
 )
-from pytest_browsereval.errors import UsageError, nearest
 from pytest_browsereval.model.display import digits_apart, format_count, percent, plain
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.rules import RuleResult

@@ -65,3 +65,12 @@ def test_a_calibration_that_cannot_be_read_stops_before_anything_is_spent(evals:
     assert result.ret == 4
     result.stderr.fnmatch_lines(["*shop.eval.yaml:*: calibration: *cal.json is not a calibration*"])
     assert not (evals.path / "results").exists()
+
+
+def test_a_calibration_without_its_feature_is_refused(evals: Evals) -> None:
+    """A key without an effect would look like a rate that needs no correction."""
+    evals.write_rows(row("a"))
+    evals.write_config(calibration="cal.json")
+    result = evals.run("shop.eval.yaml", "-p", "no:browsereval.labelling")
+    assert result.ret == 4
+    result.stderr.fnmatch_lines(["*shop.eval.yaml:*: calibration: the feature `labelling` is left out.*"])

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.analysis.planning import plan_run
+from pytest_browsereval.features.plan.planning import plan_run
 from pytest_browsereval.model.digest import AttemptDigest, digest
 from pytest_browsereval.model.usage import Usage
 from pytest_browsereval.run.store import TrialKey

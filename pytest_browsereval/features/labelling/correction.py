@@ -15,15 +15,16 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from pytest_browsereval.analysis.agreement import Confusion, share_json
 from pytest_browsereval.analysis.passrate import PassRate, pass_rate
 from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.config_text import format_path
 from pytest_browsereval.errors import UsageError
+from pytest_browsereval.features.labelling.agreement import Confusion, share_json
+from pytest_browsereval.features.labelling.statistics import Estimate, rogan_gladen
 from pytest_browsereval.graders.verdicts import PassWhen, Primary
 from pytest_browsereval.model.digest import AttemptDigest
 from pytest_browsereval.model.grades import Verdict
-from pytest_browsereval.stats.statistics import Estimate, Share, rogan_gladen
+from pytest_browsereval.stats.statistics import Share
 
 # With fewer labelled attempts of a kind, passed or failed, nobody knows how often the judge errs.
 LEAST = 10

@@ -9,15 +9,20 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.__main__ import main
-from pytest_browsereval.analysis.agreement import Confusion
-from pytest_browsereval.analysis.correction import Calibrated, Correction, corrections, read_calibration
 from pytest_browsereval.errors import UsageError
+from pytest_browsereval.features.labelling.agreement import Confusion
+from pytest_browsereval.features.labelling.correction import (
+    Calibrated,
+    Correction,
+    corrections,
+    read_calibration,
+)
+from pytest_browsereval.features.labelling.hooks import draw_corrections
 from pytest_browsereval.graders.verdicts import PassWhen, Primary
 from pytest_browsereval.model.digest import AttemptDigest, digest
 from pytest_browsereval.model.grades import GraderResult, Verdict
-from pytest_browsereval.report.table import draw_corrections
 from pytest_browsereval.stats.statistics import Share
-from tests.analysis.test_calibration import PRINT
+from tests.features.labelling.test_calibration import PRINT
 from tests.labelled import grade, graded, says, write_labels, write_run
 from tests.recorded import ERRORED, FAILED, PASSED, attempt
 

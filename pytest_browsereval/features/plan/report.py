@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pytest_browsereval.analysis.planning import RunPlan
 from pytest_browsereval.config import EvalConfig
+from pytest_browsereval.features.plan.planning import RunPlan
 from pytest_browsereval.model.display import format_count
 
 

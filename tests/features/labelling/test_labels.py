@@ -7,8 +7,15 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.analysis.labels import Label, as_line, attempts_of, match, read_labels, settle_labels
 from pytest_browsereval.errors import UsageError
+from pytest_browsereval.features.labelling.labels import (
+    Label,
+    as_line,
+    attempts_of,
+    match,
+    read_labels,
+    settle_labels,
+)
 from tests.labelled import folder_of, grade, graded, says, write_labels, write_run
 from tests.recorded import ERRORED, FAILED
 

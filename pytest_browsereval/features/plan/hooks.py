@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.analysis.planning import plan_run
 from pytest_browsereval.errors import UsageError
+from pytest_browsereval.features.plan.planning import plan_run
+from pytest_browsereval.features.plan.report import plan_lines
 from pytest_browsereval.hooks.items import EvalItem
 from pytest_browsereval.hooks.session import EvalSession
 from pytest_browsereval.model.digest import AttemptDigest
-from pytest_browsereval.report.plan import plan_lines
 from pytest_browsereval.run.active import ActiveRun
 from pytest_browsereval.run.lookup import LATEST, run_folder
 from pytest_browsereval.run.store import RunStore

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pytest_browsereval.features.labelling.statistics import Kappa, cohens_kappa
 from pytest_browsereval.model.grades import Verdict
-from pytest_browsereval.stats.statistics import Kappa, Share, cohens_kappa
+from pytest_browsereval.stats.statistics import Share
 
 
 @dataclass(frozen=True)
