@@ -32,7 +32,8 @@ from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.model.usage import Usage
 from pytest_browsereval.run.store import AttemptFolder, RunStore, TrialKey
 
-GOAL_S, GOAL_MIB = 10.0, 500.0
+GOAL_S, GOAL_OF_MANY_S, GOAL_MIB = 2.0, 15.0, 400.0
+"""For 20,000 attempts, and for more; from a cold disk too."""
 STEPS = 8
 PICTURES = 2
 PICTURE = b"\xff\xd8\xff\xe0" + bytes(30_000) + b"\xff\xd9"
@@ -196,18 +197,25 @@ def forget() -> None:
     Path("/proc/sys/vm/drop_caches").write_text("3\n")
 
 
-def measured(run: Path, other: Path, rounds: int, *, is_cold: bool = False) -> dict[str, Any]:
+def measured(
+    run: Path, other: Path, rounds: int, *, goal_s: float, is_cold: bool = False, is_indexed: bool = True
+) -> dict[str, Any]:
     """Let all ways to read take turns."""
     costs: dict[str, list[Cost]] = {}
     for _ in range(rounds):
         for name, command in ways(run, other):
+            for folder in (run, other):
+                if not is_indexed:
+                    shutil.rmtree(folder / "index", ignore_errors=True)
+                elif not (folder / "index").exists():  # of runs that --keep found
+                    RunStore(folder).reindex()
             if is_cold:
                 forget()
             costs.setdefault(name, []).append(cost_of(command, run.parent))
     figures: dict[str, Any] = {}
     for name, of in costs.items():
         told = {field: median([getattr(c, field) for c in of]) for field in ("wall_s", "cpu_s", "peak_mib")}
-        is_met = told["wall_s"] <= GOAL_S and told["peak_mib"] <= GOAL_MIB
+        is_met = told["wall_s"] <= goal_s and told["peak_mib"] <= GOAL_MIB
         figures[name] = {**told, "is_met": is_met}
     figures.update(
         {f"browsereval {name}": "not there yet" for name in COMMANDS if f"browsereval {name}" not in figures}
@@ -222,6 +230,7 @@ def main() -> None:
         return
     parser = arguments(__doc__ or "", rounds=3)
     parser.add_argument("--attempts", type=int, default=20_000)
+    parser.add_argument("--without-index", action="store_true", help="each reads a run that has no index")
     parser.add_argument(
         "--keep", type=Path, metavar="DIR", help="keep the runs here, and use those that are there"
     )
@@ -235,11 +244,19 @@ def main() -> None:
         for number, run in enumerate(runs):
             if not run.exists():
                 make_run(run, options.attempts, bad=5 + number)
-        figures = measured(runs[0], runs[1], options.rounds, is_cold=options.cold)
+        goal_s = GOAL_S if options.attempts <= 20_000 else GOAL_OF_MANY_S
+        figures = measured(
+            runs[0],
+            runs[1],
+            options.rounds,
+            goal_s=goal_s,
+            is_cold=options.cold,
+            is_indexed=not options.without_index,
+        )
     finally:
         if options.keep is None:
             shutil.rmtree(folder)
-    goals = {"wall_s": GOAL_S, "peak_mib": GOAL_MIB}
+    goals = {"wall_s": goal_s, "peak_mib": GOAL_MIB}
     report({"attempts": options.attempts, "cold": options.cold, "goals": goals, **figures}, options.json)
 
 

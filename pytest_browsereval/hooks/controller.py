@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import pytest
 
 from pytest_browsereval.analysis.baseline import check_baseline
-from pytest_browsereval.analysis.summary import RunSummary, summary_of
+from pytest_browsereval.analysis.summary import RunSummary, summarise
 from pytest_browsereval.errors import RunStopped, UsageError, describe_error
 from pytest_browsereval.hooks.behaviour import OUTCOMES, describe_outcome
 from pytest_browsereval.hooks.items import EvalItem, Unmade
@@ -267,7 +267,7 @@ class Controller:
 
     def _summarise(self, active_run: ActiveRun) -> None:
         self.records.check(active_run, is_over=self.finished.issuperset(self.expected))
-        summary = summary_of(active_run.store)
+        summary = summarise(active_run.store.index_digests())
         self.records.check_standing(active_run.store, (trial.folder for trial in summary.trials))
         self.summaries[active_run] = summary
         beside = [one.sum_up(active_run, summary) for one in self.beside.values()]

@@ -25,8 +25,8 @@ from pytest_browsereval.report.links import page_of
 from pytest_browsereval.report.viewer.attempts import names_in
 from pytest_browsereval.run.active import ActiveRun
 from pytest_browsereval.run.plan import Entry
+from pytest_browsereval.run.reading import read_metadata
 from pytest_browsereval.run.record import AttemptRecord
-from pytest_browsereval.run.store import read_metadata
 
 if TYPE_CHECKING:
     from pytest_browsereval.hooks.collection import EvalFile

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, fields
+from functools import lru_cache
 from typing import Any
 
 from pytest_browsereval.errors import ErrorSource, TerminationReason
@@ -78,3 +80,56 @@ def digest(metadata: TaskMetadata) -> AttemptDigest:
 def _grade(grade: GraderResult) -> GradeDigest:
     kept: dict[str, Any] = {name: getattr(grade, name) for name in _OF_GRADE}
     return GradeDigest(**kept)
+
+
+# -- digests as JSON
+
+_FIELDS = tuple(field.name for field in fields(AttemptDigest))
+_USAGE = tuple(Usage.model_fields)
+
+FORM = " ".join((*_FIELDS, *_OF_GRADE, *_USAGE))
+"""What the values of ``pack_digest`` are, in their order; a version that keeps other fields has another."""
+
+
+def pack_digest(data: AttemptDigest) -> list[Any]:
+    """Return a digest as JSON, without the names of its fields."""
+    grades = {
+        name: [getattr(grade, field) for field in _OF_GRADE] for name, grade in data.grader_results.items()
+    }
+    usage = [getattr(data.usage, name) for name in _USAGE]
+    own = {"grader_results": grades, "usage": usage}
+    return [own[name] if name in own else getattr(data, name) for name in _FIELDS]
+
+
+def unpack_digest(values: list[Any]) -> AttemptDigest:
+    """Return the digest of what ``pack_digest`` has returned; nothing but its form is checked.
+
+    Raises:
+        ValueError: these are the values of another form.
+        TypeError: the same.
+    """
+    kept = dict(zip(_FIELDS, values, strict=True))
+    # Runs have few different ones of these: kept once, 200,000 attempts fit into memory.
+    for name in ("dataset", "variant"):
+        kept[name] = sys.intern(kept[name])
+    source = kept["error_source"]
+    kept.update(
+        tags=tuple(map(sys.intern, kept["tags"])),
+        usage=_make_usage(*kept["usage"]),
+        termination_reason=TerminationReason(kept["termination_reason"]),
+        verdict=Verdict(kept["verdict"]),
+        error_source=None if source is None else ErrorSource(source),
+        grader_results={sys.intern(name): _unpack(*grade) for name, grade in kept["grader_results"].items()},
+    )
+    return AttemptDigest(**kept)
+
+
+def _unpack(
+    grader: str, verdict: str, score: float | None, reasoning: str, fingerprint: str, *rest: Any
+) -> GradeDigest:
+    return GradeDigest(sys.intern(grader), Verdict(verdict), score, reasoning, sys.intern(fingerprint), *rest)
+
+
+@lru_cache(maxsize=1024)
+def _make_usage(*values: Any) -> Usage:
+    return Usage(**dict(zip(_USAGE, values, strict=True)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,6 +26,32 @@ Digests = dict[str, str]
 """Digests of records by the attempts' folders, relative to the run's."""
 
 
+Stamp = tuple[int, int, int, int]
+"""Size, times of the last change to content and to inode, and inode: all that tells a rewritten file unread.
+
+What is left: a record that is rewritten in place, as long as before, within one tick of the system's clock
+(4 ms; none on Linux 6.13 and newer), and the seconds for which a network disk does not ask its server.
+A session compares contents at its end and misses neither.
+"""
+
+
+def make_stamp(found: os.stat_result) -> Stamp:
+    """Return the stamp of a file."""
+    # The time of the inode: programs can set the other one, and `cp -p` and `rsync -t` do.
+    return found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino
+
+
+def read_record(folder: str) -> tuple[bytes, Stamp]:
+    """Return the record of an attempt as it is on disk, with its stamp.
+
+    Raises:
+        OSError: it is missing, cannot be read, or is not a plain file.
+    """
+    with open_written(f"{folder}{os.sep}{RECORD}") as file:  # a path object costs more
+        stamp = make_stamp(os.fstat(file.fileno()))  # first: a change while it is read leaves another stamp
+        return file.read(), stamp
+
+
 def digest_record(content: bytes) -> str:
     """Return what tells a record from any other one."""
     return hashlib.blake2b(content, digest_size=16).hexdigest()
@@ -33,8 +60,7 @@ def digest_record(content: bytes) -> str:
 def read_digest(folder: Path) -> str | None:
     """Return the digest of an attempt's record as it is on disk; None if it cannot be read."""
     try:
-        with open_written(str(folder / RECORD)) as file:
-            return digest_record(file.read())
+        return digest_record(read_record(str(folder))[0])
     except OSError:
         return None
 
@@ -165,6 +191,10 @@ class Lost:
                 if (number := attempt_number(name)) is not None:
                     self._until[trial] = max(number, self._until.get(trial, 0))
                     self._folders[folder] = trial
+
+    def __bool__(self) -> bool:
+        """Whether there are any."""
+        return bool(self._until)
 
     def __contains__(self, folder: Path) -> bool:
         """Whether an attempt does not count."""

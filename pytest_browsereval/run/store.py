@@ -20,16 +20,23 @@ from pathlib import Path
 from string import ascii_lowercase
 from typing import Any
 
-from pydantic import ValidationError
-
-from pytest_browsereval.capture.trajectory import open_written, write_whole
+from pytest_browsereval.capture.trajectory import write_whole
 from pytest_browsereval.config_text import format_path
 from pytest_browsereval.datasets.ids import safe_folder
 from pytest_browsereval.errors import UsageError
-from pytest_browsereval.model.digest import AttemptDigest, digest
+from pytest_browsereval.model.digest import AttemptDigest
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.messages import SCHEMA_VERSION
 from pytest_browsereval.model.results import TaskMetadata
+from pytest_browsereval.run.index import IndexFile
+from pytest_browsereval.run.reading import (
+    index_digests,
+    list_folders,
+    note_record,
+    read_attempts,
+    read_digests,
+    reindex,
+)
 from pytest_browsereval.run.records import Lost, Records, attempt_number
 
 IN_FLIGHT = "in-flight"
@@ -102,9 +109,12 @@ class AttemptFolder:
     number: int
     marker: Path
     """The file that stands for it while it is in flight."""
+    index: IndexFile
+    """Where its record is noted once it is finished."""
 
     def finish(self) -> None:
         """Take it out of flight; call it after ``metadata.json`` was written."""
+        note_record(self.index, self.path)
         self.marker.unlink(missing_ok=True)
 
 
@@ -121,6 +131,7 @@ class RunStore:
         self.root = root
         self.worker = worker
         self._numbers = itertools.count(1)
+        self._index = IndexFile(root, worker)
         self.records = Records(root)
         self.synced_from = root if fsync else None
         """The run's folder, if the disk is to confirm every finished attempt."""
@@ -250,6 +261,14 @@ class RunStore:
                 with _lock(lock, self.root):
                     pass
 
+    def is_idle(self) -> bool:
+        """Whether no process writes the run."""
+        try:
+            self.check_idle()
+        except UsageError:
+            return False
+        return True
+
     def is_gone_on_with(self) -> bool:
         """Whether a process keeps others from resuming the run; True where that cannot be known."""
         try:
@@ -316,7 +335,7 @@ class RunStore:
         marker.parent.mkdir(exist_ok=True)
         relative = path.relative_to(self.root).as_posix()
         marker.write_text(json.dumps({"node_id": node_id, "pid": os.getpid(), "folder": relative}))
-        return AttemptFolder(path, number, marker)
+        return AttemptFolder(path, number, marker, self._index)
 
     def in_flight(self, worker: str = "*") -> list[str]:
         """Return the node ids of attempts that have begun and are not finished, of one worker or all."""
@@ -357,11 +376,7 @@ class RunStore:
         Raises:
             UsageError: a folder cannot be read.
         """
-        top = str(self.root / "tasks")
-        if os.path.isdir(top):  # noqa: PTH112 strings all the way: a path object for each folder costs more
-            for folder in _below(top, depth=4):
-                if attempt_number(os.path.basename(folder)) is not None:  # noqa: PTH119 the same
-                    yield Path(folder)
+        return list_folders(self.root)
 
     def check_version(self) -> None:
         """Refuse a run that a newer version of this package has written: it may mean something else.
@@ -384,22 +399,42 @@ class RunStore:
                 version has written the run.
         """
         self.check_version()
-        lost = Lost(self.root)
-        for folder in (one for one in self.folders() if one not in lost):
-            try:
-                metadata = _read(folder)
-            except _Unfinished:
-                continue
-            yield folder, metadata
+        yield from read_attempts(self.root)
 
     def digests(self) -> Iterator[tuple[Path, AttemptDigest]]:
         """Yield the same with what is kept of each attempt: 20,000 of them fit into memory.
 
+        It comes from the index, as far as that is right; one that lacks most of a large run is made again.
+
         Raises:
             UsageError: a file is damaged, also in what is not kept of it.
         """
-        for folder, metadata in self.attempts():
-            yield folder, digest(metadata)
+        self.check_version()
+        yield from read_digests(self.root, is_idle=self.is_idle)
+
+    def index_digests(self) -> Iterator[tuple[Path, AttemptDigest]]:
+        """Yield the same from the records alone, and index them.
+
+        A session that has written the run reads it so: a program of an attempt can write an index too.
+
+        Raises:
+            UsageError: a file is damaged.
+        """
+        self.check_version()
+        yield from index_digests(self.root)
+
+    def reindex(self) -> int:
+        """Make the index again and return how many attempts it has.
+
+        Raises:
+            UsageError: a file is damaged, a process writes the run, or the index cannot be written.
+        """
+        self.check_version()
+        self.check_idle()
+        try:
+            return reindex(self.root)
+        except OSError as error:
+            raise UsageError(f"the index of {self.root} cannot be written: {error}.") from None
 
     def last_digests(self) -> list[tuple[Path, AttemptDigest]]:
         """Return the last attempt of each trial with its folder, in the order in which they were begun.
@@ -443,57 +478,3 @@ def _lock(file: Path, run: Path | None = None) -> Iterator[bool]:
         yield lock.is_locked
     finally:
         lock.release()
-
-
-def _below(folder: str, depth: int) -> Iterator[str]:
-    """Yield the folders that are so deep below a folder, by name."""
-    try:
-        with os.scandir(folder) as entries:
-            names = sorted(entry.name for entry in entries if entry.is_dir())
-    except OSError as error:
-        raise UsageError(f"{folder} cannot be read: {error.strerror}.") from None
-    for name in names:
-        path = f"{folder}{os.sep}{name}"
-        yield from _below(path, depth - 1) if depth > 1 else (path,)
-
-
-class _Unfinished(Exception):
-    """An attempt has no metadata."""
-
-
-def read_metadata(folder: Path) -> TaskMetadata:
-    """Return what an attempt has come to.
-
-    Raises:
-        UsageError: the file is damaged: it is written whole, so something else has changed it.
-    """
-    try:
-        return _read(folder)
-    except _Unfinished as error:
-        raise _damage_error(folder, str(error)) from None
-
-
-def _read(folder: Path) -> TaskMetadata:
-    try:
-        with open_written(f"{folder}{os.sep}metadata.json") as file:  # a path object costs more
-            content = file.read()
-        return TaskMetadata.model_validate_json(content)
-    except FileNotFoundError as error:
-        raise _Unfinished(str(error)) from None
-    except (ValidationError, OSError) as error:
-        raise _damage_error(folder, _first_line(error)) from None
-
-
-def _damage_error(folder: Path, why: str) -> UsageError:
-    return UsageError(
-        f"{folder / 'metadata.json'} is damaged: {why}. Restore it, or remove the folder {folder.name} to "
-        "have the attempt count as never made."
-    )
-
-
-def _first_line(error: Exception) -> str:
-    if not isinstance(error, ValidationError):
-        return str(error)
-    first = error.errors(include_url=False)[0]
-    place = ".".join(map(str, first["loc"]))
-    return f"{place}: {first['msg']}" if place else first["msg"]

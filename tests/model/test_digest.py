@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import fields
 from typing import Any
 
 import pytest
 
-from pytest_browsereval.model.digest import AttemptDigest, GradeDigest, digest
+from pytest_browsereval.model.digest import AttemptDigest, GradeDigest, digest, pack_digest, unpack_digest
 from pytest_browsereval.model.grades import GraderResult
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.model.usage import Usage
@@ -42,6 +43,15 @@ def test_a_digest_has_the_values_of_the_record(name: str) -> None:
     assert list(kept.grader_results) == list(metadata.grader_results)
     for label, grade in kept.grader_results.items():
         assert _of(grade) == _of(metadata.grader_results[label])
+
+
+@pytest.mark.parametrize("name", ATTEMPTS)
+def test_a_digest_is_the_same_after_json(name: str) -> None:
+    """Also its types: enumerations, tuples and usage."""
+    kept = digest(ATTEMPTS[name])
+    back = unpack_digest(json.loads(json.dumps(pack_digest(kept))))
+    assert back == kept
+    assert repr(back) == repr(kept)
 
 
 def _of(grade: GradeDigest | GraderResult) -> dict[str, Any]:

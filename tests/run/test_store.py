@@ -8,15 +8,12 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from pytest_browsereval.errors import UsageError
-from pytest_browsereval.model.digest import digest
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.run.store import AttemptFolder, RunStore, TrialKey, new_run_id
 from tests.recorded import attempt
@@ -133,64 +130,6 @@ def test_broken_markers_are_passed_over(store: RunStore) -> None:
     (store.root / "in-flight/gw0-1.json").write_text('{"node_')
     assert store.in_flight() == ["f::a"]
     assert RunStore(store.root / "none").in_flight() == []
-
-
-def test_finished_attempts_are_those_with_metadata(store: RunStore) -> None:
-    """Attempts come in the order of their folders; one without metadata is not there."""
-    for query_id in ("b", "a"):
-        finish(store.begin_attempt(TrialKey(query_id), "n"), query_id=query_id)
-    finish(store.begin_attempt(TrialKey("a"), "n"), query_id="a")
-    store.begin_attempt(TrialKey("killed"), "n")
-    found = [(folder.name, metadata.query_id) for folder, metadata in store.attempts()]
-    assert found == [("attempt-1", "a"), ("attempt-2", "a"), ("attempt-1", "b")]
-    assert list(RunStore(store.root / "none").attempts()) == []
-
-
-def test_digests_are_of_the_same_attempts(store: RunStore) -> None:
-    """All ways to read tell the same, and pass over what is no attempt; the last of each trial counts."""
-    for query_id in ("b", "a", "a"):
-        folder = store.begin_attempt(TrialKey(query_id), "n")
-        finish(folder, query_id=query_id, started_at=f"2025-01-01T00:00:0{folder.number}.000Z")
-    store.begin_attempt(TrialKey("killed"), "n")
-    trial = store.trial_folder(TrialKey("a"))
-    for stray in (store.root / "tasks/notes.txt", trial / "attempt-9", trial.parent / "notes.txt"):
-        stray.write_text("no folder")
-    (trial / "copy").mkdir()
-    whole = list(store.attempts())
-    assert list(store.digests()) == [(folder, digest(metadata)) for folder, metadata in whole]
-    last = [(data.query_id, data.attempt) for _, data in store.last_digests()]
-    assert last == [("b", 1), ("a", 2)]
-    assert [folder.name for folder in store.folders()] == ["attempt-1", "attempt-2", "attempt-1", "attempt-1"]
-
-
-DAMAGES: dict[str, tuple[Callable[[str], str], str]] = {
-    "cut": (lambda text: text[: len(text) // 2], "Invalid JSON"),
-    "empty": (lambda _: "", "Invalid JSON"),
-    "no metadata": (lambda _: "[1]", "Input should be an object"),
-    "wrong value": (lambda text: text.replace('"verdict":"passed"', '"verdict":"great"'), "verdict: Input"),
-    "value that no digest keeps": (
-        lambda text: text.replace('"final_answer":"42"', '"final_answer":42'),
-        "final_answer: Input",
-    ),
-    "unknown field": (lambda text: text.replace("{", '{"extra": 1,', 1), "extra: Extra"),
-}
-
-
-@pytest.mark.parametrize("damage", DAMAGES)
-def test_damaged_metadata_is_a_usage_error(store: RunStore, damage: str) -> None:
-    """Metadata that something has cut or changed is told with its file, what is wrong and what to do."""
-    change, why = DAMAGES[damage]
-    folder = store.begin_attempt(TrialKey("a"), "n")
-    finish(folder)
-    file = folder.path / "metadata.json"
-    file.write_text(change(file.read_text()))
-    with pytest.raises(UsageError) as caught:
-        list(store.digests())
-    message = str(caught.value)
-    assert message.startswith(f"{file} is damaged: ")
-    assert why in message
-    assert "remove the folder attempt-1" in message
-    assert "\n" not in message
 
 
 def test_the_manifest_is_written_once(store: RunStore) -> None:

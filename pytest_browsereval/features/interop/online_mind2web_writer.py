@@ -27,7 +27,8 @@ from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.messages import AssistantMessage, Message, ToolCallMessage, ToolResultMessage
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.run.foreign import Exported
-from pytest_browsereval.run.store import RunStore, check_new, read_metadata
+from pytest_browsereval.run.reading import read_metadata
+from pytest_browsereval.run.store import RunStore, check_new
 from pytest_browsereval.run.stored import read_stored
 
 # The tool that gives the answer is left out: the judges of the benchmark see actions only.

@@ -31,10 +31,11 @@ from pytest_browsereval.run.grading import Grading, grade_all, total_cost
 from pytest_browsereval.run.manifest import check_manifest
 from pytest_browsereval.run.plan import Entry
 from pytest_browsereval.run.preflight import check_trials, preflight_member
+from pytest_browsereval.run.reading import read_metadata
 from pytest_browsereval.run.record import AttemptRecord, describe_grading
 from pytest_browsereval.run.selection import count_wanted, note_regraded
 from pytest_browsereval.run.session import Session
-from pytest_browsereval.run.store import TrialKey, read_metadata
+from pytest_browsereval.run.store import TrialKey
 from pytest_browsereval.run.stored import StoredTask, read_evidence, read_stored
 from pytest_browsereval.run.trial import Trial
 

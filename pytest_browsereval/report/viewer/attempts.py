@@ -12,8 +12,8 @@ from pydantic import ValidationError
 from pytest_browsereval.capture.trajectory import open_written
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.results import TaskMetadata
+from pytest_browsereval.run.reading import read_metadata
 from pytest_browsereval.run.records import attempt_number
-from pytest_browsereval.run.store import read_metadata
 
 # Bytes; the page says how many are left out.
 LONGEST_LOG = 32 << 20

@@ -24,8 +24,9 @@ from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.model.usage import Usage
 from pytest_browsereval.run.active import ActiveRun, Prepared, RunSpec
 from pytest_browsereval.run.lookup import run_folder
+from pytest_browsereval.run.reading import read_metadata
 from pytest_browsereval.run.session import Session
-from pytest_browsereval.run.store import RunStore, TrialKey, read_metadata
+from pytest_browsereval.run.store import RunStore, TrialKey
 from pytest_browsereval.run.stored import read_evidence
 from pytest_browsereval.testing import ScriptedModel, says
 from tests.recorded import attempt

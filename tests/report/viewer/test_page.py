@@ -13,7 +13,8 @@ from pytest_browsereval.errors import ErrorSource
 from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
 from pytest_browsereval.report.viewer.page import script_named
 from pytest_browsereval.report.viewer.writing import write_viewer
-from pytest_browsereval.run.store import RunStore, read_metadata
+from pytest_browsereval.run.reading import read_metadata
+from pytest_browsereval.run.store import RunStore
 from pytest_browsereval.stats.statistics import wilson
 from tests.labelled import folder_of, grade, graded, write_run
 from tests.recorded import ERRORED, FAILED, PASSED

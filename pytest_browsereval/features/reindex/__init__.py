@@ -1,0 +1,1 @@
+"""The index of a run, made again from its records."""

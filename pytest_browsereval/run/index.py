@@ -1,0 +1,181 @@
+"""The index of a run: digests of its records in a few files, so that a reader need not open each record.
+
+Each process of a run appends a line to ``index/<worker>-<letters>.jsonl`` when a record is in place:
+``[check, version, folder, stamp, digest]``. It counts while the record has that stamp, so that the index may
+lack lines, and hold old or damaged ones: readers then read the record.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import random
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from string import ascii_lowercase
+from typing import BinaryIO
+
+from pytest_browsereval.capture.trajectory import open_written
+from pytest_browsereval.model.digest import FORM, AttemptDigest, pack_digest, unpack_digest
+from pytest_browsereval.run.records import Stamp, digest_record
+
+INDEX = "index"
+"""The folder of the index."""
+
+_VERSION = digest_record(f"1 {FORM}".encode())[:8]
+"""Lines of versions that keep other fields of a record are passed over; raise the number if a field means
+something else."""
+
+_LONGEST_LINE, _LARGEST_FILE = 1 << 20, 1 << 30
+"""Bytes. What is longer was not written by a run, and would fill the memory of its reader."""
+
+_CHECK = slice(2, 34)
+_CHECKED = slice(37, -1)
+"""Where a line has its check, and what that is of: a line that was cut or edited does not count."""
+
+_SAFELY = ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY")
+_APPEND = os.O_WRONLY | os.O_APPEND | os.O_CREAT | sum(getattr(os, name, 0) for name in _SAFELY)
+
+Known = dict[str, tuple[Stamp, AttemptDigest]]
+"""What an index says: the stamp and the digest of each record, by the attempt's folder below the run's."""
+
+
+def _make_line(folder: str, stamp: Stamp, data: AttemptDigest) -> bytes:
+    rest = json.dumps([_VERSION, folder, stamp, pack_digest(data)])[1:].encode()
+    return b'["%s", %s\n' % (digest_record(rest).encode(), rest)
+
+
+def _read_line(line: bytes) -> tuple[str, Stamp, AttemptDigest]:
+    if line[_CHECK] != digest_record(line[_CHECKED]).encode():
+        raise ValueError("it was cut or edited")
+    _, version, folder, stamp, values = json.loads(line)
+    if version != _VERSION:
+        raise ValueError("of another version")
+    return folder, tuple(stamp), unpack_digest(values)
+
+
+class IndexFile:
+    """The part of a run's index that one process writes.
+
+    Args:
+        root: the run's folder.
+        worker: names the process among those of the run.
+    """
+
+    def __init__(self, root: Path, worker: str) -> None:
+        self.root = root
+        # Sessions that write one after another, or shards at once, have workers of the same name.
+        self._name = f"{worker}-{_random_letters()}.jsonl"
+
+    def append(self, folder: Path, stamp: Stamp, data: AttemptDigest) -> None:
+        """Add a line.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        line = _make_line(folder.relative_to(self.root).as_posix(), stamp, data)
+        file = os.open(_make_folder(self.root) / self._name, _APPEND, 0o666)
+        try:
+            os.write(file, line)  # one call: a process that is killed leaves no line that others continue
+        finally:
+            os.close(file)
+
+
+def read_index(root: Path) -> Known:
+    """Return what the index of a run says, as far as it can be read: it is never the truth.
+
+    Args:
+        root: the run's folder.
+    """
+    known: Known = {}
+    for path in _list_files(root):
+        with contextlib.suppress(OSError), open_written(str(path)) as file:
+            if os.fstat(file.fileno()).st_size > _LARGEST_FILE:
+                continue
+            for line in iter(partial(file.readline, _LONGEST_LINE), b""):
+                with contextlib.suppress(ValueError, TypeError):
+                    folder, stamp, data = _read_line(line)
+                    # Of several lines the last change counts; the names of the files say no order.
+                    if folder not in known or known[folder][0][2] <= stamp[2]:
+                        known[folder] = stamp, data
+    return known
+
+
+class NewIndex:
+    """An index that takes the place of what there is, as a whole or not at all.
+
+    An error is kept until the end: those who read the records as they are indexed need them nevertheless.
+    Lines that others append meanwhile may be lost: readers read these records.
+
+    Args:
+        root: the run's folder.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._old = list(_list_files(root))
+        self._file: BinaryIO | None = None
+        self._error: OSError | None = None
+        try:
+            self._path = _make_folder(root) / f"all-{_random_letters()}.jsonl"
+            self._file = self._path.with_suffix(".part").open("xb")
+        except OSError as error:
+            self._error = error
+
+    def add(self, folder: str, stamp: Stamp, data: AttemptDigest) -> None:
+        """Add a record by its attempt's folder below the run's."""
+        if self._file is not None and self._error is None:
+            try:
+                self._file.write(_make_line(folder, stamp, data))
+            except OSError as error:
+                self._error = error
+
+    def finish(self) -> None:
+        """Put it in its place.
+
+        Raises:
+            OSError: it cannot be written, or an earlier line could not.
+        """
+        if self._file is None or self._error is not None:
+            raise self._error or OSError("it was closed")
+        self._file.close()
+        self._path.with_suffix(".part").replace(self._path)
+        for path in self._old:
+            path.unlink(missing_ok=True)
+
+    def __enter__(self) -> NewIndex:
+        """Return itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Remove what was not finished."""
+        if self._file is not None:
+            with contextlib.suppress(OSError):
+                self._file.close()
+                self._path.with_suffix(".part").unlink(missing_ok=True)
+
+
+def _make_folder(root: Path) -> Path:
+    """Return the folder of the index, which is made if it is missing.
+
+    Raises:
+        OSError: it cannot be made, or is a link: what is written would lie elsewhere.
+    """
+    folder = root / INDEX
+    folder.mkdir(exist_ok=True)
+    if folder.is_symlink():
+        raise NotADirectoryError(f"{folder} is a link")
+    return folder
+
+
+def _list_files(root: Path) -> Iterator[Path]:
+    folder = root / INDEX
+    with contextlib.suppress(OSError):
+        if not folder.is_symlink():
+            yield from sorted(path for path in folder.iterdir() if path.suffix == ".jsonl")
+
+
+def _random_letters() -> str:
+    return "".join(random.SystemRandom().choices(ascii_lowercase, k=10))

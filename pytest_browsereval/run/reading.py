@@ -1,0 +1,268 @@
+"""Reads the records of a run, with its index where that is right.
+
+Of a disk whose content is not in memory, most of the time goes to finding four folders and a file for each
+attempt: several threads wait for it at once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import TypeVar
+
+from pydantic import ValidationError
+
+from pytest_browsereval.errors import UsageError
+from pytest_browsereval.model.digest import AttemptDigest, digest
+from pytest_browsereval.model.results import TaskMetadata
+from pytest_browsereval.run.index import IndexFile, NewIndex, read_index
+from pytest_browsereval.run.records import RECORD, Lost, Stamp, attempt_number, make_stamp, read_record
+
+Given = TypeVar("Given")
+Found = TypeVar("Found")
+
+THREADS = 16
+"""Disks answer many requests at once; Python's lock is free while they do."""
+
+BATCH = 32
+"""Tasks that a thread looks at, or records that it reads, before it hands them over."""
+
+WORTH_INDEXING = 100
+"""Records that the index lacks, from which on a reader makes it again: that takes 10 ms and more."""
+
+_DEPTH = 4
+"""Folders from ``tasks`` down to an attempt: task, variant, trial, attempt."""
+
+
+# -- where attempts are
+
+Place = tuple[str, Stamp | None]
+"""The folder of an attempt below the run's, with slashes, and the stamp of its record if that is there."""
+
+
+def list_folders(root: Path) -> Iterator[Path]:
+    """Yield the folder of every attempt of a run, finished or not, in the order of their names.
+
+    Raises:
+        UsageError: a folder cannot be read.
+    """
+    with ThreadPoolExecutor(THREADS) as pool:
+        for folder, _ in _find_places(root, pool):
+            yield root / folder
+
+
+def _find_places(root: Path, pool: ThreadPoolExecutor) -> Iterator[Place]:
+    if (root / "tasks").is_dir():
+        tasks = (f"tasks/{name}" for name in _list_names(f"{root}/tasks"))
+        yield from _work_ahead(pool, lambda task: _find_below(str(root), task, _DEPTH - 1), tasks)
+
+
+def _find_below(root: str, folder: str, depth: int) -> Iterator[Place]:
+    """Yield the attempts that are so deep below a folder, by name."""
+    for name in _list_names(f"{root}/{folder}"):
+        path = f"{folder}/{name}"
+        if depth > 1:
+            yield from _find_below(root, path, depth - 1)
+        elif attempt_number(name) is not None:
+            try:
+                yield path, make_stamp(os.stat(f"{root}/{path}/{RECORD}", follow_symlinks=False))  # noqa: PTH116
+            except OSError:  # whoever reads it says why
+                yield path, None
+
+
+def _list_names(folder: str) -> list[str]:
+    try:
+        with os.scandir(folder) as entries:
+            return sorted(entry.name for entry in entries if entry.is_dir())
+    except OSError as error:
+        raise UsageError(f"{Path(folder)} cannot be read: {error.strerror}.") from None
+
+
+def _work_ahead(
+    pool: ThreadPoolExecutor, work: Callable[[Given], Iterable[Found]], given: Iterable[Given]
+) -> Iterator[Found]:
+    """Yield what the work finds, in the order of what is given; threads are a few batches ahead."""
+
+    def work_all(batch: list[Given]) -> list[Found]:
+        return [found for one in batch for found in work(one)]
+
+    todo, waiting = iter(given), deque[Future[list[Found]]]()
+    try:
+        while (batch := list(itertools.islice(todo, BATCH))) or waiting:
+            if batch:
+                waiting.append(pool.submit(work_all, batch))
+            if not batch or len(waiting) > 2 * THREADS:
+                yield from waiting.popleft().result()
+    finally:
+        for future in waiting:  # nobody wants the rest
+            future.cancel()
+
+
+# -- what is in them
+
+
+class _Unfinished(Exception):
+    """An attempt has no metadata."""
+
+
+Stored = tuple[str, TaskMetadata, Stamp]
+"""An attempt that was read: its folder below the run's, its record and the stamp of that."""
+
+
+def read_metadata(folder: Path) -> TaskMetadata:
+    """Return what an attempt has come to.
+
+    Raises:
+        UsageError: the file is damaged: it is written whole, so something else has changed it.
+    """
+    try:
+        return _check(folder, _try_reading(str(folder)))[0]
+    except _Unfinished as error:
+        raise _damage_error(folder, str(error)) from None
+
+
+def note_record(index: IndexFile, folder: Path) -> None:
+    """Add an attempt's record to the index; one that is not there, or cannot be written, is left out."""
+    with contextlib.suppress(OSError, UsageError, _Unfinished):
+        metadata, stamp = _check(folder, _try_reading(str(folder)))
+        index.append(folder, stamp, digest(metadata))
+
+
+def read_attempts(root: Path) -> Iterator[tuple[Path, TaskMetadata]]:
+    """Yield every finished attempt of a run with its folder, in the order of the folders' names.
+
+    Raises:
+        UsageError: a folder cannot be read, or a record is damaged.
+    """
+    with ThreadPoolExecutor(THREADS) as pool:
+        folders = (folder for folder, _ in _find_counting(root, pool))
+        for folder, metadata, _ in _read_all(root, pool, folders):
+            yield root / folder, metadata
+
+
+def read_digests(root: Path, is_idle: Callable[[], bool]) -> Iterator[tuple[Path, AttemptDigest]]:
+    """Yield the same with the digest of each record, from the index where the record is as it was then.
+
+    Args:
+        root: the run's folder.
+        is_idle: whether no process writes the run, so that an index that lacks much can be made again.
+
+    Raises:
+        UsageError: a folder cannot be read, or a record is damaged.
+    """
+    with ThreadPoolExecutor(THREADS) as pool:
+        reading = pool.submit(read_index, root)
+        places = list(_find_counting(root, pool))
+        known = reading.result()
+        found = deque((folder, _match(known.get(folder), stamp)) for folder, stamp in places)
+        lacking = [
+            folder for (folder, data), (_, stamp) in zip(found, places, strict=True) if stamp and not data
+        ]
+        del known, places
+        if len(lacking) > max(WORTH_INDEXING, len(found) // 2) and is_idle():
+            found.clear()
+            yield from index_digests(root)
+        unread = _read_all(root, pool, [folder for folder, data in found if data is None])
+        yield from _join(root, found, unread)
+
+
+def _match(line: tuple[Stamp, AttemptDigest] | None, stamp: Stamp | None) -> AttemptDigest | None:
+    return line[1] if line is not None and line[0] == stamp else None
+
+
+def _join(
+    root: Path, found: deque[tuple[str, AttemptDigest | None]], unread: Iterator[Stored]
+) -> Iterator[tuple[Path, AttemptDigest]]:
+    """Yield digests in the order of what was found, those that are missing there from the records."""
+    read = next(unread, None)
+    while found:
+        folder, data = found.popleft()  # what is handed over is not kept
+        if data is not None:
+            yield root / folder, data
+        elif read is not None and read[0] == folder:
+            yield root / folder, digest(read[1])
+            read = next(unread, None)
+
+
+def index_digests(root: Path) -> Iterator[tuple[Path, AttemptDigest]]:
+    """Yield the same from the records alone, and index them if that can be written.
+
+    Raises:
+        UsageError: a folder cannot be read, or a record is damaged.
+    """
+    with NewIndex(root) as index:
+        yield from _read_into(root, index)
+        with contextlib.suppress(OSError):
+            index.finish()
+
+
+def reindex(root: Path) -> int:
+    """Make the index of a run again and return how many attempts it has.
+
+    Raises:
+        UsageError: a folder cannot be read, or a record is damaged.
+        OSError: the index cannot be written.
+    """
+    with NewIndex(root) as index:
+        count = sum(1 for _ in _read_into(root, index))
+        index.finish()
+    return count
+
+
+def _read_into(root: Path, index: NewIndex) -> Iterator[tuple[Path, AttemptDigest]]:
+    with ThreadPoolExecutor(THREADS) as pool:
+        folders = (folder for folder, _ in _find_counting(root, pool))
+        for folder, metadata, stamp in _read_all(root, pool, folders):
+            data = digest(metadata)
+            index.add(folder, stamp, data)
+            yield root / folder, data
+
+
+def _find_counting(root: Path, pool: ThreadPoolExecutor) -> Iterator[Place]:
+    """Yield the attempts that count: something else than the run has changed the others."""
+    lost = Lost(root)
+    return (place for place in _find_places(root, pool) if not lost or root / place[0] not in lost)
+
+
+def _read_all(root: Path, pool: ThreadPoolExecutor, folders: Iterable[str]) -> Iterator[Stored]:
+    """Yield the attempts that are finished."""
+    tried = _work_ahead(pool, lambda folder: [(folder, _try_reading(f"{root}/{folder}"))], folders)
+    for folder, found in tried:
+        with contextlib.suppress(_Unfinished):
+            yield folder, *_check(root / folder, found)
+
+
+def _try_reading(folder: str) -> tuple[bytes, Stamp] | OSError:
+    try:
+        return read_record(folder)
+    except OSError as error:
+        return error
+
+
+def _check(folder: Path, found: tuple[bytes, Stamp] | OSError) -> tuple[TaskMetadata, Stamp]:
+    if isinstance(found, FileNotFoundError):
+        raise _Unfinished(str(found)) from None
+    if isinstance(found, OSError):
+        raise _damage_error(folder, str(found)) from None
+    try:
+        return TaskMetadata.model_validate_json(found[0]), found[1]
+    except ValidationError as error:
+        raise _damage_error(folder, _describe_first(error)) from None
+
+
+def _damage_error(folder: Path, why: str) -> UsageError:
+    return UsageError(
+        f"{folder / RECORD} is damaged: {why}. Restore it, or remove the folder {folder.name} to "
+        "have the attempt count as never made."
+    )
+
+
+def _describe_first(error: ValidationError) -> str:
+    first = error.errors(include_url=False)[0]
+    place = ".".join(map(str, first["loc"]))
+    return f"{place}: {first['msg']}" if place else first["msg"]
