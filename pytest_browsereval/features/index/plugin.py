@@ -1,4 +1,4 @@
-"""``browsereval reindex``: shards of an eval as one run."""
+"""``browsereval reindex``: the index of a run, made again."""
 
 from __future__ import annotations
 
@@ -11,6 +11,6 @@ if TYPE_CHECKING:
 
 def pytest_browsereval_commands() -> Sequence[Command]:
     """Return the subcommands."""
-    from pytest_browsereval.features.reindex.command import COMMANDS
+    from pytest_browsereval.features.index.command import COMMANDS
 
     return COMMANDS
