@@ -98,10 +98,10 @@ def main() -> None:
                 costs.setdefault(key, []).append(cost_of(command, folder, env=env))
     figures: dict[str, Any] = {}
     for (variant, mode), of in sorted(costs.items()):
-        told = {
+        figure = {
             field: median([getattr(cost, field) for cost in of]) for field in ("wall_s", "cpu_s", "peak_mib")
         }
-        figures.setdefault(mode, {})[variant] = told
+        figures.setdefault(mode, {})[variant] = figure
     for of in figures.values():
         of["ratio_of_cpu"] = round(of["ours"]["cpu_s"] / of["parametrize"]["cpu_s"], 3)
         of["ratio_of_memory"] = round(of["ours"]["peak_mib"] / of["parametrize"]["peak_mib"], 3)

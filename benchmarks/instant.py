@@ -197,10 +197,10 @@ def run(variant: Variant, first: int, rows: Path, browser: Mapping[str, str]) ->
         folder = Path(name)
         command, env = command_of(variant, first, rows, folder)
         watched = watch(command, folder, env={**browser, **env})
-        told = (folder / OUTPUT).read_text(errors="replace")
-    passed = [int(number) for number in PASSED.findall(told)]
+        output = (folder / OUTPUT).read_text(errors="replace")
+    passed = [int(number) for number in PASSED.findall(output)]
     if passed != [first]:
-        sys.exit(f"{variant.name}: not all of {first} rows were solved:\n{told[-3000:]}")
+        sys.exit(f"{variant.name}: not all of {first} rows were solved:\n{output[-3000:]}")
     return watched
 
 
@@ -278,21 +278,21 @@ def _prepare(variants: Sequence[Variant]) -> dict[str, str]:
 
 
 def _versions(unmeasured: Mapping[str, str]) -> dict[str, dict[str, str]]:
-    told = {"ours": versions(Path(sys.executable), "pytest", "playwright")}
+    versions_of = {"ours": versions(Path(sys.executable), "pytest", "playwright")}
     if PEER.name not in unmeasured:
-        told[PEER.runner] = versions(
+        versions_of[PEER.runner] = versions(
             python_of(PEER.runner), "pytest", "playwright", "pytest-playwright", "pytest-xdist"
         )
     if GYM.name not in unmeasured:
-        told[GYM.runner] = versions(
+        versions_of[GYM.runner] = versions(
             python_of(GYM.runner), "playwright", "browsergym-core", "browsergym-miniwob"
         )
-    return told
+    return versions_of
 
 
 def _tell(number: int, variant: Variant, figures: Mapping[str, float]) -> None:
-    told = f"{figures[SPEED]:.2f} tasks/s, {figures[CPU]:.3f} CPU-s a task, load {os.getloadavg()[0]:.1f}"
-    print(f"round {number + 1}: {variant.name}: {told}", file=sys.stderr, flush=True)
+    text = f"{figures[SPEED]:.2f} tasks/s, {figures[CPU]:.3f} CPU-s a task, load {os.getloadavg()[0]:.1f}"
+    print(f"round {number + 1}: {variant.name}: {text}", file=sys.stderr, flush=True)
 
 
 def _spread(of: Sequence[Mapping[str, float]]) -> dict[str, list[float]]:

@@ -3,7 +3,7 @@
 Five steps a task, a second before each, a JPEG after each, a fresh context for every task. Ours in lanes of
 one process and of two, plain async Playwright in as many lanes (``thinking/raw_thinking.py``), and
 pytest-playwright one at a time and by two workers. All take turns, on pages of one server. Time and CPU are
-of what lies between the first task's begin and the last one's end; the start is told apart.
+of what lies between the first task's begin and the last one's end; the start is reported apart.
 """
 
 from __future__ import annotations
@@ -125,11 +125,11 @@ def times_of(folder: Path) -> list[tuple[float, float]]:
         return [(began, ended) for began, ended in map(json.loads, file.read_text().splitlines())]
     found = []
     for path in folder.glob("results/*/*/tasks/*/*/*/attempt-*/metadata.json"):
-        told = json.loads(path.read_bytes())
+        record = json.loads(path.read_bytes())
         found.append(
             (
-                _seconds(told["completed_at"]) - told["total_duration_ms"] / 1000,
-                _seconds(told["completed_at"]),
+                _seconds(record["completed_at"]) - record["total_duration_ms"] / 1000,
+                _seconds(record["completed_at"]),
             )
         )
     return found
@@ -296,13 +296,13 @@ RATIOS = (
 def lines(figures: Mapping[str, Any]) -> list[Line]:
     """Return the table of what was measured, each figure beside its goal."""
     found = figures["variants"]
-    told = [
+    rows = [
         against(ratio.what, median(values), ratio.kind, ratio.goal)
         for ratio in RATIOS
         if (values := ratio.measured(figures))
     ]
     if "ours 32" in found:
-        told.append(
+        rows.append(
             against(
                 "32 lanes", found["ours 32"]["tasks_per_minute"], "at least", 175, unit="tasks/min", digits=0
             )
@@ -312,9 +312,9 @@ def lines(figures: Mapping[str, Any]) -> list[Line]:
             more = (found[many.name]["pss_mib"] - found[few.name]["pss_mib"]) / (many.lanes - few.lanes)
             span = f"{few.lanes} to {many.lanes}"
             what = f"memory of each further lane, {span}{', full browser' * many.is_full}"
-            told.append(against(what, more, "at most", goal, unit="MiB", digits=0))
+            rows.append(against(what, more, "at most", goal, unit="MiB", digits=0))
     return [
-        *told,
+        *rows,
         *(missing(name, "measured", _last(why)) for name, why in figures["unmeasured"].items()),
         *_plain(found),
     ]
@@ -349,9 +349,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         figures = measure(options.rounds, Path(folder), variants=variants)
     report(figures, options.json)
-    told = lines(figures)
-    print(table(told))
-    sys.exit(exit_code(told))
+    found = lines(figures)
+    print(table(found))
+    sys.exit(exit_code(found))
 
 
 if __name__ == "__main__":

@@ -219,12 +219,12 @@ def run(kind: str, tasks: int, first: int, lanes: int) -> list[dict[str, Any]]:
         return [json.loads(line) for line in samples.read_text().splitlines()]
 
 
-def _check(folder: Path, verdict: str, told: str) -> None:
+def _check(folder: Path, verdict: str, output: str) -> None:
     """End the benchmark unless every row came to what it was written for."""
     (file,) = folder.glob("results/*/*/summary.json")
     summary = json.loads(file.read_bytes())
     if summary[verdict] != summary["selected"]:
-        sys.exit(f"{summary[verdict]} of {summary['selected']} rows {verdict}:\n{told[-3000:]}")
+        sys.exit(f"{summary[verdict]} of {summary['selected']} rows {verdict}:\n{output[-3000:]}")
 
 
 def grown(before: dict[str, Any], after: dict[str, Any], most: int = 12) -> Iterator[tuple[str, int]]:
@@ -267,8 +267,8 @@ def main() -> None:
         for number in range(options.rounds):
             samples = run(kind, options.tasks, options.first, options.lanes)
             figures[kind if options.rounds == 1 else f"{kind} {number + 1}"] = compared(*samples)
-    told = {"tasks": options.tasks, "first": options.first, "lanes": options.lanes, "goal_mib": GOAL_MIB}
-    report({**told, **figures}, options.json)
+    settings = {"tasks": options.tasks, "first": options.first, "lanes": options.lanes, "goal_mib": GOAL_MIB}
+    report({**settings, **figures}, options.json)
 
 
 if __name__ == "__main__":

@@ -59,12 +59,12 @@ def cost_of(
             text=True,
             preexec_fn=None if group is None else partial(enter, group),  # noqa: PLW1509 no threads here
         )
-        told = process.stdout.read() if process.stdout else ""
+        output = process.stdout.read() if process.stdout else ""
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         wall_s = time.perf_counter() - started
         if process.returncode:
-            sys.exit(f"{' '.join(command)} ended with {process.returncode}:\n{told[-3000:]}")
+            sys.exit(f"{' '.join(command)} ended with {process.returncode}:\n{output[-3000:]}")
         cpu_s = usage.ru_utime + usage.ru_stime if group is None else used_by(group)
         unit = 1 << 20 if sys.platform == "darwin" else 1 << 10
         return Cost(cpu_s, wall_s, usage.ru_maxrss / unit)
@@ -105,7 +105,7 @@ def used_by(group: Path) -> float:
 
 
 def median(values: Sequence[float]) -> float:
-    """Return the median, rounded to what can be told apart."""
+    """Return the median, rounded to the digits that differ."""
     return round(statistics.median(values), 4)
 
 

@@ -34,11 +34,11 @@ def main() -> None:
     parser.add_argument("--part", choices=[*PARTS, "all"], default="all")
     options = parser.parse_args()
     record: dict[str, Any] = {"machine": machine(), "rounds": options.rounds}
-    told: list[Line] = []
+    all_lines: list[Line] = []
     for name in PARTS if options.part == "all" else [options.part]:
         began = time.monotonic()
         figures, lines = measured(name, options.rounds)
-        told += lines
+        all_lines += lines
         minutes = round((time.monotonic() - began) / 60, 1)
         now = machine()
         record[name] = {
@@ -51,7 +51,7 @@ def main() -> None:
         options.json.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
         print(f"\n{name} (rounds: {options.rounds}, minutes: {minutes})\n\n{table(lines)}\n", flush=True)
     print(f"Written to {options.json}.")
-    sys.exit(exit_code(told))
+    sys.exit(exit_code(all_lines))
 
 
 def measured(name: str, rounds: int) -> tuple[dict[str, Any], list[Line]]:

@@ -159,8 +159,8 @@ async def _used(page: Page, file: Path) -> dict[str, float]:
 
     async def since() -> float:
         nonlocal spent
-        told = await session.send("Performance.getMetrics")
-        named: dict[str, float] = {one["name"]: one["value"] for one in told["metrics"]}
+        reply = await session.send("Performance.getMetrics")
+        named: dict[str, float] = {one["name"]: one["value"] for one in reply["metrics"]}
         before, spent = spent, sum(named[f"{n}Duration"] for n in ("Script", "RecalcStyle", "Layout"))
         return spent - before
 

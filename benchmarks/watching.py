@@ -75,8 +75,8 @@ def watch(command: Sequence[str], cwd: Path, *, env: Mapping[str, str] | None = 
         if group is not None:
             samples.append(Sample(ended, used_by(group), 0.0, 0))
     if process.returncode:
-        told = (cwd / OUTPUT).read_text(errors="replace")
-        sys.exit(f"{' '.join(command)} ended with {process.returncode}:\n{told[-3000:]}")
+        text = (cwd / OUTPUT).read_text(errors="replace")
+        sys.exit(f"{' '.join(command)} ended with {process.returncode}:\n{text[-3000:]}")
     return Watched(began, ended, tuple(samples))
 
 

@@ -41,7 +41,7 @@ FIGURES = """
 """
 PLAIN = """
     about active afterwards ask assertion behaviour blank book bound catalog close closeness collection
-    combine computer conflict content conversation current date deadline delegate description desk
+    combine computer conflict content conversation current date deadline delegate description
     detail display draft drift ending example family feed fence finish flight follow foreign form
     front further goal group guidance handwritten home interop journal kind known labelling leave
     live lookup mapping multimodal new observe online orchestrator order original overview own pace

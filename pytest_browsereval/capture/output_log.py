@@ -12,7 +12,7 @@ HEAD_BYTES = 4_000_000
 TAIL_BYTES = 200_000
 """What is kept of a program's output."""
 
-LINES_TOLD = 4
+MOST_LINES = 4
 
 _STEERING = ("Cc", "Cf", "Cs", "Zl", "Zp")
 """Categories of characters that are not seen and change how others are."""
@@ -64,7 +64,7 @@ class OutputLog:
         self._tail: deque[bytes] = deque()
         self._tail_bytes = 0
         self._left_out = 0
-        self._last: deque[str] = deque(maxlen=LINES_TOLD)
+        self._last: deque[str] = deque(maxlen=MOST_LINES)
         self.trouble: OSError | None = None
         """Why something was not written: a full disk, for example."""
 

@@ -25,8 +25,8 @@ class Closing:
 
     def pytest_sessionfinish(self) -> None:
         """Take over what closing has come to, which was tried before."""
-        ahead: Any = self._session.config.pluginmanager.get_plugin("browsereval-ahead")
-        own = [problem for one in ahead.sessions.values() for problem in one.unclosed]
+        prefetch: Any = self._session.config.pluginmanager.get_plugin("browsereval-prefetch")
+        own = [problem for one in prefetch.sessions.values() for problem in one.unclosed]
         self._problems.update(dict.fromkeys(own))
         if self._session.is_worker:
             self._session.config.workeroutput[KEY] = own  # type: ignore[attr-defined]

@@ -177,10 +177,10 @@ class Controller:
 
     def _start_browsers(self, session: pytest.Session) -> None:
         """Find out now, not at the first item, that there is no browser."""
-        ahead: Any = session.config.pluginmanager.get_plugin("browsereval-ahead")
+        prefetch: Any = session.config.pluginmanager.get_plugin("browsereval-prefetch")
         for active_run in {i.active_run: None for i in session.items if isinstance(i, EvalItem)}:
             try:
-                ahead.lanes.call(ahead.session_of(active_run).start())
+                prefetch.lanes.call(prefetch.session_of(active_run).start())
             except RunStopped as stop:
                 raise pytest.UsageError(redact_known(str(stop))) from None
             except OSError as error:
@@ -245,8 +245,8 @@ class Controller:
 
     def stops(self) -> list[str]:
         """Return why the run was stopped, each reason once."""
-        ahead: Any = self.session.config.pluginmanager.get_plugin("browsereval-ahead")
-        own = (one.stopped for one in ahead.sessions.values() if one.stopped is not None)
+        prefetch: Any = self.session.config.pluginmanager.get_plugin("browsereval-prefetch")
+        own = (one.stopped for one in prefetch.sessions.values() if one.stopped is not None)
         return list(dict.fromkeys([*own, *self.stopped_by_workers]))
 
     def unmade_of(self, active_run: ActiveRun, why: Unmade) -> int:

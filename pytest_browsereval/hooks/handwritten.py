@@ -19,7 +19,7 @@ from pytest_browsereval.capture.context import CaptureContext
 from pytest_browsereval.config import config_from
 from pytest_browsereval.errors import ErrorSource, Fault, UsageError
 from pytest_browsereval.graders.base import GraderConfig
-from pytest_browsereval.hooks.prefetch import Ahead
+from pytest_browsereval.hooks.prefetch import Prefetch
 from pytest_browsereval.hooks.session import EvalSession
 from pytest_browsereval.hooks.start import start
 from pytest_browsereval.model.grades import Verdict
@@ -47,14 +47,14 @@ runs_key = pytest.StashKey[dict[str, ActiveRun]]()
 
 def wait(config: pytest.Config, work: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine on the loop of this process's browser and wait for it; interruptible."""
-    return _ahead(config).lanes.call(work)
+    return _find_prefetch(config).lanes.call(work)
 
 
-def _ahead(config: pytest.Config) -> Ahead:
+def _find_prefetch(config: pytest.Config) -> Prefetch:
     start(config)
-    ahead = config.pluginmanager.get_plugin("browsereval-ahead")
-    assert isinstance(ahead, Ahead)  # noqa: S101 registered with the session
-    return ahead
+    prefetch = config.pluginmanager.get_plugin("browsereval-prefetch")
+    assert isinstance(prefetch, Prefetch)  # noqa: S101 registered with the session
+    return prefetch
 
 
 def active_run_of(config: pytest.Config, node: pytest.Item | Any) -> ActiveRun:
@@ -117,7 +117,7 @@ def claim_run(config: pytest.Config, node: pytest.Item | Any) -> str:
     name = name_own_run(node, active_run)
     owner = f"{session.nodeid_of(Path(node.path))}::{function_of(node)}"
     try:
-        session.homes.claim(home_of(active_run.config.output_dir, name), owner)
+        session.output_folders.claim(home_of(active_run.config.output_dir, name), owner)
     except UsageError as error:
         raise pytest.UsageError(redact_known(str(error))) from None
     return name
@@ -200,7 +200,7 @@ class Handwritten:
         self._request = request
         self._config = request.config
         self.active_run = active_run_of(request.config, request.node)
-        self._session = _ahead(request.config).session_of(self.active_run)
+        self._session = _find_prefetch(request.config).session_of(self.active_run)
         self._stack = AsyncExitStack()
         self._window: Window | None = None
         self._capture: CaptureContext | None = None
@@ -236,8 +236,11 @@ class Handwritten:
             if state == inspect.CORO_CREATED:
                 work.close()  # nothing is left to warn of
         if any(state != inspect.CORO_CLOSED for state in states):
-            told = "did not await what run_eval returned, and knows no verdict. Write  await run_eval(task)"
-            pytest.fail(f"{self._request.node.nodeid} {told}", pytrace=False)
+            name = self._request.node.nodeid
+            pytest.fail(
+                f"{name} did not await what run_eval returned: no verdict. Write  await run_eval(task)",
+                pytrace=False,
+            )
 
     # -- what the fixtures return
 

@@ -157,9 +157,9 @@ class EvalItem(pytest.Function, PlainId):
         option = self.config.option
         if option.setuponly or option.setupplan:  # they show fixtures and must not pay for an agent
             return
-        ahead: Any = self.config.pluginmanager.get_plugin("browsereval-ahead")
+        prefetch: Any = self.config.pluginmanager.get_plugin("browsereval-prefetch")
         began = time.perf_counter()
-        record: AttemptRecord = ahead.result_of(self)
+        record: AttemptRecord = prefetch.result_of(self)
         self.metadata, self.folder = record.metadata, record.folder
         self._longer_s = self._took_s() - (time.perf_counter() - began)
         output: Any = self.config.pluginmanager.get_plugin("browsereval-output")

@@ -14,7 +14,7 @@ from pytest_browsereval.process_guard import refuse_clean_exit
 OURS = ("browsereval-loop", "browsereval-agent", "asyncio_")
 """How the names of threads begin in which attempts run; what is raised there errs the attempt."""
 
-TOLD = b"\nsomething has called os._exit(0): the run is incomplete, and --eval-resume resumes it\n"
+MESSAGE = b"\nsomething has called os._exit(0): the run is incomplete, and --eval-resume resumes it\n"
 
 
 def guard_session(config: pytest.Config) -> None:
@@ -34,5 +34,5 @@ def _answer(config: pytest.Config) -> int:
     with contextlib.suppress(Exception):  # the process ends in any case
         if capture is not None:
             capture.suspend_global_capture(in_=True)
-        os.write(2, TOLD)
+        os.write(2, MESSAGE)
     return int(pytest.ExitCode.INTERNAL_ERROR)

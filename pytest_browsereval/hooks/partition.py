@@ -18,8 +18,8 @@ STOP_NAME, SUSPECTS_NAME = "stop", "suspects"
 """Files in the folder that the processes of a run share: see ``hooks/xdist.py``."""
 
 
-class Share:
-    """This process's share of the items.
+class Partition:
+    """The items of this process.
 
     Without xdist that is all of them. With our scheduler, item *i* belongs to slot *i* modulo the number
     of workers, what is tied to it by ``depends_on`` or ``sites`` too, and each worker knows its slot. With

@@ -27,7 +27,7 @@ from pytest_browsereval.errors import (
 )
 from pytest_browsereval.hooks.items import EvalItem, Unmade
 from pytest_browsereval.hooks.order import Trial, find_related, key_of, needs_of, relations_of
-from pytest_browsereval.hooks.partition import Share
+from pytest_browsereval.hooks.partition import Partition
 from pytest_browsereval.hooks.session import CLOSE_GRACE_S, EvalSession
 from pytest_browsereval.hooks.surroundings import Surroundings
 from pytest_browsereval.llm.client import close_clients
@@ -40,10 +40,10 @@ from pytest_browsereval.run.relations import groups
 from pytest_browsereval.run.session import Session
 
 UNMADE: dict[type[BrowserEvalError], Unmade] = {OverBudget: "budget", CalledOff: "dashboard"}
-"""How it is told why an attempt was not made."""
+"""What a report says of why an attempt was not made."""
 
 
-class Ahead:
+class Prefetch:
     """Starts attempts ahead of the item that is up, and hands each item its own."""
 
     def __init__(self, session: EvalSession, surroundings: Surroundings) -> None:
@@ -51,7 +51,7 @@ class Ahead:
         option = session.config.option
         self._maxfail: int = 1 if getattr(option, "stepwise", False) else option.maxfail
         self._bad = 0  # failed and errored attempts that are known, reported or not
-        self._share = Share(session.config)
+        self._partition = Partition(session.config)
         self._surroundings = surroundings
         self._blocked: dict[EvalItem, str] = {}
         self._lost: set[EvalItem] = set()
@@ -105,7 +105,7 @@ class Ahead:
     def _width(self, lanes: int, num_workers: int | None) -> int:
         if num_workers is None:
             return lanes
-        processes = self._share.processes
+        processes = self._partition.processes
         return -(-num_workers // processes)
 
     def _may_start(self) -> bool:
@@ -253,11 +253,11 @@ class Ahead:
             self.lanes.want(other, self._attempt(other), groups=_groups(other))
 
     def _startable(self, item: EvalItem) -> Iterator[EvalItem]:
-        suspects = self._share.suspects()
+        suspects = self._partition.suspects()
         if self._surroundings.is_alone(item) or item.nodeid in suspects:
             return
         room = self.lanes.width * (1 if self._maxfail else 4) - 1
-        for other in self._share.behind(item):
+        for other in self._partition.behind(item):
             if room <= 0:
                 return
             if other in self.lanes:
@@ -293,7 +293,7 @@ class Ahead:
         By a worker that has died and did not report it, or by an earlier session of the run.
         """
         is_first, item.was_begun = not item.was_begun, True  # plug-ins that run items again want new ones
-        if not is_first or not (self._share.has_deaths() or item.active_run.trials.has_earlier):
+        if not is_first or not (self._partition.has_deaths() or item.active_run.trials.has_earlier):
             return None
         tied, done = self._tied_items
         if item in tied and item not in done:
@@ -313,7 +313,7 @@ class Ahead:
         return _find_tied(self._relating)
 
     def _tick(self, item: EvalItem) -> None:
-        if self._share.is_stopped():  # execnet takes five seconds to pass Ctrl-C on
+        if self._partition.is_stopped():  # execnet takes five seconds to pass Ctrl-C on
             raise KeyboardInterrupt
         if self._frees:
             self._frees = False
@@ -327,7 +327,7 @@ class Ahead:
         for item in session.items:
             if isinstance(item, EvalItem):
                 self._entries.setdefault(item.active_run, []).append(item.entry)
-        self._share.take(session.items)
+        self._partition.take(session.items)
         self._relating = find_related(session.items)
         needed = {key for item in self._relating for key in needs_of(item)}
         made = {key_of(item) for item in session.items if isinstance(item, EvalItem)} if needed else set()
@@ -337,7 +337,7 @@ class Ahead:
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> None:
         """Note the next item: all that a worker knows under a distribution that is not ours."""
         del item
-        self._share.next = nextitem
+        self._partition.next = nextitem
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:

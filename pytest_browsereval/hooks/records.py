@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.hooks.session import EvalSession
+from pytest_browsereval.model.display import join_first
 from pytest_browsereval.run.active import ActiveRun
 from pytest_browsereval.run.records import (
     NAMED,
@@ -129,11 +130,10 @@ class RecordCheck:
         for folder in folders:
             store.append(REWRITTEN, {"folder": folder, "found_at": f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"})
         if folders:
-            named = ", ".join(f"{folder}/{RECORD}" for folder in folders[:NAMED])
-            more = f" and {len(folders) - NAMED} more" if len(folders) > NAMED else ""
+            named = join_first([f"{folder}/{RECORD}" for folder in folders], NAMED)
             self.problems.append(
                 f"{store.root}: something else than this run has changed, made or removed records, so that "
-                f"their trials have no result: {named}{more}. Find out what writes there, an agent's program "
+                f"their trials have no result: {named}. Find out what writes there, an agent's program "
                 "or a hook. --eval-resume runs these trials again. Remove folders of no trial of this run."
             )
 

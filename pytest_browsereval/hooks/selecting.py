@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -12,6 +12,7 @@ from pytest_browsereval.datasets.ids import safe_id
 from pytest_browsereval.errors import UsageError, nearest
 from pytest_browsereval.hooks.names import is_eval
 from pytest_browsereval.hooks.session import EvalSession
+from pytest_browsereval.model.display import join_first
 from pytest_browsereval.run.active import ActiveRun
 
 LISTED = 10
@@ -71,7 +72,7 @@ class Selecting:
     def _no_tag(self, name: str, expression: str) -> str:
         tags = sorted({tag for one in self._session.runs.values() for tag in _tags(one)})
         hint = nearest(name, tags)
-        message = f" They have: {_join_names(tags)}." if tags and not hint else ""
+        message = f" They have: {join_first(tags, LISTED)}." if tags and not hint else ""
         return f"-m {expression!r} selects nothing: no row has the tag or dataset {name!r}.{hint}{message}"
 
 
@@ -106,7 +107,9 @@ def item_name(active_run: ActiveRun, name: str, file: str) -> str:
         return f"{safe_id(head)}[{suffix}"
     if trials := _trials(active_run, safe_id(head or name)):
         hint = nearest(name, trials)
-        raise UsageError(f"{file} has no trial {name!r}.{hint or f' The row has: {_join_names(trials)}.'}")
+        raise UsageError(
+            f"{file} has no trial {name!r}.{hint or f' The row has: {join_first(trials, LISTED)}.'}"
+        )
     ids = dict.fromkeys(entry.ref.query_id for entry in active_run.plan.entries())
     raise UsageError(f"{file} has no row {name!r}.{nearest(head or name, ids)}")
 
@@ -124,8 +127,3 @@ def _tags(active_run: ActiveRun) -> Iterator[str]:
             yield from plan.marks(entry)
     except UsageError:  # a row that cannot be read has no tag
         return
-
-
-def _join_names(names: Collection[str]) -> str:
-    more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
-    return ", ".join(list(names)[:LISTED]) + more

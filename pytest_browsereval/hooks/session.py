@@ -33,7 +33,7 @@ from pytest_browsereval.session_caches import begin_session, end_session
 from pytest_browsereval.temporary import sweep, use_parent
 
 
-class Homes:
+class OutputFolders:
     """The folders that runs of this session go into, each with the eval that they are of."""
 
     def __init__(self) -> None:
@@ -105,7 +105,7 @@ class EvalSession:
         """What the checks of each run have found out, in the process that makes them."""
         self.parts: dict[ActiveRun, Parts] = {}
         """Which part of its run each is, where the session runs a part only."""
-        self.homes = Homes()
+        self.output_folders = OutputFolders()
         self.problems: list[UsageError] = []
         """Found while collecting; the run ends with them before anything is spent."""
         self.registration = Registration(config)
@@ -141,7 +141,7 @@ class EvalSession:
         if baseline is not None and loaded.gate.compares:
             gate = loaded.gate.model_copy(update={"baseline": _relative_path(loaded.base_dir, baseline)})
             loaded = loaded.model_copy(update={"gate": gate})
-        self.homes.claim(home_of(loaded.output_dir, loaded.name), format_path(path))
+        self.output_folders.claim(home_of(loaded.output_dir, loaded.name), format_path(path))
         return self._make_run(loaded, baseline)
 
     def _read(self, path: Path) -> EvalConfig:

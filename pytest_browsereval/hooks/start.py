@@ -16,7 +16,7 @@ from pytest_browsereval.hooks.leaving import guard_session
 from pytest_browsereval.hooks.names import is_worker
 from pytest_browsereval.hooks.order import Order
 from pytest_browsereval.hooks.output import OutputRouting
-from pytest_browsereval.hooks.prefetch import Ahead
+from pytest_browsereval.hooks.prefetch import Prefetch
 from pytest_browsereval.hooks.progress import Progress
 from pytest_browsereval.hooks.records import RecordKeeping
 from pytest_browsereval.hooks.redaction import SafeReports
@@ -68,7 +68,7 @@ def _register(session: EvalSession, config: pytest.Config) -> None:
     _register_one_try(config)  # before others, which have to see each item first
     surroundings = Surroundings(config)
     manager.register(surroundings, "browsereval-surroundings")
-    manager.register(Ahead(session, surroundings), "browsereval-ahead")
+    manager.register(Prefetch(session, surroundings), "browsereval-prefetch")
     manager.register(OutputRouting(config), "browsereval-output")
     manager.register(Reports(), "browsereval-reports")
     manager.register(SafeReports(), "browsereval-redaction")

@@ -17,15 +17,15 @@ from pytest_browsereval.errors import CalledOff
 from pytest_browsereval.run.store import RunStore, TrialKey
 
 CONTROL = "control.json"
-"""In the run folder: what is wanted of the session that goes on."""
+"""In the run folder: what the session is to do."""
 
 LOOK_S = 0.2
 """How often a paused process looks whether it may go on."""
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """What is wanted at a time."""
+class ControlState:
+    """Whether a run is paused or stopped, and which trials it leaves out."""
 
     paused: bool = False
     stopped: bool = False
@@ -44,7 +44,7 @@ class Control:
 
     Args:
         store: the run.
-        session: names the session: what was wanted of an earlier one is over. None looks at nothing, which
+        session: names the session: what an earlier one was to do is over. None looks at nothing, which
             costs nothing.
     """
 
@@ -55,18 +55,18 @@ class Control:
 
     # -- whoever is asked
 
-    def want(self, wanted: Wanted) -> None:
-        """Write down what is wanted; only one process may do so.
+    def write_state(self, state: ControlState) -> None:
+        """Write the file; only one process may do so.
 
         Raises:
             OSError: it cannot be written.
         """
         self._store.root.mkdir(parents=True, exist_ok=True)  # nothing may have begun yet
-        trials = sorted([key.query_id, key.variant, key.trial] for key in wanted.skipped)
+        trials = sorted([key.query_id, key.variant, key.trial] for key in state.skipped)
         record = {
             "session": self.session,
-            "paused": wanted.paused,
-            "stopped": wanted.stopped,
+            "paused": state.paused,
+            "stopped": state.stopped,
             "skipped": trials,
         }
         write_whole(self._store.root / CONTROL, json.dumps(record, ensure_ascii=False) + "\n")
@@ -77,33 +77,33 @@ class Control:
         Raises:
             OSError: it cannot be written.
         """
-        wanted = self.read_wanted()
-        others = wanted.skipped - {key}
-        self.want(replace(wanted, skipped=others | {key} if is_skipped else others))
+        state = self.read_state()
+        others = state.skipped - {key}
+        self.write_state(replace(state, skipped=others | {key} if is_skipped else others))
 
     # -- whoever makes attempts
 
-    def read_wanted(self) -> Wanted:
-        """Return what is wanted now."""
+    def read_state(self) -> ControlState:
+        """Return what the file says now."""
         if self.session is None:
-            return Wanted()
+            return ControlState()
         try:
             record: dict[str, Any] = json.loads((self._store.root / CONTROL).read_bytes())
             if record["session"] != self.session:
-                return Wanted()
+                return ControlState()
             skipped = frozenset(TrialKey(*one) for one in record["skipped"])
-            return Wanted(bool(record["paused"]), bool(record["stopped"]), skipped)
-        except (OSError, ValueError, KeyError, TypeError):  # nobody has wanted anything
-            return Wanted()
+            return ControlState(bool(record["paused"]), bool(record["stopped"]), skipped)
+        except (OSError, ValueError, KeyError, TypeError):  # nobody has asked for anything
+            return ControlState()
 
     async def why_not(self, key: TrialKey) -> str:
         """Wait while the run is paused; return why an attempt is not to begin then, "" if it is."""
-        while (wanted := self.read_wanted()).paused and not wanted.why_not(key):  # noqa: ASYNC110 another process tells
+        while (state := self.read_state()).paused and not state.why_not(key):  # noqa: ASYNC110 another process tells
             await asyncio.sleep(LOOK_S)
-        return wanted.why_not(key)
+        return state.why_not(key)
 
     async def admit(self, key: TrialKey) -> None:
-        """Wait while the run is paused, then refuse an attempt that nobody wants any more.
+        """Wait while the run is paused, then refuse an attempt if the run was stopped or the trial skipped.
 
         Raises:
             CalledOff: the run was stopped, or the trial skipped.

@@ -24,7 +24,7 @@ _DEEPEST = 4
 
 _PRUNED = frozenset({"node_modules", "__pycache__", "venv", "build", "dist", "site-packages"})
 
-TOLD = 5
+MOST_LISTED = 5
 """Runs that a message lists."""
 
 _SECOND = re.compile(r"\d{8}T\d{6}Z(?=-)")
@@ -141,8 +141,8 @@ class Runs:
         runs = self.newest_first(is_empty_allowed=is_empty_allowed)
         if not runs:
             return f"{format_path(self.place)} has no run. Give a run folder."
-        names = ", ".join(folder.relative_to(self.place).as_posix() for folder in runs[:TOLD])
-        more = " ..." if len(runs) > TOLD else ""
+        names = ", ".join(folder.relative_to(self.place).as_posix() for folder in runs[:MOST_LISTED])
+        more = " ..." if len(runs) > MOST_LISTED else ""
         return (
             f"Runs in {format_path(self.place)}, the newest first: {names}{more}. Give a run folder or an id."
         )

@@ -10,6 +10,7 @@ from pytest_browsereval.browsers.base import BrowserConfig, Survey
 from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.contracts import naming
 from pytest_browsereval.errors import ConfigError
+from pytest_browsereval.model.display import join_first
 from pytest_browsereval.needs import Offers
 from pytest_browsereval.run.active import ActiveRun, Prepared
 from pytest_browsereval.run.browser_checks import check_agents, check_capture, survey_of
@@ -124,7 +125,7 @@ def check_trials(run: ActiveRun, entries: Iterable[Entry], toolsets: Toolsets | 
                     grader.preflight(run.config.base_dir)
 
 
-TOLD = 5
+MOST_LISTED = 5
 """Names that a note lists of each kind."""
 
 
@@ -148,15 +149,10 @@ def drift(store: RunStore, config: EvalConfig, tools: Sequence[Tool]) -> list[st
     }
     if not any(kinds.values()):
         return []
-    message = "; ".join(f"{kind}: {_join_names(names)}" for kind, names in kinds.items() if names)
+    message = "; ".join(f"{kind}: {join_first(names, MOST_LISTED)}" for kind, names in kinds.items() if names)
     return [
         (f"the tools are not those of the last run ({last['run_id']}): {message}. Compare the two with care.")
     ]
-
-
-def _join_names(names: Sequence[str]) -> str:
-    more = f" and {len(names) - TOLD} more" if len(names) > TOLD else ""
-    return ", ".join(names[:TOLD]) + more
 
 
 def _earlier(store: RunStore, config: EvalConfig) -> Iterator[dict[str, Any]]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from pytest_browsereval.model.display import join_first
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.sites import SiteConfig, names_in
 
-TOLD = 5
+MOST_LISTED = 5
 """How many rows a note lists before it counts the rest."""
 
 
@@ -115,10 +116,8 @@ def notes_on(tasks: Iterable[Task], selected: Collection[str], sites: Mapping[st
         unreset.update(dict.fromkeys(sites_to_reset(task, sites)[1]))
     notes = []
     if early:
-        more = f" and {len(early) - TOLD} more" if len(early) > TOLD else ""
-        notes.append(
-            f"rows run without those that they need, which are not selected: {'; '.join(early[:TOLD])}{more}"
-        )
+        names = join_first(early, MOST_LISTED, "; ")
+        notes.append(f"rows run without those that they need, which are not selected: {names}")
     if unreset:
         notes.append(
             f"rows need these sites reset, which the config does not run, so that nobody resets them: "

@@ -9,7 +9,7 @@ from typing import Any
 from pytest_browsereval.datasets.reader import index_rows
 from pytest_browsereval.errors import ConfigError, RunStopped
 from pytest_browsereval.model.digest import AttemptDigest
-from pytest_browsereval.model.display import format_count
+from pytest_browsereval.model.display import format_count, join_first
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.messages import now
 from pytest_browsereval.run.active import ActiveRun, Prepared
@@ -22,7 +22,7 @@ from pytest_browsereval.run.selection import read_selected
 from pytest_browsereval.run.session import Session, describe
 from pytest_browsereval.run.store import TrialKey
 
-TOLD = 5
+MOST_LISTED = 5
 """Ids and differences that a message lists before it counts the rest."""
 
 RESUMES_FILE = "resumes.jsonl"
@@ -140,11 +140,11 @@ class ResumedTrials(NewTrials):
             and data.row_hash != self._row_hash(entry)
         ]
         if edited:
-            yield f"rows were edited: {_listed(edited)}"
+            yield f"rows were edited: {_join_ids(edited)}"
         config = self.run.config
         known = {ref.query_id for one in config.dataset for ref in index_rows(one, config.base_dir)}
         if gone := [key.query_id for key in stored if key.query_id not in known]:
-            yield f"rows are gone: {_listed(gone)}"
+            yield f"rows are gone: {_join_ids(gone)}"
 
     def _notes(
         self,
@@ -219,10 +219,8 @@ def _key(data: AttemptDigest) -> TrialKey:
     return TrialKey(data.query_id, data.variant, data.trial)
 
 
-def _listed(ids: Iterable[str]) -> str:
-    names = list(dict.fromkeys(ids))
-    more = f" and {len(names) - TOLD} more" if len(names) > TOLD else ""
-    return ", ".join(names[:TOLD]) + more
+def _join_ids(ids: Iterable[str]) -> str:
+    return join_first(list(dict.fromkeys(ids)), MOST_LISTED)
 
 
 def _describe_machine(before: dict[str, Any], here: dict[str, Any]) -> Iterator[str]:
@@ -233,8 +231,8 @@ def _describe_machine(before: dict[str, Any], here: dict[str, Any]) -> Iterator[
 
 
 def _refusal(folder: Path, drift: list[str]) -> str:
-    shown = "".join(f"\n  {line}" for line in drift[: 4 * TOLD])
-    more = f"\n  and {len(drift) - 4 * TOLD} more" if len(drift) > 4 * TOLD else ""
+    shown = "".join(f"\n  {line}" for line in drift[: 4 * MOST_LISTED])
+    more = f"\n  and {len(drift) - 4 * MOST_LISTED} more" if len(drift) > 4 * MOST_LISTED else ""
     return (
         f"the run {folder.name} cannot be resumed, because what it was made of has changed:{shown}{more}\n"
         "Undo the changes, start a new run without --eval-resume, or add --eval-resume-anyway, which keeps "

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO
 
-_LINES_TOLD = 20
+_MOST_LINES = 20
 _BYTES_READ = 16_384
 _CHUNK_BYTES = 65_536
 # Bytes of an unfinished line that are not written yet: a secret may lie across two reads.
@@ -85,7 +85,7 @@ class SiteOutput:
             self._file.seek(max(0, self._file.seek(0, 2) - _BYTES_READ))
             tail = self._file.read() + self._redact_data(self._rest)
         text = _CONTROL.sub("", tail.decode(errors="replace"))
-        return [line.rstrip() for line in text.splitlines() if line.strip()][-_LINES_TOLD:]
+        return [line.rstrip() for line in text.splitlines() if line.strip()][-_MOST_LINES:]
 
     def close(self) -> None:
         """Write what is left and close the log; may be called twice."""

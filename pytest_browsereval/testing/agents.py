@@ -51,7 +51,7 @@ class Attempted:
 
 
 @dataclass(frozen=True)
-class Room:
+class SharedBrowser:
     """A loop with a real browser, which the tests of a class share."""
 
     runner: asyncio.Runner
@@ -69,10 +69,10 @@ class Room:
 
 
 @dataclass(frozen=True)
-class Bench:
-    """Where one agent is tried: its row, a fresh folder, and a fresh window for each attempt."""
+class AttemptMaker:
+    """Makes attempts of one agent at one row, each in a fresh window."""
 
-    room: Room
+    shared: SharedBrowser
     config: AgentConfig
     task: Task
     folder: Path
@@ -82,7 +82,7 @@ class Bench:
     async def context(self, max_steps: int = 30) -> AsyncIterator[AgentContext]:
         """Open a window at the start page and yield all that an agent is built with."""
         config, task = self.config, self.task
-        manager = WindowManager(self.room.browser)
+        manager = WindowManager(self.shared.browser)
         window = await manager.create_window("row", task.start_url, wants_cdp=config.needs().cdp)
         attempt = self.folder / "attempt"
         attempt.mkdir()
@@ -108,7 +108,7 @@ class Bench:
             # A client is bound to its loop, and the next test may have another one.
             await close_clients()
 
-    def attempt(self, max_steps: int = 30) -> Attempted:
+    def make(self, max_steps: int = 30) -> Attempted:
         """Make one attempt."""
 
         async def work() -> Attempted:
@@ -116,7 +116,7 @@ class Bench:
                 result, ending = await _execute(context)
                 return Attempted(result, ending, context.capture.messages.messages, context.capture.steps)
 
-        return self.room.run(work())
+        return self.shared.run(work())
 
 
 class AgentConformance:
@@ -138,12 +138,12 @@ class AgentConformance:
 
     @pytest.fixture(scope="class")
     @classmethod
-    def room(cls) -> Iterator[Room]:
+    def shared(cls) -> Iterator[SharedBrowser]:
         """Return a loop with a running browser."""
         browser = PlaywrightBrowserConfig().build()
         with asyncio.Runner() as runner:
             runner.run(browser.start())
-            yield Room(runner, browser)
+            yield SharedBrowser(runner, browser)
             runner.run(browser.close())
 
     @pytest.fixture
@@ -163,9 +163,11 @@ class AgentConformance:
         return tmp_path
 
     @pytest.fixture
-    def bench(self, room: Room, config: AgentConfig, task: Task, tmp_path: Path, base_dir: Path) -> Bench:
-        """Return where the agent is tried."""
-        return Bench(room, config, task, tmp_path, base_dir)
+    def maker(
+        self, shared: SharedBrowser, config: AgentConfig, task: Task, tmp_path: Path, base_dir: Path
+    ) -> AttemptMaker:
+        """Return what makes attempts of the agent."""
+        return AttemptMaker(shared, config, task, tmp_path, base_dir)
 
     def test_its_config_is_a_member(self, config: AgentConfig, base_dir: Path) -> None:
         """The class names its type, has a label, and shows no secret in either its JSON or its label."""
@@ -177,18 +179,18 @@ class AgentConformance:
             assert secret not in config.model_dump_json(), "a secret is in the block's JSON: use SecretStr"
             assert secret not in config.label()
 
-    def test_it_ends_with_a_result(self, bench: Bench) -> None:
+    def test_it_ends_with_a_result(self, maker: AttemptMaker) -> None:
         """An attempt ends by itself with an answer or None, or by a limit; never by another exception."""
-        attempted = bench.attempt()
+        attempted = maker.make()
         assert attempted.ending is None or isinstance(attempted.ending, LimitReached)
         if attempted.result is not None:
             assert isinstance(attempted.result, AgentResult)
             assert attempted.result.final_answer is None or isinstance(attempted.result.final_answer, str)
 
-    def test_its_log_can_be_read(self, bench: Bench) -> None:
+    def test_its_log_can_be_read(self, maker: AttemptMaker) -> None:
         """Each line is a message, each result belongs to a call, and what nests lies in a span."""
-        bench.attempt()
-        lines = (bench.folder / "attempt" / "messages.jsonl").read_text(encoding="utf-8").splitlines()
+        maker.make()
+        lines = (maker.folder / "attempt" / "messages.jsonl").read_text(encoding="utf-8").splitlines()
         messages = [read_message(line) for line in lines]
         calls = [m.tool_call_id for m in messages if isinstance(m, ToolCallMessage)]
         results = [m.tool_call_id for m in messages if isinstance(m, ToolResultMessage)]
@@ -197,19 +199,19 @@ class AgentConformance:
         spans = {m.span_id for m in messages}
         assert all(m.parent_id in spans for m in messages if m.parent_id is not None)
 
-    def test_it_lets_a_limit_through(self, bench: Bench) -> None:
+    def test_it_lets_a_limit_through(self, maker: AttemptMaker) -> None:
         """With one step allowed, no second one is made, and the limit is not swallowed in a loop."""
-        attempted = bench.attempt(max_steps=1)
+        attempted = maker.make(max_steps=1)
         assert attempted.steps <= 1
         assert not isinstance(attempted.ending, Fault)
 
-    def test_it_can_be_cancelled(self, bench: Bench) -> None:
+    def test_it_can_be_cancelled(self, maker: AttemptMaker) -> None:
         """Cancelled while it works, it ends soon and leaves no task of its own running."""
 
         async def work() -> None:
-            async with bench.context() as context:
+            async with maker.context() as context:
                 before = asyncio.all_tasks()
-                execution = asyncio.ensure_future(bench.config.build(context).execute())
+                execution = asyncio.ensure_future(maker.config.build(context).execute())
                 await asyncio.sleep(0.05)
                 execution.cancel()
                 await asyncio.wait({execution}, timeout=STOP_S)
@@ -218,23 +220,23 @@ class AgentConformance:
                     execution.exception()
                 for _ in range(round(STOP_S / LOOK_S)):
                     await asyncio.sleep(LOOK_S)
-                    left = [each for each in asyncio.all_tasks() - before if _is_of(each, type(bench.config))]
+                    left = [each for each in asyncio.all_tasks() - before if _is_of(each, type(maker.config))]
                     if not left:
                         break
                 assert not left, f"left running: {left}"
 
-        bench.room.run(work())
+        maker.shared.run(work())
 
-    def test_it_notices_that_the_browser_died(self, bench: Bench) -> None:
+    def test_it_notices_that_the_browser_died(self, maker: AttemptMaker) -> None:
         """In a window whose browser has gone, the attempt ends; it does not work on for ever."""
 
         async def work() -> None:
-            async with bench.context() as context:
+            async with maker.context() as context:
                 assert isinstance(context.window, PlaywrightWindow)
                 await context.window.context.close()  # past the window, as a browser that dies does
                 await _execute(context)
 
-        bench.room.run(work())
+        maker.shared.run(work())
 
 
 async def _execute(context: AgentContext) -> tuple[AgentResult | None, Exception | None]:

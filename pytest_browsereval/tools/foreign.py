@@ -13,7 +13,7 @@ from pytest_browsereval.browsers.base import ForeignTool, Window
 from pytest_browsereval.redaction.known import beginning
 from pytest_browsereval.tools.base import Tool, ToolError
 
-PROBLEMS_TOLD = 5
+MOST_PROBLEMS = 5
 PROBLEM_LENGTH = 200
 
 
@@ -60,7 +60,7 @@ def _problems(schema: dict[str, Any], arguments: dict[str, Any]) -> Iterator[str
     try:
         kind.check_schema(schema)
         # A registry of its own: a reference to somewhere else is not followed.
-        errors = list(islice(kind(schema, registry=Registry()).iter_errors(arguments), PROBLEMS_TOLD))
+        errors = list(islice(kind(schema, registry=Registry()).iter_errors(arguments), MOST_PROBLEMS))
     except (SchemaError, Unresolvable):
         return
     for error in errors:

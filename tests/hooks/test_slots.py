@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.hooks.partition import Share
+from pytest_browsereval.hooks.partition import Partition
 from pytest_browsereval.hooks.xdist import QUEUED, SlotScheduling
 
 
@@ -129,13 +129,14 @@ def test_looking_ahead_does_not_look_at_all_that_waits(
     items, steps = many(pytester, 1000), {}
     config: Any = SimpleNamespace(workerinput=given) if given else SimpleNamespace()
     for count in (100, 1000):
-        share = Share(config)
-        share.take(items[:count])
+        partition = Partition(config)
+        partition.take(items[:count])
         own = items[1:count:2] if given else items[:count]
 
-        def look(own: list[pytest.Item] = own, share: Share = share) -> None:
+        def look(own: list[pytest.Item] = own, partition: Partition = partition) -> None:
             for place, item in enumerate(own):
-                assert [*itertools.islice(share.behind(item), QUEUED)] == own[place + 1 : place + 1 + QUEUED]
+                found = [*itertools.islice(partition.behind(item), QUEUED)]
+                assert found == own[place + 1 : place + 1 + QUEUED]
 
         steps[count] = lines_run(look) / count
     assert steps[1000] < 1.5 * steps[100]
@@ -145,8 +146,8 @@ def test_an_item_that_comes_up_again_has_the_same_behind_it(pytester: pytest.Pyt
     """Plug-ins that run items again, also earlier ones, find each item's place; an unknown one has none."""
     items = many(pytester, 6)
     config: Any = SimpleNamespace()
-    share = Share(config)
-    share.take(items[:5])
+    partition = Partition(config)
+    partition.take(items[:5])
     for place in (3, 3, 1, 4, 0):
-        assert [*share.behind(items[place])] == items[place + 1 : 5]
-    assert [*share.behind(items[5])] == []
+        assert [*partition.behind(items[place])] == items[place + 1 : 5]
+    assert [*partition.behind(items[5])] == []

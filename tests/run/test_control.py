@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pytest_browsereval.errors import CalledOff
-from pytest_browsereval.run.control import CONTROL, Control, Wanted
+from pytest_browsereval.run.control import CONTROL, Control, ControlState
 from pytest_browsereval.run.store import RunStore, TrialKey
 
 A, B = TrialKey("a"), TrialKey("b", "kimi", 2)
@@ -21,10 +21,10 @@ def store(tmp_path: Path) -> RunStore:
 
 def test_it_is_for_one_session(store: RunStore) -> None:
     """What was wanted of an earlier session does not stop one that goes on with the run."""
-    Control(store, "s1").want(Wanted(stopped=True, skipped={A, B}))
-    assert Control(store, "s1").read_wanted() == Wanted(stopped=True, skipped=frozenset({A, B}))
-    assert Control(store, "s2").read_wanted() == Wanted()
-    assert Control(store).read_wanted() == Wanted()
+    Control(store, "s1").write_state(ControlState(stopped=True, skipped={A, B}))
+    assert Control(store, "s1").read_state() == ControlState(stopped=True, skipped=frozenset({A, B}))
+    assert Control(store, "s2").read_state() == ControlState()
+    assert Control(store).read_state() == ControlState()
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"session": "s1"}', '{"session": "s1", "skipped": [1]}'])
@@ -32,7 +32,7 @@ def test_a_damaged_file_wants_nothing(store: RunStore, content: str) -> None:
     """A run goes on whatever somebody has made of the file."""
     store.root.mkdir()
     (store.root / CONTROL).write_text(content)
-    assert Control(store, "s1").read_wanted() == Wanted()
+    assert Control(store, "s1").read_state() == ControlState()
 
 
 def test_what_is_called_off_is_refused(store: RunStore) -> None:
@@ -45,7 +45,7 @@ def test_what_is_called_off_is_refused(store: RunStore) -> None:
     asyncio.run(control.admit(B))
     control.skip(A, is_skipped=False)
     asyncio.run(control.admit(A))
-    control.want(Wanted(stopped=True))
+    control.write_state(ControlState(stopped=True))
     with pytest.raises(CalledOff, match="the run was stopped there"):
         asyncio.run(control.admit(B))
 
@@ -56,7 +56,7 @@ def test_a_pause_holds_attempts_back(store: RunStore) -> None:
     order: list[str] = []
 
     async def work() -> None:
-        control.want(Wanted(paused=True))
+        control.write_state(ControlState(paused=True))
 
         async def begin() -> None:
             await control.admit(A)
@@ -72,7 +72,7 @@ def test_a_pause_holds_attempts_back(store: RunStore) -> None:
         control.skip(B)
         await waiting[1]
         order.append("resumed")
-        control.want(Wanted())
+        control.write_state(ControlState())
         await waiting[0]
 
     asyncio.run(work())

@@ -15,7 +15,7 @@ from pydantic import Field
 from pytest_browsereval.builtins import builtin_registry
 from pytest_browsereval.config import EvalConfig, load_config
 from pytest_browsereval.run.manifest import manifest
-from pytest_browsereval.run.preflight import TOLD, drift
+from pytest_browsereval.run.preflight import MOST_LISTED, drift
 from pytest_browsereval.run.store import RunStore
 from pytest_browsereval.tools.base import Tool, tool
 
@@ -118,7 +118,7 @@ def test_what_is_not_as_it_was_is_named(
 def test_a_long_list_is_cut(runs: Runs) -> None:
     """The first names are told, and how many more there are."""
     runs.ran(OLD)
-    some = [replace(look, name=f"look_{number}") for number in range(TOLD)]
+    some = [replace(look, name=f"look_{number}") for number in range(MOST_LISTED)]
     names = ", ".join(each.name for each in some)
     assert runs.told(*some) == note(f"new: {names}")
     assert runs.told(*some, press, leap) == note(f"new: {names} and 2 more")

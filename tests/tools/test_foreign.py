@@ -11,7 +11,7 @@ from pytest_browsereval.browsers.base import ForeignResult, ForeignTool
 from pytest_browsereval.errors import ErrorSource, Fault
 from pytest_browsereval.tools import runner as runners
 from pytest_browsereval.tools.base import Tool, ToolResult
-from pytest_browsereval.tools.foreign import PROBLEM_LENGTH, PROBLEMS_TOLD, foreign_tools
+from pytest_browsereval.tools.foreign import MOST_PROBLEMS, PROBLEM_LENGTH, foreign_tools
 from pytest_browsereval.tools.runner import runner_for
 from tests.support import Run, StillWindow
 
@@ -71,7 +71,7 @@ def test_many_and_long_problems_are_cut() -> None:
     schema = {"type": "object", "properties": {name: {"type": "number"} for name in wrong}}
     with pytest.raises(ValueError, match="n1") as caught:
         outside(schema).check_arguments(wrong)
-    assert len(str(caught.value)) < PROBLEMS_TOLD * (PROBLEM_LENGTH + 10)
+    assert len(str(caught.value)) < MOST_PROBLEMS * (PROBLEM_LENGTH + 10)
 
 
 @pytest.mark.parametrize(

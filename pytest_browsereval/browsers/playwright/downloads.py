@@ -12,7 +12,7 @@ from pytest_browsereval.browsers.playwright.waiting import quietly
 if TYPE_CHECKING:
     from playwright.async_api import Download
 
-TOLD_DOWNLOADS = 5
+MOST_LISTED = 5
 
 
 class Downloads:
@@ -35,10 +35,10 @@ class Downloads:
         """Yield a sentence for each; each download is waited for within the limit."""
         fresh, self._fresh = self._fresh, []
         self._begun.clear()
-        for download in fresh[:TOLD_DOWNLOADS]:
+        for download in fresh[:MOST_LISTED]:
             yield await _describe_download(download, limit_s)
-        if len(fresh) > TOLD_DOWNLOADS:
-            yield f"{len(fresh) - TOLD_DOWNLOADS} more files were downloaded."
+        if len(fresh) > MOST_LISTED:
+            yield f"{len(fresh) - MOST_LISTED} more files were downloaded."
 
 
 async def _describe_download(download: Download, limit_s: float) -> str:

@@ -66,7 +66,7 @@ GUARDS = tuple(
 )
 
 
-class Said(BaseModel):
+class PageRequest(BaseModel):
     """A request of a page to the run."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
@@ -213,26 +213,26 @@ class Dashboard:
             if len(body) > MOST_BYTES:
                 return _refuse(413, f"more than {MOST_BYTES} bytes")
         try:
-            said = Said.model_validate_json(bytes(body))
+            wish = PageRequest.model_validate_json(bytes(body))
         except ValidationError as error:
             return _refuse(400, str(error).partition("\n")[0])
         try:
-            _obey(feed, said)
+            _obey(feed, wish)
         except OSError as error:
             return _refuse(500, f"the disk refused: {error.strerror or error}")
         feed.catch_up()
         return Response(b"{}", media_type=_JSON)
 
 
-def _obey(feed: Feed, said: Said) -> None:
+def _obey(feed: Feed, wish: PageRequest) -> None:
     control = feed.watched.control
-    if said.want in ("skip", "keep"):
-        key = TrialKey(said.query_id, said.variant, said.trial)
-        control.skip(key, is_skipped=said.want == "skip")
+    if wish.want in ("skip", "keep"):
+        key = TrialKey(wish.query_id, wish.variant, wish.trial)
+        control.skip(key, is_skipped=wish.want == "skip")
         return
-    wanted = control.read_wanted()
-    paused = said.want == "pause" if said.want in ("pause", "resume") else wanted.paused
-    control.want(replace(wanted, paused=paused, stopped=wanted.stopped or said.want == "stop"))
+    state = control.read_state()
+    paused = wish.want == "pause" if wish.want in ("pause", "resume") else state.paused
+    control.write_state(replace(state, paused=paused, stopped=state.stopped or wish.want == "stop"))
 
 
 def _folder(feed: Feed, key: str, below: str = "") -> Path | None:

@@ -170,11 +170,11 @@ class Feed:
 
     def _stand(self) -> None:
         """Record how things stand, and what of it has changed."""
-        wanted = self.watched.control.read_wanted()
+        control = self.watched.control.read_state()
         running = {flight.node_id for flight in self._flights}
         self._note("lanes", self._lanes())
-        self._note("queue", self._queue.state(running, wanted))
-        self._note("wanted", {"paused": wanted.paused, "stopped": wanted.stopped})
+        self._note("queue", self._queue.state(running, control))
+        self._note("control", {"paused": control.paused, "stopped": control.stopped})
         self._note("run", {"totals": self._table.totals(), **self.about(), **self._standing()})
         self._note("end", {"exit_code": self._queue.exit_code})
 

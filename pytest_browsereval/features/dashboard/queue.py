@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_browsereval.features.dashboard.tail import Tail
-from pytest_browsereval.run.control import Wanted
+from pytest_browsereval.run.control import ControlState
 from pytest_browsereval.run.journal import JOURNAL
 from pytest_browsereval.run.store import RunStore, TrialKey
 
@@ -78,12 +78,12 @@ class Queue:
         trial.is_over, trial.why = True, "" if verdict else why
         return [trial] if verdict else []
 
-    def state(self, running: Collection[str], wanted: Wanted) -> dict[str, Any]:
+    def state(self, running: Collection[str], control: ControlState) -> dict[str, Any]:
         """Return what a page shows of the queue.
 
         Args:
             running: items of the attempts in flight.
-            wanted: what is wanted of the session.
+            control: whether it is paused or stopped, and what is skipped.
         """
         waiting = [one for name, one in self.trials.items() if not one.is_over and name not in running]
         skipped = [one for one in self.trials.values() if one.why]
@@ -91,7 +91,7 @@ class Queue:
             "trials": len(self.trials),
             "over": sum(one.is_over for one in self.trials.values()),
             "waiting": len(waiting),
-            "next": [{**_as_json(one), "is_skipped": one.key in wanted.skipped} for one in waiting[:NEXT]],
+            "next": [{**_as_json(one), "is_skipped": one.key in control.skipped} for one in waiting[:NEXT]],
             "skipped": len(skipped),
             "last_skipped": [{**_as_json(one), "why": one.why} for one in skipped[-SKIPPED:]],
         }

@@ -39,12 +39,12 @@ def doctor(arguments: argparse.Namespace) -> int:
 def examine_config(arguments: argparse.Namespace) -> int:
     """Print what was tried and what was found; 1 if a run would fail."""
     from pytest_browsereval.config import load_config
-    from pytest_browsereval.features.doctor.doctor import Wishes, examine
+    from pytest_browsereval.features.doctor.doctor import Options, examine
     from pytest_browsereval.run.lookup import run_folder
 
     registry = registry_near(Path(arguments.config))
     config = load_config(Path(arguments.config), registry=registry, overrides=arguments.eval_set)
-    wishes = Wishes(
+    options = Options(
         today=date.today(),  # noqa: DTZ011 rows mean the reader's own day
         runs=tuple(run_folder(config, name, Path.cwd()) for name in arguments.runs),
         online=arguments.online,
@@ -52,7 +52,7 @@ def examine_config(arguments: argparse.Namespace) -> int:
         validate=arguments.validate,
         sets=tuple(arguments.eval_set),
     )
-    report = examine(config, registry, wishes)
+    report = examine(config, registry, options)
     for line in _lines(report, most=None if arguments.all else SHOWN):
         print(line)
     return int(report.has_errors)

@@ -76,7 +76,7 @@ class Check:
 
 
 @dataclass(frozen=True)
-class Wishes:
+class Options:
     """What to try besides what costs nothing."""
 
     today: date
@@ -103,13 +103,13 @@ class Report:
         return bad or any(found.level is Level.ERROR for found in self.findings)
 
 
-def examine(config: EvalConfig, registry: Registry, wishes: Wishes) -> Report:
+def examine(config: EvalConfig, registry: Registry, options: Options) -> Report:
     """Try all that a run needs, and check its rows.
 
     Args:
         config: what is to be run.
         registry: where rows look their graders up.
-        wishes: what else to look at.
+        options: what else to look at.
 
     Raises:
         ConfigError: the config cannot be used at all.
@@ -125,14 +125,14 @@ def examine(config: EvalConfig, registry: Registry, wishes: Wishes) -> Report:
     report.checks += _rows(config, loaded.rows)
     report.checks += _grader_setups(config, graders)
     with tempfile.TemporaryDirectory(prefix="browsereval-doctor-") as name:
-        report.checks += asyncio.run(_live(config, registry, graders, wishes, Path(name)))
-        runs = wishes.runs
-        if wishes.validate:
-            done = validate(config, loaded.rows, Path(name), sets=wishes.sets, ask_judge=wishes.ask_judge)
+        report.checks += asyncio.run(_live(config, registry, graders, options, Path(name)))
+        runs = options.runs
+        if options.validate:
+            done = validate(config, loaded.rows, Path(name), sets=options.sets, ask_judge=options.ask_judge)
             report.validated, runs = done, (*runs, *done.runs)
             loaded.findings += done.findings
         report.findings = asyncio.run(
-            lint(config, registry, today=wishes.today, runs=runs, online=wishes.online, loaded=loaded)
+            lint(config, registry, today=options.today, runs=runs, online=options.online, loaded=loaded)
         )
     report.checks = [Check(c.state, c.area, c.subject, active_run.redact(c.message)) for c in report.checks]
     return report
@@ -231,11 +231,11 @@ def _grader_setups(config: EvalConfig, used: Iterable[_Used]) -> Iterator[Check]
 
 
 async def _live(
-    config: EvalConfig, registry: Registry, graders: Sequence[_Used], wishes: Wishes, folder: Path
+    config: EvalConfig, registry: Registry, graders: Sequence[_Used], options: Options, folder: Path
 ) -> list[Check]:
     checks = [one async for one in _goldens(registry, graders)]
-    checks += [one async for one in _models_there(config, graders, wishes)]
-    checks += [one async for one in _judges(graders)] if wishes.ask_judge else []
+    checks += [one async for one in _models_there(config, graders, options)]
+    checks += [one async for one in _judges(graders)] if options.ask_judge else []
     checks += [one async for one in _sites(config, folder)]
     return [*checks, await _browser(config)]
 
@@ -257,13 +257,15 @@ async def _goldens(registry: Registry, graders: Sequence[_Used]) -> AsyncIterato
             yield Check(State.SKIPPED, "grader", member.type_name(), why)
 
 
-async def _models_there(config: EvalConfig, graders: Sequence[_Used], wishes: Wishes) -> AsyncIterator[Check]:
+async def _models_there(
+    config: EvalConfig, graders: Sequence[_Used], options: Options
+) -> AsyncIterator[Check]:
     """Yield whether the server of each model answers; servers elsewhere are asked only with ``--online``."""
     own = (model for agent in config.variants.values() for model in models_in(agent))
     judges = (judge for one in graders for judge in one.models)
     servers = {(model.url, model.model_name): model for model in (*own, *judges)}
     for (url, name), model in servers.items():
-        if not (model.is_local or wishes.online):
+        if not (model.is_local or options.online):
             yield Check(State.SKIPPED, "model", name, f"{url} is not asked; --online asks it")
             continue
         try:

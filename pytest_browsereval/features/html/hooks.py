@@ -99,11 +99,11 @@ class HtmlReport:
             selected = self._controller.count_selected(active_run)
             rules = [(name, rule) for owner, name, rule in gating.results if owner is active_run]
             beside = self._controller.lines_beside.get(active_run, ())
-            told = [f"<b>eval {html.escape(self._controller.label(active_run))}</b>"]
-            told += map(html.escape, [*totals(summary, selected), *beside])
+            lines = [f"<b>eval {html.escape(self._controller.label(active_run))}</b>"]
+            lines += map(html.escape, [*totals(summary, selected), *beside])
             if link := self._link(active_run.store.root):
-                told.append(f'<a href="{link}/">run folder</a>, <a href="{link}/{PAGE}">its page</a>')
-            prefix.append(f"<p>{'<br>'.join(told)}</p>{_gate(rules)}")
+                lines.append(f'<a href="{link}/">run folder</a>, <a href="{link}/{PAGE}">its page</a>')
+            prefix.append(f"<p>{'<br>'.join(lines)}</p>{_gate(rules)}")
         if left_out := list(self._inside.values()).count(False):
             prefix.append(
                 f"<p>{left_out} pictures are links into the run folder: this file takes in "
@@ -182,11 +182,11 @@ class HtmlReport:
     @pytest.hookimpl(optionalhook=True)
     def pytest_html_results_table_html(self, report: Any, data: list[str]) -> None:
         """Show the last pictures of a trial, linked from the run folder."""
-        told = read_properties(report)
-        if not told:
+        properties = read_properties(report)
+        if not properties:
             return
-        shown = " ".join(map(self._picture, pictures_of(Path(told["folder"]))[-PICTURES:]))
-        place, _, attempt = told["page"].partition("#")
+        shown = " ".join(map(self._picture, pictures_of(Path(properties["folder"]))[-PICTURES:]))
+        place, _, attempt = properties["page"].partition("#")
         if link := self._link(Path(place)):
             where = html.escape(quote(attempt, safe="/+"), quote=True)
             shown += f'<p><a href="{link}#{where}" target="_blank">every step, in the run\'s page</a></p>'

@@ -90,7 +90,7 @@ class JUnit:
         yield "eval", owner.config.name
         yield "run", owner.store.root.name
         yield "run_folder", owner.store.root.as_posix()
-        yield "agent", ", ".join(told if name == "default" else f"{name}: {told}" for name, told in agents)
+        yield "agent", ", ".join(label if name == "default" else f"{name}: {label}" for name, label in agents)
         yield "browser", manifest.get("browser")
         yield "git_commit", manifest.get("git_commit")
         yield "pass_rate", summary.pass_rate
@@ -163,9 +163,9 @@ def _drop_unknown(case: ET.Element) -> None:
 
 def _attachments(report: pytest.TestReport) -> Iterator[str]:
     """Yield the lines that attach a trial's last picture and its trace."""
-    told = read_properties(report)
-    folder = Path(told.get("folder", ""))
-    if not told or not folder.is_absolute():
+    properties = read_properties(report)
+    folder = Path(properties.get("folder", ""))
+    if not properties or not folder.is_absolute():
         return
     for file in (*pictures_of(folder)[-1:], folder / TRACE_FILE):
         if file.is_file() and not file.is_symlink() and (place := _place(file)).isprintable():

@@ -37,7 +37,7 @@ _PICTURES = {".jpeg": "image/jpeg", ".jpg": "image/jpeg", ".png": "image/png", "
 _JSON = "application/json"
 
 
-class Said(BaseModel):
+class LabelRequest(BaseModel):
     """What the page sends."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
@@ -143,10 +143,10 @@ class LabellingServer:
             LookupError: there is no such attempt.
             OSError: it could not be written.
         """
-        said = Said.model_validate_json(body)
-        attempt = self.book.attempts[said.place]
-        label = self.book.write(said.place, said.label, said.note)
-        return line_of(said.place, attempt, label)
+        request = LabelRequest.model_validate_json(body)
+        attempt = self.book.attempts[request.place]
+        label = self.book.write(request.place, request.label, request.note)
+        return line_of(request.place, attempt, label)
 
 
 class _Server(LocalServer):

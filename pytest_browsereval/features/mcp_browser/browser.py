@@ -19,7 +19,7 @@ NO_CDP = (
     "the agent attaches to the browser by the DevTools protocol, which `browser: {type: mcp}` does not "
     "offer. Use a browser of the type playwright or cdp."
 )
-_TOLD_CHANGES = 5
+_MOST_LISTED = 5
 
 
 @dataclass(frozen=True)
@@ -218,4 +218,4 @@ def _changes(before: Sequence[ForeignTool], after: Sequence[ForeignTool]) -> str
         "gone": [name for name in old if name not in new],
         "with other arguments": [name for name in new if name in old and new[name] != old[name]],
     }
-    return "; ".join(f"{kind}: {', '.join(names[:_TOLD_CHANGES])}" for kind, names in kinds.items() if names)
+    return "; ".join(f"{kind}: {', '.join(names[:_MOST_LISTED])}" for kind, names in kinds.items() if names)

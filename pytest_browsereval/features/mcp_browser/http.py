@@ -22,7 +22,7 @@ ANSWER_BYTES = 16 * 2**20
 
 _CONNECT_S = 30.0
 _BODY_BYTES = 2_000
-_BODY_TOLD = 300
+_LONGEST_TEXT = 300
 _MESSAGES = ("application/json", "text/event-stream")
 _NOT_FOUND = 404
 _SESSION = "mcp-session-id"
@@ -166,5 +166,7 @@ def _is_error(body: bytes) -> bool:
 
 
 def _describe_refusal(status: int, phrase: str, body: bytes) -> str:
-    text = beginning(" ".join(beginning(body.decode(errors="replace"), _BODY_BYTES // 2).split()), _BODY_TOLD)
+    text = beginning(
+        " ".join(beginning(body.decode(errors="replace"), _BODY_BYTES // 2).split()), _LONGEST_TEXT
+    )
     return f"with HTTP status {status} {phrase}".rstrip() + (f": {text}" if text else "")

@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator
 from pytest_browsereval.browsers.base import ForeignTool
 from pytest_browsereval.errors import nearest
 from pytest_browsereval.features.mcp_browser.servers import KNOWN
+from pytest_browsereval.model.display import join_first
 from pytest_browsereval.redaction.text import map_texts
 
 Purpose = Literal["navigate", "snapshot", "screenshot", "close", "pages"]
@@ -27,7 +28,7 @@ GROUPS = ("page", "url", "title")
 _URL_NAMES = ("url", "uri", "address", "href", "link")
 _PAGE_NAMES = ("pageId", "page_id", "page", "tabId", "tab_id", "tab")
 _PLACEHOLDER = re.compile(r"\{(url|page|format|quality)\}")
-_TOLD_TOOLS = 60
+_MOST_LISTED = 60
 
 
 class ToolUse(BaseModel):
@@ -252,10 +253,9 @@ def _tells_page(mapped: Mapped) -> bool:
 
 
 def _describe_problems(problems: Sequence[str], schemas: Mapping[str, Any]) -> str:
-    names = list(schemas)
-    more = f" and {len(names) - _TOLD_TOOLS} more" if len(names) > _TOLD_TOOLS else ""
+    names = join_first(list(schemas), _MOST_LISTED) or "none"
     return (
-        f"{'; '.join(problems)}. The server has the tools {', '.join(names[:_TOLD_TOOLS]) or 'none'}{more}. "
+        f"{'; '.join(problems)}. The server has the tools {names}. "
         "Write  tools: {navigate: NAME, snapshot: NAME, screenshot: NAME, close: NAME}, where a NAME may be "
         '{tool: NAME, arguments: {ARGUMENT: "{url}"}}.'
     )

@@ -30,7 +30,7 @@ INHERITED = (
 """What a server gets of our environment: it is a foreign program, to which keys of models are not given."""
 
 _CHUNK = 65_536
-_LINES_TOLD = 10
+_MOST_LINES = 10
 _BYTES_READ = 16_384
 _CONTROL = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|[^\t\n\x20-\x7e\x80-\U0010ffff]")
 
@@ -162,4 +162,4 @@ class ServerProcess:
         size = os.fstat(self._output.fileno()).st_size
         tail = os.pread(self._output.fileno(), 2 * _BYTES_READ, max(0, size - 2 * _BYTES_READ))
         text = ending(_CONTROL.sub("", tail.decode(errors="replace")), _BYTES_READ)
-        return [beginning(line.strip(), 300) for line in text.splitlines() if line.strip()][-_LINES_TOLD:]
+        return [beginning(line.strip(), 300) for line in text.splitlines() if line.strip()][-_MOST_LINES:]

@@ -23,7 +23,7 @@ PICTURE_S = 15.0
 CLOSE_S = 10.0
 
 _READ_LENGTH = 200_000
-_TOLD_LENGTH = 300
+_LONGEST_TEXT = 300
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 _EMPTY = "about:blank"
 _ERROR_PAGE = "chrome-error:"
@@ -261,4 +261,4 @@ def _output(answer: Answer) -> str:
 
 def _short(text: str) -> str:
     text = " ".join(_COLOURS.sub("", text).split())
-    return text if len(text) <= _TOLD_LENGTH else f"{beginning(text, _TOLD_LENGTH)}…"
+    return text if len(text) <= _LONGEST_TEXT else f"{beginning(text, _LONGEST_TEXT)}…"

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 CLOSE_S = 10.0
 """How long a connection may take to close before it is given up."""
 
-_TOLD_LENGTH = 300
+_LONGEST_TEXT = 300
 _CONNECTION_CLOSED = -32000
 _MAX_PAGES = 100
 
@@ -327,7 +327,7 @@ def _sentence(error: BaseException) -> str:
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     kind = type(error).__name__
-    text = beginning(" ".join(str(getattr(error, "message", "") or error).split()), _TOLD_LENGTH)
+    text = beginning(" ".join(str(getattr(error, "message", "") or error).split()), _LONGEST_TEXT)
     if kind in _BROKEN_OFF:
         return f"cannot be reached: {text or 'it broke the connection off'}"
     if isinstance(error, OSError) or kind.startswith("Connect"):

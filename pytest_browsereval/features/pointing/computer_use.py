@@ -60,7 +60,7 @@ NO_ACTION = f"Your reply holds no action. Call {COMPUTER} with an action, or wit
 CUT = " It was cut off: use fewer words."
 NO_PICTURE = "No picture of the page can be taken now; it may show a dialog, or hang."
 
-_POINTS_TOLD = {
+_POINTS_HINTS = {
     "normalized": "Points are on a grid over the picture, whatever its size: x runs from 0 at the left edge "
     "to 999 at the right one, y from 0 at the top to 999 at the bottom.",
     "pixels": "Points are pixels of the picture, which is {0} wide and {1} high: x runs from 0 at the left "
@@ -156,7 +156,7 @@ class ComputerUseAgent(AgentEvaluator):
 
     async def _open(self) -> None:
         task, picture = self._context.task, await self._sight.now()
-        points = _POINTS_TOLD[self._config.coordinates].format(*self._sight.geometry.extent)
+        points = _POINTS_HINTS[self._config.coordinates].format(*self._sight.geometry.extent)
         system = SYSTEM.format(computer=COMPUTER, points=points, nonce=self._talk.nonce)
         self._talk.add_system(f"{system}\n{self._config.instructions}".strip())
         self._context.capture.log_user(f"The page at the start: {self._context.window.url}")
@@ -194,11 +194,11 @@ class ComputerUseAgent(AgentEvaluator):
 
     async def _perform(self, reply: Completion) -> bool:
         """Perform the actions of a reply, up to the first one that fails; return if any was valid."""
-        wanted = [_wanted(call) for call in reply.tool_calls] or [
-            Wanted(None, given) for given in actions_in(reply.text)
+        requested = [_requested(call) for call in reply.tool_calls] or [
+            RequestedAction(None, given) for given in actions_in(reply.text)
         ]
         is_valid, why = False, ""
-        for number, each in enumerate(wanted):
+        for number, each in enumerate(requested):
             # Each call needs a result all the same, or providers refuse the history.
             if number == MAX_CALLS:
                 why = why or f"only {MAX_CALLS} actions of a reply are"
@@ -212,25 +212,25 @@ class ComputerUseAgent(AgentEvaluator):
             why = "" if outcome.ok else "the action before it failed"
             said = "\n".join(filter(None, ("ok" if outcome.ok else "failed", outcome.hint)))
             self._tell(each.call_id, said, outcome.page)
-        if not wanted:
+        if not requested:
             self._talk.add_user(NO_ACTION + CUT * (reply.finish_reason == "length"))
         return is_valid
 
-    async def _one(self, wanted: Wanted) -> Performed:
+    async def _one(self, action: RequestedAction) -> Performed:
         tools = self._context.tools
-        if wanted.given is None:
-            return await refuse(COMPUTER, wanted.raw, wanted.problem, tools)
+        if action.given is None:
+            return await refuse(COMPUTER, action.raw, action.problem, tools)
         try:
-            return await perform(read_action(wanted.given), self._sight.geometry, tools)
+            return await perform(read_action(action.given), self._sight.geometry, tools)
         except BadAction as error:
-            return await refuse(COMPUTER, wanted.given, str(error), tools)
+            return await refuse(COMPUTER, action.given, str(error), tools)
 
     def _warn(self, message: str) -> None:
         self._context.capture.add_warning(ErrorSource.AGENT, message)
 
 
 @dataclass(frozen=True)
-class Wanted:
+class RequestedAction:
     """An action that a reply asks for, not checked yet."""
 
     call_id: str | None
@@ -241,14 +241,14 @@ class Wanted:
     problem: str = ""
 
 
-def _wanted(call: ToolRequest) -> Wanted:
+def _requested(call: ToolRequest) -> RequestedAction:
     given = call.arguments
     if given is None:
         # Broken arguments, or no call at all: an action may stand among words.
         given = next(iter(actions_in(call.raw)), None)
     elif call.name != COMPUTER and "action" not in given:
         given = {**given, "action": call.name}
-    return Wanted(call.id, given, call.raw, call.problem)
+    return RequestedAction(call.id, given, call.raw, call.problem)
 
 
 def specification(tools: Mapping[str, Tool]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from pytest_browsereval.errors import ConfigError
 from pytest_browsereval.features.programs import mcp_file, placeholders
 from pytest_browsereval.features.programs.env import environment, secrets_in
 from pytest_browsereval.features.programs.mcp_file import McpFile
-from pytest_browsereval.features.programs.player import Orders, ProgramPlayer
+from pytest_browsereval.features.programs.player import ProgramOptions, ProgramPlayer
 from pytest_browsereval.features.programs.presets import Preset, preset
 from pytest_browsereval.features.programs.rules import AnswerRule, EventRules, UsageRule
 from pytest_browsereval.features.programs.server.tokens import common_part
@@ -229,7 +229,7 @@ class CommandAgentConfig(AgentConfig):
 
     def build(self, context: AgentContext) -> AgentEvaluator:
         """Return the evaluator of one attempt."""
-        orders = Orders(
+        options = ProgramOptions(
             words=(self._program(context.base_dir), *self._arguments(context.base_dir)),
             prompt=self.prompt or ("{task}" if self.mcp == "off" else MCP_PROMPT),
             stdin=self.stdin,
@@ -246,4 +246,4 @@ class CommandAgentConfig(AgentConfig):
             linger_s=self.linger_s,
             cdp=self.cdp,
         )
-        return ProgramPlayer(context, orders)
+        return ProgramPlayer(context, options)

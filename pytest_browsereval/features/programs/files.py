@@ -14,7 +14,7 @@ MOST_FILES = 2_000
 MOST_BYTES = 64_000_000
 """Of all files together, and of what archives among them hold; more than that is reported, not searched."""
 
-_TOLD = 5
+_MOST_LISTED = 5
 _LONGEST_NAME = 200
 
 
@@ -38,7 +38,7 @@ def redact_folder(folder: Path, redact: Callable[[str], str], token: str) -> tup
 
     left: list[Path] = []
     rest, redactor = MOST_BYTES, DataRedactor(without, MOST_BYTES)
-    for number, path in enumerate(itertools.islice(_files(folder), MOST_FILES + _TOLD)):
+    for number, path in enumerate(itertools.islice(_files(folder), MOST_FILES + _MOST_LISTED)):
         try:
             size = path.stat().st_size
             if number >= MOST_FILES or size > rest:
@@ -50,7 +50,7 @@ def redact_folder(folder: Path, redact: Callable[[str], str], token: str) -> tup
                 left.append(path)
         except OSError:
             continue
-    names = tuple(without(path.relative_to(folder).as_posix()) for path in left[:_TOLD])
+    names = tuple(without(path.relative_to(folder).as_posix()) for path in left[:_MOST_LISTED])
     _rename(folder, without)
     return names
 

@@ -42,7 +42,7 @@ _POLL_S = 0.2
 
 
 @dataclass(frozen=True)
-class Orders:
+class ProgramOptions:
     """What the block says, ready for an attempt."""
 
     words: tuple[str, ...]
@@ -67,12 +67,12 @@ class Orders:
 class ProgramPlayer(AgentEvaluator):
     """One attempt of a program."""
 
-    def __init__(self, context: AgentContext, orders: Orders) -> None:
+    def __init__(self, context: AgentContext, options: ProgramOptions) -> None:
         self._context = context
-        self._orders = orders
+        self._options = options
         self._capture = context.capture
-        self._reader = OutputReader(orders.answer)
-        self._was_started = self._has_told_usage = False
+        self._reader = OutputReader(options.answer)
+        self._was_started = self._has_reported_usage = False
         self._folder = _new_folder(context.task_output_dir)
 
     async def execute(self) -> AgentResult:
@@ -92,26 +92,26 @@ class ProgramPlayer(AgentEvaluator):
             tools.answer = tools.answer or self._reader.final()  # what it had said by then is judged
             raise
         except asyncio.CancelledError:
-            if self._has_told_usage:
+            if self._has_reported_usage:
                 self._capture.add_warning(ErrorSource.AGENT, ENDED_EARLY)
             raise
         finally:
             # A cost that nobody reported is unknown, and not 0.
-            if self._was_started and not self._has_told_usage:
+            if self._was_started and not self._has_reported_usage:
                 self._capture.spend_unseen()
         return self._result(code)
 
     async def _play(self, stack: AsyncExitStack) -> int | None:
         """Return the program's exit code; None if it was stopped after ``done``."""
         endpoint = None
-        if self._orders.mcp != "off":
+        if self._options.mcp != "off":
             served = serving(self._context.tools, self._capture, self._context.kits)
             endpoint = await stack.enter_async_context(served)
         values = self._values(endpoint)
         env = self._env(endpoint, values)
         if endpoint is not None:
             own = {"mcp_url": endpoint.url, "mcp_token": endpoint.token, "output_dir": str(self._folder)}
-            path = self._orders.mcp_file.write(self._folder, self._orders.mcp, own)
+            path = self._options.mcp_file.write(self._folder, self._options.mcp, own)
             values["mcp_config"] = str(path)
         # Registered before the program starts, so that it runs after that has ended.
         stack.push_async_callback(self._redact_files, endpoint.token if endpoint else "")
@@ -121,11 +121,11 @@ class ProgramPlayer(AgentEvaluator):
         )
         stack.callback(self._close_logs)
         launch = Launch(
-            command=filled(self._orders.words, values),
+            command=filled(self._options.words, values),
             folder=self._folder,
             env=env,
             stdin=self._stdin(values["task"]),
-            grace_s=self._orders.grace_s,
+            grace_s=self._options.grace_s,
             mark=f"{OUTPUT_VARIABLE}={env[OUTPUT_VARIABLE]}",
         )
         program = await stack.enter_async_context(running(launch, self._take_line, self._take_error))
@@ -141,7 +141,7 @@ class ProgramPlayer(AgentEvaluator):
     def _values(self, endpoint: Endpoint | None) -> dict[str, str]:
         context = self._context
         cdp_url = context.window.cdp_url
-        if self._orders.cdp and cdp_url is None:
+        if self._options.cdp and cdp_url is None:
             raise Fault(
                 ErrorSource.BROWSER,
                 "the program wants to drive the browser by CDP, and this browser gives no address for it. "
@@ -152,7 +152,7 @@ class ProgramPlayer(AgentEvaluator):
             "max_steps": str(context.max_steps),
             "timeout_s": f"{context.timeout_s:g}",
         }
-        prompt = filled(self._orders.prompt, {**values, "task": context.task.query})
+        prompt = filled(self._options.prompt, {**values, "task": context.task.query})
         self._capture.log_user(prompt)
         return {
             **values,
@@ -161,7 +161,7 @@ class ProgramPlayer(AgentEvaluator):
             "mcp_config": "",
             "cdp_url": cdp_url or "",
             "output_dir": str(self._folder),
-            "model": self._orders.model,
+            "model": self._options.model,
             "python": sys.executable,
             "config_dir": str(context.base_dir.absolute()),
         }
@@ -170,12 +170,12 @@ class ProgramPlayer(AgentEvaluator):
         ours = {OUTPUT_VARIABLE: str(self._folder)}
         if endpoint is not None:
             ours |= {URL_VARIABLE: endpoint.url, TOKEN_VARIABLE: endpoint.token}
-        if self._orders.cdp:
+        if self._options.cdp:
             ours[CDP_VARIABLE] = values["cdp_url"]
-        return environment(self._orders.passed, {**ours, **filled(self._orders.env, values)})
+        return environment(self._options.passed, {**ours, **filled(self._options.env, values)})
 
     def _stdin(self, prompt: str) -> Path | None:
-        if self._orders.stdin == "none":
+        if self._options.stdin == "none":
             return None
         path = self._folder / "stdin.txt"
         path.write_text(prompt, encoding="utf-8")
@@ -190,15 +190,15 @@ class ProgramPlayer(AgentEvaluator):
         waits = set(over)
         try:
             if endpoint is not None:
-                desk = endpoint.desk
-                over.add(asyncio.create_task(desk.has_ended.wait()))
-                waits = {*over, asyncio.create_task(desk.is_done.wait())}
+                toolbox = endpoint.toolbox
+                over.add(asyncio.create_task(toolbox.has_ended.wait()))
+                waits = {*over, asyncio.create_task(toolbox.is_done.wait())}
             await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-            limit_s = self._orders.linger_s
+            limit_s = self._options.linger_s
             # Many programs tell their usage after the last call.
             await asyncio.wait(over, timeout=limit_s, return_when=asyncio.FIRST_COMPLETED)
-            if endpoint is not None and endpoint.desk.ending is not None:
-                raise endpoint.desk.ending
+            if endpoint is not None and endpoint.toolbox.ending is not None:
+                raise endpoint.toolbox.ending
             if exited.done():
                 return exited.result()
             if lost.done():
@@ -227,10 +227,10 @@ class ProgramPlayer(AgentEvaluator):
 
     async def _take(self, record: dict[str, object]) -> None:
         """Take one object that the program printed: what it says, has done, has used."""
-        usage = self._orders.usage.usage(record)
-        for text in self._orders.events.texts(record):
+        usage = self._options.usage.usage(record)
+        for text in self._options.events.texts(record):
             self._capture.log_assistant(text)
-        for step in self._orders.events.steps(record):
+        for step in self._options.events.steps(record):
             params = step.get("params")
             await self._context.tools.record(
                 str(step["tool"]),
@@ -239,7 +239,7 @@ class ProgramPlayer(AgentEvaluator):
                 is_error=step.get("is_error") is True,
             )
         if usage is not None:
-            self._has_told_usage = True
+            self._has_reported_usage = True
             self._capture.spend(usage)
 
     async def _redact_files(self, token: str) -> None:
@@ -269,8 +269,8 @@ class ProgramPlayer(AgentEvaluator):
             warn(ErrorSource.AGENT, message)
         if tools.is_done:
             return AgentResult(tools.answer)
-        answer = self._from_file() if isinstance(self._orders.answer, AnswerFile) else self._reader.final()
-        if self._orders.answer == "stdout" and self._reader.is_cut:
+        answer = self._from_file() if isinstance(self._options.answer, AnswerFile) else self._reader.final()
+        if self._options.answer == "stdout" and self._reader.is_cut:
             warn(
                 ErrorSource.AGENT,
                 f"the answer is cut: the program printed more than {MAX_DOCUMENT} characters",
@@ -281,8 +281,8 @@ class ProgramPlayer(AgentEvaluator):
         return AgentResult(answer)
 
     def _from_file(self) -> str | None:
-        assert isinstance(self._orders.answer, AnswerFile)  # noqa: S101 asked by the caller
-        path = self._folder / self._orders.answer.file
+        assert isinstance(self._options.answer, AnswerFile)  # noqa: S101 asked by the caller
+        path = self._folder / self._options.answer.file
         # The program may have left a link to a file of the user's there.
         if not path.is_file() or not path.resolve().is_relative_to(self._folder):
             return None

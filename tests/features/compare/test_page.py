@@ -109,7 +109,7 @@ def test_attempts_stand_side_by_side(compared: Path, look: Look) -> None:
         assert await reader.place() == "/lost/default/a/step-3"
         assert await reader.page.locator("#pane-a[data-active]").count() == 1
         await reader.press("s", "Home")
-        assert await steps(reader) == ["Told", "Step 4: type"]
+        assert await steps(reader) == ["Prompt", "Step 4: type"]
         await reader.press("x", "ArrowUp", "ArrowUp", "b")
         assert (await reader.page.locator("#pane-b .step img").get_attribute("src")).endswith("002.png")
         await reader.open(f"{LOST}/a/step-77")

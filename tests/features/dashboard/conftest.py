@@ -18,7 +18,7 @@ from pytest_browsereval.features.dashboard.feed import Watched
 from pytest_browsereval.features.dashboard.server import DashboardServer
 from pytest_browsereval.model.messages import Message
 from pytest_browsereval.model.results import TaskMetadata
-from pytest_browsereval.run.control import Control, Wanted
+from pytest_browsereval.run.control import Control, ControlState
 from pytest_browsereval.run.journal import Journal, Places, Queued
 from pytest_browsereval.run.store import AttemptFolder, RunStore, TrialKey
 from tests.features.dashboard.asking import Asker
@@ -81,8 +81,8 @@ class Session:
             one.close()
 
     @property
-    def wanted(self) -> Wanted:
-        return self.control.read_wanted()
+    def state(self) -> ControlState:
+        return self.control.read_state()
 
 
 @pytest.fixture

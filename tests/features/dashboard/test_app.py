@@ -45,9 +45,9 @@ def test_only_the_page_itself_is_answered(asker: Asker, session: Session) -> Non
     ):
         assert asker.ask("0/control", wrong, **own)[0] == 400
     assert asker.ask("0/control", " " * 100_000, **own)[0] == 413
-    assert not session.wanted.paused
+    assert not session.state.paused
     assert asker.want("pause") == 200
-    assert session.wanted.paused
+    assert session.state.paused
 
 
 def test_every_answer_is_guarded(asker: Asker, session: Session) -> None:
@@ -107,12 +107,12 @@ def test_skipping_and_stopping(asker: Asker, session: Session) -> None:
     session.begin("buy", "find")
     assert asker.want("skip", query_id="buy") == 200
     assert asker.want("skip", query_id="find", trial=2) == 200
-    assert session.wanted.skipped == {TrialKey("buy"), TrialKey("find", trial=2)}
+    assert session.state.skipped == {TrialKey("buy"), TrialKey("find", trial=2)}
     assert asker.want("keep", query_id="buy") == 200
     assert asker.want("stop") == 200
     assert asker.want("resume") == 200
-    assert session.wanted.stopped
-    assert session.wanted.skipped == {TrialKey("find", trial=2)}
+    assert session.state.stopped
+    assert session.state.skipped == {TrialKey("find", trial=2)}
     assert asker.want("pause", run=1) == 404
 
 

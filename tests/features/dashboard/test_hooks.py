@@ -105,7 +105,7 @@ def test_a_task_is_skipped_while_the_run_is_paused(evals: Evals, args: tuple[str
         for name in flying:
             wait_for(finished(evals, name), "what was in flight is finished")
         data = asker.data()["live"]
-        assert data["states"]["wanted"] == {"paused": True, "stopped": False}
+        assert data["states"]["control"] == {"paused": True, "stopped": False}
         assert asker.want("skip", query_id=skipped) == 200
         go(evals)
         assert asker.want("resume") == 200

@@ -17,7 +17,7 @@ from pytest_browsereval.model.messages import (
     ToolResultMessage,
     UserMessage,
 )
-from pytest_browsereval.run.control import Wanted
+from pytest_browsereval.run.control import ControlState
 from pytest_browsereval.run.journal import Places, Queued
 from pytest_browsereval.run.store import TrialKey
 from tests.features.dashboard.conftest import Session, Watch, Watcher
@@ -166,23 +166,23 @@ def test_what_one_wants_of_the_run(server: DashboardServer, session: Session, wa
         await watcher.open()
         await page.get_by_role("button", name="Pause").click()
         await watcher.sees("#now", "Paused: what is in flight goes on, nothing else begins.")
-        assert session.wanted.paused
+        assert session.state.paused
         await page.get_by_role("button", name="Resume").click()
         await watcher.sees("#now", "Running.")
-        assert session.wanted == Wanted()
+        assert session.state == ControlState()
         await page.get_by_role("button", name="Skip find").click()
         await page.get_by_role("button", name="Keep find").wait_for()
-        assert session.wanted.skipped == {TrialKey("find")}
+        assert session.state.skipped == {TrialKey("find")}
         await page.get_by_role("button", name="Keep find").click()
         await page.get_by_role("button", name="Skip find").wait_for()
-        assert session.wanted.skipped == frozenset()
+        assert session.state.skipped == frozenset()
         page.once("dialog", lambda dialog: dialog.dismiss())
         await page.get_by_role("button", name="Stop after this").click()
-        assert not session.wanted.stopped
+        assert not session.state.stopped
         page.once("dialog", lambda dialog: dialog.accept())
         await page.get_by_role("button", name="Stop after this").click()
         await watcher.sees("#now", "Stopping: what is in flight is finished, nothing else begins.")
-        assert session.wanted == Wanted(stopped=True)
+        assert session.state == ControlState(stopped=True)
         assert await page.get_by_role("button", name="Skip find").count() == 0
         session.journal.over("find", None, "dashboard: the run was stopped there")
         await watcher.sees("#skipped li", "find dashboard: the run was stopped there")
@@ -204,10 +204,10 @@ def test_an_attempt_that_is_open_grows(server: DashboardServer, session: Session
         flying.say(call(2), result(2, "Second."))
         await watcher.sees("#detail h3", "Step 2: click_at")
         await watcher.press("Home")
-        await watcher.sees("#detail h3", "Told")
+        await watcher.sees("#detail h3", "Prompt")
         flying.say(call(3), result(3, "Third."))
         await watcher.page.wait_for_function("() => document.querySelectorAll('#entries > li').length === 4")
-        await watcher.sees("#detail h3", "Told")
+        await watcher.sees("#detail h3", "Prompt")
         flying.end(graded("buy", grade("state", PASSED)))
         await watcher.sees("#attempt-verdict", "✓ passed")
         await watcher.sees("#grades", "state says passed")

@@ -13,7 +13,7 @@ import pytest
 from pytest_browsereval.builtins import builtin_registry
 from pytest_browsereval.config import load_config
 from pytest_browsereval.features.doctor import validation
-from pytest_browsereval.features.doctor.doctor import Check, Report, State, Wishes, examine
+from pytest_browsereval.features.doctor.doctor import Check, Options, Report, State, examine
 from pytest_browsereval.graders.answer import AnswerGrader
 from pytest_browsereval.graders.base import Golden
 from pytest_browsereval.model.grades import Verdict
@@ -47,12 +47,12 @@ def write(folder: Path, *rows: dict[str, Any], **keys: Any) -> Path:
 
 
 def examined(
-    folder: Path, *rows: dict[str, Any], wishes: dict[str, Any] | None = None, **keys: Any
+    folder: Path, *rows: dict[str, Any], options: dict[str, Any] | None = None, **keys: Any
 ) -> Report:
     registry = builtin_registry()
     registry.register(Muddled, owner="test")
     config = load_config(write(folder, *rows, **keys), registry=registry)
-    return examine(config, registry, Wishes(TODAY, **(wishes or {})))
+    return examine(config, registry, Options(TODAY, **(options or {})))
 
 
 def of(report: Report, *areas: str) -> list[Check]:
@@ -111,7 +111,7 @@ def test_models_answer_one_question_if_they_may(tmp_path: Path) -> None:
         silent = examined(tmp_path, *rows, **keys)
         assert [one.state for one in of(silent, "judge", "grader")] == [State.OK, State.SKIPPED]
         assert model.requests == []
-        asked = of(examined(tmp_path, *rows, wishes={"ask_judge": True}, **keys), "judge")
+        asked = of(examined(tmp_path, *rows, options={"ask_judge": True}, **keys), "judge")
         assert len(model.requests) == 2
     assert [(one.subject, one.state) for one in asked] == [
         ("m", State.OK),
@@ -136,7 +136,7 @@ def test_a_set_is_proved(tmp_path: Path) -> None:
     ]
     judge = {"provider": "openai-compatible", "model": "m", "base_url": "http://127.0.0.1:9", "api_key": "k"}
     gate = {"must_pass": ["bare"]}
-    report = examined(tmp_path, *rows, wishes={"validate": True}, judge=judge, gate=gate)
+    report = examined(tmp_path, *rows, options={"validate": True}, judge=judge, gate=gate)
     done = report.validated
     assert done is not None
     assert done.proved == ["good"]
@@ -155,7 +155,7 @@ def test_a_set_is_proved(tmp_path: Path) -> None:
 def test_a_pytest_that_does_not_begin_is_told(tmp_path: Path) -> None:
     """Where no attempt is made, each row is told with the last words of pytest."""
     (tmp_path / "conftest.py").write_text("raise RuntimeError('broken conftest')\n")
-    report = examined(tmp_path, row("a"), wishes={"validate": True})
+    report = examined(tmp_path, row("a"), options={"validate": True})
     broken = [found for found in report.findings if found.rule == "errored-attempt"]
     assert [found.query_id for found in broken] == ["a"]
     assert "broken conftest" in broken[0].message

@@ -30,9 +30,9 @@ function drawOnce() {
 /** @param {Side} side @param {any} run */
 function runLine(side, run) {
   const name = run.page ? element("a", { href: addressOfPath(run.page) }, element("bdi", { textContent: run.name })) : element("bdi", { textContent: run.name });
-  const told = [run.facts.Eval, run.facts.Agent, run.facts.Started && moment(run.facts.Started)].filter(Boolean).join(" · ");
+  const text = [run.facts.Eval, run.facts.Agent, run.facts.Started && moment(run.facts.Started)].filter(Boolean).join(" · ");
   const more = side === "a" ? " (baseline)" : "";
-  return element("li", {}, element("b", { textContent: `${side.toUpperCase()}${more} ` }), name, element("bdi", { className: "soft", textContent: told ? ` ${told}` : "" }));
+  return element("li", {}, element("b", { textContent: `${side.toUpperCase()}${more} ` }), name, element("bdi", { className: "soft", textContent: text ? ` ${text}` : "" }));
 }
 
 /** A head and rows, the first cell of each its name. @param {string[][]} table */

@@ -92,8 +92,8 @@ function drawPair(pair, trial) {
   given($("query"), oneOf(pair)?.query || "", "The task’s text is not in these runs.");
   const trials = trialNumbers(pair);
   const buttons = trials.map((number) => {
-    const told = SIDES.map((side) => trialOf(pair, side, number)?.verdict || "none").join(" → ");
-    return element("button", { type: "button", ariaPressed: String(number === trial), textContent: `Trial ${number}: ${told}`, onclick: () => goToTrial(number) });
+    const verdicts = SIDES.map((side) => trialOf(pair, side, number)?.verdict || "none").join(" → ");
+    return element("button", { type: "button", ariaPressed: String(number === trial), textContent: `Trial ${number}: ${verdicts}`, onclick: () => goToTrial(number) });
   });
   $("trials").replaceChildren(...(trials.length > 1 ? buttons : []));
   $("parting").textContent = "…";

@@ -2,7 +2,7 @@
 
 /**
  * @typedef {"a" | "b"} Side
- * @typedef {{state: string, told: string, variant: string, trials: Row[]}} Half what a run has of a task; the state is that of all its trials
+ * @typedef {{state: string, label: string, variant: string, trials: Row[]}} Half what a run has of a task; the state is that of all its trials
  * @typedef {{place: number, id: string, variant: string, change: string, reason: string, a: Half | null, b: Half | null,
  *   steps: Measured, ms: Measured, cost: Measured, text: string}} Pair
  * @typedef {[number | null, number | null, number | null]} Measured of A, of B, and the difference
@@ -25,7 +25,7 @@ function trialsOf(side) {
 /** @type {Pair[]} */
 const LIST = DATA.pairs.map((/** @type {any[]} */ [id, variant, change, reason, a, b, steps, ms, cost], /** @type {number} */ place) => {
   const half = (/** @type {Side} */ side, /** @type {any[] | null} */ given) =>
-    given && { variant: given[0], state: given[1], told: given[2], trials: TRIALS_OF[side].get(taskOf(id, given[0])) || [] };
+    given && { variant: given[0], state: given[1], label: given[2], trials: TRIALS_OF[side].get(taskOf(id, given[0])) || [] };
   return { place, id, variant, change: DATA.changes[change], reason, a: half("a", a), b: half("b", b), steps, ms, cost, text: "" };
 });
 const BY_NAME = new Map(LIST.map((pair) => [taskOf(pair.id, pair.variant), pair]));
@@ -57,8 +57,8 @@ const SORTS = {
   change: { title: "Change", of: (pair) => KIND.all.indexOf(pair.change) },
   id: { title: "Task", of: (pair) => pair.id },
   variant: { title: "Variant", of: (pair) => pair.variant },
-  a: { title: "A", of: (pair) => pair.a?.told ?? null },
-  b: { title: "B", of: (pair) => pair.b?.told ?? null },
+  a: { title: "A", of: (pair) => pair.a?.label ?? null },
+  b: { title: "B", of: (pair) => pair.b?.label ?? null },
   steps: { title: "Steps", of: (pair) => pair.steps[2], isDown: true },
   ms: { title: "Time", of: (pair) => pair.ms[2], isDown: true },
   cost: { title: "Cost", of: (pair) => pair.cost[2], isDown: true },
@@ -81,15 +81,15 @@ function difference([a, b, change], show) {
 }
 
 /** @param {Half | null} half */
-const halfBadge = (half) => (half ? badge(half.state, "verdict", half.state === "errored" ? "errored" : half.told) : element("span", { className: "soft", textContent: "–" }));
+const halfBadge = (half) => (half ? badge(half.state, "verdict", half.state === "errored" ? "errored" : half.label) : element("span", { className: "soft", textContent: "–" }));
 
 /** @type {Column[]} */
 const COLUMNS = [
   { name: "change", title: "Change", is: () => true, cell: (pair) => badge(pair.change, "change") },
   { name: "id", title: "Task", is: () => true, cell: taskCell, tip: (pair) => `${pair.id}\n${oneOf(pair)?.query || ""}` },
   { name: "variant", title: "Variant", kind: "wide", is: () => many("variant"), cell: (pair) => pair.variant, tip: (pair) => pair.variant },
-  { name: "a", title: "A", kind: "half", is: () => true, cell: (pair) => halfBadge(pair.a), tip: (pair) => pair.a?.told || "no result" },
-  { name: "b", title: "B", kind: "half", is: () => true, cell: (pair) => halfBadge(pair.b), tip: (pair) => pair.b?.told || "no result" },
+  { name: "a", title: "A", kind: "half", is: () => true, cell: (pair) => halfBadge(pair.a), tip: (pair) => pair.a?.label || "no result" },
+  { name: "b", title: "B", kind: "half", is: () => true, cell: (pair) => halfBadge(pair.b), tip: (pair) => pair.b?.label || "no result" },
   { name: "steps", title: "Steps", kind: "wide number", is: () => true, cell: (pair) => difference(pair.steps, plain) },
   { name: "ms", title: "Time", kind: "wide number", is: () => true, cell: (pair) => difference(pair.ms, time) },
   { name: "cost", title: "Cost", kind: "wide number", is: () => LIST.some((pair) => pair.cost[0] || pair.cost[1]), cell: (pair) => difference(pair.cost, money) },

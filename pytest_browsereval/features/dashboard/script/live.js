@@ -14,18 +14,18 @@ const ENDS = /** @type {Record<string, string>} */ ({ 0: "all is well", 1: "task
 // -- how things stand
 
 function drawNow() {
-  const { queue, wanted, run, lanes, end } = states;
+  const { queue, control, run, lanes, end } = states;
   const hasEnded = end.exit_code !== null;
-  const state = hasEnded ? "ended" : isLost ? "lost" : wanted.stopped ? "stopping" : wanted.paused ? "paused" : "running";
+  const state = hasEnded ? "ended" : isLost ? "lost" : control.stopped ? "stopping" : control.paused ? "paused" : "running";
   $("now").textContent = `${wordOf(state)} ${figures(queue, run, lanes)}`;
   $("now").dataset.state = state;
   const isOver = hasEnded || isLost;
-  $("pause").disabled = $("stop").disabled = isOver || wanted.stopped;
-  $("pause").ariaPressed = String(wanted.paused);
-  $("pause").textContent = wanted.paused ? "Resume" : "Pause";
+  $("pause").disabled = $("stop").disabled = isOver || control.stopped;
+  $("pause").ariaPressed = String(control.paused);
+  $("pause").textContent = control.paused ? "Resume" : "Pause";
   drawLanes(hasEnded ? { ...lanes, flights: [] } : lanes);
   $("lanes").hidden = $("lanes-title").hidden = hasEnded;
-  drawQueue(queue, !isOver && !wanted.stopped);
+  drawQueue(queue, !isOver && !control.stopped);
   tellTimes();
 }
 
@@ -155,7 +155,7 @@ function listen() {
   on("rows", takeRows);
   on("anew", () => location.reload());
   on("problem", (problem) => trouble(`The run's folder cannot be read: ${asText(problem.text)}`));
-  for (const name of ["lanes", "queue", "wanted", "run", "end"])
+  for (const name of ["lanes", "queue", "control", "run", "end"])
     on(name, (state) => {
       states[name] = state;
       if (name === "run") redrawSoon();
@@ -182,7 +182,7 @@ function begin() {
   $("run").title = folder;
   $("runs").hidden = runs.length < 2;
   $("runs").replaceChildren(...runs.map((/** @type {string} */ name, /** @type {number} */ place) => element("a", { href: `../${place}/`, "aria-current": place === own ? "page" : null }, element("bdi", { textContent: name }))));
-  $("pause").onclick = () => want(states.wanted.paused ? "resume" : "pause");
+  $("pause").onclick = () => want(states.control.paused ? "resume" : "pause");
   $("stop").onclick = () => {
     if (confirm("Stop the run? Attempts in flight are finished, all others are skipped. This cannot be undone; --eval-resume resumes the run later.")) want("stop");
   };

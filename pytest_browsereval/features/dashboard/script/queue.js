@@ -46,8 +46,8 @@ async function want(what, which = {}) {
   const body = JSON.stringify({ want: what, ...which });
   const answer = await fetch("control", { method: "POST", headers: { "Content-Type": "application/json" }, body }).catch(() => null);
   if (answer && answer.ok) return trouble("");
-  const told = answer ? (await answer.json().catch(() => ({}))).error : "nobody answers; the run may have ended";
-  trouble(`That was not done: ${told || "it was refused"}.`);
+  const why = answer ? (await answer.json().catch(() => ({}))).error : "nobody answers; the run may have ended";
+  trouble(`That was not done: ${why || "it was refused"}.`);
 }
 
 /** @param {string} text */

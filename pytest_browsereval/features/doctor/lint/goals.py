@@ -95,8 +95,8 @@ def rubric_mismatch(row: Row, _: Given) -> Iterator[Finding]:
     items = rubric.get("items") if isinstance(rubric, Mapping) else None
     if not isinstance(items, list):
         return
-    for told, level in _wrong_in(row, rubric, [item for item in items if isinstance(item, Mapping)]):
-        yield row.report("rubric-mismatch", level, told, "Mend the rubric.")
+    for problem, level in _wrong_in(row, rubric, [item for item in items if isinstance(item, Mapping)]):
+        yield row.report("rubric-mismatch", level, problem, "Mend the rubric.")
 
 
 def _wrong_in(row: Row, rubric: Any, items: list[Mapping[str, Any]]) -> Iterator[tuple[str, Level]]:

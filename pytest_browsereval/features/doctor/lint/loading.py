@@ -35,7 +35,7 @@ _RULES: tuple[tuple[str, str], ...] = (
 
 OTHER = "wrong-value"
 
-_PLACE = re.compile(r"^(?:(?P<where>[^\n]+?:\d+): )?(?:row '(?P<id>.*?)'(?: |: ))?(?P<told>.*)$", re.DOTALL)
+_PLACE = re.compile(r"^(?:(?P<where>[^\n]+?:\d+): )?(?:row '(?P<id>.*?)'(?: |: ))?(?P<text>.*)$", re.DOTALL)
 
 
 @dataclass
@@ -116,11 +116,11 @@ def findings_of(error: DatasetError, where: str, query_id: str = "") -> Iterator
     for problem in error.problems:
         place = _PLACE.match(problem.removeprefix(f"{where}: "))
         assert place is not None  # noqa: S101 every text fits
-        told = place["told"]
-        rule = next((name for name, pattern in _RULES if re.search(pattern, told)), OTHER)
+        text = place["text"]
+        rule = next((name for name, pattern in _RULES if re.search(pattern, text)), OTHER)
         at = format_place(place["where"]) if place["where"] else where
         row = query_id or place["id"] or ""
-        message, _, advice = told.partition(". ")
+        message, _, advice = text.partition(". ")
         yield Finding(rule, Level.ERROR, at, row, f"{message.removesuffix('.')}.", advice)
 
 

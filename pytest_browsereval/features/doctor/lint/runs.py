@@ -38,7 +38,7 @@ _LOGIN_PAGE = re.compile(r"/(?:log-?in|sign-?in|sso|oauth2?|auth)(?:[/?#.]|$)", 
 
 
 @dataclass(frozen=True)
-class Made:
+class StoredAttempt:
     """An attempt of an earlier run."""
 
     metadata: TaskMetadata
@@ -55,20 +55,20 @@ class Made:
         return str(self.metadata.agent_config.get("type", ""))
 
 
-def attempts_of(runs: Iterable[Path]) -> dict[str, list[Made]]:
+def attempts_of(runs: Iterable[Path]) -> dict[str, list[StoredAttempt]]:
     """Return all attempts of run folders by the ids of their rows.
 
     Raises:
         UsageError: a file of a run is damaged.
     """
-    made: dict[str, list[Made]] = {}
+    made: dict[str, list[StoredAttempt]] = {}
     for run in runs:
         for folder, metadata in RunStore(run).attempts():
-            made.setdefault(metadata.query_id, []).append(Made(metadata, folder))
+            made.setdefault(metadata.query_id, []).append(StoredAttempt(metadata, folder))
     return made
 
 
-def ask_runs(given: Given, made: Mapping[str, list[Made]]) -> Iterator[Finding]:
+def ask_runs(given: Given, made: Mapping[str, list[StoredAttempt]]) -> Iterator[Finding]:
     """Yield what earlier attempts show about the rows; attempts at another version of a row do not count."""
     for row in given.rows:
         content = row.task.content_hash()
@@ -79,7 +79,7 @@ def ask_runs(given: Given, made: Mapping[str, list[Made]]) -> Iterator[Finding]:
             yield from _find_unrecorded(row, own)
 
 
-def _rates(row: Row, made: list[Made]) -> Iterator[Finding]:
+def _rates(row: Row, made: list[StoredAttempt]) -> Iterator[Finding]:
     judged = [one for one in made if one.metadata.verdict is not Verdict.ERRORED]
     passed = [one for one in judged if one.metadata.verdict is Verdict.PASSED]
     if (idle := _last(judged, "noop")) is not None and idle in passed:
@@ -101,14 +101,14 @@ def _rates(row: Row, made: list[Made]) -> Iterator[Finding]:
     yield from _coins(row, tried)
 
 
-def _last(made: list[Made], agent: str) -> Made | None:
+def _last(made: list[StoredAttempt], agent: str) -> StoredAttempt | None:
     """Return the newest attempt of a kind of agent: an older one played an older solution."""
     own = [one for one in made if one.agent == agent]
     return max(own, key=lambda one: one.metadata.started_at, default=None)
 
 
-def _coins(row: Row, tried: list[Made]) -> Iterator[Finding]:
-    by_setting: dict[str, list[Made]] = {}
+def _coins(row: Row, tried: list[StoredAttempt]) -> Iterator[Finding]:
+    by_setting: dict[str, list[StoredAttempt]] = {}
     for one in tried:
         by_setting.setdefault(one.setting, []).append(one)
     for own in by_setting.values():
@@ -122,7 +122,7 @@ def _coins(row: Row, tried: list[Made]) -> Iterator[Finding]:
             yield row.report("coin-flip", Level.WARNING, message, advice)
 
 
-def _pages(row: Row, made: list[Made]) -> Iterator[Finding]:
+def _pages(row: Row, made: list[StoredAttempt]) -> Iterator[Finding]:
     """Yield what pages of earlier attempts have shown: crashes, walls, logins."""
     texts = [(one, _log(one.folder)) for one in made]
     crashed = next(((one, found) for one, text in texts if (found := _CRASH.search(text))), None)
@@ -150,7 +150,7 @@ def _log(folder: Path) -> str:
         return ""
 
 
-def _find_unrecorded(row: Row, made: list[Made]) -> Iterator[Finding]:
+def _find_unrecorded(row: Row, made: list[StoredAttempt]) -> Iterator[Finding]:
     """Yield checks of a path that was in the state of no attempt."""
     states = [state for one in made for state in _states(one.folder)]
     if not states:

@@ -18,9 +18,9 @@ from weakref import WeakKeyDictionary
 
 from pytest_browsereval.capture.context import CaptureContext
 from pytest_browsereval.errors import ErrorSource
-from pytest_browsereval.features.programs.server.desk import ToolDesk
-from pytest_browsereval.features.programs.server.served import Receive, Scope, Send, ServedDesk
+from pytest_browsereval.features.programs.server.served import Receive, Scope, Send, ToolboxServer
 from pytest_browsereval.features.programs.server.tokens import new_token
+from pytest_browsereval.features.programs.server.toolbox import SharedToolbox
 from pytest_browsereval.tools.base import Toolbox
 from pytest_browsereval.tools.toolkit import Toolkit
 
@@ -38,7 +38,7 @@ class Endpoint:
 
     url: str
     token: str
-    desk: ToolDesk
+    toolbox: SharedToolbox
     refused: int = 0
     """Requests to its path without its token."""
 
@@ -48,29 +48,29 @@ class ToolServer:
 
     def __init__(self) -> None:
         self._lock = asyncio.Lock()
-        self._attempts: dict[str, tuple[Endpoint, ServedDesk]] = {}
+        self._attempts: dict[str, tuple[Endpoint, ToolboxServer]] = {}
         self._listener: socket.socket | None = None
         self._server: Server | None = None
 
-    async def open(self, desk: ToolDesk) -> tuple[str, Endpoint]:
-        """Serve a desk; returns its key and where it is."""
+    async def open(self, toolbox: SharedToolbox) -> tuple[str, Endpoint]:
+        """Serve a toolbox; returns its key and where it is."""
         async with self._lock:
             try:
-                return await self._admit(desk)
+                return await self._admit(toolbox)
             except BaseException:
                 await self._stop_if_idle()
                 raise
 
-    async def _admit(self, desk: ToolDesk) -> tuple[str, Endpoint]:
+    async def _admit(self, toolbox: SharedToolbox) -> tuple[str, Endpoint]:
         if self._listener is None:
             # Requests are no part of the attempt that happened to need the server first.
             await asyncio.create_task(self._start(), context=Context())
         assert self._listener is not None  # noqa: S101 set by the start
         port = self._listener.getsockname()[1]
-        served = ServedDesk(desk, (f"{HOST}:{port}", f"localhost:{port}"))
+        served = ToolboxServer(toolbox, (f"{HOST}:{port}", f"localhost:{port}"))
         await served.start()
         key = secrets.token_hex(8)
-        endpoint = Endpoint(f"http://{HOST}:{port}/{key}/mcp", new_token(), desk)
+        endpoint = Endpoint(f"http://{HOST}:{port}/{key}/mcp", new_token(), toolbox)
         self._attempts[key] = (endpoint, served)
         return key, endpoint
 
@@ -173,7 +173,7 @@ async def serving(
     """
     await _load_libraries()
     server = _servers.setdefault(asyncio.get_running_loop(), ToolServer())
-    key, endpoint = await server.open(ToolDesk(tools, capture, kits))
+    key, endpoint = await server.open(SharedToolbox(tools, capture, kits))
     try:
         async with _going_ahead(capture):
             yield endpoint
@@ -192,8 +192,8 @@ def _tell(endpoint: Endpoint, capture: CaptureContext) -> None:
         capture.add_warning(
             ErrorSource.AGENT, f"{endpoint.refused} requests for its tools had no token or a wrong one"
         )
-    if endpoint.desk.late_calls:
+    if endpoint.toolbox.late_calls:
         capture.add_warning(
             ErrorSource.AGENT,
-            f"{endpoint.desk.late_calls} tool calls came after the task was over, and were refused",
+            f"{endpoint.toolbox.late_calls} tool calls came after the task was over, and were refused",
         )

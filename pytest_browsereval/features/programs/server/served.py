@@ -1,4 +1,4 @@
-"""A tool desk as an MCP server: lists the tools with their schemas, and calls them."""
+"""A toolbox as an MCP server: lists the tools with their schemas, and calls them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import base64
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import TYPE_CHECKING, Any
 
-from pytest_browsereval.features.programs.server.desk import Answer, ToolDesk
+from pytest_browsereval.features.programs.server.toolbox import Answer, SharedToolbox
 
 if TYPE_CHECKING:
     from mcp.server.lowlevel import Server
@@ -27,22 +27,22 @@ INSTRUCTIONS = (
 _NO_SESSIONS_BEYOND = 32
 
 
-class ServedDesk:
-    """Speaks MCP for one desk, over streamable HTTP.
+class ToolboxServer:
+    """Speaks MCP for one toolbox, over streamable HTTP.
 
     Args:
-        desk: takes the calls.
+        toolbox: takes the calls.
         hosts: values of the header ``Host`` that are ours, against DNS rebinding; an ``Origin``, which
             only web pages send, is refused.
     """
 
-    def __init__(self, desk: ToolDesk, hosts: tuple[str, ...]) -> None:
+    def __init__(self, toolbox: SharedToolbox, hosts: tuple[str, ...]) -> None:
         from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
         from mcp.server.transport_security import TransportSecuritySettings
 
-        self.desk = desk
+        self.toolbox = toolbox
         self._manager = StreamableHTTPSessionManager(
-            _server(desk),
+            _server(toolbox),
             security_settings=TransportSecuritySettings(allowed_hosts=list(hosts)),
             max_sessions=_NO_SESSIONS_BEYOND,
         )
@@ -77,13 +77,13 @@ class ServedDesk:
 
     async def close(self) -> None:
         """End all sessions."""
-        await self.desk.close()
+        await self.toolbox.close()
         self._stop.set()
         if self._host is not None:
             await asyncio.wait({self._host})
 
 
-def _server(desk: ToolDesk) -> Server[Any]:
+def _server(toolbox: SharedToolbox) -> Server[Any]:
     from mcp import types
     from mcp.server.lowlevel import Server
 
@@ -92,15 +92,15 @@ def _server(desk: ToolDesk) -> Server[Any]:
         return types.ListToolsResult(
             tools=[
                 types.Tool(name=tool.name, description=tool.description, input_schema=tool.schema)
-                for tool in desk.tools
+                for tool in toolbox.tools
             ]
         )
 
     async def call_tool(context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
         del context
-        return _result(await desk.call(params.name, dict(params.arguments or {})))
+        return _result(await toolbox.call(params.name, dict(params.arguments or {})))
 
-    text = "\n\n".join(filter(None, (INSTRUCTIONS, desk.policy)))
+    text = "\n\n".join(filter(None, (INSTRUCTIONS, toolbox.policy)))
     return Server(NAME, instructions=text, on_list_tools=list_tools, on_call_tool=call_tool)
 
 

@@ -101,10 +101,10 @@ function triesOf(row) {
   return others.sort((a, b) => a.attempt - b.attempt);
 }
 
-/** @param {Row[]} rows @param {(row: Row) => string} told */
-function linksTo(rows, told) {
+/** @param {Row[]} rows @param {(row: Row) => string} describe */
+function linksTo(rows, describe) {
   if (!rows.length) return null;
-  return element("span", { className: "files" }, ...rows.flatMap((other) => [element("a", { href: addressOf(other), textContent: told(other) }), " "]));
+  return element("span", { className: "files" }, ...rows.flatMap((other) => [element("a", { href: addressOf(other), textContent: describe(other) }), " "]));
 }
 
 /** @param {Row} row */

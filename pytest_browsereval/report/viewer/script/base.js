@@ -3,7 +3,7 @@
 /** @typedef {"passed" | "failed" | "errored" | "unfinished" | "damaged"} Verdict */
 /** @typedef {string | Node | null | false | undefined} Child */
 
-/** How verdicts are told without colours, the ones to look at first in front. */
+/** What stands for verdicts where there are no colours, the ones to look at first in front. */
 const MARKS = /** @type {Record<string, string>} */ ({ damaged: "‽", errored: "!", failed: "✗", unfinished: "…", passed: "✓" });
 const ORDER = Object.keys(MARKS);
 /** From what went well to what nobody knows. */
@@ -57,8 +57,8 @@ function percent(share) {
   if (share === null || share === undefined) return "–";
   const exact = 100 * share;
   const isEnd = exact < 1e-7 || exact > 100 - 1e-7; // ends of intervals are off by the last digits of a float
-  const told = isEnd ? exact : Math.min(Math.max(exact, 0.1), 99.9);
-  return `${told.toFixed(share > 0.0995 && exact < 99.5 ? 0 : 1).replace(/\.0$/, "")}\u00a0%`;
+  const rounded = isEnd ? exact : Math.min(Math.max(exact, 0.1), 99.9);
+  return `${rounded.toFixed(share > 0.0995 && exact < 99.5 ? 0 : 1).replace(/\.0$/, "")}\u00a0%`;
 }
 
 /** @param {number | null | undefined} ms */
@@ -81,11 +81,11 @@ function money(usd) {
 /** @param {any} usage */
 function tokens(usage) {
   if (!usage || !usage.requests) return "";
-  const told = [`${Number(usage.input_tokens).toLocaleString("en")} in`, `${Number(usage.output_tokens).toLocaleString("en")} out`];
-  if (usage.cache_read_tokens) told.push(`${Number(usage.cache_read_tokens).toLocaleString("en")} of them cached`);
-  if (usage.requests > 1) told.push(counted(usage.requests, "call"));
-  if (usage.cost_usd !== null && usage.cost_usd !== undefined) told.push(money(usage.cost_usd));
-  return told.join(", ");
+  const parts = [`${Number(usage.input_tokens).toLocaleString("en")} in`, `${Number(usage.output_tokens).toLocaleString("en")} out`];
+  if (usage.cache_read_tokens) parts.push(`${Number(usage.cache_read_tokens).toLocaleString("en")} of them cached`);
+  if (usage.requests > 1) parts.push(counted(usage.requests, "call"));
+  if (usage.cost_usd !== null && usage.cost_usd !== undefined) parts.push(money(usage.cost_usd));
+  return parts.join(", ");
 }
 
 /** A value as text: what is none is laid out as JSON. @param {any} value @returns {string} */

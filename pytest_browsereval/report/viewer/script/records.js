@@ -184,14 +184,14 @@ function stepButton(entries, place, go) {
 function askedTable(asked, entries, go) {
   const titles = [...(entries ? ["Step"] : []), "Method", "Status", "Address", "Type", "Size", "Time"];
   const lines = asked.map((one) => {
-    const told = one.failure || (one.status > 0 ? "" : "no reply");
+    const why = one.failure || (one.status > 0 ? "" : "no reply");
     const status = element("span", { className: one.isFailed ? "failed" : "", textContent: one.status > 0 ? String(one.status) : "✗" });
     return element(
       "tr",
       one.isFailed ? { "data-failed": "" } : {},
       entries ? element("td", {}, stepButton(entries, one.entry, go)) : null,
       element("td", {}, element("bdi", { textContent: one.method })),
-      element("td", {}, status, told ? element("bdi", { className: "soft", textContent: ` ${told}` }) : null, one.isFailed ? element("span", { className: "unseen", textContent: " failed" }) : null),
+      element("td", {}, status, why ? element("bdi", { className: "soft", textContent: ` ${why}` }) : null, one.isFailed ? element("span", { className: "unseen", textContent: " failed" }) : null),
       element("td", { className: "address" }, element("bdi", { textContent: one.url })),
       element("td", {}, element("bdi", { textContent: one.type })),
       element("td", { className: "amount", textContent: one.size === null ? "–" : bytes(one.size) }),

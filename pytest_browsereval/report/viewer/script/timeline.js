@@ -38,8 +38,8 @@ function entriesOf(details) {
  */
 function entryOf(message, place, depth, results) {
   const result = message.type === "tool_call" ? results.get(message.toolCallId) : message.type === "tool_result" ? message : null;
-  const kind = Object.hasOwn(TOLD, message.type) ? String(message.type) : "other";
-  const [title, text] = TOLD[kind](message);
+  const kind = Object.hasOwn(HEADINGS, message.type) ? String(message.type) : "other";
+  const [title, text] = HEADINGS[kind](message);
   const ms = result ? result.duration_ms : message.duration_ms;
   return {
     kind,
@@ -61,8 +61,8 @@ function entryOf(message, place, depth, results) {
 }
 
 /** Title and text of a message in the timeline. @type {Record<string, (message: any) => [any, any]>} */
-const TOLD = {
-  user: (message) => ["Told", message.content],
+const HEADINGS = {
+  user: (message) => ["Prompt", message.content],
   assistant: (message) => ["Model", message.content],
   tool_call: (message) => [message.tool, argumentsInLine(message.params)],
   tool_result: (message) => ["Result without a call", outputOf(message.result)],
@@ -135,7 +135,7 @@ function entryBody(row, entry, details) {
   return body;
 }
 
-const BODIES = /** @type {Record<string, string>} */ ({ user: "What the agent was told", assistant: "What the model said", error: "What broke", delegation: "Instruction", delegation_result: "Report" });
+const BODIES = /** @type {Record<string, string>} */ ({ user: "What the agent read", assistant: "What the model said", error: "What broke", delegation: "Instruction", delegation_result: "Report" });
 
 /** Arguments a line each; JSON only where they are nested. @param {any} params */
 function argumentsText(params) {

@@ -88,7 +88,7 @@ def test_a_client_lists_and_calls_the_attempt_s_tools(make_desk: MakeDesk) -> No
             assert wrong.is_error
             assert text(wrong).startswith("wrong arguments for click: target: Field required")
             await client.call_tool("done", {"answer": "bought"})
-            assert endpoint.desk.is_done.is_set()
+            assert endpoint.toolbox.is_done.is_set()
 
     serve(desk, work)
     assert desk.called == ["click", "clik", "click", "done"]
@@ -162,7 +162,7 @@ def test_parallel_calls_take_turns(make_desk: MakeDesk) -> None:
         assert sum(result.is_error or False for result in results) == 10
         told = {text(result) for result in results if result.is_error}
         assert told == {"The attempt is over: limits.max_steps is 30; all were used."}
-        ending = endpoint.desk.ending
+        ending = endpoint.toolbox.ending
         assert isinstance(ending, LimitReached)
         assert ending.reason is TerminationReason.MAX_STEPS
 
@@ -181,9 +181,9 @@ def test_a_dead_window_ends_the_attempt(make_desk: MakeDesk) -> None:
             died = await client.call_tool("click", {"target": "button Buy"})
             assert text(died) == "The attempt is over: the browser died."
             assert (await client.call_tool("snapshot", {})).is_error
-        assert endpoint.desk.has_ended.is_set()
-        assert isinstance(endpoint.desk.ending, Fault)
-        assert endpoint.desk.ending.source is ErrorSource.BROWSER
+        assert endpoint.toolbox.has_ended.is_set()
+        assert isinstance(endpoint.toolbox.ending, Fault)
+        assert endpoint.toolbox.ending.source is ErrorSource.BROWSER
 
     serve(desk, work)
     assert desk.called == ["click"]

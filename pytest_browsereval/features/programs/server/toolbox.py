@@ -28,7 +28,7 @@ class Answer:
     media_type: str = "image/jpeg"
 
 
-class ToolDesk:
+class SharedToolbox:
     """Takes calls for an attempt's toolbox from any number of connections.
 
     A call that was begun is finished and recorded even if its caller has gone; what ends the attempt
