@@ -10,6 +10,7 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
+from xdist.scheduler import LoadScheduling, LoadScopeScheduling
 
 import pytest_browsereval
 
@@ -93,6 +94,32 @@ DOORS: dict[str, set[str]] = {
     },  # made smaller, or other
 }
 """Heavy libraries, and the modules that import them: one for each thing that is done with them."""
+
+
+RUNNERS = {"pytest", "_pytest", "pluggy", "xdist", "pytest_html"}
+
+RUNNER_CLASSES = (
+    pytest.Function,
+    pytest.Module,
+    pytest.Session,
+    pytest.Config,
+    pytest.TerminalReporter,
+    LoadScheduling,
+    LoadScopeScheduling,
+)
+"""Classes of pytest and xdist that ours derive from or are handed."""
+
+PRIVATE_OF_XDIST = {
+    "_assign_work_unit": "sends a worker its next unit",
+    "_pending_of": "counts what a worker has not run",
+    "_reschedule": "xdist itself calls it after each test",
+    "_check_nodes_have_same_collection": "reports how the collections of workers differ",
+}
+"""Private names of xdist's schedulers that ours use: a public hook replaces a scheduler as a whole, and none
+mends what it does after a worker's death."""
+
+PUBLIC_UNDERSCORES = {"_exit", "_current_frames", "_replace"}
+"""Names that begin with an underscore and are documented: of ``os``, ``sys`` and named tuples."""
 
 
 @dataclass(frozen=True)
@@ -264,11 +291,45 @@ def test_no_import_cycle() -> None:
 def test_only_the_top_row_imports_pytest() -> None:
     """Pytest is known to the plugin, its hooks, features and the shipped test helpers alone."""
     allowed = {"plugin", "hookspecs", "hooks", "features", "testing"}
-    runners = {"pytest", "_pytest", "pluggy", "xdist", "pytest_html"}
     found = {
-        part(a.source) for a in every_arrow() if a.target.partition(".")[0] in runners and not a.is_for_types
+        part(a.source) for a in every_arrow() if a.target.partition(".")[0] in RUNNERS and not a.is_for_types
     }
     assert found <= allowed
+
+
+def underscored(node: ast.AST) -> Iterator[tuple[str, bool]]:
+    """Yield the private names that code uses or defines in classes, and whether they are of ``self``."""
+    for one in ast.walk(node):
+        if isinstance(one, ast.Attribute):
+            of_self = ast.unparse(one.value) in ("self", "cls", "super()")
+            yield one.attr, of_self
+        elif isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield one.name, True
+
+
+def is_private(name: str) -> bool:
+    return name.startswith("_") and not name.startswith("__")
+
+
+def test_nothing_private_of_pytest_is_used() -> None:
+    """No private module, attribute or method of pytest, pluggy or xdist, but for the table's."""
+    imports = [
+        str(arrow)
+        for arrow in every_arrow()
+        if part(arrow.target) in RUNNERS and any(map(is_private, arrow.target.split(".")))
+    ]
+    assert not imports
+    theirs = {name for kind in RUNNER_CLASSES for name in dir(kind) if is_private(name)}
+    knowing = {arrow.source for arrow in every_arrow() if part(arrow.target) in RUNNERS}
+    used = [(module, *one) for module, tree in trees().items() for one in underscored(tree)]
+    ours = PUBLIC_UNDERSCORES | {name for _, name, of_self in used if of_self}
+    found = {
+        (module, name)
+        for module, name, of_self in used
+        if is_private(name) and ((module in knowing and name in theirs) or name not in ours)
+    }
+    assert found - {("hooks.xdist", name) for name in PRIVATE_OF_XDIST} == set()
+    assert {name for module, name in found if module == "hooks.xdist"} == set(PRIVATE_OF_XDIST)
 
 
 @pytest.mark.parametrize("library", DOORS)

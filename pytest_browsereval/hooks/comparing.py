@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -13,6 +12,7 @@ from pytest_browsereval.analysis.outcomes import outcomes_of
 from pytest_browsereval.analysis.summary import RunSummary
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.hooks.controller import Controller
+from pytest_browsereval.hooks.terminal import stdout_encoding
 from pytest_browsereval.report.comparison import text
 from pytest_browsereval.run.active import ActiveRun
 
@@ -37,7 +37,9 @@ class Comparing:
                 if isinstance(found, str) and session.exitstatus == pytest.ExitCode.OK:
                     session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
-    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+    def pytest_terminal_summary(
+        self, terminalreporter: pytest.TerminalReporter, config: pytest.Config
+    ) -> None:
         """Print the comparisons."""
         for active_run, found in self._found.items():
             name = active_run.config.name
@@ -45,8 +47,8 @@ class Comparing:
             if isinstance(found, str):
                 terminalreporter.line(f"not compared: {found}", red=True)
                 continue
-            encoding = getattr(terminalreporter._tw._file, "encoding", None) or "utf-8"  # noqa: SLF001 no public way
-            for line in text(found, terminalreporter._tw.fullwidth):  # noqa: SLF001 the same
+            encoding = stdout_encoding()
+            for line in text(found, config.get_terminal_writer().fullwidth):
                 terminalreporter.line(line.encode(encoding, "replace").decode(encoding))
 
 

@@ -48,7 +48,7 @@ class Endings:
         lacking = controller.lacking() if controller.has_looped else []
         if not lacking and not controller.missing:
             return
-        out, width = terminalreporter, terminalreporter._tw.fullwidth  # noqa: SLF001 no public way
+        out, width = terminalreporter, self._config.get_terminal_writer().fullwidth
         out.section("eval not finished", red=True)
         for why in controller.stops():
             for line in wrap_text(why, width):

@@ -210,18 +210,7 @@ class EvalItem(pytest.Function, PlainId):
             return self.representation()
         return super().repr_failure(excinfo)
 
-    def _repr_failure_py(self, excinfo: Any, style: Any = None) -> Any:
-        """Show an exception of the setup, of which pytest does not ask ``repr_failure``.
-
-        What has a report of its own needs no reading of source, which must not happen while the loop's thread
-        reads some: see ``capture.tracebacks``.
-        """
-        raised = excinfo.value
-        if isinstance(raised, BrowserEvalError) and (report := self._represent_raised(raised)) is not None:
-            return report
-        return super()._repr_failure_py(excinfo, style)
-
-    def _represent_raised(self, raised: BrowserEvalError) -> Any:
+    def represent_raised(self, raised: BrowserEvalError) -> Any:
         """Return the report of what we raise ourselves; None of what an attempt's code has raised."""
         if self.metadata is None:
             text, ref = str(raised), self.entry.ref  # no attempt was made: the message is all there is
@@ -339,6 +328,30 @@ def _earlier(folder: Path, attempt: int) -> Iterator[str]:
         else:
             source = f" ({data.error_source})" if data.error_source is not None else ""
             yield f"attempt {number}: {data.verdict}{source}: {one_line(data.reason)}"
+
+
+class SetupReports:
+    """Shows an exception of an item's setup, of which pytest does not ask ``repr_failure``.
+
+    What has a report of its own needs no reading of source, which must not happen while the loop's thread
+    reads some: see ``capture.tracebacks``.
+    """
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> pytest.TestReport | None:
+        """Make the report of what we raise ourselves."""
+        raised = call.excinfo and call.excinfo.value
+        if call.when == "call" or not isinstance(item, EvalItem) or not isinstance(raised, BrowserEvalError):
+            return None
+        if (shown := item.represent_raised(raised)) is None:
+            return None
+        passed = pytest.CallInfo.from_call(lambda: None, call.when)
+        report = pytest.TestReport.from_item_and_call(item, passed)
+        report.outcome, report.longrepr = "failed", shown
+        report.duration, report.start, report.stop = call.duration, call.start, call.stop
+        return report
 
 
 class Reports:

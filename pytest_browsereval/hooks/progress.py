@@ -55,7 +55,7 @@ class Progress:
             reporter: Any = self._session.config.pluginmanager.get_plugin("terminalreporter")
             if reporter is not None and reporter.verbosity >= -1:  # -q means short, not blind
                 reporter.ensure_newline()
-                if reporter._tw.width_of_current_line:  # noqa: SLF001 after the letters of rows
+                if self._session.config.get_terminal_writer().width_of_current_line:  # after letters of rows
                     reporter.write("\n")
                 reporter.write(self.line())
                 if not (reporter.showfspath or reporter.showlongtestinfo):

@@ -16,7 +16,6 @@ from collections.abc import Generator, Iterator
 from typing import Any
 
 import pytest
-from _pytest._code.code import TerminalRepr
 
 from pytest_browsereval.redaction.known import redact_known
 
@@ -33,7 +32,7 @@ def redact_parts(value: Any) -> Any:
         return type(value)(map(redact_parts, value))
     if type(value) is dict:
         return {redact_parts(key): redact_parts(inner) for key, inner in value.items()}
-    if isinstance(value, TerminalRepr):
+    if hasattr(value, "toterminal"):  # what pytest prints itself
         for name, inner in vars(value).items():
             setattr(value, name, redact_parts(inner))
     return value

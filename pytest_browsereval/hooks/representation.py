@@ -6,10 +6,22 @@ no reason, and readers take the text's last line, or all of it, for the reason.
 
 from __future__ import annotations
 
+import copy
 from pathlib import Path
 from typing import Any
 
-from _pytest._code.code import ReprExceptionInfo, ReprFileLocation, ReprTracebackNative
+import pytest
+
+
+def _make_example() -> Any:
+    """Return what pytest makes of an exception: the classes of such objects have no public name."""
+    failed = pytest.CallInfo.from_call(pytest.fail, "call")
+    assert failed.excinfo is not None  # noqa: S101 it has just raised
+    return failed.excinfo.getrepr(style="native")
+
+
+_EXAMPLE = _make_example()
+"""Made at import: pytest reads source for it, which must not happen while the loop's thread reads some."""
 
 
 def represent(text: str, message: str, path: Path | str, line: int) -> Any:
@@ -21,8 +33,8 @@ def represent(text: str, message: str, path: Path | str, line: int) -> Any:
         path: file that it is about.
         line: of that file, from 1.
     """
-    lines = [f"{line}\n" for line in text.split("\n")]
-    return ReprExceptionInfo(
-        reprtraceback=ReprTracebackNative(lines),
-        reprcrash=ReprFileLocation(str(path), max(line, 1), message),
-    )
+    shown = copy.deepcopy(_EXAMPLE)
+    shown.reprtraceback.reprentries[0].lines = [f"{line}\n" for line in text.split("\n")]
+    crash = shown.reprcrash
+    crash.path, crash.lineno, crash.message = str(path), max(line, 1), message
+    return shown

@@ -11,7 +11,7 @@ from pytest_browsereval.hooks.controller import Controller, controller_key
 from pytest_browsereval.hooks.endings import Endings
 from pytest_browsereval.hooks.gating import Gating, gating_key
 from pytest_browsereval.hooks.groups import Groups
-from pytest_browsereval.hooks.items import Reports
+from pytest_browsereval.hooks.items import Reports, SetupReports
 from pytest_browsereval.hooks.leaving import guard_session
 from pytest_browsereval.hooks.names import is_worker
 from pytest_browsereval.hooks.order import Order
@@ -71,6 +71,7 @@ def _register(session: EvalSession, config: pytest.Config) -> None:
     manager.register(Prefetch(session, surroundings), "browsereval-prefetch")
     manager.register(OutputRouting(config), "browsereval-output")
     manager.register(Reports(), "browsereval-reports")
+    manager.register(SetupReports(), "browsereval-setup-reports")
     manager.register(SafeReports(), "browsereval-redaction")
     manager.register(Groups(), "browsereval-groups")
     manager.register(Order(), "browsereval-order")

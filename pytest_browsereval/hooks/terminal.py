@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -104,8 +105,7 @@ class Terminal:
 
     def _table(self, out: Any, active_run: ActiveRun, summary: RunSummary, config: pytest.Config) -> None:
         out.section(f"eval {self._controller.label(active_run)}")
-        encoding = getattr(out._tw._file, "encoding", None) or "utf-8"  # noqa: SLF001 no public way
-        ascii_only, width = not _can_encode("✓✗…·", encoding), out._tw.fullwidth  # noqa: SLF001 the same
+        ascii_only, width = not _can_encode("✓✗…·", stdout_encoding()), config.get_terminal_writer().fullwidth
         for line in table(summary, width=width, ascii_only=ascii_only):
             out.line(line.text, **({COLOURS[line.verdict]: True} if line.verdict else {"bold": True}))
         out.line("")
@@ -162,6 +162,11 @@ def _ascii(text: str) -> str:
 def _short(path: Path, config: pytest.Config) -> str:
     base = config.invocation_params.dir
     return str(path.relative_to(base)) if path.is_relative_to(base) else str(path)
+
+
+def stdout_encoding() -> str:
+    """Return the encoding of what pytest prints summaries to: by then it captures no more."""
+    return getattr(sys.stdout, "encoding", None) or "utf-8"
 
 
 def _can_encode(text: str, encoding: str) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
@@ -42,10 +41,12 @@ class WholeRuns:
                 session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     @pytest.hookimpl(trylast=True)
-    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+    def pytest_terminal_summary(
+        self, terminalreporter: pytest.TerminalReporter, config: pytest.Config
+    ) -> None:
         """Say why."""
         for line in self._lines:
-            for part in wrap_text(line, terminalreporter._tw.fullwidth):  # noqa: SLF001 no public way
+            for part in wrap_text(line, config.get_terminal_writer().fullwidth):
                 terminalreporter.line(part, red=True)
 
     def _wrong(self, active_run: ActiveRun, summary: RunSummary) -> Iterator[str]:

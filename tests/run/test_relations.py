@@ -76,7 +76,7 @@ def test_notes() -> None:
     rows = [task(f"r{n}", depends_on=["x", "r0"], sites=["bank"], requires_reset=True) for n in range(7)]
     early, unreset = notes_on(rows, [row.query_id for row in rows], SITES)
     assert early.endswith(
-        "not selected: r0 (needs x); r1 (needs x); r2 (needs x); r3 (needs x); r4 (needs x) and 2 more"
+        "not selected: r0 (needs x); r1 (needs x); r2 (needs x); r3 (needs x); r4 (needs x); and 2 more"
     )
     assert unreset.endswith(
         "nobody resets them: bank. Write them in `sites` with a `reset`, or reset them between runs."

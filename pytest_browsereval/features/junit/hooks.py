@@ -49,9 +49,9 @@ class JUnit:
 
     @cached_property
     def _xml(self) -> Any:
-        from _pytest.junitxml import xml_key  # `record_testsuite_property` finds it the same way
-
-        return self._config.stash[xml_key]
+        # Its key in the stash is private, and it is registered without a name: it is known by what it can do.
+        plugins = self._config.pluginmanager.get_plugins()
+        return next(plugin for plugin in plugins if hasattr(plugin, "add_global_property"))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
