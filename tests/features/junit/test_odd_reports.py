@@ -8,7 +8,7 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
-from _pytest.junitxml import LogXML, xml_key
+from _pytest.junitxml import LogXML
 
 from pytest_browsereval.features.html.hooks import HtmlReport
 from pytest_browsereval.features.junit.hooks import JUnit
@@ -64,7 +64,8 @@ class Xml:
             selected=lambda _: 1,
             label=lambda owner: owner.config.name,
         )
-        config: Any = SimpleNamespace(stash={xml_key: self.log})
+        plugins = SimpleNamespace(get_plugins=lambda: [self.log])
+        config: Any = SimpleNamespace(pluginmanager=plugins)
         gating: Any = SimpleNamespace(results=[])
         self.ours = JUnit(config, controller, gating)
         self.log.pytest_sessionstart()
