@@ -82,11 +82,6 @@ def _add_options_of_runs(add: Callable[..., None]) -> None:
         help="make all shards take about the same time, by how long each row took in this earlier run",
     )
     add(
-        "--eval-baseline",
-        metavar="RUN",
-        help="compare with an earlier run, in the gate too: its folder, its id, 'latest', or a baseline file",
-    )
-    add(
         "--eval-resume",
         nargs="?",
         const="latest",

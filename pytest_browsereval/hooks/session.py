@@ -165,7 +165,7 @@ class EvalSession:
         Raises:
             UsageError: there is no such run.
         """
-        given: str | None = self.config.getoption("eval_baseline")
+        given: str | None = self.config.getoption("eval_baseline", None)  # a feature has the option
         if given is None:
             return None
         base, before = self.config.invocation_params.dir, self.run_id

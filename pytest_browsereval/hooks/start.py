@@ -6,7 +6,6 @@ import pytest
 
 from pytest_browsereval.errors import UsageError, describe_error
 from pytest_browsereval.hooks.closing import Closing
-from pytest_browsereval.hooks.comparing import Comparing
 from pytest_browsereval.hooks.controller import Controller, controller_key
 from pytest_browsereval.hooks.endings import Endings
 from pytest_browsereval.hooks.gating import Gating, gating_key
@@ -28,7 +27,6 @@ from pytest_browsereval.hooks.sharding import Sharding, shard_of
 from pytest_browsereval.hooks.surroundings import Surroundings
 from pytest_browsereval.hooks.terminal import Terminal
 from pytest_browsereval.hooks.termination import Termination
-from pytest_browsereval.hooks.viewing import Viewing
 from pytest_browsereval.hooks.whole_runs import WholeRuns
 from pytest_browsereval.redaction.known import redact_known
 
@@ -91,8 +89,6 @@ def _register(session: EvalSession, config: pytest.Config) -> None:
     manager.register(Termination(), "browsereval-termination")
     gating = config.stash[gating_key] = Gating(session, controller)
     manager.register(gating, "browsereval-gating")
-    if config.getoption("eval_baseline") is not None:
-        manager.register(Comparing(controller), "browsereval-comparing")
     if manager.has_plugin("xdist"):
         from pytest_browsereval.hooks.xdist import Distribution
 
@@ -101,7 +97,6 @@ def _register(session: EvalSession, config: pytest.Config) -> None:
     manager.register(Terminal(session, controller), "browsereval-terminal")
     manager.register(Endings(config, controller), "browsereval-endings")
     manager.register(WholeRuns(controller), "browsereval-whole-runs")
-    manager.register(Viewing(), "browsereval-viewing")
 
 
 def _register_one_try(config: pytest.Config) -> None:

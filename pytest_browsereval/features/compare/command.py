@@ -15,9 +15,9 @@ def compare(arguments: argparse.Namespace) -> int:
     """Compare two runs; the exit code is always 0."""
     from pytest_browsereval.analysis.baseline import read_run
     from pytest_browsereval.analysis.compare import compare as compare_runs
+    from pytest_browsereval.features.compare import report
     from pytest_browsereval.features.compare.content import as_json
     from pytest_browsereval.features.compare.markdown import markdown
-    from pytest_browsereval.report import comparison
 
     found = compare_runs(
         read_run(find_baseline(arguments.a, arguments.config)),
@@ -35,7 +35,7 @@ def compare(arguments: argparse.Namespace) -> int:
             write_comparison(found, arguments.html)
     tell(
         arguments,
-        text=lambda: "\n".join(comparison.text(found)) + "\n",
+        text=lambda: "\n".join(report.text(found)) + "\n",
         content=lambda: as_json(found),
         markdown=lambda: markdown(found),
     )

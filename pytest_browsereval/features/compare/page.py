@@ -10,9 +10,9 @@ from typing import Any
 from pytest_browsereval.analysis.compare import MEASURES, Change, Pair, RunComparison, Side
 from pytest_browsereval.analysis.outcomes import Outcome, RunOutcomes
 from pytest_browsereval.capture.trajectory import write_whole
+from pytest_browsereval.features.compare.report import basis, counts, figures, verdict, why
 from pytest_browsereval.model.display import one_line, percent
 from pytest_browsereval.model.grades import Verdict
-from pytest_browsereval.report.comparison import basis, counts, figures, verdict, why
 from pytest_browsereval.report.links import PAGE
 from pytest_browsereval.report.viewer.attempts import iter_attempts
 from pytest_browsereval.report.viewer.page import SHARED, Form, markup_of, page, part, script_named

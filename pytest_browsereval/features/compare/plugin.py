@@ -1,12 +1,36 @@
-"""``browsereval compare``: two runs task by task, in text, Markdown, JSON and as a page."""
+"""``--eval-baseline`` and ``browsereval compare``: two runs task by task."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import pytest
+
+from pytest_browsereval.hooks.names import is_worker
+
 if TYPE_CHECKING:
     from pytest_browsereval.commands.base import Command
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option; the session gives it to the gate as well."""
+    parser.getgroup("browsereval").addoption(
+        "--eval-baseline",
+        metavar="RUN",
+        help="compare with an earlier run, in the gate too: its folder, its id, 'latest', or a baseline file",
+    )
+
+
+def pytest_browsereval_start(config: pytest.Config) -> None:
+    """Compare the runs if the option is given."""
+    if config.getoption("eval_baseline") is None or is_worker(config):
+        return
+    from pytest_browsereval.features.compare.hooks import Comparing
+    from pytest_browsereval.hooks.controller import controller_key
+
+    comparing = Comparing(config.stash[controller_key])
+    config.pluginmanager.register(comparing, "browsereval-comparing")
 
 
 def pytest_browsereval_commands() -> Sequence[Command]:

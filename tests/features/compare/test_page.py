@@ -12,7 +12,7 @@ from pytest_browsereval.__main__ import main
 from pytest_browsereval.analysis.baseline import read_run, write_baseline
 from pytest_browsereval.analysis.compare import RunComparison, compare
 from pytest_browsereval.features.compare.page import write_comparison
-from pytest_browsereval.report.comparison import basis, counts, figures, verdict
+from pytest_browsereval.features.compare.report import basis, counts, figures, verdict
 from tests.labelled import grade, graded, write_run
 from tests.recorded import FAILED, PASSED
 from tests.report.viewer.conftest import HOSTILE, SETTLED, Look, Reader

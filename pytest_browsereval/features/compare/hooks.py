@@ -11,9 +11,9 @@ from pytest_browsereval.analysis.compare import RunComparison, compare
 from pytest_browsereval.analysis.outcomes import outcomes_of
 from pytest_browsereval.analysis.summary import RunSummary
 from pytest_browsereval.errors import UsageError
+from pytest_browsereval.features.compare.report import text
 from pytest_browsereval.hooks.controller import Controller
 from pytest_browsereval.hooks.terminal import stdout_encoding
-from pytest_browsereval.report.comparison import text
 from pytest_browsereval.run.active import ActiveRun
 
 
@@ -37,10 +37,11 @@ class Comparing:
                 if isinstance(found, str) and session.exitstatus == pytest.ExitCode.OK:
                     session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
+    @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(
         self, terminalreporter: pytest.TerminalReporter, config: pytest.Config
     ) -> None:
-        """Print the comparisons."""
+        """Print the comparisons, behind the tables of the runs."""
         for active_run, found in self._found.items():
             name = active_run.config.name
             terminalreporter.section(f"eval {name} compared with its baseline", red=isinstance(found, str))

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from pytest_browsereval.analysis.compare import compare
 from pytest_browsereval.analysis.outcomes import RunOutcomes
+from pytest_browsereval.features.compare.report import text
 from pytest_browsereval.model.display import width_of
-from pytest_browsereval.report.comparison import text
 from tests.analysis.test_compare import run, two
 from tests.recorded import ERRORED, FAILED, PASSED, attempt
 
