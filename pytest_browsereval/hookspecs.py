@@ -58,12 +58,13 @@ def pytest_browsereval_start(config: pytest.Config) -> None:
     """
 
 
-@pytest.hookspec(firstresult=True)
+@pytest.hookspec
 def pytest_browsereval_earlier_run(config: pytest.Config) -> EarlierRun | None:
     """Return the earlier run whose trials are to be the session's, as an option of yours says; or None.
 
     Its ``make`` returns an object with what ``run.active.Trials`` has. Called several times: for each config,
-    and by what prints. Raise ``UsageError`` for options that contradict each other.
+    and by what prints. Raise ``UsageError`` for options that contradict each other; two plug-ins that both
+    return a run are refused.
     """
 
 

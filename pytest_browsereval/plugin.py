@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import pluggy
 import pytest
 
-from pytest_browsereval.hooks import fixtures
 from pytest_browsereval.hooks.names import ini_markers_key, is_eval
 
 if TYPE_CHECKING:
@@ -80,20 +79,6 @@ def _add_options_of_runs(add: Callable[..., None]) -> None:
         "--eval-shard-by",
         metavar="RUN",
         help="make all shards take about the same time, by how long each row took in this earlier run",
-    )
-    add(
-        "--eval-resume",
-        nargs="?",
-        const="latest",
-        metavar="RUN",
-        help="resume this run: its folder or its id (default: the newest run of the config). Trials that "
-        "passed or failed are reported from the folder, all others are run",
-    )
-    add(
-        "--eval-resume-anyway",
-        action="store_true",
-        default=False,
-        help="let --eval-resume resume the run although its config or rows have changed",
     )
 
 
@@ -184,13 +169,9 @@ def _take_configs(config: pytest.Config) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Offer the fixtures; wake up if the command line asks for an eval."""
-    config.addinivalue_line(
-        "markers", "browsereval(dataset, **config): run this test for each row of a dataset"
-    )
-    config.pluginmanager.register(fixtures, "browsereval-fixtures")
+    """Wake up if the command line asks for an eval."""
     # The last two are about tests by hand as well, of which nothing is known before they are collected.
-    waking = ("config", "resume", "shard", "min_pass_rate")
+    waking = ("config", "shard", "min_pass_rate")
     named = any(config.getoption(f"eval_{name}") for name in waking)
     asks = named or any(is_eval(arg.partition("::")[0]) for arg in config.args)
     is_early = _distributes(config) or config.getoption("htmlpath", None)

@@ -9,8 +9,8 @@ from typing import Any
 
 from pytest_browsereval.config_text import format_path
 from pytest_browsereval.redaction.config import redact_config
+from pytest_browsereval.run.manifest import MACHINE, RESUMES_FILE
 from pytest_browsereval.run.provenance import differences
-from pytest_browsereval.run.resume import MACHINE, RESUMES_FILE
 
 
 def agents_of(config: Mapping[str, Any]) -> dict[str, str]:

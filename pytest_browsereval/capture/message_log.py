@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic_core import PydanticSerializationError
 
-from pytest_browsereval.model.messages import AssistantMessage, Message, message_adapter, read_message
+from pytest_browsereval.model.messages import Message, message_adapter, read_message
 from pytest_browsereval.redaction.text import redact_line
 
 DEEPEST = 100
@@ -71,11 +71,6 @@ class MessageLogger:
     def messages(self) -> tuple[Message, ...]:
         """All messages so far, without secrets."""
         return tuple(self._messages)
-
-    def last_assistant_message(self) -> str | None:
-        """Return the text of the last message of the model, or None."""
-        texts = (m.content for m in reversed(self._messages) if isinstance(m, AssistantMessage))
-        return next(texts, None)
 
     def close(self) -> None:
         """Close the file; closing twice is harmless."""

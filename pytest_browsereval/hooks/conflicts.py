@@ -28,12 +28,6 @@ class Conflict:
 
 CONFLICTS = (
     Conflict(
-        "resume_anyway",
-        "resume",
-        "--eval-resume-anyway has no effect without --eval-resume. Add it.",
-        is_needed=True,
-    ),
-    Conflict(
         "shard_by",
         "shard",
         "--eval-shard-by has no effect without --eval-shard. Write  --eval-shard=1/4",

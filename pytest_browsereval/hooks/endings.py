@@ -94,7 +94,7 @@ class Endings:
         """Return what to type to have the rest run; None where there is no run folder yet."""
         owners = dict.fromkeys(self._controller.rows[name] for name in lacking)
         folders = [owner.store.root for owner in owners if owner.store.root.is_dir()]
-        if not folders:
+        if not folders or not hasattr(self._config.option, f"eval_{self._option}"):
             return None
         run = folders[0].name if len(self._controller.session.runs) == 1 else LATEST
         args = list(self._without_runs())

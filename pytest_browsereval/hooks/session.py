@@ -7,7 +7,6 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -18,7 +17,7 @@ from pytest_browsereval.config_text import format_path
 from pytest_browsereval.errors import ConfigError, RegistryError, UsageError, nearest
 from pytest_browsereval.hooks.behaviour import make_behaviour
 from pytest_browsereval.hooks.conflicts import check_conflicts, check_floor
-from pytest_browsereval.hooks.names import is_controlled_key, is_eval, is_planned_key
+from pytest_browsereval.hooks.names import is_controlled_key, is_planned_key
 from pytest_browsereval.hooks.registration import Registration
 from pytest_browsereval.redaction.known import redact_known
 from pytest_browsereval.run.active import ActiveRun, EarlierRun, Prepared, RunSpec
@@ -26,8 +25,7 @@ from pytest_browsereval.run.cassettes import LIVE, CassetteSource
 from pytest_browsereval.run.evals2 import Evals2
 from pytest_browsereval.run.lookup import LATEST, run_folder
 from pytest_browsereval.run.new_trials import NewTrials
-from pytest_browsereval.run.resume import ResumedTrials
-from pytest_browsereval.run.shards import Parts, check_resumed
+from pytest_browsereval.run.shards import Parts
 from pytest_browsereval.run.store import RunStore, home_of, new_run_id
 from pytest_browsereval.session_caches import begin_session, end_session
 from pytest_browsereval.temporary import sweep, use_parent
@@ -171,10 +169,8 @@ class EvalSession:
         base, before = self.config.invocation_params.dir, self.run_id
         if (base / given).is_file():
             return Path(base / given)
-        earlier = self.find_earlier_run()
-        other = self.config.getoption("eval_resume") if earlier is None else earlier.run
-        if given == LATEST and other:  # a run is not compared with itself
-            own = run_folder(loaded, other, base, before=before, is_empty_allowed=True)
+        if given == LATEST and (earlier := self.find_earlier_run()):  # a run is not compared with itself
+            own = run_folder(loaded, earlier.run, base, before=before, is_empty_allowed=True)
             return run_folder(loaded, given, base, before=own)
         return run_folder(loaded, given, base, before=before)
 
@@ -184,17 +180,11 @@ class EvalSession:
         Raises:
             UsageError: there is no such run, or options contradict each other.
         """
-        option = self.config.getoption
-        if (earlier := self.find_earlier_run()) is not None:
-            folder = self._earlier_run(loaded, earlier.run, earlier.option)
-            return ActiveRun(self._spec(loaded, folder, baseline), earlier.make)
         loaded = self._choose_agent(loaded)
-        if (resumed := option("eval_resume")) is None:
+        if (earlier := self.find_earlier_run()) is None:
             return ActiveRun(self._spec(loaded, None, baseline), NewTrials)
-        folder = self._earlier_run(loaded, resumed, "resume", is_empty_allowed=True)
-        check_resumed(folder.name, RunStore(folder).manifest(), option("eval_shard"))
-        anyway = option("eval_resume_anyway")
-        return ActiveRun(self._spec(loaded, folder, baseline), partial(ResumedTrials, anyway=anyway))
+        folder = self._earlier_run(loaded, earlier)
+        return ActiveRun(self._spec(loaded, folder, baseline), earlier.make)
 
     def _spec(self, loaded: EvalConfig, folder: Path | None, baseline: Path | None) -> RunSpec:
         """Return what this session asks of a run.
@@ -227,31 +217,33 @@ class EvalSession:
             notes=(self.evals2.note(asks_models=asks_models),) if scores else (),
         )
 
-    def _earlier_run(
-        self, loaded: EvalConfig, run: str, option: str, *, is_empty_allowed: bool = False
-    ) -> Path:
+    def _earlier_run(self, loaded: EvalConfig, earlier: EarlierRun) -> Path:
         """Return the folder of the run that an option names.
 
         Raises:
             UsageError: there is no such run, or it would be that of several configs.
         """
+        run, option = earlier.run, earlier.option
         if run != LATEST and self.runs:
             raise UsageError(
                 f"--eval-{option}={run} is one run, and there are several configs. Name the one that it is "
                 f"of by --eval-config, or write --eval-{option}={LATEST} for the last run of each."
             )
-        base = self.config.invocation_params.dir
+        base, is_empty_allowed = self.config.invocation_params.dir, earlier.is_empty_allowed
         return run_folder(loaded, run, base, before=self.run_id, is_empty_allowed=is_empty_allowed)
 
     def find_earlier_run(self) -> EarlierRun | None:
-        """Return the run whose trials an option of a feature takes up; None if there is no such option.
+        """Return the run whose trials an option of a feature takes up; None if no such option is given.
 
         Raises:
             UsageError: options contradict each other.
         """
         check_conflicts(self.config)
-        found: EarlierRun | None = self.config.hook.pytest_browsereval_earlier_run(config=self.config)
-        return found
+        found: list[EarlierRun] = self.config.hook.pytest_browsereval_earlier_run(config=self.config)
+        if len(found) > 1:
+            options = " and ".join(sorted(f"--eval-{one.option}" for one in found))
+            raise UsageError(f"{options} name an earlier run each. Leave one out.")
+        return found[0] if found else None
 
     def check_attempts(self) -> None:
         """Refuse tests that make attempts of their own where the command line names an earlier run.
@@ -261,12 +253,8 @@ class EvalSession:
         """
         if (earlier := self.find_earlier_run()) is not None:
             raise UsageError(
-                f"--eval-{earlier.option} is for runs of eval configs, and this test would make attempts."
-            )
-        if self.config.getoption("eval_resume") is not None:
-            raise UsageError(
-                "--eval-resume goes on with runs of eval configs, and this test would make attempts anew. "
-                "Name the configs only, without this test's file."
+                f"--eval-{earlier.option} is for runs of eval configs, and this test would make attempts "
+                "anew. Name the configs only, without this test's file."
             )
 
     def adopt(self, path: Path, loaded: EvalConfig) -> ActiveRun:
@@ -350,14 +338,10 @@ class EvalSession:
         """Refuse configs that were named on the command line before anything else happens."""
         if self.is_worker:
             return
-        resumed = self.config.getoption("eval_resume") or ""
-        if is_eval(resumed) or resumed.endswith(".py"):
-            self.problems.append(
-                UsageError(
-                    f"--eval-resume takes what follows it, {resumed}, for the run. Write "
-                    f"--eval-resume={LATEST}, or put it behind the files."
-                )
-            )
+        try:
+            self.find_earlier_run()
+        except UsageError as error:
+            self.problems.append(error)
         self._refuse()
         base = self.config.invocation_params.dir
         for file in self.config.getoption("eval_config"):
@@ -392,9 +376,8 @@ class EvalSession:
         except UsageError as error:
             self.problems.append(error)
             return
-        option = "resume" if earlier is None else earlier.option
-        if earlier is not None or self.config.getoption("eval_resume") is not None:
-            message = f"--eval-{option} needs the config that the run is of: --eval-config=FILE."
+        if earlier is not None:
+            message = f"--eval-{earlier.option} needs the config that the run is of: --eval-config=FILE."
             self.problems.append(UsageError(message))
 
     def _refuse(self) -> None:

@@ -13,7 +13,6 @@ from pytest_browsereval.hooks.controller import Controller
 from pytest_browsereval.model.display import format_count, wrap_text
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.run.active import ActiveRun
-from pytest_browsereval.run.resume import ResumedTrials
 from pytest_browsereval.run.store import TrialKey
 
 
@@ -56,5 +55,5 @@ class WholeRuns:
             unsaid = [one for one in bad if TrialKey(one.query_id, one.variant, one.trial) not in reported]
             for verdict, count in Counter(one.verdict for one in unsaid).items():
                 yield f"{format_count(count, 'trial')} {verdict} that no item of this session reports"
-        if isinstance(active_run.trials, ResumedTrials) and (rule := lacking(active_run.store, summary)):
+        if active_run.trials.has_earlier and (rule := lacking(active_run.store, summary)):
             yield rule.message

@@ -193,7 +193,13 @@ class EarlierRun:
     run: str
     """As the option names it: a folder, an id, or ``latest``."""
     make: Callable[[ActiveRun], Trials]
-    """Makes the source of the trials."""
+    """Makes the source of the trials.
+
+    Raises:
+        UsageError: the run cannot be taken up so.
+    """
+    is_empty_allowed: bool = False
+    """Whether the run may have no attempt yet."""
 
 
 class ActiveRun:

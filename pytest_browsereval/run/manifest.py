@@ -20,6 +20,12 @@ from pytest_browsereval.model.messages import SCHEMA_VERSION, now
 from pytest_browsereval.tools.base import Tool
 from pytest_browsereval.tools.toolkit import Toolkit
 
+RESUMES_FILE = "resumes.jsonl"
+"""In the run folder: a line for each time that the run was resumed."""
+
+MACHINE = ("browser", "python", "platform", "packages", "git_commit")
+"""Keys of a manifest that say where a run was made: they differ between the machines of one run."""
+
 PACKAGES = (
     "pytest-browsereval",
     "pytest",

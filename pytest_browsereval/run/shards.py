@@ -77,33 +77,6 @@ def division_of(shards: Mapping[str, int]) -> str:
     return hashlib.sha256(lines.encode()).hexdigest()[:16]
 
 
-def check_resumed(run: str, manifest: Mapping[str, Any], given: str | None) -> None:
-    """Refuse to go on with one part of a run as another one, or as the whole: it would say what it is not.
-
-    A merged run may be resumed as a whole or by what it lacks.
-
-    Args:
-        run: its id.
-        manifest: of the run.
-        given: the value of ``--eval-shard``.
-
-    Raises:
-        UsageError: with what to type.
-    """
-    parts = Parts.of_run(manifest)
-    if parts is None or "merged_from" in manifest or len(parts.have) != 1:
-        return
-    own = Shard(parts.have[0], parts.of)
-    if given is None or read_shard(given) != own:
-        asked = (
-            "this session would run all rows" if given is None else f"this session is --eval-shard={given}"
-        )
-        raise UsageError(
-            f"the run {run} is part {own}, and {asked}. Go on with it by --eval-shard={own}, or name another "
-            "run: --eval-resume=RUN."
-        )
-
-
 def read_shard(text: str) -> Shard:
     """Return the shard of ``2/4``.
 

@@ -93,20 +93,6 @@ class Catalog:
             return True if own is None else own
         return entry.default_on if own is None else own
 
-    def shown_on(self, toolkit: str, switches: Mapping[str, object]) -> bool:
-        """Return how to show a toolkit's switch: as it is set, else on if any of its members is.
-
-        Args:
-            toolkit: its key.
-            switches: by the keys of tools and toolkits.
-
-        Raises:
-            KeyError: there is no such toolkit.
-        """
-        kits = {kit.key: kit for kit in self.toolkits}
-        given = _set(switches, toolkit)
-        return any(self.is_on(name, switches) for name in kits[toolkit].tools) if given is None else given
-
     def filter_tools(self, tools: Iterable[Tool], switches: Mapping[str, object]) -> tuple[Tool, ...]:
         """Return the tools that pass at run time: those that are on and those outside the catalog."""
         known = {entry.key for entry in self.tools}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_browsereval.features.regrade.conflicts import CONFLICTS as OF_REGRADE
+from pytest_browsereval.features.resume.conflicts import CONFLICTS as OF_RESUME
 from pytest_browsereval.hooks.conflicts import CONFLICTS, Conflict
 from tests.hooks.small_evals import Evals, row
 
@@ -25,7 +26,10 @@ def write(name: str) -> str:
     return f"{option}={VALUES[name]}" if name in VALUES else option
 
 
-@pytest.mark.parametrize("conflict", [*CONFLICTS, *OF_REGRADE], ids=lambda one: f"{one.option}-{one.other}")
+ALL = [*CONFLICTS, *OF_REGRADE, *OF_RESUME]
+
+
+@pytest.mark.parametrize("conflict", ALL, ids=lambda one: f"{one.option}-{one.other}")
 def test_a_conflict_ends_the_session(pytester: pytest.Pytester, conflict: Conflict) -> None:
     """With exit code 4 and what to type instead; each option by itself says nothing of the other."""
     evals = Evals(pytester.path)
@@ -37,3 +41,15 @@ def test_a_conflict_ends_the_session(pytester: pytest.Pytester, conflict: Confli
     message = conflict.message.format(other=VALUES.get(conflict.other))
     result.stderr.fnmatch_lines([f"ERROR: *{message}"])
     assert not (pytester.path / "results").exists()
+
+
+def test_one_session_has_one_earlier_run(pytester: pytest.Pytester) -> None:
+    """Two options that name one are refused, whoever brings them."""
+    evals = Evals(pytester.path)
+    evals.write_rows(row("one"))
+    evals.write_config()
+    result = evals.run("shop.eval.yaml", "--eval-regrade=latest", "--eval-resume=latest")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(
+        ["*--eval-regrade and --eval-resume name an earlier run each. Leave one out."]
+    )

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_browsereval.errors import UsageError
-from pytest_browsereval.run.shards import Parts, Shard, check_resumed, division_of, read_shard, shards_of
+from pytest_browsereval.run.shards import Parts, Shard, division_of, read_shard, shards_of
 
 IDS = [[f"row-{n}"] for n in range(200)]
 
@@ -73,19 +73,3 @@ def test_parts_that_are_missing() -> None:
 def test_a_division_is_told_by_its_rows() -> None:
     """Whatever the order in which they are found."""
     assert division_of({"a": 1, "b": 2}) == division_of({"b": 2, "a": 1}) != division_of({"a": 2, "b": 2})
-
-
-def test_a_part_is_gone_on_with_as_that_part() -> None:
-    """A whole run and a merged one are resumed as one likes."""
-    part = {"shards": Parts(3, (2,), (1, 1, 1)).as_json()}
-    check_resumed("run", part, "2/3")
-    for manifest in ({}, {**part, "merged_from": ["x"]}):
-        for given in (None, "1/3"):
-            check_resumed("run", manifest, given)
-    for given, told in (
-        (None, "is part 2/3, and this session would run all rows. Go on with it by --eval-shard=2/3"),
-        ("3/3", "is part 2/3, and this session is --eval-shard=3/3"),
-        ("2/4", "this session is --eval-shard=2/4"),
-    ):
-        with pytest.raises(UsageError, match=told):
-            check_resumed("run", part, given)

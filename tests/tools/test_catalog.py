@@ -112,24 +112,6 @@ def test_a_fixed_toolkit_cannot_be_switched_off() -> None:
     assert not catalog.is_on("evaluate", {})
 
 
-@pytest.mark.parametrize(
-    ("key", "switches", "is_shown_on"),
-    [
-        ("tabs", {"tabs": False, "open_tab": True}, False),
-        ("tabs", {"tabs": True, "open_tab": False}, True),
-        ("scripting", {}, False),
-        ("scripting", {"evaluate": True}, True),
-        ("scripting", {"scripting": "true"}, False),
-        ("tabs", {}, True),
-        ("tabs", {"open_tab": False}, True),
-        ("tabs", dict.fromkeys(CATALOG["tabs"].names, False), False),
-    ],
-)
-def test_how_a_toolkits_switch_is_shown(key: str, switches: dict[str, object], is_shown_on: bool) -> None:  # noqa: FBT001
-    """As it is set; if it is not, on if any of its members is."""
-    assert Catalog.of(CATALOG.values()).shown_on(key, switches) is is_shown_on
-
-
 def test_the_catalog_is_plain_data() -> None:
     """It can be handed to any client: names, labels, descriptions, defaults, and nothing that runs."""
     catalog = Catalog.of(CATALOG.values())

@@ -19,9 +19,9 @@ from pytest_browsereval.features.merge.parts import count_trials, describe_share
 from pytest_browsereval.model.display import join_first
 from pytest_browsereval.model.messages import now
 from pytest_browsereval.run.budget import LEDGER
+from pytest_browsereval.run.manifest import MACHINE, RESUMES_FILE
 from pytest_browsereval.run.provenance import differences
 from pytest_browsereval.run.records import Lost, describe_foreign_records
-from pytest_browsereval.run.resume import MACHINE, RESUMES_FILE
 from pytest_browsereval.run.selection import (
     REGRADED_FILE,
     SELECTED_FILE,

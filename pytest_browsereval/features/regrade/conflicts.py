@@ -11,7 +11,6 @@ def _without_agent(other: str) -> Conflict:
 
 
 CONFLICTS = (
-    Conflict("regrade", "resume", "--eval-regrade makes no attempts, and --eval-resume does. Leave one out."),
     *map(_without_agent, ("agent", "trials", "headed", "plan")),
     Conflict(
         "regrade",

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from pytest_browsereval.datasets.reader import index_rows
-from pytest_browsereval.errors import ConfigError, RunStopped
+from pytest_browsereval.errors import ConfigError, RunStopped, UsageError
 from pytest_browsereval.model.digest import AttemptDigest
 from pytest_browsereval.model.display import format_count, join_first
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.messages import now
 from pytest_browsereval.run.active import ActiveRun, Prepared
+from pytest_browsereval.run.manifest import MACHINE, RESUMES_FILE
 from pytest_browsereval.run.new_trials import NewTrials
 from pytest_browsereval.run.plan import Entry
 from pytest_browsereval.run.provenance import differences
@@ -20,19 +21,29 @@ from pytest_browsereval.run.record import AttemptRecord
 from pytest_browsereval.run.relations import groups
 from pytest_browsereval.run.selection import read_selected
 from pytest_browsereval.run.session import Session, describe
+from pytest_browsereval.run.shards import Parts, Shard, read_shard
 from pytest_browsereval.run.store import TrialKey
 
 MOST_LISTED = 5
 """Ids and differences that a message lists before it counts the rest."""
 
-RESUMES_FILE = "resumes.jsonl"
-"""In the run folder: a line for each time that the run was resumed."""
-
-MACHINE = ("browser", "python", "platform", "packages", "git_commit")
-"""Keys of a manifest that say where a run was made: they differ between the machines of one run."""
-
 NO_MATTER = (*MACHINE, "config.trials", "config.retries", "config.capture.fsync")
 """Keys that may differ when a run is resumed: no attempt is another one for it."""
+
+
+def resume_run(run: ActiveRun, *, anyway: bool, shard: str | None) -> ResumedTrials:
+    """Return the trials of a run that is resumed.
+
+    Args:
+        run: its store is the folder of the run.
+        anyway: resume although config or rows differ from what they were.
+        shard: the value of ``--eval-shard``.
+
+    Raises:
+        UsageError: the run is another part of the whole.
+    """
+    check_resumed(run.store.root.name, run.store.manifest(), shard)
+    return ResumedTrials(run, anyway=anyway)
 
 
 class ResumedTrials(NewTrials):
@@ -238,3 +249,30 @@ def _refusal(folder: Path, drift: list[str]) -> str:
         "Undo the changes, start a new run without --eval-resume, or add --eval-resume-anyway, which keeps "
         "verdicts and runs edited rows again."
     )
+
+
+def check_resumed(run: str, manifest: Mapping[str, Any], given: str | None) -> None:
+    """Refuse to go on with one part of a run as another one, or as the whole: it would say what it is not.
+
+    A merged run may be resumed as a whole or by what it lacks.
+
+    Args:
+        run: its id.
+        manifest: of the run.
+        given: the value of ``--eval-shard``.
+
+    Raises:
+        UsageError: with what to type.
+    """
+    parts = Parts.of_run(manifest)
+    if parts is None or "merged_from" in manifest or len(parts.have) != 1:
+        return
+    own = Shard(parts.have[0], parts.of)
+    if given is None or read_shard(given) != own:
+        asked = (
+            "this session would run all rows" if given is None else f"this session is --eval-shard={given}"
+        )
+        raise UsageError(
+            f"the run {run} is part {own}, and {asked}. Go on with it by --eval-shard={own}, or name another "
+            "run: --eval-resume=RUN."
+        )

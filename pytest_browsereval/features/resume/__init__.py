@@ -1,0 +1,1 @@
+"""Runs that were interrupted, resumed in their folders."""

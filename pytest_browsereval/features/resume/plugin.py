@@ -1,0 +1,62 @@
+"""``--eval-resume``: an interrupted run is resumed in its folder."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_browsereval.hooks.names import is_eval
+
+if TYPE_CHECKING:
+    from pytest_browsereval.run.active import EarlierRun
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options."""
+    add = parser.getgroup("browsereval").addoption
+    add(
+        "--eval-resume",
+        nargs="?",
+        const="latest",
+        metavar="RUN",
+        help="resume this run: its folder or its id (default: the newest run of the config). Trials that "
+        "passed or failed are reported from the folder, all others are run",
+    )
+    add(
+        "--eval-resume-anyway",
+        action="store_true",
+        default=False,
+        help="let --eval-resume resume the run although its config or rows have changed",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Wake up if the option is given, also where no argument names an eval: the session says so."""
+    if config.getoption("eval_resume") is not None:
+        from pytest_browsereval.hooks.start import start
+
+        start(config)
+
+
+def pytest_browsereval_earlier_run(config: pytest.Config) -> EarlierRun | None:
+    """Have the session resume the run that the option names."""
+    from pytest_browsereval.errors import UsageError
+    from pytest_browsereval.features.resume.conflicts import CONFLICTS
+    from pytest_browsereval.hooks.conflicts import check_conflicts
+
+    check_conflicts(config, CONFLICTS)
+    run: str | None = config.getoption("eval_resume")
+    if run is None:
+        return None
+    if is_eval(run) or run.endswith(".py"):
+        raise UsageError(
+            f"--eval-resume takes what follows it, {run}, for the run. Write --eval-resume=latest, or put it "
+            "behind the files."
+        )
+    from pytest_browsereval.features.resume.trials import resume_run
+    from pytest_browsereval.run.active import EarlierRun
+
+    anyway, shard = config.getoption("eval_resume_anyway"), config.getoption("eval_shard", None)
+    return EarlierRun("resume", run, partial(resume_run, anyway=anyway, shard=shard), is_empty_allowed=True)
