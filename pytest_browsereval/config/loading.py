@@ -6,27 +6,29 @@ import copy
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import ValidationError
 
+from pytest_browsereval.agents.base import AgentConfig
 from pytest_browsereval.config.draft import Draft
 from pytest_browsereval.config.environment import Interpolation
 from pytest_browsereval.config.gate import GateConfig
-from pytest_browsereval.config.keys import ConfigFile, rename_keys
 from pytest_browsereval.config.model import MAX_NAME, EvalConfig
-from pytest_browsereval.config.refusals import take_refused
 from pytest_browsereval.config_text import Document, DocumentError, KeyPath, format_path, parse, read_text
 from pytest_browsereval.datasets.rows import TYPE_BY_SUFFIX
 from pytest_browsereval.errors import ConfigError
 from pytest_browsereval.redaction.known import know_secrets
 from pytest_browsereval.redaction.spellings import list_spellings
-from pytest_browsereval.registry import Registry
+from pytest_browsereval.registry import MemberOf, Registry
+from pytest_browsereval.unsupported import KEYS
 from pytest_browsereval.validation_errors import (
     Problem,
+    accepts_camel_case,
     canonical_key,
     list_problems,
     shorten,
+    walk,
     wrong_booleans,
 )
 
@@ -338,3 +340,48 @@ def _validate(draft: Draft, registry: Registry) -> EvalConfig | None:
 
 def _is_inside(path: KeyPath, outer: KeyPath) -> bool:
     return len(path) > len(outer) and path[: len(outer)] == outer
+
+
+def take_refused(draft: Draft) -> None:
+    """Remove unsupported keys from a draft; keys that ask for something are problems."""
+    # An ignored key would be worse than an error: its user believes in a rule that nobody checks.
+    for path, works in KEYS.items():
+        block = draft.get(path[:-1])
+        if isinstance(block, dict) and not _asks_for_nothing(block.pop(path[-1], None)):
+            draft.report(path, f"not supported yet. What works today: {works}.")
+
+
+def _asks_for_nothing(value: object) -> bool:
+    return value is None or value is False or value == "off" or value in ({}, [])
+
+
+class ConfigFile(EvalConfig):
+    """The keys that a file may have; no value is validated by this class."""
+
+    agent: Annotated[AgentConfig, MemberOf("agent")]
+
+
+def rename_keys(draft: Draft, registry: Registry) -> None:
+    """Rename the keys of a draft that are in camelCase; it may be done again after a change.
+
+    Args:
+        draft: values as the user wrote them.
+        registry: the members that blocks may name.
+    """
+    for path, block, kind in walk(draft.tree, ConfigFile, registry):
+        # Names of variants, headers and variables stay as they are, and so do keys of plug-ins that accept
+        # one spelling only. Keys of a block that no model describes are renamed, because a reader of another
+        # system may know them; keys further inside are not, because they may be data.
+        if not isinstance(block, dict) or not (kind is None or accepts_camel_case(kind)):
+            continue
+        items = list(block.items())
+        block.clear()
+        for key, value in items:
+            # A marker of a test may have other keys than texts, which validation refuses.
+            name = canonical_key(key) if isinstance(key, str) else key
+            if name != key and name in dict(items):
+                draft.report((*path, key), f"also given as {name!r}. Leave one out.")
+                continue
+            block[name] = value
+            if name != key:
+                draft.note_move((*path, key), (*path, name))

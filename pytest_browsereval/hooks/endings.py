@@ -1,4 +1,4 @@
-"""Says what a run that has ended early lacks, why, and what to type to resume it."""
+"""What a run that has ended early lacks, how to resume it, and what could not be closed."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pytest
 
 from pytest_browsereval.hooks.controller import Controller
 from pytest_browsereval.hooks.items import Unmade
+from pytest_browsereval.hooks.session import EvalSession
 from pytest_browsereval.model.display import format_count, list_names, wrap_text
 from pytest_browsereval.run.lookup import LATEST
 
@@ -113,3 +114,40 @@ class Endings:
                 following = next(args, None)
                 if following is not None and following != given:
                     yield following
+
+
+KEY = "browsereval_unclosed"
+"""Under which a worker hands over what it could not close."""
+
+
+class Closing:
+    """Gathers it in every process and prints it once.
+
+    Args:
+        session: the eval session of this process.
+    """
+
+    def __init__(self, session: EvalSession) -> None:
+        self._session = session
+        self._problems: dict[str, None] = {}
+
+    def pytest_sessionfinish(self) -> None:
+        """Take over what closing has come to, which was tried before."""
+        prefetch: Any = self._session.config.pluginmanager.get_plugin("browsereval-prefetch")
+        own = [problem for one in prefetch.sessions.values() for problem in one.unclosed]
+        self._problems.update(dict.fromkeys(own))
+        if self._session.is_worker:
+            self._session.config.workeroutput[KEY] = own  # type: ignore[attr-defined]
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        """Take over what a worker could not close."""
+        self._problems.update(dict.fromkeys(getattr(node, "workeroutput", {}).get(KEY, ())))
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        """Print it; the exit code stays that of the verdicts."""
+        if self._problems:
+            terminalreporter.section("eval cleanup errors", yellow=True)
+            for problem in self._problems:
+                terminalreporter.line(problem, yellow=True)

@@ -5,15 +5,12 @@ from __future__ import annotations
 import pytest
 
 from pytest_browsereval.errors import UsageError, describe_error
-from pytest_browsereval.hooks.closing import Closing
 from pytest_browsereval.hooks.controller import Controller, controller_key
-from pytest_browsereval.hooks.endings import Endings
-from pytest_browsereval.hooks.gating import Gating, gating_key
-from pytest_browsereval.hooks.groups import Groups
+from pytest_browsereval.hooks.endings import Closing, Endings
+from pytest_browsereval.hooks.gating import Gating, WholeRuns, gating_key
 from pytest_browsereval.hooks.items import Reports, SetupReports
-from pytest_browsereval.hooks.leaving import guard_session
 from pytest_browsereval.hooks.names import is_worker
-from pytest_browsereval.hooks.order import Order
+from pytest_browsereval.hooks.order import Groups, Order
 from pytest_browsereval.hooks.output import OutputRouting
 from pytest_browsereval.hooks.prefetch import Prefetch
 from pytest_browsereval.hooks.progress import Progress
@@ -26,8 +23,7 @@ from pytest_browsereval.hooks.session import EvalSession, eval_session_key
 from pytest_browsereval.hooks.sharding import Sharding, shard_of
 from pytest_browsereval.hooks.surroundings import Surroundings
 from pytest_browsereval.hooks.terminal import Terminal
-from pytest_browsereval.hooks.termination import Termination
-from pytest_browsereval.hooks.whole_runs import WholeRuns
+from pytest_browsereval.hooks.termination import Termination, guard_session
 from pytest_browsereval.redaction.known import redact_known
 
 

@@ -1,4 +1,4 @@
-"""The terminal's header and summary."""
+"""The terminal's header and the summary of each run."""
 
 from __future__ import annotations
 

@@ -1,13 +1,17 @@
-"""SIGTERM, SIGHUP and SIGQUIT end a run as Ctrl-C does: results are summed up, browsers and sites closed."""
+"""Ends that pytest does not make: a signal ends a run as Ctrl-C does, ``os._exit(0)`` is not a success."""
 
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
+import threading
 from types import FrameType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import pytest
+
+from pytest_browsereval.process_guard import refuse_clean_exit
 
 SIGNALS = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP", "SIGQUIT") if hasattr(signal, name))
 """CI systems and containers send the first when a job is cancelled, a terminal that is closed the second."""
@@ -44,3 +48,30 @@ class Termination:
 def _terminate(number: int, frame: FrameType | None) -> NoReturn:
     del frame
     raise Terminated(f"ended by {signal.Signals(number).name}")
+
+
+OURS = ("browsereval-loop", "browsereval-agent", "asyncio_")
+"""How the names of threads begin in which attempts run; what is raised there errs the attempt."""
+
+MESSAGE = b"\nsomething has called os._exit(0): the run is incomplete, and --eval-resume resumes it\n"
+
+
+def guard_session(config: pytest.Config) -> None:
+    """Stand before ``os._exit(0)`` until pytest ends: collecting and reporting call plug-ins as well.
+
+    Not in workers of xdist: their controller sees it.
+    """
+    guard = contextlib.ExitStack()
+    guard.enter_context(refuse_clean_exit(lambda: _answer(config)))
+    config.add_cleanup(guard.close)
+
+
+def _answer(config: pytest.Config) -> int:
+    if threading.current_thread().name.startswith(OURS):
+        raise SystemExit("it called os._exit(0), which would have ended the run")
+    capture: Any = config.pluginmanager.get_plugin("capturemanager")
+    with contextlib.suppress(Exception):  # the process ends in any case
+        if capture is not None:
+            capture.suspend_global_capture(in_=True)
+        os.write(2, MESSAGE)
+    return int(pytest.ExitCode.INTERNAL_ERROR)

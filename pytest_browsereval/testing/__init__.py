@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from pytest_browsereval.testing.replies import says as says
     from pytest_browsereval.testing.replies import sends as sends
     from pytest_browsereval.testing.site import ConformanceSite as ConformanceSite
+    from pytest_browsereval.testing.toolkits import check_tool as check_tool
     from pytest_browsereval.testing.toolkits import check_toolkit as check_toolkit
+    from pytest_browsereval.testing.toolkits import tool_problems as tool_problems
     from pytest_browsereval.testing.toolkits import toolkit_problems as toolkit_problems
-    from pytest_browsereval.testing.tools import check_tool as check_tool
-    from pytest_browsereval.testing.tools import tool_problems as tool_problems
 
-_HOMES = {
+_MODULES = {
     "AgentConformance": "agents",
     "BrowserConformance": "browsers",
     "Call": "replies",
@@ -46,25 +46,25 @@ _HOMES = {
     "call_problems": "calling",
     "calls": "replies",
     "check_calls": "calling",
-    "check_tool": "tools",
+    "check_tool": "toolkits",
     "check_toolkit": "toolkits",
     "done": "replies",
     "open_window": "calling",
     "refuses": "replies",
     "says": "replies",
     "sends": "replies",
-    "tool_problems": "tools",
+    "tool_problems": "toolkits",
     "toolkit_problems": "toolkits",
 }
 
-__all__ = sorted(_HOMES)  # noqa: PLE0605 sorted() returns a list; one place names each export
+__all__ = sorted(_MODULES)  # noqa: PLE0605 sorted() returns a list; one place names each export
 
 
 def __getattr__(name: str) -> Any:
     """Import a public name's module when the name is first asked for."""
-    if name not in _HOMES:
+    if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
 
 
 def __dir__() -> list[str]:

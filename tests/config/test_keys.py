@@ -15,7 +15,7 @@ from pytest_browsereval.builtins import builtin_registry
 from pytest_browsereval.config import EvalConfig, config_from
 from pytest_browsereval.config.draft import Draft
 from pytest_browsereval.config.environment import Interpolation
-from pytest_browsereval.config.keys import rename_keys
+from pytest_browsereval.config.loading import rename_keys
 from pytest_browsereval.errors import ConfigError
 from pytest_browsereval.registry import Registry
 from pytest_browsereval.validation_errors import accepts_camel_case, canonical_key

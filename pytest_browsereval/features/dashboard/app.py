@@ -1,4 +1,4 @@
-"""The dashboard's web application: its requests, and who may make them."""
+"""The dashboard's web application: its page, its requests, and who may make them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pytest_browsereval.capture.trajectory import open_written
 from pytest_browsereval.features.dashboard.feed import Feed, Watched
 from pytest_browsereval.features.dashboard.flights import PICTURES
-from pytest_browsereval.features.dashboard.form import live_form
 from pytest_browsereval.local_server import PAGE_HEADERS, PageAccess
 from pytest_browsereval.redaction.text import well_formed
 from pytest_browsereval.report.viewer.attempts import read_attempt
@@ -27,6 +26,10 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from functools import cache
+from importlib.resources import files
+
+from pytest_browsereval.report.viewer.page import SCRIPTS, Form, part, run_form, script_named
 
 # A request of the page is a few words; more is not from the page.
 MOST_BYTES = 64 * 1024
@@ -208,8 +211,8 @@ class Dashboard:
         if not is_ours or "origin" not in request.headers:
             return _refuse(415, "not sent by the dashboard's page")
         body = bytearray()
-        async for part in request.stream():
-            body += part
+        async for chunk in request.stream():
+            body += chunk
             if len(body) > MOST_BYTES:
                 return _refuse(413, f"more than {MOST_BYTES} bytes")
         try:
@@ -252,3 +255,24 @@ def _refuse(status: int, why: str) -> Response:
     from starlette.responses import Response
 
     return Response(json.dumps({"error": why}), status, media_type=_JSON)
+
+
+# Only the page's own script runs; it asks only this server, and cannot turn a text into markup.
+POLICY = (
+    "default-src 'none'; script-src {script}; style-src {style}; img-src 'self' data:; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+)
+
+
+@cache
+def live_form() -> Form:
+    """Return the form of the dashboard's page."""
+    own = files("pytest_browsereval.features.dashboard")
+
+    def read(name: str) -> str:
+        return own.joinpath(name).read_text(encoding="utf-8")
+
+    viewers = [read("script/asking.js") if name == "details" else script_named(name) for name in SCRIPTS]
+    scripts = (*viewers, *(read(f"script/{name}.js") for name in ("lanes", "queue", "live")))
+    style = part("page.css") + read("live.css")
+    return replace(run_form(), scripts=scripts, style=style, policy=POLICY, live=read("live.html"))

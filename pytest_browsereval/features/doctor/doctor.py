@@ -12,6 +12,9 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TypeVar
 
+from pydantic import BaseModel
+
+from pytest_browsereval.addresses import find_certificates
 from pytest_browsereval.browsers.playwright.manager import WindowManager
 from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.config_text import format_path
@@ -27,10 +30,10 @@ from pytest_browsereval.features.doctor.golden import try_golden
 from pytest_browsereval.features.doctor.lint.base import Finding, Level, Row
 from pytest_browsereval.features.doctor.lint.linting import lint
 from pytest_browsereval.features.doctor.lint.loading import load
-from pytest_browsereval.features.doctor.presence import ask_server, models_in
 from pytest_browsereval.features.doctor.validation import Validated, validate
 from pytest_browsereval.graders.base import GraderConfig
 from pytest_browsereval.llm.client import ChatClient, check_key
+from pytest_browsereval.llm.config import LLMConfig
 from pytest_browsereval.llm.judge import JudgeConfig
 from pytest_browsereval.llm.retries import KEY_STATUSES
 from pytest_browsereval.model.tasks import Task
@@ -340,3 +343,40 @@ async def _open_window(config: EvalConfig) -> str:
     finally:
         await windows.close_all()
         await browser.close()
+
+
+SERVER_ANSWER_S = 15.0
+"""How long a server may take."""
+
+
+def models_in(member: BaseModel) -> Iterator[LLMConfig]:
+    """Yield the models that a block of the config names, at any depth."""
+    if isinstance(member, LLMConfig):
+        yield member
+    for name in type(member).model_fields:
+        if isinstance(value := getattr(member, name), BaseModel):
+            yield from models_in(value)
+
+
+async def ask_server(config: LLMConfig) -> int:
+    """Return the status that the server answers; any says that it is there.
+
+    Raises:
+        OSError: it does not answer; the message tells why.
+    """
+    import httpx
+
+    try:
+        key = config.resolve_key()
+    except ConfigError:  # reported with the agent
+        key = None
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    # A proxy of the environment cannot reach this machine's own ports.
+    async with httpx.AsyncClient(
+        verify=find_certificates(config.url), timeout=SERVER_ANSWER_S, trust_env=not config.is_local
+    ) as client:
+        try:
+            async with client.stream("GET", f"{config.url}/models", headers=headers) as response:
+                return response.status_code
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise OSError(str(error) or type(error).__name__) from None

@@ -1,16 +1,17 @@
-"""All rules over all rows of a config."""
+"""All rules over all rows of a config; with ``--online`` their start pages are asked as well."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import asyncio
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.features.doctor.lint import dates, form, goals
-from pytest_browsereval.features.doctor.lint.base import Finding, Given, Level, Rule
+from pytest_browsereval.features.doctor.lint.base import Finding, Given, Level, Row, Rule
 from pytest_browsereval.features.doctor.lint.loading import Loaded, load
-from pytest_browsereval.features.doctor.lint.online import ask_pages
 from pytest_browsereval.features.doctor.lint.runs import ask_runs, attempts_of
 from pytest_browsereval.registry import Registry
 
@@ -49,3 +50,69 @@ async def lint(
     if online:
         findings += await ask_pages(given.rows)
     return tuple(sorted(findings, key=lambda found: list(Level).index(found.level)))
+
+
+# For one page.
+TIMEOUT_S = 15.0
+
+# More requests at once look like an attack to some sites.
+AT_ONCE = 8
+
+# Some sites answer 403 to clients that do not call themselves a browser.
+_AGENT = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0 Safari/537.36"
+
+_GONE = {404: "does not find it (404)", 410: "says that it is gone for good (410)"}
+_TAKEN_DOWN = 451
+_NEEDS_LOGIN = 401
+_BROKEN = 500
+
+
+async def ask_pages(rows: Iterable[Row]) -> tuple[Finding, ...]:
+    """Return what is wrong with the start pages, each asked once however many rows begin there."""
+    by_url: dict[str, list[Row]] = {}
+    for row in rows:
+        url = row.task.start_url or ""
+        if urlsplit(url).scheme in ("http", "https") and "{" not in url:
+            by_url.setdefault(url, []).append(row)
+    answers = await _answers(by_url)
+    return tuple(
+        finding
+        for url, asked in by_url.items()
+        for row in asked
+        for finding in _judge_answer(row, url, answers[url])
+    )
+
+
+async def _answers(urls: Iterable[str]) -> Mapping[str, int | str]:
+    """Return the status of each page, or why there is none."""
+    import httpx
+
+    limit = asyncio.Semaphore(AT_ONCE)
+    headers = {"User-Agent": _AGENT}
+    async with httpx.AsyncClient(follow_redirects=True, timeout=TIMEOUT_S, headers=headers) as client:
+
+        async def ask(url: str) -> int | str:
+            try:
+                async with limit, asyncio.timeout(TIMEOUT_S), client.stream("GET", url) as response:
+                    return response.status_code
+            except (httpx.HTTPError, httpx.InvalidURL, OSError, TimeoutError) as error:
+                return str(error) or type(error).__name__
+
+        listed = list(urls)
+        return dict(zip(listed, await asyncio.gather(*map(ask, listed)), strict=True))
+
+
+def _judge_answer(row: Row, url: str, answer: int | str) -> Iterator[Finding]:
+    advice = "Name another start page, or leave the row out."
+    if isinstance(answer, str):
+        yield row.report("dead-url", Level.ERROR, f"{url} does not answer: {answer}.", advice)
+    elif answer in _GONE:
+        yield row.report("dead-url", Level.ERROR, f"{url}: the server {_GONE[answer]}.", advice)
+    elif answer == _TAKEN_DOWN:
+        yield row.report("takedown", Level.ERROR, f"{url} was taken down for legal reasons (451).", advice)
+    elif answer == _NEEDS_LOGIN:
+        message = f"{url} asks who is there (401)."
+        yield row.report("needs-login", Level.WARNING, message, "Prepare an account, or leave the row out.")
+    elif answer >= _BROKEN:
+        message = f"{url} answers with the status {answer}."
+        yield row.report("dead-url", Level.WARNING, message, "Look again later: it may be up by then.")
