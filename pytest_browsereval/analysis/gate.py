@@ -8,7 +8,6 @@ from dataclasses import replace
 from statistics import fmean
 
 from pytest_browsereval.analysis import quarantine
-from pytest_browsereval.analysis.compare import Change, RunComparison
 from pytest_browsereval.analysis.passrate import PassRate, pass_rate
 from pytest_browsereval.analysis.quarantine import find_quarantined
 from pytest_browsereval.analysis.repeats import count_tasks
@@ -19,17 +18,16 @@ from pytest_browsereval.config.gate import GateRule
 from pytest_browsereval.datasets.ids import safe_id
 from pytest_browsereval.errors import name_raised
 from pytest_browsereval.model.digest import AttemptDigest
-from pytest_browsereval.model.display import digits_apart, format_count, join_first, one_line, percent, plain
+from pytest_browsereval.model.display import digits_apart, format_count, one_line, percent, plain
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.rules import RuleResult
-from pytest_browsereval.stats.paired import POWER
-from pytest_browsereval.stats.statistics import CONFIDENCE, Interval, percentile, quantile, students_t
+from pytest_browsereval.stats.statistics import CONFIDENCE, POWER, Interval, percentile, quantile, students_t
 
 # A message is one line of a terminal or of a comment; the run's page has all tasks.
 NAMED = 5
 
 # Ten times 0.1 is not 1 in floating point: a sum above its limit by less than this is at it.
-_ROUNDING = 1e-9
+ROUNDING = 1e-9
 
 
 # From so many tasks on Student's t is as good as normal, and no search is needed.
@@ -37,16 +35,16 @@ _MANY = 100
 
 
 def decide(
-    summary: RunSummary, gate: GateConfig, compared: RunComparison | str | None = None
+    summary: RunSummary, gate: GateConfig, against: Sequence[RuleResult] = ()
 ) -> tuple[RuleResult, ...]:
     """Return the result of each rule that the gate sets; the gate is met if all are.
 
     Args:
         summary: of the run.
         gate: the rules.
-        compared: the run with the gate's baseline, or why the two cannot be compared.
+        against: what the rules say that compare with the gate's baseline.
     """
-    return tuple(_rules(summary, gate, compared))
+    return tuple(_rules(summary, gate, against))
 
 
 def complete(summary: RunSummary, selected: int | None, skipped: int = 0) -> RuleResult | None:
@@ -78,9 +76,7 @@ def check_unlimited(summary: RunSummary, gate: GateConfig) -> RuleResult | None:
     return RuleResult("rows", is_met=False, message=message)
 
 
-def _rules(
-    summary: RunSummary, gate: GateConfig, compared: RunComparison | str | None
-) -> Iterator[RuleResult]:
+def _rules(summary: RunSummary, gate: GateConfig, against: Sequence[RuleResult]) -> Iterator[RuleResult]:
     whole = [trial.metadata for trial in summary.trials]
     out = find_quarantined(gate, whole)
     data = [one for one in whole if one.query_id not in out]
@@ -103,11 +99,20 @@ def _rules(
     if gate.max_cost_usd is not None:
         yield _max_cost(summary.cost_usd, gate.max_cost_usd)
     yield from _per_trial(data, gate)
-    yield from _against_baseline(gate, compared)
+    yield from against
+    yield from _miss_undecided(gate, against)
     for place, rule in enumerate(gate.rules):
         number = sum(one.type == rule.type for one in gate.rules[: place + 1])
         name = safe_id(rule.type) if number == 1 else f"{safe_id(rule.type)}[{number}]"
         yield _check_own(rule, name, data, gate)
+
+
+def _miss_undecided(gate: GateConfig, against: Sequence[RuleResult]) -> Iterator[RuleResult]:
+    """Yield as missed the rules on a baseline that nobody has looked at: the gate would be green without."""
+    looked_at = {rule.name for rule in against}
+    for name in gate.compares:
+        if name not in looked_at:
+            yield RuleResult(name, is_met=False, message="the run was not compared with a baseline")
 
 
 def _check_own(rule: GateRule, name: str, data: Sequence[AttemptDigest], gate: GateConfig) -> RuleResult:
@@ -124,7 +129,7 @@ def _check_own(rule: GateRule, name: str, data: Sequence[AttemptDigest], gate: G
         return RuleResult(name, is_met=False, message=message)
     message = one_line(str(result.message), 400)
     if result.is_undecided:  # `gate.undecided` says what becomes of it, not the rule
-        return _build_undecided(name, message, gate)
+        return build_undecided(name, message, gate)
     return replace(result, name=name, is_met=result.is_met is True, message=message)
 
 
@@ -170,19 +175,20 @@ def _floor(
         is_met = rate.value >= floor
         return RuleResult(name, is_met, f"{figures} {'meets' if is_met else 'is under'} {bound}")
     if rate.is_of_one_task:
-        return _build_undecided(name, f"{figures} neither meets nor misses {bound}: {_ONE_TASK}", gate)
+        return build_undecided(name, f"{figures} neither meets nor misses {bound}: {_ONE_TASK}", gate)
     assert ends is not None  # noqa: S101 some were judged
     figures += f", {_ends(ends, gate.confidence, digits)},"
     if ends.low >= floor or ends.high < floor:
         is_met = ends.low >= floor
         return RuleResult(name, is_met, f"{figures} {'meets' if is_met else 'is under'} {bound}")
-    return _build_undecided(name, f"{figures} neither meets nor misses {bound}; {_more(rate, floor)}", gate)
+    return build_undecided(name, f"{figures} neither meets nor misses {bound}; {_more(rate, floor)}", gate)
 
 
 _ONE_TASK = "it is all of one task, which does not show how tasks differ"
 
 
-def _build_undecided(name: str, message: str, gate: GateConfig) -> RuleResult:
+def build_undecided(name: str, message: str, gate: GateConfig) -> RuleResult:
+    """Return a rule that the figures do not decide; ``gate.undecided`` says what becomes of it."""
     return RuleResult(name, gate.undecided == "pass", message, is_undecided=True)
 
 
@@ -231,15 +237,13 @@ def _task_rate(data: Iterable[AttemptDigest], floor: float, gate: GateConfig) ->
     bound = percent(floor, digits)
     figures = f"{percent(share.value, digits)} of tasks ({share.hits:,}/{share.of:,}) passed in {how}"
     if found is None:
-        return _build_undecided(
-            name, f"{figures} neither meets nor misses {bound}: {_ONE_TASK}{beside}", gate
-        )
+        return build_undecided(name, f"{figures} neither meets nor misses {bound}: {_ONE_TASK}{beside}", gate)
     if gate.confidence is not None and floor not in (0, 1):
         figures += f", {_ends(ends, gate.confidence, digits)},"
     if ends.low >= floor or ends.high < floor:
         word = "meets" if ends.low >= floor else "is under"
         return RuleResult(name, ends.low >= floor, f"{figures} {word} {bound}{beside}")
-    return _build_undecided(name, f"{figures} neither meets nor misses {bound}{beside}", gate)
+    return build_undecided(name, f"{figures} neither meets nor misses {bound}{beside}", gate)
 
 
 def _must_pass(query_id: str, trials: Sequence[AttemptDigest], needed: int | None) -> RuleResult:
@@ -282,7 +286,7 @@ def _max_cost(cost: float | None, ceiling: float) -> RuleResult:
             "no usage"
         )
         return RuleResult("max_cost_usd", is_met=False, message=message)
-    is_met = cost <= ceiling + _ROUNDING
+    is_met = cost <= ceiling + ROUNDING
     relation = "is within" if is_met else "is over"
     digits = digits_apart(ceiling, cost, write=plain, least=4)
     message = f"cost ${plain(cost, digits)} {relation} ${plain(ceiling, digits)}"
@@ -316,7 +320,7 @@ def _ceiling(name: str, values: Sequence[float], ceiling: float, unit: str) -> R
     is_mean = name.startswith("max_mean_")
     value = fmean(values) if is_mean else percentile(values, 0.95)
     kind = "mean" if is_mean else "95th percentile"
-    is_met = value <= ceiling + _ROUNDING
+    is_met = value <= ceiling + ROUNDING
     relation = "is within" if is_met else "is over"
     shown = plain(value, digits_apart(ceiling, value, write=plain, least=2))
     message = (
@@ -333,73 +337,3 @@ def _max_mean_steps(steps: Sequence[int], ceiling: float) -> RuleResult:
     shown = plain(mean, digits_apart(ceiling, mean, write=plain))
     message = f"{shown} steps a trial ({sum(steps):,} in {len(steps):,}) {relation} {ceiling:g}"
     return RuleResult("max_mean_steps", mean <= ceiling, message)
-
-
-# -- the baseline
-
-
-def _against_baseline(gate: GateConfig, compared: RunComparison | str | None) -> Iterator[RuleResult]:
-    rules = gate.compares
-    if not isinstance(compared, RunComparison):
-        why = one_line(compared or "the run was not compared with a baseline", 400)
-        yield from (RuleResult(name, is_met=False, message=why) for name in rules)
-        return
-    if gate.max_regressions is not None:
-        yield _max_regressions(compared, gate.max_regressions)
-    if gate.max_drop is not None:
-        yield _max_drop(compared, gate.max_drop, gate)
-
-
-def _max_regressions(compared: RunComparison, ceiling: int) -> RuleResult:
-    whole, name = compared.whole, "max_regressions"
-    gone = [pair for pair in whole.of(Change.ONLY_A) if pair.a is not None and pair.a.rate]
-    bad = [*whole.of(Change.LOST), *gone]
-    beside = [
-        f"{whole.counts[change]} {change}"
-        for change in (Change.NEWLY_ERRORED, Change.EDITED)
-        if whole.counts[change]
-    ]
-    also = f". Not counted: {', '.join(beside)}" if beside else ""
-    if not bad and not whole.compared:
-        return RuleResult(name, is_met=False, message=_none_in_both(compared) + also)
-    listed = f" ({join_first([one_line(pair.query_id, 60) for pair in bad], NAMED)})" if bad else ""
-    without = f", {len(gone)} of them without a result" if gone else ""
-    message = (
-        f"{len(bad)} regressed against {one_line(compared.a.name, 60)}{listed}{without}; at most {ceiling}"
-    )
-    return RuleResult(name, len(bad) <= ceiling, message + also)
-
-
-def _none_in_both(compared: RunComparison) -> str:
-    return f"no task was judged both here and in {one_line(compared.a.name, 60)}"
-
-
-def _max_drop(compared: RunComparison, ceiling: float, gate: GateConfig) -> RuleResult:
-    name, one = "max_drop", compared.whole.paired
-    if one.value is None or one.interval is None:
-        return RuleResult(name, is_met=False, message=_none_in_both(compared))
-    low = high = one.value
-    if gate.confidence is not None:
-        low, high = one.interval.low, one.interval.high
-    digits = digits_apart(-ceiling, one.value, low, high, write=_points)
-    figures = (
-        f"pass rate {_points(one.value, digits)} points against {one_line(compared.a.name, 60)} "
-        f"({format_count(one.tasks, 'task')} in both, {one.gained} gained, {one.lost} lost)"
-    )
-    if gate.confidence is not None:
-        ends = f"{_points(low, digits)} to {_points(high, digits)}"
-        figures += f", {gate.confidence * 100:g} % interval {ends},"
-    allowed = f"{plain(ceiling * 100, digits)} points"
-    if low >= -ceiling - _ROUNDING:
-        return RuleResult(name, is_met=True, message=f"{figures} is within a drop of {allowed}")
-    if high < -ceiling - _ROUNDING:
-        return RuleResult(name, is_met=False, message=f"{figures} is over a drop of {allowed}")
-    more = one.more_tasks_beside(-ceiling)
-    many = "no number of tasks like these" if more is None else f"about {format_count(more, 'more task')}"
-    return _build_undecided(
-        name, f"{figures} is neither within nor over a drop of {allowed}; {many} would decide", gate
-    )
-
-
-def _points(share: float, digits: int) -> str:
-    return f"{share * 100:+.{digits}f}"

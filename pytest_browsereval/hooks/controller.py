@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Generator, Iterable
-from typing import Any, Protocol
+from collections.abc import Callable, Generator, Iterable
+from typing import Any
 
 import pytest
 
-from pytest_browsereval.analysis.baseline import check_baseline
 from pytest_browsereval.analysis.summary import RunSummary, summarise
+from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.errors import RunStopped, UsageError, describe_error
 from pytest_browsereval.hooks.behaviour import OUTCOMES, describe_outcome
 from pytest_browsereval.hooks.items import EvalItem, Unmade
@@ -18,6 +18,7 @@ from pytest_browsereval.hooks.names import is_eval, is_planned_key, runs_nothing
 from pytest_browsereval.hooks.records import RecordCheck
 from pytest_browsereval.hooks.redaction import safe_output
 from pytest_browsereval.hooks.session import EvalSession
+from pytest_browsereval.model.rules import RuleResult
 from pytest_browsereval.redaction.known import redact_known
 from pytest_browsereval.run.active import ActiveRun
 from pytest_browsereval.run.new_trials import NewTrials
@@ -30,15 +31,28 @@ KEEPS_TOGETHER = ("no", "load", "loadgroup")
 """Ways to distribute items that let one process run what is tied together."""
 
 
-class Beside(Protocol):
-    """Figures of a feature that stand beside the pass rate, and never take its place."""
+class RunPart:
+    """What a feature does in runs whose config asks for it; each of it is nothing by default."""
 
     def check(self, active_run: ActiveRun) -> None:
-        """Read what the config names for them, before anything is spent; ``ConfigError`` refuses it."""
+        """Read what the config names, before anything is spent; ``ConfigError`` refuses it."""
+
+    def judge(self, active_run: ActiveRun, summary: RunSummary) -> Iterable[RuleResult]:
+        """Return what rules of the gate say that are the feature's."""
+        del active_run, summary
+        return ()
 
     def sum_up(self, active_run: ActiveRun, summary: RunSummary) -> tuple[dict[str, Any], list[str]]:
-        """Return what ``summary.json`` has of them, and the lines of reports."""
+        """Return what stands in ``summary.json``, and the lines of reports beside the pass rate."""
+        del active_run, summary
+        return {}, []
 
+
+PARTS: dict[str, Callable[[EvalConfig], object]] = {
+    "compare": lambda config: config.gate.baseline or config.gate.compares,
+    "labelling": lambda config: config.calibration,
+}
+"""What of a config a feature is needed for: without it the run is refused."""
 
 controller_key = pytest.StashKey["Controller"]()
 
@@ -69,10 +83,10 @@ class Controller:
         """Evals whose run folder cannot be read or written at the end, and why: their gate is undecided."""
         self.broken_hooks: dict[ActiveRun, str] = {}
         """Evals whose plug-ins broke when they were handed the summary, and how."""
-        self.beside: dict[str, Beside] = {}
-        """What features report beside the pass rate, by the config key that asks for it."""
+        self.parts: dict[str, RunPart] = {}
+        """What features do in runs, by their names."""
         self.lines_beside: dict[ActiveRun, list[str]] = {}
-        """What they say of each eval."""
+        """What features say of each eval beside its pass rate."""
         self.records = RecordCheck(session)
         self.missing: list[str] = []
         self.has_looped = False
@@ -109,8 +123,7 @@ class Controller:
 
     def _check(self, active_run: ActiveRun, file: str, names: set[str]) -> None:
         prepared = self.session.prepared[active_run] = active_run.trials.prepare()
-        check_baseline(active_run.config)
-        self._check_beside(active_run)
+        self._check_parts(active_run)
         self._check_processes(active_run, prepared.survey.max_windows)
         self._note(active_run, [*active_run.spec.notes, *prepared.notes])
         given: dict[str, list[str]] = {}
@@ -127,14 +140,14 @@ class Controller:
         acting = describe_acting(self.session.config, active_run, entries)
         self._note(active_run, [*notes, *active_run.plan.notes(entries), *acting])
 
-    def _check_beside(self, active_run: ActiveRun) -> None:
-        config = active_run.config
-        if config.calibration is not None and "calibration" not in self.beside:
-            raise config.wrong(
-                ("calibration",), "the feature `labelling` is left out. Leave the key out too."
-            )
-        for one in self.beside.values():
-            one.check(active_run)
+    def _check_parts(self, active_run: ActiveRun) -> None:
+        for part in self.parts.values():
+            part.check(active_run)
+        for name, asks in PARTS.items():
+            if name not in self.parts and asks(active_run.config):
+                key = "gate" if name == "compare" else "calibration"
+                why = f"the feature `{name}` is left out, and the config needs it. Leave the keys out too."
+                raise active_run.config.wrong((key,), why)
 
     def _check_distribution(self, active_run: ActiveRun) -> None:
         option = self.session.config.getoption
@@ -270,7 +283,7 @@ class Controller:
         summary = summarise(active_run.store.index_digests())
         self.records.check_standing(active_run.store, (trial.folder for trial in summary.trials))
         self.summaries[active_run] = summary
-        beside = [one.sum_up(active_run, summary) for one in self.beside.values()]
+        beside = [one.sum_up(active_run, summary) for one in self.parts.values()]
         self.lines_beside[active_run] = [line for _, lines in beside for line in lines]
         lacking = {key: self.unmade_of(active_run, why) for why, key in UNMADE_KEYS.items()}
         is_run = active_run.trials.makes_attempts

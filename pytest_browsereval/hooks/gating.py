@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from typing import Any
 
 import pytest
 
-from pytest_browsereval.analysis.baseline import against_baseline
-from pytest_browsereval.analysis.compare import RunComparison
 from pytest_browsereval.analysis.evidence import contradicting
 from pytest_browsereval.analysis.gate import decide
-from pytest_browsereval.analysis.outcomes import outcomes_of
 from pytest_browsereval.analysis.parts import lacking
-from pytest_browsereval.analysis.quarantine import find_quarantined
 from pytest_browsereval.analysis.summary import RunSummary
-from pytest_browsereval.errors import UsageError
 from pytest_browsereval.hooks.controller import Controller
 from pytest_browsereval.hooks.names import runs_nothing
 from pytest_browsereval.hooks.representation import represent
@@ -30,18 +25,9 @@ from pytest_browsereval.run.store import TrialKey
 PREFIX = "gate::"
 
 
-def _rules(active_run: ActiveRun, summary: RunSummary) -> Iterator[RuleResult]:
+def _rules(active_run: ActiveRun, summary: RunSummary, against: Sequence[RuleResult]) -> Iterator[RuleResult]:
     """Yield what each rule says; a run that lacks trials misses the gate, whatever the others come to."""
-    config = active_run.config
-    compared: RunComparison | str | None = None
-    if config.gate.baseline is not None:
-        try:
-            out = find_quarantined(config.gate, (trial.metadata for trial in summary.trials))
-            run = outcomes_of(active_run.store, summary)
-            compared = against_baseline(config.gate, config.base_dir, run, left_out=out)
-        except UsageError as error:
-            compared = str(error)
-    yield from decide(summary, config.gate, compared)
+    yield from decide(summary, active_run.config.gate, against)
     if incomplete := lacking(active_run.store, summary):
         yield incomplete
     if contradicted := contradicting(active_run.store, summary):
@@ -68,7 +54,9 @@ class Gating:
             several = len(self._controller.summaries) > 1
             for active_run, summary in self._controller.summaries.items():
                 if active_run.config.is_gated:
-                    for rule in _rules(active_run, summary):
+                    parts = self._controller.parts.values()
+                    against = [rule for part in parts for rule in part.judge(active_run, summary)]
+                    for rule in _rules(active_run, summary, against):
                         name = f"{self._controller.label(active_run)}::{rule.name}" if several else rule.name
                         self.results.append((active_run, name, rule))
                         self._report(session, active_run, name, rule)

@@ -9,6 +9,9 @@ from statistics import NormalDist
 
 CONFIDENCE = 0.95
 
+# The chance that a run with the recommended number of tasks decides. 80 % is the convention (Cohen 1988).
+POWER = 0.8
+
 # A smaller standard error is 0 but for rounding.
 NEXT_TO_NOTHING = 1e-6
 

@@ -384,3 +384,10 @@ MANY = summary(*(attempt(f"t{n}", FAILED if n == 0 else PASSED, cost_usd=0.00001
 def test_a_miss_by_little_reads_as_one(name: str, limit: float, message: str) -> None:
     """No figure is rounded to the limit that it misses."""
     assert rule(MANY, name, **{name: limit}) == RuleResult(name, is_met=False, message=message)
+
+
+def test_a_rule_on_a_baseline_that_nobody_looked_at_is_missed() -> None:
+    """Without its result the gate would be green."""
+    for name in ("max_drop", "max_regressions"):
+        found = rule(MIXED, name, **{name: 0})
+        assert (found.is_met, found.message) == (False, "the run was not compared with a baseline")

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from pytest_browsereval.__main__ import main
-from tests.analysis.test_compare import run
+from tests.features.compare.test_compare import run
 from tests.recorded import FAILED, PASSED, attempt
 
 GATE = {"min_pass_rate": 0.5, "max_error_rate": 0.05, "must_pass": []}

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pytest_browsereval.__main__ import main
-from tests.analysis.test_compare import run
+from tests.features.compare.test_compare import run
 from tests.recorded import FAILED, PASSED, attempt
 
 FIRST, SECOND = "20260101T000000Z-aaaaaa", "20260102T000000Z-aaaaaa"

@@ -1,1 +1,1 @@
-"""Two runs task by task."""
+"""Two runs task by task, and rules of a gate that rest on it."""

@@ -13,9 +13,9 @@ from pytest_browsereval.errors import UsageError
 
 def compare(arguments: argparse.Namespace) -> int:
     """Compare two runs; the exit code is always 0."""
-    from pytest_browsereval.analysis.baseline import read_run
-    from pytest_browsereval.analysis.compare import compare as compare_runs
     from pytest_browsereval.features.compare import report
+    from pytest_browsereval.features.compare.baseline import read_run
+    from pytest_browsereval.features.compare.compare import compare as compare_runs
     from pytest_browsereval.features.compare.content import as_json
     from pytest_browsereval.features.compare.markdown import markdown
 

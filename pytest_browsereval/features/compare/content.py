@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from pytest_browsereval.analysis.compare import MEASURES, Change, Comparison, Pair, RunComparison, Side
 from pytest_browsereval.analysis.outcomes import RunOutcomes
+from pytest_browsereval.features.compare.compare import (
+    MEASURES,
+    Change,
+    Comparison,
+    Pair,
+    RunComparison,
+    Side,
+)
+from pytest_browsereval.features.compare.paired import Judgement
 from pytest_browsereval.model.grades import Verdict
-from pytest_browsereval.stats.paired import Judgement
 
 
 def as_json(found: RunComparison) -> dict[str, Any]:

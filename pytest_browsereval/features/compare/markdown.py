@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from pytest_browsereval.analysis.compare import Change, Pair, RunComparison
+from pytest_browsereval.features.compare.compare import Change, Pair, RunComparison
 from pytest_browsereval.features.compare.report import LISTED, basis, counts, figures, task, verdict, why
 from pytest_browsereval.model.display import percent
 from pytest_browsereval.report.markdown import draw_table, join_sections, quote_text

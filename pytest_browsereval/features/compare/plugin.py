@@ -1,4 +1,4 @@
-"""``--eval-baseline`` and ``browsereval compare``: two runs task by task."""
+"""Runs compared with earlier ones: ``--eval-baseline``, rules of a gate, and commands."""
 
 from __future__ import annotations
 
@@ -23,18 +23,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_browsereval_start(config: pytest.Config) -> None:
-    """Compare the runs if the option is given."""
-    if config.getoption("eval_baseline") is None or is_worker(config):
+    """Decide rules that compare; show the comparison if the option is given."""
+    if is_worker(config):
         return
-    from pytest_browsereval.features.compare.hooks import Comparing
+    from pytest_browsereval.features.compare.hooks import Baselines, Comparing
     from pytest_browsereval.hooks.controller import controller_key
 
-    comparing = Comparing(config.stash[controller_key])
-    config.pluginmanager.register(comparing, "browsereval-comparing")
+    controller = config.stash[controller_key]
+    controller.parts["compare"] = Baselines()
+    if config.getoption("eval_baseline") is not None:
+        config.pluginmanager.register(Comparing(controller), "browsereval-comparing")
 
 
 def pytest_browsereval_commands() -> Sequence[Command]:
     """Return the subcommands."""
-    from pytest_browsereval.features.compare.command import COMMANDS
+    from pytest_browsereval.features.compare import command, gate_command
 
-    return COMMANDS
+    return (*command.COMMANDS, *gate_command.COMMANDS)

@@ -12,13 +12,14 @@ from pytest_browsereval.features.labelling.correction import (
     calibration_of,
     corrections,
 )
+from pytest_browsereval.hooks.controller import RunPart
 from pytest_browsereval.model.display import one_line, percent
 from pytest_browsereval.report.table import format_interval
 from pytest_browsereval.run.active import ActiveRun
 from pytest_browsereval.stats.statistics import Share
 
 
-class Corrections:
+class Corrections(RunPart):
     """Reads the file of the config key ``calibration`` before the run, and goes by it at the end."""
 
     def __init__(self) -> None:

@@ -20,7 +20,7 @@ def pytest_browsereval_start(config: pytest.Config) -> None:
     from pytest_browsereval.features.labelling.hooks import Corrections
     from pytest_browsereval.hooks.controller import controller_key
 
-    config.stash[controller_key].beside["calibration"] = Corrections()
+    config.stash[controller_key].parts["labelling"] = Corrections()
 
 
 def pytest_browsereval_commands() -> Sequence[Command]:

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from pytest_browsereval.features.compare.markdown import LONGEST, markdown
-from tests.analysis.test_compare import two
+from tests.features.compare.test_compare import two
 from tests.recorded import ERRORED, FAILED, PASSED, attempt
 
 HOSTILE = "<img src=x> | [a](http://x) `b` @team www.x.y\x1b[31m\n# no"

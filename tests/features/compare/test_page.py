@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from pytest_browsereval.__main__ import main
-from pytest_browsereval.analysis.baseline import read_run, write_baseline
-from pytest_browsereval.analysis.compare import RunComparison, compare
+from pytest_browsereval.features.compare.baseline import read_run, write_baseline
+from pytest_browsereval.features.compare.compare import RunComparison, compare
 from pytest_browsereval.features.compare.page import write_comparison
 from pytest_browsereval.features.compare.report import basis, counts, figures, verdict
 from tests.labelled import grade, graded, write_run

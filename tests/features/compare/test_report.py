@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from pytest_browsereval.analysis.compare import compare
 from pytest_browsereval.analysis.outcomes import RunOutcomes
+from pytest_browsereval.features.compare.compare import compare
 from pytest_browsereval.features.compare.report import text
 from pytest_browsereval.model.display import width_of
-from tests.analysis.test_compare import run, two
+from tests.features.compare.test_compare import run, two
 from tests.recorded import ERRORED, FAILED, PASSED, attempt
 
 HOSTILE = "<img src=x> | [a](http://x) `b` @team www.x.y\x1b[31m\n# no"

@@ -19,14 +19,15 @@ if TYPE_CHECKING:
 
 def gate(arguments: argparse.Namespace) -> int:
     """Decide by a run's folder whether it meets a gate; 1 if it does not."""
-    from pytest_browsereval.analysis.baseline import against_baseline, lacks_baseline
     from pytest_browsereval.analysis.evidence import contradicting
     from pytest_browsereval.analysis.gate import check_unlimited, decide
     from pytest_browsereval.analysis.outcomes import outcomes_of
     from pytest_browsereval.analysis.parts import lacking
     from pytest_browsereval.analysis.quarantine import find_quarantined
     from pytest_browsereval.analysis.summary import summary_of
-    from pytest_browsereval.features.gate_command import report
+    from pytest_browsereval.features.compare import gate_report as report
+    from pytest_browsereval.features.compare.baseline import against_baseline, lacks_baseline
+    from pytest_browsereval.features.compare.rules import judge_baseline
     from pytest_browsereval.run.manifest import check_manifest
     from pytest_browsereval.run.selection import count_wanted
     from pytest_browsereval.run.store import RunStore
@@ -47,7 +48,7 @@ def gate(arguments: argparse.Namespace) -> int:
     asked = None if arguments.eval_set else check_unlimited(summary, rules)
     found = (asked, lacking(store, summary), contradicting(store, summary))
     beside = (rule for rule in found if rule is not None)
-    results = (*decide(summary, rules, compared), *beside)
+    results = (*decide(summary, rules, tuple(judge_baseline(rules, compared))), *beside)
     tell(
         arguments,
         text=lambda: report.text(store.root, summary, selected, results),
@@ -122,9 +123,9 @@ def _find_base(run: Path, folder: object, rules: GateConfig) -> Path:
 
 def baseline(arguments: argparse.Namespace) -> int:
     """Write a run as a small file that can be committed."""
-    from pytest_browsereval.analysis.baseline import write_baseline
     from pytest_browsereval.analysis.outcomes import read_outcomes
     from pytest_browsereval.config_text import format_path
+    from pytest_browsereval.features.compare.baseline import write_baseline
     from pytest_browsereval.model.display import percent
 
     run = read_outcomes(find_run(arguments.run_name, arguments.config))

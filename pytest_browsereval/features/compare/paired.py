@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from pytest_browsereval.stats.statistics import CONFIDENCE, Interval, percentile, quantile
+from pytest_browsereval.stats.statistics import CONFIDENCE, POWER, Interval, percentile, quantile
 
 RESAMPLES = 10_000
 # A fixed seed: the same figures have the same interval on any machine, so a gate decides the same again.
@@ -17,9 +17,6 @@ SEED = 0
 
 # A pass rate that is lower by less than this is not worse.
 MARGIN = 0.05
-
-# The chance that a run with the recommended number of tasks decides. 80 % is the convention (Cohen 1988).
-POWER = 0.8
 
 # Differences that agree in so many digits differ by rounding only.
 _DIGITS = 12

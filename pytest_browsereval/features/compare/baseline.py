@@ -12,13 +12,13 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from pytest_browsereval.analysis.compare import RunComparison, compare
 from pytest_browsereval.analysis.outcomes import Outcome, RunOutcomes, check_run, read_outcomes
 from pytest_browsereval.capture.trajectory import write_whole
 from pytest_browsereval.config import EvalConfig, GateConfig
 from pytest_browsereval.errors import UsageError
+from pytest_browsereval.features.compare.compare import RunComparison, compare
+from pytest_browsereval.features.compare.paired import MARGIN
 from pytest_browsereval.model.display import one_line
-from pytest_browsereval.stats.paired import MARGIN
 from pytest_browsereval.stats.statistics import CONFIDENCE
 
 # Of the format of the file.

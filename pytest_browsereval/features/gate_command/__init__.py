@@ -1,1 +1,0 @@
-"""A gate, decided again from a run's folder."""

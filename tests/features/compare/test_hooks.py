@@ -1,0 +1,31 @@
+"""What runs are compared with, and what is left of that without the feature."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pytest_browsereval.config import GateConfig
+from tests.hooks.small_evals import Evals, row
+
+
+@pytest.mark.parametrize("gate", [{"max_drop": 0.1}, {"max_regressions": 0, "baseline": "base.json"}])
+def test_rules_without_their_feature_are_refused(evals: Evals, gate: dict[str, Any]) -> None:
+    """A gate that nobody decides must not be green: exit code 4, before anything is spent."""
+    assert GateConfig.model_validate(gate).compares
+    evals.write_rows(row("a"))
+    evals.write_config(gate=gate)
+    result = evals.run("shop.eval.yaml", "-p", "no:browsereval.compare")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*shop.eval.yaml:*: gate: the feature `compare` is left out*"])
+    assert not (evals.path / "results").exists()
+
+
+def test_the_option_is_unknown_without_the_feature(evals: Evals) -> None:
+    """Nobody waits for a comparison that is never made."""
+    evals.write_rows(row("a"))
+    evals.write_config()
+    result = evals.run("shop.eval.yaml", "-p", "no:browsereval.compare", "--eval-baseline=latest")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*unrecognized arguments: --eval-baseline=latest*"])
