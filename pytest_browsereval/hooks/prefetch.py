@@ -201,11 +201,7 @@ class Prefetch:
             return self._record_error(item, unmet)
         self._fill(item)
         try:
-            try:
-                return self.lanes.take(item, lambda: self._tick(item))  # type: ignore[no-any-return]
-            except CancelledError:  # held back after -x, yet it came up: its failure was expected, say
-                self.lanes.want(item, self._attempt(item), groups=_groups(item), must=True)
-                return self.lanes.take(item, lambda: self._tick(item))  # type: ignore[no-any-return]
+            return self._take(item)
         except LoopLost as lost:
             if lost.culprit is item or (lost.culprit is None and item in self._lost):
                 return self._record_error(item, str(lost))
@@ -213,6 +209,17 @@ class Prefetch:
             if isinstance(lost.culprit, EvalItem):
                 self._blocked[lost.culprit] = str(lost)
             return self._outcome(item)  # a bystander, as far as is known: once more, on a new loop
+
+    def _take(self, item: EvalItem) -> AttemptRecord:
+        """Wait for an item's attempt; one that was cancelled is made once more."""
+        try:
+            return self.lanes.take(item, lambda: self._tick(item))  # type: ignore[no-any-return]
+        except CancelledError:  # held back after -x, yet it came up; or another attempt cancels all tasks
+            self.lanes.want(item, self._attempt(item), groups=_groups(item), must=True)
+        with contextlib.suppress(CancelledError):
+            return self.lanes.take(item, lambda: self._tick(item))  # type: ignore[no-any-return]
+        why = "its task was cancelled twice, by its own code or by that of an attempt beside it"
+        return self._record_error(item, why)
 
     def _unmet(self, item: EvalItem) -> str:
         """Return why an item cannot be run for what it depends on; "" if it can."""

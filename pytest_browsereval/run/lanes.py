@@ -37,6 +37,17 @@ def _create_tagged_task(loop: asyncio.AbstractEventLoop, work: Any, **options: A
     return task
 
 
+def _guard_stop(stop: Callable[[], None]) -> Callable[[], None]:
+    """Return what stops the loop unless an attempt calls it: all attempts of the process share the loop."""
+
+    def stop_unless_in_lane() -> None:
+        if _lane.get() is not None:
+            raise RuntimeError("an attempt must not stop the event loop, which all attempts share")
+        stop()
+
+    return stop_unless_in_lane
+
+
 _LIBRARIES = (os.path.dirname(os.__file__), "<")  # noqa: PTH120 as tracebacks spell it
 
 TICK_S = 0.1
@@ -71,8 +82,12 @@ class LoopThread:
             self._stopping = asyncio.Event()
             loop = asyncio.get_running_loop()
             loop.set_task_factory(_create_tagged_task)
+            loop.stop = _guard_stop(loop.stop)  # type: ignore[method-assign]
             self._ready.set_result(loop)
-            await self._stopping.wait()
+            while not self._stopping.is_set():
+                # An attempt may cancel all tasks that it finds: this one is nobody's but ours.
+                with contextlib.suppress(asyncio.CancelledError):
+                    await self._stopping.wait()
 
         try:
             with asyncio.Runner() as runner:  # its end cancels what is left and waits for its cleanup

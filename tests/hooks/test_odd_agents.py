@@ -148,6 +148,37 @@ def test_the_log_ends_with_what_broke(odd: Evals, monkeypatch: pytest.MonkeyPatc
     assert run.ret == pytest.ExitCode.TESTS_FAILED
 
 
+MEDDLES = """
+import asyncio
+
+async def solve(context):
+    await asyncio.sleep(0.05)
+    if context.task.query_id == "stops":
+        asyncio.get_running_loop().stop()
+    if context.task.query_id == "cancels":
+        for task in asyncio.all_tasks():
+            task.cancel()
+    await asyncio.sleep(0.1)
+    return "right"
+"""
+
+
+@pytest.mark.parametrize("meddler", ["stops", "cancels"])
+def test_an_agent_that_meddles_with_the_loop_errs_itself(evals: Evals, meddler: str) -> None:
+    """It says why, the attempt in the other lane passes, and so do those after it."""
+    evals.pytester.makepyfile(own=MEDDLES)
+    evals.write_rows(row(meddler), *map(row, "abc"))
+    evals.write_config(agent={"type": "function", "function": "own:solve"}, lanes=2)
+    run = evals.run("shop.eval.yaml")
+    run.assert_outcomes(errors=1, passed=3)
+    (record,) = (one for one in run.attempts if one.query_id == meddler and one.reason)
+    assert {
+        "stops": "raised RuntimeError: an attempt must not stop the event loop",
+        "cancels": "its task was cancelled twice, by its own code",
+    }[meddler] in record.reason
+    assert record.verdict == "errored"
+
+
 def test_an_answer_is_judged_by_its_text(odd: Evals) -> None:
     """A text of a class of the agent's own, whose methods say otherwise, is what is recorded of it."""
     odd.write_rows(row("lies"))
