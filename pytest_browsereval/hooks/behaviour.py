@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +13,7 @@ from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.contracts import describe_place, describe_value
 from pytest_browsereval.errors import (
     PLUGIN_ERRORS,
+    BrowserEvalError,
     ErrorSource,
     Fault,
     StopRun,
@@ -43,8 +45,9 @@ def make_behaviour(config: pytest.Config, loaded: EvalConfig) -> Behaviour:
     """Return what the hooks of a session change about attempts; a hook without plug-ins costs nothing."""
     hook = config.hook
 
-    def used(name: str, call: Callable[..., Any]) -> Any:
-        return _translate_outcomes(name, call) if getattr(hook, name).get_hookimpls() else None
+    def used(name: str, call: Callable[..., Any], source: ErrorSource = ErrorSource.HARNESS) -> Any:
+        caller = getattr(hook, name)
+        return _translate_raised(caller, call, source) if caller.get_hookimpls() else None
 
     return Behaviour(
         modify_task=used(
@@ -58,6 +61,7 @@ def make_behaviour(config: pytest.Config, loaded: EvalConfig) -> Behaviour:
         create_agent=used(
             "pytest_browsereval_create_agent",
             lambda context: _create(config, context),
+            ErrorSource.AGENT,
         ),
         tool_call=used(
             "pytest_browsereval_tool_call",
@@ -113,17 +117,29 @@ def _create(config: pytest.Config, context: AgentContext) -> AgentEvaluator | No
     raise Fault(ErrorSource.AGENT, f"{_name_hook(hook)} {message}")
 
 
-def _name_hook(hook: Any) -> str:
-    """Return the name of a hook with the places of all functions that answer it."""
+def _name_hook(hook: Any, error: BaseException | None = None) -> str:
+    """Return the name of a hook with the places of the functions that answer it.
+
+    Args:
+        hook: pluggy's caller.
+        error: what one of them has raised: the others are then left out.
+    """
     functions = [implementation.function for implementation in hook.get_hookimpls()]
-    places = ", ".join(describe_place(function).strip(" ()") for function in functions)
+    codes = {frame.f_code for frame, _ in traceback.walk_tb(error.__traceback__ if error else None)}
+    raising = [function for function in functions if getattr(function, "__code__", None) in codes]
+    places = ", ".join(describe_place(function).strip(" ()") for function in raising or functions)
     return f"{hook.name} ({places})"
 
 
-def _translate_outcomes(name: str, call: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the call with pytest's outcomes in an attempt's words: it is not pytest that makes attempts.
+def _translate_raised(hook: Any, call: Callable[..., Any], source: ErrorSource) -> Callable[..., Any]:
+    """Return the call with what plug-ins raise in an attempt's words: it is not pytest that makes attempts.
 
-    So it is with what is no ``Exception``, which nobody would catch on its way through the attempt.
+    The message names hook and plug-in: the traceback of an error often ends in a library that many call.
+
+    Args:
+        hook: pluggy's caller.
+        call: what calls it.
+        source: whose fault an exception is.
     """
 
     def ask(*args: Any) -> Any:
@@ -131,10 +147,10 @@ def _translate_outcomes(name: str, call: Callable[..., Any]) -> Callable[..., An
             return call(*args)
         except OUTCOMES as outcome:
             kind = StopRun if isinstance(outcome, pytest.exit.Exception) else Fault
-            raise kind(ErrorSource.HARNESS, describe_outcome(name, outcome)) from outcome
-        except Exception:
+            raise kind(ErrorSource.HARNESS, describe_outcome(hook.name, outcome)) from outcome
+        except BrowserEvalError:  # raised on purpose: a fault of the plug-in's, a limit
             raise
         except PLUGIN_ERRORS as error:  # the hook is no coroutine: nobody cancels or closes it
-            raise Fault(ErrorSource.HARNESS, f"{name} raised {describe_error(error)}") from error
+            raise Fault(source, f"{_name_hook(hook, error)} raised {describe_error(error)}") from error
 
     return ask

@@ -251,6 +251,25 @@ DURING: dict[str, tuple[str, str, str]] = {
 }
 
 
+HOOKS = {"modify_task": "harness", "window_opened": "harness", "create_agent": "agent"}
+
+
+@pytest.mark.parametrize("hook", HOOKS)
+def test_a_hook_that_raises_in_an_attempt_is_named(evals: Evals, hook: str) -> None:
+    """With the plug-in that has it, though another one has it too and the error is raised in a library."""
+    evals.pytester.makepyfile(other=f"def pytest_browsereval_{hook}(): return None\n")
+    evals.pytester.syspathinsert()
+    written(evals, f"import json\ndef pytest_browsereval_{hook}(): json.loads('{{')", "")
+    result = evals.run("shop.eval.yaml", "-p", "other")
+    result.assert_outcomes(errors=1)
+    metadata = result.attempt("a")
+    assert metadata.error_source == HOOKS[hook]
+    place = evals.path / "conftest.py"
+    assert f"pytest_browsereval_{hook} ({place}:" in metadata.reason
+    assert ") raised JSONDecodeError: " in metadata.reason
+    assert "other.py" not in metadata.reason
+
+
 @pytest.mark.parametrize("does", DURING)
 def test_a_fault_in_an_attempt_names_the_plug_in(evals: Evals, does: str) -> None:
     """The row is errored, and its reason says whose method it was; the run ends as usual."""
