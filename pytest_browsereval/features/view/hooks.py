@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,15 @@ class Viewing:
     def __init__(self) -> None:
         self.problems: list[str] = []
 
-    @pytest.hookimpl(trylast=True)
-    def pytest_browsereval_run_summary(self, run_folder: Path) -> None:
-        """Write it, after plug-ins have had the summary."""
+    @pytest.hookimpl(wrapper=True)
+    def pytest_browsereval_run_summary(self, run_folder: Path) -> Generator[None, Any, Any]:
+        """Write it after plug-ins have had the summary, also if one of them breaks."""
+        try:
+            return (yield)
+        finally:
+            self._write(run_folder)
+
+    def _write(self, run_folder: Path) -> None:
         from pytest_browsereval.report.viewer.writing import write_viewer
 
         if not (run_folder / "tasks").is_dir():  # no attempt was made

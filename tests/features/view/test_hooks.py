@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
+
 from tests.hooks.small_evals import Evals, row
 
 
@@ -42,3 +44,17 @@ def test_a_page_that_cannot_be_written_breaks_nothing(evals: Evals) -> None:
     result = evals.run("shop.eval.yaml")
     assert result.ret == 0
     result.stdout.fnmatch_lines(["*index.html was not written: UsageError: *is a folder*browsereval view *"])
+
+
+def test_a_summary_hook_that_raises_leaves_the_page(evals: Evals) -> None:
+    """The run is over and recorded: its page is written, and its path is printed."""
+    evals.write_rows(row("a"))
+    evals.write_config()
+    evals.pytester.makeconftest(
+        "def pytest_browsereval_run_summary():\n    raise RuntimeError('no such luck')\n"
+    )
+    result = evals.run("shop.eval.yaml")
+    assert result.ret == pytest.ExitCode.INTERNAL_ERROR
+    assert "pytest_browsereval_run_summary raised RuntimeError: no such luck" in result.stdout.str()
+    result.stdout.fnmatch_lines(["page: *index.html"])
+    assert (evals.run_folder() / "index.html").is_file()
