@@ -103,7 +103,8 @@ def _rules(summary: RunSummary, gate: GateConfig, against: Sequence[RuleResult])
     yield from _miss_undecided(gate, against)
     for place, rule in enumerate(gate.rules):
         number = sum(one.type == rule.type for one in gate.rules[: place + 1])
-        name = safe_id(rule.type) if number == 1 else f"{safe_id(rule.type)}[{number}]"
+        shown = safe_id(rule.type).replace(safe_id("/"), "/")  # as it is written: `gate::acme/steps`
+        name = shown if number == 1 else f"{shown}[{number}]"
         yield _check_own(rule, name, data, gate)
 
 

@@ -141,6 +141,17 @@ def test_a_plug_in_that_leaves_outside_of_items_makes_no_green_session(evals: Ev
     assert "something has called os._exit(0)" in result.stderr.str()
 
 
+def test_a_rule_is_shown_as_it_is_named(evals: Evals) -> None:
+    """By the name that a config writes, a slash included."""
+    evals.pytester.makeconftest(RULE.replace("LEAVE", "return None").replace('"leaves"', '"acme/leaves"'))
+    evals.write_rows(row("a"))
+    evals.write_config(gate={"rules": [{"type": "acme/leaves"}, {"type": "acme/leaves"}]})
+    result = evals.run("shop.eval.yaml", "-v")
+    text = result.stdout.str()
+    assert "gate::acme/leaves FAILED" in text
+    assert "gate::acme/leaves[2] FAILED" in text
+
+
 def test_a_conftest_that_leaves_makes_no_green_gate(evals: Evals) -> None:
     """It is named, as one that cannot be imported is."""
     write_rule(evals, "return None")
