@@ -30,6 +30,20 @@ def test_a_feature_is_left_out_by_its_name(evals: Evals) -> None:
     refused.stderr.fnmatch_lines(["*unrecognized arguments: --eval-dashboard*"])
 
 
+def test_a_feature_that_there_is_not_is_warned_of(evals: Evals) -> None:
+    """A typo would leave nothing out, and nobody would see it."""
+    evals.write_rows(row("a"))
+    evals.write_config()
+    result = evals.run("shop.eval.yaml", "-p", "no:browsereval.dashbord", "-p", "no:browsereval.html")
+    assert result.ret == 0
+    text = " ".join(result.stdout.str().split())
+    assert (
+        "-p no:browsereval.dashbord: there is no such feature, so nothing is left out. Did you mean" in text
+    )
+    assert "Features: browseros, " in text
+    assert "no:browsereval.html" not in text
+
+
 def test_a_feature_starts_once(evals: Evals) -> None:
     """The hook is called when an eval is asked for, also in a conftest that comes up after that."""
     evals.write_rows(row("a"), row("b"))
@@ -196,10 +210,37 @@ def test_a_package_brings_formats(evals: Evals, capsys: pytest.CaptureFixture[st
     assert run.ret == 0
     target = str(evals.path / "out")
     assert main(["export", str(run.folder), "--to", "acme/none", "-o", target]) == 0
-    assert "left out: all of it" in capsys.readouterr().out
+    assert capsys.readouterr().out.startswith("0 of 1 attempt in ")
     assert main(["export", str(run.folder), "--to", "acme/non", "-o", target]) == 4
     told = capsys.readouterr().err
     assert "Did you mean 'acme/none'? Formats: online-mind2web, acme/none." in told
+
+
+CLASHING = """
+from pytest_browsereval import ExportFormat, Exported
+
+def pytest_browsereval_run_formats():
+    first, second = (
+        ExportFormat("acme/first", lambda store, target, name=name: Exported((target / name,), ()))
+        for name in ("one", "two")
+    )
+    return [first, second]
+"""
+
+
+def test_formats_that_clash_are_told_at_once(evals: Evals, capsys: pytest.CaptureFixture[str]) -> None:
+    """The name is known, and which of the two has written it would be a guess; so is what it left out."""
+    install(evals, "acme_clash", CLASHING)
+    evals.write_rows(*map(row, "abc"))
+    evals.write_config()
+    run = str(evals.run("shop.eval.yaml").folder)
+    target = str(evals.path / "out")
+    assert main(["export", run, "--to", "acme/first", "-o", target]) == 0
+    told = capsys.readouterr()
+    assert "both have an ExportFormat 'acme/first'. That of acme_clash 2.5 is used; rename" in told.err
+    first, left_out = told.out.splitlines()
+    assert first == f"1 of 3 attempts in {target}"
+    assert left_out == "left out: 2 attempts of which the format 'acme/first' says nothing"
 
 
 BROKEN_FORMATS = """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from pytest_browsereval.commands.runs import HELP, add_config, find_run
 from pytest_browsereval.contracts import describe_value
 from pytest_browsereval.errors import BrowserEvalError, PluginError, UsageError, describe_error
 from pytest_browsereval.model.display import format_count
+from pytest_browsereval.redaction.known import redact_known
 
 if TYPE_CHECKING:
     from pytest_browsereval.model.tasks import Task
@@ -23,6 +25,7 @@ def import_run(arguments: argparse.Namespace) -> int:
     from pytest_browsereval.features.interop.readers import read_run
     from pytest_browsereval.model.grades import Verdict
 
+    _report_left_out()
     source, target = Path(arguments.folder), Path(arguments.output)
     attempts = read_run(arguments.kind, source)
     if arguments.rows is not None:
@@ -58,10 +61,12 @@ def export_run(arguments: argparse.Namespace) -> int:
     from pytest_browsereval.run.foreign import Exported, ExportFormat
     from pytest_browsereval.run.store import RunStore
 
+    _report_left_out()
     chosen = find_format(ExportFormat, arguments.to)
     run, target = find_run(arguments.run_name, arguments.config), Path(arguments.output)
+    store = RunStore(run)
     try:
-        exported = chosen.write(RunStore(run), target)
+        exported = chosen.write(store, target)
     except OSError as error:
         raise UsageError(f"{target} cannot be written: {error}.") from None
     except BrowserEvalError:
@@ -76,10 +81,23 @@ def export_run(arguments: argparse.Namespace) -> int:
             f"the format {chosen.name!r} returned {describe_value(exported)}, which is not an Exported: what "
             "it has written is unknown. Mend the plug-in."
         )
-    print(f"{format_count(len(exported.folders), 'attempt')} in {target}")
+    total = len(store.last_digests())
+    print(f"{len(exported.folders)} of {format_count(total, 'attempt')} in {target}")
     for line in exported.left_out:
         print(f"left out: {line}")
+    if (unsaid := total - len(exported.folders) - len(exported.left_out)) > 0:
+        print(f"left out: {format_count(unsaid, 'attempt')} of which the format {chosen.name!r} says nothing")
     return 0
+
+
+def _report_left_out() -> None:
+    """Print which formats are left out, and why: the one that is asked for may have a namesake."""
+    from pytest_browsereval.features.interop.readers import find_formats
+
+    left_out: list[str] = []
+    find_formats(left_out)
+    for sentence in left_out:
+        print(redact_known(f"browsereval: {sentence}"), file=sys.stderr)
 
 
 def _import_arguments(parser: argparse.ArgumentParser) -> None:

@@ -19,13 +19,17 @@ FormatT = TypeVar("FormatT", ImportFormat, ExportFormat)
 def find_formats(left_out: list[str]) -> dict[tuple[type[Format], str], Format]:
     """Return the formats by what they do and their name; what is left out gets a sentence in the list."""
     found: dict[tuple[type[Format], str], Format] = {}
+    owners: dict[tuple[type[Format], str], str] = {}
     for owner, one in gather_offers(HOOK, left_out.append):
         if not isinstance(one, ImportFormat | ExportFormat):
             left_out.append(f"{owner}: {HOOK} returned {one!r}, which is not a format.")
-        elif (type(one), one.name) in found:
-            left_out.append(f"{owner}: there is another {type(one).__name__} {one.name!r}. Rename it.")
+        elif (key := (type(one), one.name)) in found:
+            left_out.append(
+                f"{owner} and {owners[key]} both have an {type(one).__name__} {one.name!r}. That of "
+                f"{owners[key]} is used; rename the other one."
+            )
         else:
-            found[type(one), one.name] = one
+            found[key], owners[key] = one, owner
     return found
 
 
@@ -33,13 +37,11 @@ def find_format(kind: type[FormatT], name: str) -> FormatT:
     """Return the format of that name.
 
     Raises:
-        UsageError: there is none; the message has those that there are, and what was left out.
+        UsageError: there is none; the message has those that there are.
     """
-    left_out: list[str] = []
-    known = {one.name: one for one in find_formats(left_out).values() if isinstance(one, kind)}
+    known = {one.name: one for one in find_formats([]).values() if isinstance(one, kind)}
     if name not in known:
-        message = f"unknown format {name!r}.{nearest(name, known)} Formats: {', '.join(known)}."
-        raise UsageError("\n".join((message, *left_out)))
+        raise UsageError(f"unknown format {name!r}.{nearest(name, known)} Formats: {', '.join(known)}.")
     return known[name]
 
 
