@@ -7,6 +7,7 @@ pytest (budget: 30 ms of CPU; ``benchmarks/startup.py`` measures it).
 from __future__ import annotations
 
 import os
+import pkgutil
 from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pluggy
 import pytest
 
-from pytest_browsereval.hooks.names import ini_markers_key, is_eval
+from pytest_browsereval.hooks.names import ini_markers_key, is_eval, is_worker
 
 if TYPE_CHECKING:
     from pytest_browsereval.hooks.collection import EvalFile
@@ -170,6 +171,7 @@ def _take_configs(config: pytest.Config) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Wake up if the command line asks for an eval."""
+    _warn_of_unknown_features(config)
     # The last two are about tests by hand as well, of which nothing is known before they are collected.
     waking = ("config", "shard", "min_pass_rate")
     named = any(config.getoption(f"eval_{name}") for name in waking)
@@ -177,6 +179,23 @@ def pytest_configure(config: pytest.Config) -> None:
     is_early = _distributes(config) or config.getoption("htmlpath", None)
     if asks or (is_early and _holds_evals(config)):
         wake(config)
+
+
+def _warn_of_unknown_features(config: pytest.Config) -> None:
+    """Warn of ``-p no:browsereval.NAME`` if no feature has the name: pytest blocks any name."""
+    prefix = "no:browsereval."
+    given = [name.removeprefix(prefix) for name in config.option.plugins if name.startswith(prefix)]
+    if not given or is_worker(config):
+        return
+    from pytest_browsereval import features
+    from pytest_browsereval.errors import nearest
+
+    known = sorted(module.name for module in pkgutil.iter_modules(features.__path__))
+    for name in given:
+        if name not in known:
+            message = f"-p {prefix}{name}: there is no such feature, so nothing is left out."
+            names = f"{nearest(name, known)} Features: {', '.join(known)}."
+            config.issue_config_time_warning(pytest.PytestConfigWarning(message + names), stacklevel=2)
 
 
 def wake(config: pytest.Config) -> Any:
