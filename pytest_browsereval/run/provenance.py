@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
@@ -95,4 +96,11 @@ def _lines(path: str, a: Any, b: Any, left_out: Collection[str]) -> Iterator[tup
 
 
 def _format_value(value: Any) -> str:
-    return "none" if value is None else one_line(str(value), 60)
+    if value is None:
+        return "none"
+    text = str(value)
+    cut = one_line(text, 60)
+    if cut == text:
+        return cut
+    # Two prompts may begin alike, and a resume takes equal lines for the same difference.
+    return f"{cut} [{hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}]"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -111,8 +113,8 @@ class ResumedTrials(NewTrials):
             self._wanted |= selected if self._wanted else selected | stored.keys()
         here = describe(self.run, prepared.toolsets, "")
         drift = [*self._config_drift(here), *self._row_drift(entries, stored)]
-        if drift and not self._anyway:
-            raise ConfigError(_refusal(store.root, drift))
+        if not self._anyway and (new := [line for line in drift if line not in self._read_accepted()]):
+            raise ConfigError(_refusal(store.root, new))
         finished = len(entries) - len(self.list_due(entries))
         self._has_work = finished < len(entries)
         notes = [*self._notes(entries, stored, finished, drift), *_describe_machine(store.manifest(), here)]
@@ -141,6 +143,18 @@ class ResumedTrials(NewTrials):
             yield "its manifest.json is missing or damaged, so what the run was made of is unknown"
             return
         yield from differences(before, here, besides=NO_MATTER)
+
+    def _read_accepted(self) -> frozenset[str]:
+        """Return the differences that an earlier session has resumed the run with all the same.
+
+        Whoever was asked once is not asked again: what else has changed since is another line.
+        """
+        accepted: set[str] = set()
+        with contextlib.suppress(OSError):
+            for line in (self.run.store.root / RESUMES_FILE).read_bytes().splitlines():
+                with contextlib.suppress(ValueError, TypeError, AttributeError):  # a line that was cut
+                    accepted.update(json.loads(line).get("differences", ()))
+        return frozenset(accepted)
 
     def _row_drift(self, entries: list[Entry], stored: dict[TrialKey, AttemptDigest]) -> Iterator[str]:
         edited = [
