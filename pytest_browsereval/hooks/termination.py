@@ -62,16 +62,26 @@ def guard_session(config: pytest.Config) -> None:
     Not in workers of xdist: their controller sees it.
     """
     guard = contextlib.ExitStack()
-    guard.enter_context(refuse_clean_exit(lambda: _answer(config)))
+    stderr = _duplicate_stderr(config)
+    guard.callback(os.close, stderr)
+    guard.enter_context(refuse_clean_exit(lambda: _answer(stderr)))
     config.add_cleanup(guard.close)
 
 
-def _answer(config: pytest.Config) -> int:
+def _duplicate_stderr(config: pytest.Config) -> int:
+    """Return a descriptor of the standard error that the user sees, whatever pytest captures."""
+    # Now, and not when something leaves: that may be any thread, while pytest's own turns capturing on.
+    capture: Any = config.pluginmanager.get_plugin("capturemanager")
+    with contextlib.nullcontext() if capture is None else capture.global_and_fixture_disabled():
+        try:
+            return os.dup(2)
+        except OSError:  # a process that was started without one
+            return os.open(os.devnull, os.O_WRONLY)
+
+
+def _answer(stderr: int) -> int:
     if threading.current_thread().name.startswith(OURS):
         raise SystemExit("it called os._exit(0), which would have ended the run")
-    capture: Any = config.pluginmanager.get_plugin("capturemanager")
-    with contextlib.suppress(Exception):  # the process ends in any case
-        if capture is not None:
-            capture.suspend_global_capture(in_=True)
-        os.write(2, MESSAGE)
+    with contextlib.suppress(OSError):  # the process ends in any case
+        os.write(stderr, MESSAGE)
     return int(pytest.ExitCode.INTERNAL_ERROR)

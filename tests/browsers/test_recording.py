@@ -32,13 +32,13 @@ from tests.features.cdp_browser.test_browser import PATIENT
 from tests.hooks.small_evals import Evals, row
 from tests.support import PageServer, Run, until
 
-PASSWORD = 'pass"word-4711'
+PASSWORD = 'pass"word-z4711'
 PIXEL = bytes.fromhex(
     "47494638396101000100800000ffffff00000021f90401000000002c00000000010001000002024401003b"
 )
 LOGIN = """globalThis.login = async () => {
-  document.cookie = 'sid=cookie-4711';
-  const headers = {'content-type': 'application/json', authorization: 'Bearer t-4711'};
+  document.cookie = 'sid=cookie-z4711';
+  const headers = {'content-type': 'application/json', authorization: 'Bearer t-z4711'};
   await (await fetch('/api/login', {method: 'POST', body: JSON.stringify({note: 'sent'}), headers})).json();
 }"""
 
@@ -52,11 +52,11 @@ def redact(text: str) -> str:
 @pytest.fixture
 def shop(pages: PageServer) -> str:
     """A page with a stylesheet, a picture and a form, behind a login."""
-    cookie = {"Set-Cookie": "sid=cookie-4711; Path=/"}
+    cookie = {"Set-Cookie": "sid=cookie-z4711; Path=/"}
     pages.page("/login.js", LOGIN, media_type="text/javascript")
     pages.page("/shop.css", "p { color: teal } /* " + PASSWORD + " */", media_type="text/css")
     pages.page("/pixel.gif", PIXEL, media_type="image/gif")
-    pages.page("/api/login", '{"token": "reply-4711"}', media_type="application/json", headers=cookie)
+    pages.page("/api/login", '{"token": "reply-z4711"}', media_type="application/json", headers=cookie)
     return pages.page(
         "/shop",
         "<!doctype html><link rel=stylesheet href=/shop.css><script src=/login.js></script>"
@@ -106,7 +106,7 @@ def test_a_trace_shows_the_attempt_and_no_login(run: Run, browser: Any, shop: st
     assert [file.name for file in tmp_path.iterdir()] == [TRACE_FILE]
     files = members(tmp_path)
     for name, data in files.items():
-        assert b"4711" not in data, name
+        assert b"z4711" not in data, name
     events = [json.loads(line) for line in files["trace.trace"].splitlines()]
     assert events[0]["type"] == "context-options"
     called = [event["method"] for event in events if event["type"] == "before"]
