@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import pkgutil
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -66,21 +66,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="let other plug-ins rerun failed rows; reports then say 'best of N'",
     )
     add("--eval-headed", action="store_true", default=False, help="show the browser windows")
-    _add_options_of_runs(add)
-
-
-def _add_options_of_runs(add: Callable[..., None]) -> None:
-    """Add those that have to do with parts of a run, or with earlier runs."""
-    add(
-        "--eval-shard",
-        metavar="I/N",
-        help="run only shard I of N, such as 1/4; `browsereval merge` joins the shards into one run",
-    )
-    add(
-        "--eval-shard-by",
-        metavar="RUN",
-        help="make all shards take about the same time, by how long each row took in this earlier run",
-    )
 
 
 def positive_integer(text: str) -> int:
@@ -172,9 +157,8 @@ def _take_configs(config: pytest.Config) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Wake up if the command line asks for an eval."""
     _warn_of_unknown_features(config)
-    # The last two are about tests by hand as well, of which nothing is known before they are collected.
-    waking = ("config", "shard", "min_pass_rate")
-    named = any(config.getoption(f"eval_{name}") for name in waking)
+    # The rate is refused for tests by hand, of which nothing is known before they are collected.
+    named = any(config.getoption(f"eval_{name}") for name in ("config", "min_pass_rate"))
     asks = named or any(is_eval(arg.partition("::")[0]) for arg in config.args)
     is_early = _distributes(config) or config.getoption("htmlpath", None)
     if asks or (is_early and _holds_evals(config)):

@@ -26,22 +26,12 @@ class Conflict:
     """What the one of them says that has a value even if it is not given."""
 
 
-CONFLICTS = (
-    Conflict(
-        "shard_by",
-        "shard",
-        "--eval-shard-by has no effect without --eval-shard. Write  --eval-shard=1/4",
-        is_needed=True,
-    ),
-)
-
-
-def check_conflicts(config: pytest.Config, conflicts: Iterable[Conflict] = CONFLICTS) -> None:
-    """Check the options of a session against each other.
+def check_conflicts(config: pytest.Config, conflicts: Iterable[Conflict]) -> None:
+    """Check the options of a feature against each other and those of others.
 
     Args:
         config: pytest's.
-        conflicts: those of a feature that looks after its own options.
+        conflicts: those that the feature knows of.
 
     Raises:
         UsageError: two contradict each other, or one lacks another; the first such pair.

@@ -16,7 +16,7 @@ from pytest_browsereval.config import EvalConfig, load_config
 from pytest_browsereval.config_text import format_path
 from pytest_browsereval.errors import ConfigError, RegistryError, UsageError, nearest
 from pytest_browsereval.hooks.behaviour import make_behaviour
-from pytest_browsereval.hooks.conflicts import check_conflicts, check_floor
+from pytest_browsereval.hooks.conflicts import check_floor
 from pytest_browsereval.hooks.names import is_controlled_key, is_planned_key
 from pytest_browsereval.hooks.registration import Registration
 from pytest_browsereval.redaction.known import redact_known
@@ -238,7 +238,6 @@ class EvalSession:
         Raises:
             UsageError: options contradict each other.
         """
-        check_conflicts(self.config)
         found: list[EarlierRun] = self.config.hook.pytest_browsereval_earlier_run(config=self.config)
         if len(found) > 1:
             options = " and ".join(sorted(f"--eval-{one.option}" for one in found))

@@ -20,7 +20,6 @@ from pytest_browsereval.hooks.reruns import OneTry
 from pytest_browsereval.hooks.scoring import ScoreFile
 from pytest_browsereval.hooks.selecting import Selecting
 from pytest_browsereval.hooks.session import EvalSession, eval_session_key
-from pytest_browsereval.hooks.sharding import Sharding, shard_of
 from pytest_browsereval.hooks.surroundings import Surroundings
 from pytest_browsereval.hooks.terminal import Terminal
 from pytest_browsereval.hooks.termination import Termination, guard_session
@@ -72,8 +71,6 @@ def _register(session: EvalSession, config: pytest.Config) -> None:
     manager.register(Closing(session), "browsereval-closing")
     manager.register(Selecting(session), "browsereval-selecting")
     manager.register(RecordKeeping(session), "browsereval-record-keeping")
-    if (given := config.getoption("eval_shard")) is not None:
-        manager.register(Sharding(session, shard_of(given)), "browsereval-sharding")
     if (scores := session.evals2.output_file) is not None:
         path = config.invocation_params.dir / scores
         manager.register(ScoreFile(path, session.began), "browsereval-scores")

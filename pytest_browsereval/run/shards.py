@@ -1,11 +1,9 @@
-"""A run in several parts: which rows each of them has, the same on every machine."""
+"""A run in several parts: what its manifest says of them."""
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from statistics import fmean
 from typing import Any, Self
 
 from pytest_browsereval.errors import UsageError
@@ -67,16 +65,6 @@ class Parts:
         return sum(self.trials[shard.number - 1] for shard in self.missing)
 
 
-def division_of(shards: Mapping[str, int]) -> str:
-    """Return 16 hex digits over which row is in which part: two machines must agree on it.
-
-    Args:
-        shards: the part of each row, by its id.
-    """
-    lines = "".join(f"{query_id}\0{shard}\n" for query_id, shard in sorted(shards.items()))
-    return hashlib.sha256(lines.encode()).hexdigest()[:16]
-
-
 def read_shard(text: str) -> Shard:
     """Return the shard of ``2/4``.
 
@@ -94,32 +82,3 @@ def read_shard(text: str) -> Shard:
             f"--eval-shard={text}: parts are numbered from 1 to {of}. Write one of them before the /."
         )
     return Shard(number, of)
-
-
-def shards_of(
-    groups: Sequence[Sequence[str]], of: int, seconds: Mapping[str, float] | None = None
-) -> list[int]:
-    """Return the number of the shard of each group of rows that belong together, from 1.
-
-    Without durations by a hash of the group's first id in the alphabet: a row that is added or taken out
-    moves no other. With them the longest group goes first, each to the shard that has least so far (Graham
-    1969), so that shards take about the same time; rows without a duration count as the mean.
-
-    Args:
-        groups: ids of rows; no id is in two of them.
-        of: how many shards there are.
-        seconds: how long each row took earlier, by id.
-    """
-    if not seconds:
-        return [1 + _hash(min(group)) % of for group in groups]
-    mean = fmean(seconds.values())
-    times = [sum(seconds.get(query_id, mean) for query_id in group) for group in groups]
-    found, loads = [0] * len(groups), [0.0] * of
-    for place in sorted(range(len(groups)), key=lambda place: (-times[place], min(groups[place]))):
-        least = min(range(of), key=lambda shard: (loads[shard], shard))
-        found[place], loads[least] = least + 1, loads[least] + times[place]
-    return found
-
-
-def _hash(query_id: str) -> int:
-    return int.from_bytes(hashlib.sha256(query_id.encode()).digest()[:8])

@@ -6,7 +6,7 @@ import pytest
 
 from pytest_browsereval.features.regrade.conflicts import CONFLICTS as OF_REGRADE
 from pytest_browsereval.features.resume.conflicts import CONFLICTS as OF_RESUME
-from pytest_browsereval.hooks.conflicts import CONFLICTS, Conflict
+from pytest_browsereval.hooks.conflicts import Conflict
 from tests.hooks.small_evals import Evals, row
 
 VALUES = {
@@ -16,7 +16,6 @@ VALUES = {
     "resume": "latest",
     "llm": "replay",
     "regrade_rows": "current",
-    "shard_by": "latest",
 }
 """Values of options that take one."""
 
@@ -26,7 +25,7 @@ def write(name: str) -> str:
     return f"{option}={VALUES[name]}" if name in VALUES else option
 
 
-ALL = [*CONFLICTS, *OF_REGRADE, *OF_RESUME]
+ALL = [*OF_REGRADE, *OF_RESUME]
 
 
 @pytest.mark.parametrize("conflict", ALL, ids=lambda one: f"{one.option}-{one.other}")

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from pytest_browsereval.errors import UsageError
+from pytest_browsereval.features.shard.division import division_of, shards_of
 from pytest_browsereval.hooks.items import EvalItem
 from pytest_browsereval.hooks.names import is_by_hand
 from pytest_browsereval.hooks.order import relations_of
@@ -18,7 +19,7 @@ from pytest_browsereval.run.active import ActiveRun
 from pytest_browsereval.run.lookup import LATEST, run_folder
 from pytest_browsereval.run.plan import Entry
 from pytest_browsereval.run.relations import groups
-from pytest_browsereval.run.shards import HASH, Parts, Shard, division_of, read_shard, shards_of
+from pytest_browsereval.run.shards import HASH, Parts, Shard, read_shard
 from pytest_browsereval.run.store import RunStore
 
 

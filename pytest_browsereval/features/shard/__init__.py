@@ -1,0 +1,1 @@
+"""One part of a run, on one of several machines."""
