@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pytest_browsereval.errors import UsageError
-from pytest_browsereval.features.shard.division import division_of, shards_of
+from pytest_browsereval.features.shard.rows import division_of, shards_of
 from pytest_browsereval.hooks.items import EvalItem
 from pytest_browsereval.hooks.names import is_by_hand
 from pytest_browsereval.hooks.order import relations_of
