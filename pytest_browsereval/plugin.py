@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pluggy
 import pytest
 
-from pytest_browsereval.hooks.names import ini_markers_key, is_eval, is_worker
+from pytest_browsereval.hooks.names import ini_markers_key, is_eval, is_worker, positive_integer
 
 if TYPE_CHECKING:
     from pytest_browsereval.hooks.collection import EvalFile
@@ -66,14 +66,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="let other plug-ins rerun failed rows; reports then say 'best of N'",
     )
     add("--eval-headed", action="store_true", default=False, help="show the browser windows")
-
-
-def positive_integer(text: str) -> int:
-    """Read an option; argparse puts this function's name into its message."""
-    number = int(text)
-    if number < 1:
-        raise ValueError(text)
-    return number
 
 
 def rate_from_0_to_1(text: str) -> float:

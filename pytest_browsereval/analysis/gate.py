@@ -47,23 +47,6 @@ def decide(
     return tuple(_rules(summary, gate, against))
 
 
-def complete(summary: RunSummary, selected: int | None, skipped: int = 0) -> RuleResult | None:
-    """Return a rule that is missed where the run lacks trials: it says nothing of them; None if it does not.
-
-    Args:
-        summary: of the run.
-        selected: how many trials there were to be; None if unknown.
-        skipped: how many of them a fixture or a mark has skipped: these need no result.
-    """
-    if selected is None:
-        message = "the run was ended before its summary.json was written: how many trials it lacks is unknown"
-    elif (lacking := selected - skipped - len(summary.trials)) > 0:
-        message = f"{lacking} of the run's {selected} trials have no result"
-    else:
-        return None
-    return RuleResult("complete", is_met=False, message=message)
-
-
 def check_unlimited(summary: RunSummary, gate: GateConfig) -> RuleResult | None:
     """Return a rule that is missed where trials did not pass and no rule says how many may not; else None.
 

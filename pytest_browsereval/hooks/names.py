@@ -37,3 +37,11 @@ def is_eval(name: str) -> bool:
 def is_by_hand(item: pytest.Item) -> bool:
     """Whether it is a test with fixtures of ours: all of them rest on this one."""
     return "_handwritten" in getattr(item, "fixturenames", ())
+
+
+def positive_integer(text: str) -> int:
+    """Read an option; argparse puts this function's name into its message."""
+    number = int(text)
+    if number < 1:
+        raise ValueError(text)
+    return number

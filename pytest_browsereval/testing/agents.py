@@ -23,7 +23,7 @@ from pytest_browsereval.model.messages import Message, ToolCallMessage, ToolResu
 from pytest_browsereval.model.results import AgentResult
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.redaction.redactor import Redactor
-from pytest_browsereval.testing.browsers import LIMIT_S
+from pytest_browsereval.testing.browsers import limit
 from pytest_browsereval.testing.site import ConformanceSite
 from pytest_browsereval.tools.base import Toolbox
 from pytest_browsereval.tools.runner import WindowToolRunner
@@ -59,13 +59,7 @@ class SharedBrowser:
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine on the loop, with a limit."""
-
-        async def limited() -> T:
-            # An agent that hangs must not hang the author's test run.
-            async with asyncio.timeout(LIMIT_S):
-                return await work
-
-        return self.runner.run(limited())
+        return self.runner.run(limit(work))
 
 
 @dataclass(frozen=True)

@@ -30,14 +30,15 @@ _BEGINNINGS: dict[PictureFormat, tuple[bytes, int]] = {
 }
 
 
+async def limit(work: Coroutine[Any, Any, T]) -> T:
+    """Await a coroutine, with a limit: one that hangs must not hang the author's test run."""
+    async with asyncio.timeout(LIMIT_S):
+        return await work
+
+
 def run(work: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine on a loop of its own, with a limit."""
-
-    async def limited() -> T:
-        async with asyncio.timeout(LIMIT_S):
-            return await work
-
-    return asyncio.run(limited())
+    return asyncio.run(limit(work))
 
 
 class BrowserConformance:

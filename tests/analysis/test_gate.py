@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_browsereval.analysis.gate import complete, decide
+from pytest_browsereval.analysis.gate import decide
 from pytest_browsereval.analysis.summary import RunSummary
 from pytest_browsereval.config import GateConfig
 from pytest_browsereval.model.rules import RuleResult
@@ -277,17 +277,6 @@ def test_two_tasks_are_far_from_enough() -> None:
     made = (attempt("ab"[n % 2], PASSED if n > 4 else FAILED, trial=n + 1) for n in range(100))
     found = rule(summary(*made), "min_pass_rate", min_pass_rate=0.85, confidence=0.95)
     assert found.message.endswith("about 3 more tasks would decide")
-
-
-def test_runs_that_lack_trials_are_told() -> None:
-    """A run that was ended, or lacks trials, misses a rule of its own; a whole one has none."""
-    run = summary(attempt("a"))
-    assert complete(run, 1) is None
-    assert complete(run, 3, skipped=2) is None
-    for selected, told in ((3, "2 of the run's 3 trials have no result"), (None, "the run was ended before")):
-        found = complete(run, selected)
-        assert found
-        assert (found.name, found.is_met, found.message[: len(told)]) == ("complete", False, told)
 
 
 UNDECIDED = "undecided by errors are in neither number"

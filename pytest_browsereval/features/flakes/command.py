@@ -38,15 +38,9 @@ def flakes(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def positive_integer(text: str) -> int:
-    """Read an option; argparse puts this function's name into its message."""
-    number = int(text)
-    if number < 1:
-        raise ValueError(text)
-    return number
-
-
 def _arguments(parser: argparse.ArgumentParser) -> None:
+    from pytest_browsereval.hooks.names import positive_integer
+
     parser.add_argument("run_names", metavar="RUN", nargs="+", help=HELP)
     add_config(parser)
     parser.add_argument(

@@ -102,7 +102,9 @@ class HtmlReport:
             lines = [f"<b>eval {html.escape(self._controller.label(active_run))}</b>"]
             lines += map(html.escape, [*totals(summary, selected), *beside])
             if link := self._link(active_run.store.root):
-                lines.append(f'<a href="{link}/">run folder</a>, <a href="{link}/{PAGE}">its page</a>')
+                has_page = (active_run.store.root / PAGE).is_file()  # a feature writes it
+                page = f', <a href="{link}/{PAGE}">its page</a>' if has_page else ""
+                lines.append(f'<a href="{link}/">run folder</a>{page}')
             prefix.append(f"<p>{'<br>'.join(lines)}</p>{_gate(rules)}")
         if left_out := list(self._inside.values()).count(False):
             prefix.append(

@@ -186,8 +186,8 @@ def _correct(
     found = rogan_gladen(seen, sensitivity, specificity, by=rate.by_task)
     if found is None:
         why = (
-            f"it passes {_of(sensitivity)} of what people pass and fails {_of(specificity)} of what people "
-            "fail, which is no better than chance"
+            f"it passes {count_of(sensitivity)} of what people pass and fails "
+            f"{count_of(specificity)} of what people fail, which is no better than chance"
         )
         return Correction(name, fingerprint, seen, labels, why_not=why)
     return Correction(name, fingerprint, seen, labels, found)
@@ -200,5 +200,6 @@ def _another(fingerprint: str, others: Sequence[str]) -> str:
     return f"it is not the judge that was calibrated: {fingerprint} here, {known} there"
 
 
-def _of(share: Share) -> str:
+def count_of(share: Share) -> str:
+    """Return a share in words: ``27 of 30``."""
     return f"{share.hits:,} of {share.of:,}"

@@ -11,12 +11,12 @@ from pytest_browsereval.features.labelling.correction import (
     Correction,
     calibration_of,
     corrections,
+    count_of,
 )
 from pytest_browsereval.hooks.controller import RunPart
 from pytest_browsereval.model.display import one_line, percent
 from pytest_browsereval.report.table import format_interval
 from pytest_browsereval.run.active import ActiveRun
-from pytest_browsereval.stats.statistics import Share
 
 
 class Corrections(RunPart):
@@ -57,10 +57,6 @@ def draw_corrections(found: Sequence[Correction]) -> Iterator[str]:
             f"pass rate corrected for errors of {one.grader}: {percent(one.corrected.value)} (95 % interval "
             f"{format_interval(one.corrected.interval)}) of the {one.seen.of:,} judged trials that it "
             f"decides alone; by {labels.confusion.total:,} labelled attempts it passes "
-            f"{_of(labels.sensitivity)} of what people pass and fails {_of(labels.specificity)} of "
-            "what people fail"
+            f"{count_of(labels.sensitivity)} of what people pass and fails "
+            f"{count_of(labels.specificity)} of what people fail"
         )
-
-
-def _of(share: Share) -> str:
-    return f"{share.hits:,} of {share.of:,}"
