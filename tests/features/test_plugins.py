@@ -216,6 +216,61 @@ def test_a_package_brings_formats(evals: Evals, capsys: pytest.CaptureFixture[st
     assert "Did you mean 'acme/none'? Formats: online-mind2web, acme/none." in told
 
 
+READERS = """
+from pathlib import Path
+from pytest_browsereval import GraderResult, Imported, ImportFormat, Task, Verdict
+
+def one(name, folder):
+    task = Task(query_id=name, query="Say it", dataset="acme", graders=("answer",), answer="right")
+    grade = GraderResult(grader="answer", verdict=Verdict.PASSED, score=1.0, reasoning="so")
+    return Imported(folder, task, [], {}, "right", grades={"answer": grade})
+
+READS = {
+    "raises": lambda folder: 1 / 0,
+    "leaves": lambda folder: exit(0),
+    "none": lambda folder: None,
+    "texts": lambda folder: ["a"],
+    "empty": lambda folder: [],
+    "twice": lambda folder: [one("a", folder), one("a", folder)],
+    "later": lambda folder: (one(name, folder) for name in "ab"),
+}
+
+def pytest_browsereval_run_formats():
+    return [ImportFormat(f"acme/{name}", read) for name, read in READS.items()]
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("raises", "the format 'acme/raises' broke: ZeroDivisionError: "),
+        ("leaves", "the format 'acme/leaves' broke: SystemExit: 0 ("),
+        ("none", "the format 'acme/none' broke: TypeError: "),
+        ("texts", "the format 'acme/texts' returned a `str` among its attempts. Mend the plug-in."),
+        ("empty", "the format 'acme/empty' finds no attempt there."),
+        ("twice", "has the id 'a', as "),
+    ],
+)
+def test_a_format_that_reads_nonsense_is_named(
+    evals: Evals, capsys: pytest.CaptureFixture[str], name: str, told: str
+) -> None:
+    """Nothing is written, and no attempt takes the place of another one."""
+    install(evals, "acme_readers", READERS)
+    target = evals.path / "out"
+    assert main(["import-run", f"acme/{name}", str(evals.path), "-o", str(target)]) == 4
+    (line,) = capsys.readouterr().err.splitlines()
+    assert told in line
+    assert not target.exists()
+
+
+def test_a_format_may_yield_its_attempts(evals: Evals, capsys: pytest.CaptureFixture[str]) -> None:
+    """All are written, though they are read once only."""
+    install(evals, "acme_readers", READERS)
+    target = evals.path / "out"
+    assert main(["import-run", "acme/later", str(evals.path), "-o", str(target)]) == 0
+    assert f"2 attempts in {target}: 2 passed" in capsys.readouterr().out
+
+
 CLASHING = """
 from pytest_browsereval import ExportFormat, Exported
 

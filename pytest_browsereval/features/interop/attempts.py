@@ -51,12 +51,13 @@ def write_run(attempts: Sequence[Imported], target: Path, kind: str, source: Pat
 def _check_ids(attempts: Sequence[Imported]) -> None:
     seen: dict[TrialKey, Path] = {}
     for attempt in attempts:
-        other = seen.setdefault(attempt.key, attempt.folder)
-        if other is not attempt.folder:
+        # Not by its folder: a format may read all attempts of one.
+        if (other := seen.get(attempt.key)) is not None:
             raise wrong(
                 attempt.folder,
                 f"has the id {attempt.task.query_id!r}, as {other} has. Import one of them into another run.",
             )
+        seen[attempt.key] = attempt.folder
 
 
 def _manifest(attempts: Sequence[Imported], name: str, kind: str, source: Path) -> dict[str, Any]:

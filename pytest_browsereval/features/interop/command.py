@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,11 +29,13 @@ def import_run(arguments: argparse.Namespace) -> int:
 
     _report_left_out()
     source, target = Path(arguments.folder), Path(arguments.output)
-    attempts = read_run(arguments.kind, source)
+    with _naming(arguments.kind):
+        attempts = read_run(arguments.kind, source)
     if arguments.rows is not None:
         attempts = with_rows(attempts, _rows(Path(arguments.rows)))
     try:
-        store = write_run(attempts, target, arguments.kind, source)
+        with _naming(arguments.kind):  # what it has returned may hold anything
+            store = write_run(attempts, target, arguments.kind, source)
         summary = summary_of(store)
         store.write_summary({"selected": len(summary.trials), **summary.as_json()})
     except OSError as error:
@@ -45,6 +49,21 @@ def import_run(arguments: argparse.Namespace) -> int:
         for warning in attempt.warnings:
             print(f"note: {attempt.task.query_id}: {warning.message}")
     return 0
+
+
+@contextmanager
+def _naming(name: str) -> Iterator[None]:
+    """Have an error say which format it is of.
+
+    Raises:
+        PluginError: in the place of anything that its code must not raise.
+    """
+    try:
+        yield
+    except (BrowserEvalError, OSError, KeyboardInterrupt):
+        raise
+    except BaseException as error:  # a reader may call sys.exit
+        raise PluginError(f"the format {name!r} broke: {describe_error(error)}. Mend the plug-in.") from error
 
 
 def _rows(path: Path) -> dict[str, Task]:
@@ -69,9 +88,9 @@ def export_run(arguments: argparse.Namespace) -> int:
         exported = chosen.write(store, target)
     except OSError as error:
         raise UsageError(f"{target} cannot be written: {error}.") from None
-    except BrowserEvalError:
+    except (BrowserEvalError, KeyboardInterrupt):
         raise
-    except Exception as error:  # a package's own code
+    except BaseException as error:  # a package's own code, which may call sys.exit
         half = f" What it has written to {target} is not whole." if target.exists() else ""
         raise PluginError(
             f"the format {chosen.name!r} broke: {describe_error(error)}. Mend the plug-in.{half}"

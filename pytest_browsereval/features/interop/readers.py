@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from pytest_browsereval.builtins import gather_offers
-from pytest_browsereval.errors import UsageError, nearest
+from pytest_browsereval.contracts import describe_value
+from pytest_browsereval.errors import PluginError, UsageError, nearest
 from pytest_browsereval.features.interop.files import check_tree
 from pytest_browsereval.run.foreign import ExportFormat, Imported, ImportFormat
 
@@ -53,8 +54,19 @@ def read_run(name: str, folder: Path) -> Sequence[Imported]:
         folder: the run, or one task of it.
 
     Raises:
-        UsageError: the format is not known, or a file is missing or wrong; the message names it.
+        UsageError: the format is not known, a file is missing or wrong, which the message names, or there is
+            no attempt.
+        PluginError: the format returns something else than attempts.
     """
     chosen = find_format(ImportFormat, name)
     check_tree(folder)
-    return chosen.read(folder)
+    attempts = tuple(chosen.read(folder))  # once: a generator has nothing left for a second reader
+    for one in attempts:
+        if not isinstance(one, Imported):
+            message = (
+                f"the format {name!r} returned {describe_value(one)} among its attempts. Mend the plug-in."
+            )
+            raise PluginError(message)
+    if not attempts:
+        raise UsageError(f"{folder}: the format {name!r} finds no attempt there.")
+    return attempts
