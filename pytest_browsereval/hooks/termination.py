@@ -6,12 +6,15 @@ import contextlib
 import os
 import signal
 import threading
+from collections.abc import Generator
 from types import FrameType
 from typing import Any, NoReturn
 
 import pytest
 
+from pytest_browsereval.errors import describe_error
 from pytest_browsereval.process_guard import refuse_clean_exit
+from pytest_browsereval.redaction.known import redact_known
 
 SIGNALS = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP", "SIGQUIT") if hasattr(signal, name))
 """CI systems and containers send the first when a job is cancelled, a terminal that is closed the second."""
@@ -37,6 +40,21 @@ class Termination:
                 if signal.getsignal(number) is signal.SIG_DFL:
                     signal.signal(number, _terminate)
                     self._ours.append(number)
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, Any, Any]:
+        """Keep the exit code where a plug-in calls ``sys.exit(0)`` while verdicts are reported."""
+        if int(session.exitstatus) and int(session.exitstatus) % 256 == 0:  # of 256 the system sees 0
+            session.exitstatus = pytest.ExitCode.INTERNAL_ERROR
+        try:
+            return (yield)
+        except (SystemExit, pytest.exit.Exception) as leaving:
+            asked = leaving.code or 0 if isinstance(leaving, SystemExit) else leaving.returncode
+            if not isinstance(asked, int) or asked % 256:
+                raise
+            code = int(session.exitstatus) or int(pytest.ExitCode.INTERNAL_ERROR)
+            why = f"{describe_error(leaving)} at the end of the session: it ends with {code} all the same"
+            raise pytest.exit.Exception(redact_known(why), returncode=code) from leaving
 
     @pytest.hookimpl(trylast=True)
     def pytest_unconfigure(self) -> None:

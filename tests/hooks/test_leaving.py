@@ -141,6 +141,26 @@ def test_a_plug_in_that_leaves_outside_of_items_makes_no_green_session(evals: Ev
     assert "something has called os._exit(0)" in result.stderr.str()
 
 
+@pytest.mark.parametrize("call", ["sys.exit(0)", "pytest.exit('so', 0)", "pytest.exit('so', 256)"])
+@pytest.mark.parametrize("hook", ["sessionfinish", "terminal_summary"])
+def test_a_plug_in_that_exits_at_the_end_keeps_the_exit_code(evals: Evals, hook: str, call: str) -> None:
+    """A failed row is not excused by whoever ends pytest while it is reported."""
+    evals.pytester.makeconftest(f"import pytest, sys\ndef pytest_{hook}():\n    {call}\n")
+    evals.write_rows(row("a", says="wrong"))
+    evals.write_config()
+    result = evals.run("shop.eval.yaml")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert "at the end of the session: it ends with 1 all the same" in result.stderr.str()
+
+
+def test_an_exit_code_that_the_system_takes_for_0_is_none(evals: Evals) -> None:
+    """The system keeps eight bits of 256."""
+    evals.pytester.makeconftest("import pytest\ndef pytest_runtest_setup():\n    pytest.exit('so', 256)\n")
+    evals.write_rows(row("a"))
+    evals.write_config()
+    assert evals.run("shop.eval.yaml").ret == pytest.ExitCode.INTERNAL_ERROR
+
+
 def test_a_rule_is_shown_as_it_is_named(evals: Evals) -> None:
     """By the name that a config writes, a slash included."""
     evals.pytester.makeconftest(RULE.replace("LEAVE", "return None").replace('"leaves"', '"acme/leaves"'))
