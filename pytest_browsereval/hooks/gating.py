@@ -140,5 +140,7 @@ class WholeRuns:
             unsaid = [one for one in bad if TrialKey(one.query_id, one.variant, one.trial) not in reported]
             for verdict, count in Counter(one.verdict for one in unsaid).items():
                 yield f"{format_count(count, 'trial')} {verdict} that no item of this session reports"
-        if active_run.trials.has_earlier and (rule := lacking(active_run.store, summary)):
+        trials = active_run.trials
+        is_earlier = trials.has_earlier or not trials.makes_attempts  # resumed, or regraded
+        if is_earlier and (rule := lacking(active_run.store, summary)):
             yield rule.message

@@ -149,3 +149,23 @@ def test_a_command_grades_by_current_rows(evals: Evals) -> None:
     evals.run("shop.eval.yaml").assert_outcomes(failed=1)
     evals.write_rows(row("a"))
     assert evals.run_command("regrade", str(evals.run_folder()), "--rows", "current").ret == 0
+
+
+def test_a_row_that_a_mark_skips_keeps_the_run_from_being_green(evals: Evals) -> None:
+    """Its old grade is of the row as it was; without a gate the exit code says so."""
+    evals.write_rows(row("a"), row("b"))
+    evals.write_config()
+    evals.run("shop.eval.yaml")
+    evals.write_rows(row("a", answer="other"), row("b"))
+    evals.pytester.makeconftest(
+        """
+        import pytest
+
+        def pytest_collection_modifyitems(items):
+            items[0].add_marker(pytest.mark.skip(reason="so"))
+        """
+    )
+    run = evals.run("shop.eval.yaml", "--eval-regrade=latest", "--eval-regrade-rows=current")
+    run.assert_outcomes(passed=1, skipped=1)
+    assert run.ret == pytest.ExitCode.TESTS_FAILED
+    assert "1 trial kept older grades when the run was regraded: a." in " ".join(run.stdout.str().split())
