@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pytest_browsereval.builtins import gather_offers
 from pytest_browsereval.contracts import describe_value
@@ -60,7 +60,9 @@ def read_run(name: str, folder: Path) -> Sequence[Imported]:
     """
     chosen = find_format(ImportFormat, name)
     check_tree(folder)
-    attempts = tuple(chosen.read(folder))  # once: a generator has nothing left for a second reader
+    attempts: tuple[Any, ...] = tuple(
+        chosen.read(folder)
+    )  # once: a generator has nothing left for a second reader
     for one in attempts:
         if not isinstance(one, Imported):
             message = (
