@@ -21,6 +21,7 @@ from pytest_browsereval.model.digest import AttemptDigest
 from pytest_browsereval.model.display import digits_apart, format_count, one_line, percent, plain
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.rules import RuleResult
+from pytest_browsereval.redaction.known import redact_known
 from pytest_browsereval.stats.statistics import CONFIDENCE, POWER, Interval, percentile, quantile, students_t
 
 # A message is one line of a terminal or of a comment; the run's page has all tasks.
@@ -107,11 +108,12 @@ def _check_own(rule: GateRule, name: str, data: Sequence[AttemptDigest], gate: G
         raise
     except BaseException as error:  # noqa: BLE001 what pytest's functions raise too: no row is judged here
         message = f"the rule {rule.type!r} broke: {name_raised(error)}: {error}"
-        return RuleResult(name, is_met=False, message=one_line(message, 400))
+        return RuleResult(name, is_met=False, message=one_line(redact_known(message), 400))
     if not isinstance(result, RuleResult):
         message = f"the rule {rule.type!r} returned {type(result).__name__}, not a RuleResult"
         return RuleResult(name, is_met=False, message=message)
-    message = one_line(str(result.message), 400)
+    # A rule may hold a token, and neither `browsereval gate` nor the terminal looks at its words again.
+    message = one_line(redact_known(str(result.message)), 400)
     if result.is_undecided:  # `gate.undecided` says what becomes of it, not the rule
         return build_undecided(name, message, gate)
     return replace(result, name=name, is_met=result.is_met is True, message=message)

@@ -109,6 +109,7 @@ def load_gate(
     document = _read(path.absolute())
     environment = Interpolation(os.environ if environ is None else environ)
     tree = environment.fill(_select_keys(document, "gate"))
+    know_secrets(list_spellings(environment.secrets))  # rules of plug-ins may say them
     return _gate(Draft(tree, format_path(path), document.line_of, environment), registry, overrides)
 
 

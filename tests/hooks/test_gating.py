@@ -351,3 +351,39 @@ def test_booleans_of_options_and_rows_are_no_numbers(evals: Evals) -> None:
     result = evals.run("--eval-config=shop.eval.yaml")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     assert "pass_at: expected a number, not true" in result.stderr.str()
+
+
+TELLS = """
+from typing import Literal
+from pytest_browsereval import GateRule, RuleResult
+
+class Tells(GateRule):
+    type: Literal["tells"] = "tells"
+    token: str = ""
+    breaks: bool = False
+
+    def check(self, trials):
+        if self.breaks:
+            raise RuntimeError(f"{self.token} was refused")
+        return RuleResult("tells", False, f"{self.token} was refused")
+
+def pytest_browsereval_register(registry):
+    registry.register(Tells)
+"""
+
+
+def test_a_rule_tells_no_secret(evals: Evals, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither in reports nor by the command, whether it returns or raises a message with its token."""
+    monkeypatch.setenv("GATE_TOKEN", "tok-98765-abc")
+    evals.pytester.makeconftest(TELLS)
+    evals.write_rows(row("a"))
+    block = {"type": "tells", "token": "${GATE_TOKEN}"}
+    evals.write_config(gate={"rules": [block, {**block, "breaks": True}]})
+    run = evals.run("shop.eval.yaml", "--junit-xml=junit.xml")
+    gate = evals.run_command("gate", str(run.folder), "--config", "shop.eval.yaml")
+    assert (run.ret, gate.ret) == (1, 1)
+    for result in (run, gate):
+        text = result.stdout.str() + result.stderr.str()
+        assert text.count("[redacted] was refused") >= 2
+        assert "tok-98765" not in text
+    assert "tok-98765" not in (evals.path / "junit.xml").read_text()

@@ -60,9 +60,8 @@ def read_run(name: str, folder: Path) -> Sequence[Imported]:
     """
     chosen = find_format(ImportFormat, name)
     check_tree(folder)
-    attempts: tuple[Any, ...] = tuple(
-        chosen.read(folder)
-    )  # once: a generator has nothing left for a second reader
+    # A generator has nothing left for a second reader.
+    attempts: tuple[Any, ...] = tuple(chosen.read(folder))
     for one in attempts:
         if not isinstance(one, Imported):
             message = (
