@@ -14,7 +14,15 @@ PYTHON = sys.executable
 TELLING = (
     *(
         f"tests/{name}"
-        for name in ("config", "datasets", "llm", "model", "features/programs/server", "features/dashboard")
+        for name in (
+            "config",
+            "datasets",
+            "llm",
+            "model",
+            "features/row_files",
+            "features/programs/server",
+            "features/dashboard",
+        )
     ),
     "tests/stats/test_statistics.py",
     "tests/features/mcp_browser/test_browser.py",
