@@ -89,7 +89,7 @@ def _check_code(name: str, code: object) -> int:
         code.close()
     given = repr(code) if code is None or isinstance(code, int) else f"a `{type(code).__name__}`"
     raise BrowserEvalError(
-        f"the subcommand {name!r} returned {given}, which is no exit code (0 to {EXIT_CODES - 1}). "
+        f"the subcommand {name!r} returned {given}, which is not an exit code (0 to {EXIT_CODES - 1}). "
         "Mend the plug-in."
     )
 

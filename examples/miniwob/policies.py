@@ -1,6 +1,6 @@
 """The agent of this example: one small policy for each kind of page, with no model.
 
-A policy is told what the page asks and acts through the tools, as a model would. It never looks into
+A policy gets what the page asks and acts through the tools, as a model would. It never looks into
 the page's scripts, and the reward is the grader's to read.
 """
 

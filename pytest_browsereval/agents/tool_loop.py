@@ -266,7 +266,7 @@ def log_reply(capture: CaptureContext, reply: Completion) -> None:
     """Record what a model said; what it cost is spent once the conversation has the reply."""
     capture.log_assistant(reply.text, usage=reply.usage, duration_ms=reply.duration_ms)
     if reply.retries:
-        capture.add_warning(ErrorSource.PROVIDER, f"the model answered only at try {reply.retries + 1}")
+        capture.add_warning(ErrorSource.PROVIDER, f"the model answered only on try {reply.retries + 1}")
 
 
 def spec(tool: Tool) -> dict[str, Any]:

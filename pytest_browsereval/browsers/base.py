@@ -185,7 +185,7 @@ class Window(ABC):
         Raises:
             Fault: source *screenshot*, when the page does not answer.
         """
-        raise Fault(ErrorSource.SCREENSHOT, f"a {type(self).__name__} does not tell its markup")
+        raise Fault(ErrorSource.SCREENSHOT, f"a {type(self).__name__} does not give its markup")
 
     @abstractmethod
     async def close(self) -> None:

@@ -56,7 +56,7 @@ VariantName = Annotated[
 """Part of node ids and folders."""
 
 SiteName = Annotated[
-    str, _check_name(SITE_NAME, " and underscores, and begin with no digit"), Field(max_length=60)
+    str, _check_name(SITE_NAME, " and underscores, and do not begin with a digit"), Field(max_length=60)
 ]
 """What rows write in braces, ``{shop}``."""
 

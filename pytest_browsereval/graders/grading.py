@@ -95,4 +95,4 @@ async def _grade_in_time(grader: GraderConfig, recorded: Recorded) -> GraderResu
         # A TimeoutError of the grader itself is its own fault and has its own message.
         if not clock.expired():
             raise
-        raise GraderFault(f"the grader was not done within {limit_s:g} s") from None
+        raise GraderFault(f"the grader did not finish within {limit_s:g} s") from None

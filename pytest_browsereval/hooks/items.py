@@ -246,7 +246,7 @@ class EvalItem(pytest.Function, PlainId):
 
 
 def properties(metadata: TaskMetadata, folder: Path) -> Iterator[tuple[str, Any]]:
-    """Yield what JUnit and other readers are told of a trial: names with JSON scalars."""
+    """Yield the properties that JUnit and other readers get of a trial: names with JSON scalars."""
     yield "verdict", str(metadata.verdict)
     if metadata.error_source is not None:
         yield "error_source", str(metadata.error_source)

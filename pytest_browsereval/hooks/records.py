@@ -132,7 +132,7 @@ class RecordCheck:
         if folders:
             named = join_first([f"{folder}/{RECORD}" for folder in folders], NAMED)
             self.problems.append(
-                f"{store.root}: something else than this run has changed, made or removed records, so that "
+                f"{store.root}: something other than this run has changed, made or removed records, so that "
                 f"their trials have no result: {named}. Find out what writes there, an agent's program "
                 "or a hook. --eval-resume runs these trials again. Remove folders of no trial of this run."
             )

@@ -33,5 +33,5 @@ def describe_reruns(config: pytest.Config) -> str:
     counts = {option: count for option, count in given.items() if isinstance(count, int) and count > 0}
     if config.getoption("eval_allow_reruns"):
         tries = f"best of {max(counts.values()) + 1}" if counts else "best of several tries"
-        return f"failed rows may be run again, so that results are the {tries}"
-    return f"{' and '.join(counts)} run no row again (--eval-allow-reruns lets them)" if counts else ""
+        return f"failed rows may be rerun: results are the {tries}"
+    return f"no row is rerun by {' and '.join(counts)} (--eval-allow-reruns allows it)" if counts else ""

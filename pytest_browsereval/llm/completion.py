@@ -76,7 +76,7 @@ def check_body(body: Any) -> dict[str, Any]:
         raise TryFailed("the reply holds no choices")
     usage = _usage(body.get("usage"))
     if max(usage.input_tokens, usage.output_tokens, usage.cache_read_tokens) > MOST_TOKENS:
-        raise TryFailed(f"the reply tells of more than {MOST_TOKENS:,} tokens")
+        raise TryFailed(f"the reply reports more than {MOST_TOKENS:,} tokens")
     return body
 
 

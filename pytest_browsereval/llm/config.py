@@ -172,7 +172,7 @@ class LLMConfig(BaseModel):
         if self.provider == "bedrock":
             self._bedrock_can_be_reached()
         if self.seed is not None and not traits.has_seed:
-            raise ValueError(f"provider {self.provider!r} knows no seed. Leave  seed  out.")
+            raise ValueError(f"provider {self.provider!r} does not take a seed. Leave  seed  out.")
         if not (self.model or traits.default_model):
             raise ValueError(f"provider {self.provider!r} needs a model. Write  model: NAME")
         return self
@@ -231,7 +231,7 @@ class LLMConfig(BaseModel):
             return None
         raise ConfigError(
             f"the model {self.model_name!r} at {urlsplit(self.url).hostname} has no api_key. Write  api_key: "
-            f"NAME_OF_VARIABLE , or  api_key: {KEYLESS}  if the server wants no key."
+            f"NAME_OF_VARIABLE , or  api_key: {KEYLESS}  if the server needs no key."
         )
 
     def _own_key(self, variable: str) -> str:

@@ -216,7 +216,7 @@ def _read(text: str) -> tuple[str, dict[str, Any]]:
     except (ValueError, RecursionError):
         raise _NoCall("it is not valid JSON") from None
     if not isinstance(value, dict):
-        raise _NoCall("it is JSON, but no object")
+        raise _NoCall("it is JSON, but not an object")
     name, arguments = value.get("tool"), value.get("arguments", {})
     if not isinstance(name, str) or not name:
         raise _NoCall("it names no tool")

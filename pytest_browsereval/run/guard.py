@@ -1,6 +1,6 @@
 """Hooks that an attempt asks while it runs, and what broke in them.
 
-One guards its tool calls: it lets a call pass, or refuses it with a reason. One is told of its messages.
+One guards its tool calls: it lets a call pass, or refuses it with a reason. One hears of its messages.
 """
 
 from __future__ import annotations

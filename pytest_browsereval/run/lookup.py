@@ -165,7 +165,7 @@ def _folders_named(name: str, top: Path) -> Iterator[Path]:
 
 def _lacks(given: str, base: Path) -> str:
     if given and (base / given).is_dir():
-        return f"{given} is no run folder: it has no folder 'tasks'."
+        return f"{given} is not a run folder: it has no folder 'tasks'."
     return f"there is no run {given!r}: a run folder has a folder 'tasks'."
 
 

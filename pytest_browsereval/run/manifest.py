@@ -172,7 +172,7 @@ def check_manifest(run: Path) -> None:
     """
     file = run / "manifest.json"
     try:
-        why = "" if isinstance(json.loads(file.read_bytes()), dict) else "it is no block of keys"
+        why = "" if isinstance(json.loads(file.read_bytes()), dict) else "it is not a block of keys"
     except FileNotFoundError:
         return
     except (OSError, ValueError) as error:

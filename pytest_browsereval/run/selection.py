@@ -1,6 +1,6 @@
 """``selected.jsonl``: which trials a run is to have, written down before the first of them is attempted.
 
-A session that goes on with a run may select others than the one before, and either may be killed: how
+A session that resumes a run may select others than the one before, and either may be killed: how
 many trials the run lacks is known only if it is known which were wanted.
 """
 

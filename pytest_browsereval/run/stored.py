@@ -69,7 +69,7 @@ def check_log(folder: Path, *, is_empty_allowed: bool = False) -> None:
         try:
             read_message(line)
         except ValidationError:
-            raise DatasetError(f"{file}:{number} is damaged: it is no message. Restore it.") from None
+            raise DatasetError(f"{file}:{number} is damaged: it is not a message. Restore it.") from None
         except ValueError as error:
             raise DatasetError(f"{file}:{number} is damaged: {error}. Restore it.") from None
 

@@ -31,7 +31,7 @@ def open_capture(
         window: what is recorded.
         folder: the attempt's folder, which exists.
         redact: replaces secrets in what is written.
-        on_message: told of every message after it is written.
+        on_message: called with every message after it is written.
     """
     capture, limits = config.capture, config.limits
     settings = CaptureContextConfig(

@@ -281,7 +281,7 @@ def test_retries_leave_a_warning(desk: Desk) -> None:
     """A reader of the report sees that the provider was shaky."""
     with ScriptedModel([refuses(500), refuses(429), done("x")]) as model:
         assert solve(desk, model) == "x"
-    assert desk.warned == "the model answered only at try 3"
+    assert desk.warned == "the model answered only on try 3"
 
 
 @pytest.mark.parametrize(

@@ -160,7 +160,7 @@ nmae: x
 LIMITS = "max_cost_usd, max_message_bytes, max_steps, max_tokens, stuck_s, timeout_ms"
 MODES = "after, both, final, off"
 RULES = "all, any, majority, primary: NAME"
-LETTERS = "letters, digits and underscores, and begin with no digit"
+LETTERS = "letters, digits and underscores, and do not begin with a digit"
 MORE_KEYS = "pass_when, retries, sites, toolkits, tools, trials, variants"
 
 

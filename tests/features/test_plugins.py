@@ -154,7 +154,9 @@ def test_a_subcommand_that_returns_no_exit_code_is_not_green(
     """A shell would see 0 for some of these; the subcommand is named, and the command ends with 1."""
     install(evals, "acme_codes", CODES)
     assert main([name]) == 1
-    message = f"the subcommand '{name}' returned {told}, which is no exit code (0 to 255). Mend the plug-in."
+    message = (
+        f"the subcommand '{name}' returned {told}, which is not an exit code (0 to 255). Mend the plug-in."
+    )
     assert message in capsys.readouterr().err
 
 

@@ -23,7 +23,7 @@ BROKEN = {
     "deep": ("[" * 200_000, "the reply is nested too deeply: '[[[["),
     "tokens": (
         body(usage={"prompt_tokens": 1, "completion_tokens": "N"}).replace('"N"', "9" * 400),
-        "the reply tells of more than 1,000,000,000,000 tokens",
+        "the reply reports more than 1,000,000,000,000 tokens",
     ),
     "digits": (body(n="N").replace('"N"', "9" * 5_000), "the reply is not JSON"),
 }

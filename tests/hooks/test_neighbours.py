@@ -93,7 +93,7 @@ def test_failed_rows_are_not_run_again(own_agent: Evals, workers: list[str]) -> 
     own_agent.pytester.makepyfile(test_own=OWN)
     result = own_agent.run("--reruns=2", *workers)
     assert result.parseoutcomes() == {"passed": 2, "failed": 2, "errors": 1, "rerun": 1}
-    result.stdout.fnmatch_lines(["eval: --reruns run no row again (--eval-allow-reruns lets them)"])
+    result.stdout.fnmatch_lines(["eval: no row is rerun by --reruns (--eval-allow-reruns allows it)"])
     counted = {name: attempts_of(own_agent, name) for name in ("good", "flaky", "breaks-once", "never")}
     assert counted == {"good": 1, "flaky": 1, "breaks-once": 1, "never": 1}
     assert "best_of" not in own_agent.summary()
@@ -173,7 +173,7 @@ def test_allowed_reruns_are_new_attempts(own_agent: Evals, workers: list[str]) -
     assert (summary["trials"], summary["passed"], summary["failed"], summary["errored"]) == (4, 3, 1, 0)
     assert summary["best_of"] == 2
     result.stdout.fnmatch_lines(
-        ["eval: failed rows may be run again, so that results are the best of 2", "pass rate *, best of 2: *"]
+        ["eval: failed rows may be rerun: results are the best of 2", "pass rate *, best of 2: *"]
     )
     assert junit_counts(own_agent.path / "junit.xml") == {"failures": 1, "errors": 0, "skipped": 0}
     text = (own_agent.path / "junit.xml").read_text()

@@ -74,7 +74,7 @@ def test_two_runs_of_one_second(results: Path) -> None:
     [
         ("nowhere", "there is no run 'nowhere': a run folder has a folder 'tasks'. Runs in results, the"),
         ("", "there is no run '': a run folder has a folder 'tasks'."),
-        ("results/shop", "results/shop is no run folder: it has no folder 'tasks'. Runs in results, the"),
+        ("results/shop", "results/shop is not a run folder: it has no folder 'tasks'. Runs in results, the"),
         ("../results", "there is no run '../results'"),
     ],
 )

@@ -19,7 +19,7 @@ from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.errors import ConfigError, ErrorSource, StopRun
 
 NO_WINDOWS = (
-    "windows are not shown: no browser here starts with any. It runs headless; --eval-headed tells why"
+    "windows are not shown: no browser here starts with any. It runs headless; --eval-headed says why"
 )
 PORT_S = 10.0
 """How long a browser may take to say at which port it listens."""
@@ -156,8 +156,8 @@ async def _launch(config: PlaywrightBrowserConfig, *, context: dict[str, Any] | 
             why = reason(str(error))
     raise StopRun(
         ErrorSource.BROWSER,
-        f"The browser started and ended at once, two times: {why}\nRun it in a terminal to see what it "
-        "prints; browsereval doctor tells which one it is.",
+        f"The browser started and ended at once, twice: {why}\nRun it in a terminal to see what it "
+        "prints; browsereval doctor shows which one it is.",
     )
 
 

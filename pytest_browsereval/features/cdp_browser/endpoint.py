@@ -50,7 +50,7 @@ class DevToolsUrl:
             port = text if text.isdigit() else "9222"
             raise ValueError(
                 f"{text!r} is not the address of a browser. Write "
-                f"{'http://' + (bare or f'127.0.0.1:{port}')}, or the ws:// address that the browser tells."
+                f"{'http://' + (bare or f'127.0.0.1:{port}')}, or the ws:// address that the browser prints."
             )
         return cls(text)
 

@@ -149,7 +149,7 @@ class LiveView:
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """Print what could not be written."""
         if self._problem:
-            terminalreporter.line(f"the dashboard lacked something: {self._problem}", yellow=True)
+            terminalreporter.line(f"the dashboard missed some events: {self._problem}", yellow=True)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_unconfigure(self) -> None:

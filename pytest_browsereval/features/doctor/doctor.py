@@ -256,7 +256,7 @@ async def _goldens(registry: Registry, graders: Sequence[_Used]) -> AsyncIterato
             yield Check(State.OK, "grader", member.type_name(), f"right on {len(tried)} known attempts")
         elif not tried:
             own = next(one for one in graders if type(one.grader) is member)
-            why = "a model judges; `calibrate` tells how well" if own.models else "no known attempts"
+            why = "a model judges; `calibrate` shows how well" if own.models else "no known attempts"
             yield Check(State.SKIPPED, "grader", member.type_name(), why)
 
 

@@ -83,7 +83,7 @@ def _usable(rows: Sequence[Row], result: Validated, *, ask_judge: bool) -> Itera
         elif row.task.protected:
             why = "it is protected, so no copy of it is written"
         elif not ask_judge and any(grader.needs(row.task).models for grader in row.graders):
-            why = "a model grades it; --ask-judge lets it"
+            why = "a model grades it; --ask-judge asks that model"
         else:
             yield row
             continue
@@ -162,7 +162,7 @@ def _pytest(command: list[str], limit_s: float) -> str:
         except subprocess.TimeoutExpired:
             process.terminate()
             process.wait(GRACE_S * 4)
-            return f"pytest was not done within {limit_s:.0f} s"
+            return f"pytest did not finish within {limit_s:.0f} s"
     return "\n".join(said.splitlines()[-_TAIL:])
 
 

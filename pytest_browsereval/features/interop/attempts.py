@@ -141,7 +141,7 @@ def with_rows(attempts: Sequence[Imported], rows: Mapping[str, Task]) -> list[Im
     for attempt in attempts:
         row = rows.get(attempt.task.query_id)
         if row is None:
-            raise wrong(attempt.folder, f"the rows have none with the id {attempt.task.query_id!r}.")
+            raise wrong(attempt.folder, f"no row has the id {attempt.task.query_id!r}.")
         # Blanks and punctuation may differ: some systems normalise them.
         if _words(row.query) != _words(attempt.task.query):
             raise UsageError(

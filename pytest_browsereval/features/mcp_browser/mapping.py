@@ -166,7 +166,7 @@ def map_tools(declared: ToolUses, tools: Sequence[ForeignTool], *, has_process: 
         use = own or (_find_known_use(known.uses.get(purpose), schemas) if known else None)
         if use is None:
             if purpose != "pages" and not (purpose == "close" and has_process):
-                problems.append(f"tools.{purpose} names no tool, and the server is none that is known")
+                problems.append(f"tools.{purpose} names no tool, and the server is not a known one")
         elif use.tool not in schemas:
             hint = nearest(use.tool, schemas)
             problems.append(
@@ -242,7 +242,7 @@ def _problems(mapped: Mapped) -> Iterator[str]:
             )
     if mapped.wants_page and not _tells_page(mapped):
         yield (
-            "tools.pages: no tool tells the page that other tools want; name one with a pattern such as "
+            "tools.pages: no tool gives the page that other tools need; name one with a pattern such as "
             r"'(?P<page>\d+)'"
         )
 

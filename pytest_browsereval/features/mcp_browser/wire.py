@@ -271,7 +271,7 @@ class McpSession:
         except CallRefused:
             return  # that is an answer too
         except TimeoutError:
-            self.gone = self._describe_loss(f"hangs: it has not even listed its tools within {limit_s:g} s")
+            self.gone = self._describe_loss(f"hangs: it has not listed its tools within {limit_s:g} s")
             raise ServerGone(self.gone) from None
 
     def _connection(self) -> Client:

@@ -32,7 +32,7 @@ from pytest_browsereval.run.shards import Parts
 from pytest_browsereval.run.store import RunStore, TrialKey, check_new
 
 # Trials and differences in a message; the rest is counted.
-TOLD = 5
+MOST_LISTED = 5
 
 # Files with one record in each line: those of all runs are joined.
 LINES = (LEDGER, RESUMES_FILE, REGRADED_FILE)
@@ -123,7 +123,7 @@ def _check_alike(stores: Sequence[RunStore]) -> Iterator[str]:
     for other in others:
         drift = differences(manifest, other.manifest(), besides=MACHINE)
         if drift:
-            shown = "".join(f"\n  {line}" for line in drift[: 4 * TOLD])
+            shown = "".join(f"\n  {line}" for line in drift[: 4 * MOST_LISTED])
             raise UsageError(
                 f"{first.root.name} and {other.root.name} are not parts of one run: they were made of "
                 f"something else:{shown}\nCompare them:  browsereval compare {first.root} {other.root}"
@@ -153,7 +153,7 @@ def _owners(stores: Sequence[RunStore]) -> dict[TrialKey, RunStore]:
     if clashing:
         raise UsageError(
             f"{len(clashing)} trials have other results in one run than in another: "
-            f"{join_first(clashing, TOLD)}. Parts of one run share no row; take one of the runs out."
+            f"{join_first(clashing, MOST_LISTED)}. Parts of one run share no row; take one of the runs out."
             f"{describe_shared_parts(stores)}"
         )
     return owners

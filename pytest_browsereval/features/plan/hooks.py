@@ -13,6 +13,7 @@ from pytest_browsereval.features.plan.report import plan_lines
 from pytest_browsereval.hooks.items import EvalItem
 from pytest_browsereval.hooks.session import EvalSession
 from pytest_browsereval.model.digest import AttemptDigest
+from pytest_browsereval.model.display import format_count
 from pytest_browsereval.run.active import ActiveRun
 from pytest_browsereval.run.lookup import LATEST, run_folder
 from pytest_browsereval.run.store import RunStore
@@ -43,7 +44,7 @@ class Planning:
             for line in self._plan(active_run, items):
                 reporter.line(line)
         if others := len(session.items) - sum(map(len, rows.values())):
-            reporter.line(f"besides, {others:,} tests that are no rows of an eval")
+            reporter.line(f"plus {format_count(others, 'test')} outside of evals")
         reporter.line("nothing was run (--eval-plan)")
         return True
 

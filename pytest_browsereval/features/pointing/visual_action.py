@@ -171,7 +171,7 @@ class VisualActionAgent(AgentEvaluator):
         self._context.capture.log_assistant(beginning(json.dumps(reply.body), LOGGED))
         if reply.retries:
             self._context.capture.add_warning(
-                ErrorSource.PROVIDER, f"the service answered only at try {reply.retries + 1}"
+                ErrorSource.PROVIDER, f"the service answered only on try {reply.retries + 1}"
             )
         return dict(reply.body)
 

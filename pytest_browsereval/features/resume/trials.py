@@ -215,7 +215,7 @@ class ResumedTrials(NewTrials):
         """
         store = self.run.store
         if not store.is_gone_on_with():
-            session.stop(why := f"the session does not go on with {store.root}, which this process has found")
+            session.stop(why := f"the session does not resume {store.root}, which this process has found")
             raise RunStopped(why)
         super().begin(session, manifest)
         store.drop_summary()
@@ -287,6 +287,6 @@ def check_resumed(run: str, manifest: Mapping[str, Any], given: str | None) -> N
             "this session would run all rows" if given is None else f"this session is --eval-shard={given}"
         )
         raise UsageError(
-            f"the run {run} is part {own}, and {asked}. Go on with it by --eval-shard={own}, or name another "
+            f"the run {run} is part {own}, and {asked}. Resume it with --eval-shard={own}, or name another "
             "run: --eval-resume=RUN."
         )

@@ -110,7 +110,9 @@ def _counts(run: RunDescription) -> str:
     if not counts:
         selected = run.manifest.get("selected")
         of = f"{selected} selected, " if isinstance(selected, int) else ""
-        return f"{of}{rows}; there is no summary.json: the run was ended before it, or goes on"
+        return (
+            f"{of}{rows}; there is no summary.json: the run ended before it was written, or is still running"
+        )
     kinds = ("selected", "passed", "failed", "errored", "skipped", "over_budget", "called_off")
     lines = [f"{counts[kind]} {kind.replace('_', ' ')}" for kind in kinds if counts.get(kind)]
     return ", ".join([*lines, rows])

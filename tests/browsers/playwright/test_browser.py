@@ -351,7 +351,7 @@ def test_a_browser_that_ends_right_after_its_start_is_launched_once_more(
             window = run(browser.open_window(WindowRequest("first", url)))
             assert run(window.page.title()) == "Again"
         else:
-            with pytest.raises(StopRun, match=r"at once, two times: .+\nRun it in a terminal"):
+            with pytest.raises(StopRun, match=r"at once, twice: .+\nRun it in a terminal"):
                 stack.enter_context(running(PlaywrightBrowserConfig(), run))
     assert len(killed) == times
     run(until(lambda: chromiums() <= before))

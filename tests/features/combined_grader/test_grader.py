@@ -263,7 +263,7 @@ def test_a_part_that_is_late_is_told_as_such() -> None:
 
     result = grade(CombinedGrader(graders=(Late(name="late"), SayingGrader())))
     assert result.verdict is ERRORED
-    assert "late: the grader was not done within 0.05 s" in result.reasoning
+    assert "late: the grader did not finish within 0.05 s" in result.reasoning
 
 
 def test_a_protected_answer_is_in_no_part() -> None:

@@ -141,7 +141,7 @@ def test_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
     Path("gate.yaml").write_text("gate:\n  min_pass_rat: 0.9\n  tags: {x: 2}\n")
     cases = {
         f"compare {A} nowhere": "there is no run 'nowhere': a run folder has a folder 'tasks'. Runs in",
-        f"compare {A} results": "results is no run folder: it has no folder 'tasks'.",
+        f"compare {A} results": "results is not a run folder: it has no folder 'tasks'.",
         f"compare {A} gate.yaml": "gate.yaml is not a baseline, or is damaged",
         f"compare {A} else": "have no task in common: one has '0', the other 'other'",
         f"compare {A} {B} --variants x=default": "has no variant 'x'. It has: default.",

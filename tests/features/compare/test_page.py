@@ -177,7 +177,7 @@ def test_hostile_text_is_text(compared: Path, look: Look) -> None:
         for place in range(lines):
             await reader.page.locator("#pane-b .entries > li > button").nth(place).click()
             found = await reader.page.locator("#pane-b .step").text_content()
-            assert HOSTILE in found or "This line of messages.jsonl is no message" in found, place
+            assert HOSTILE in found or "This line of messages.jsonl is not a message" in found, place
         await reader.unfold("#pane-b .records summary")
         assert "\\x1b[31mred" in await reader.page.locator("#pane-b .records .said").text_content()
         links = await reader.page.evaluate(

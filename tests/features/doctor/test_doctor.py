@@ -164,7 +164,7 @@ def test_a_pytest_that_does_not_begin_is_told(tmp_path: Path) -> None:
 def test_a_pytest_that_does_not_end_is_ended() -> None:
     """What runs longer than its rows can take is ended with all that it has started."""
     said = validation._pytest([sys.executable, "-c", "import time; time.sleep(600)"], 0.3)
-    assert said == "pytest was not done within 0 s"
+    assert said == "pytest did not finish within 0 s"
 
 
 def test_a_grader_that_lacks_its_judge_asks_a_model(tmp_path: Path) -> None:

@@ -114,7 +114,7 @@ def test_wrong_usage(run_folder: Path, tmp_path: Path, capsys: pytest.CaptureFix
         ("calibrate", "run", "--labels", "label.jsonl"): "no such file",
         ("label", "broken"): "has no graded attempt",
         ("label", "nowhere"): "there is no run 'nowhere'",
-        ("label", "damaged"): "messages.jsonl:1 is damaged: it is no message. Restore it.",
+        ("label", "damaged"): "messages.jsonl:1 is damaged: it is not a message. Restore it.",
         ("label", "run", "--labels", "run/tasks"): "is a folder, not a file",
         ("label", "run", "--labels", "no/labels.jsonl"): "the folder 'no' does not exist. Make it first.",
         ("label", "run", "--no-open", "--port", "99999999"): "port 99999999 cannot be used",

@@ -77,7 +77,7 @@ def test_declared_arguments_are_filled_in() -> None:
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        ({"navigate": None}, "tools.navigate names no tool, and the server is none that is known"),
+        ({"navigate": None}, "tools.navigate names no tool, and the server is not a known one"),
         (
             {"snapshot": "reed"},
             "tools.snapshot is 'reed', which the server does not list. Did you mean 'read'?",
@@ -87,7 +87,7 @@ def test_declared_arguments_are_filled_in() -> None:
             {"navigate": {"tool": "open", "arguments": {"too": "{url}"}}},
             "open takes no argument 'too'. Did you mean 'to'? It takes to; tools.navigate: open wants 'to'",
         ),
-        ({"pages": None}, "tools.pages: no tool tells the page that other tools want"),
+        ({"pages": None}, "tools.pages: no tool gives the page that other tools need"),
         ({"close": None}, "tools.close names no tool"),
     ],
 )

@@ -126,7 +126,7 @@ def test_wrong_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     cases = {
         (one.root,): "one run is merged with nothing",
         (one.root, one.root): "is named twice",
-        (one.root, tmp_path): "is no run folder",
+        (one.root, tmp_path): "is not a run folder",
         (one.root, damaged.root): "metadata.json is damaged",
     }
     for runs, told in cases.items():

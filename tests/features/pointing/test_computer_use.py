@@ -353,7 +353,7 @@ def test_usage_is_counted_and_retries_are_told(paper: PaperDesk) -> None:
     with ScriptedModel(flaky) as model:
         paper.solve(model)
     assert paper.desk.capture.usage.input_tokens == 3000
-    assert "answered only at try 2" in paper.desk.warned
+    assert "answered only on try 2" in paper.desk.warned
 
 
 def test_a_provider_that_breaks_is_a_fault(paper: PaperDesk) -> None:

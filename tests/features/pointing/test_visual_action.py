@@ -215,7 +215,7 @@ def test_a_busy_service_is_asked_again(paper: PaperDesk, serve: Serve, status: i
     busy = says({"error": "try later"}, status)
     service = serve([busy, busy, END])
     assert paper.solve(service.url).termination_reason is TerminationReason.COMPLETED
-    assert "answered only at try 3" in paper.desk.warned
+    assert "answered only on try 3" in paper.desk.warned
     with pytest.raises(Fault, match=rf"/act answered {status} after 2 tries: try later") as caught:
         paper.solve(serve(lambda _: busy).url, max_tries=2)
     assert caught.value.source is ErrorSource.PROVIDER

@@ -17,7 +17,7 @@ def test_a_part_is_gone_on_with_as_that_part() -> None:
         for given in (None, "1/3"):
             check_resumed("run", manifest, given)
     for given, told in (
-        (None, "is part 2/3, and this session would run all rows. Go on with it by --eval-shard=2/3"),
+        (None, "is part 2/3, and this session would run all rows. Resume it with --eval-shard=2/3"),
         ("3/3", "is part 2/3, and this session is --eval-shard=3/3"),
         ("2/4", "this session is --eval-shard=2/4"),
     ):

@@ -120,7 +120,7 @@ def test_a_shard_is_gone_on_with_as_that_shard(evals: Evals) -> None:
     evals.run("shop.eval.yaml", *by)
     part = f"--eval-resume={evals.run_folder().name}"
     for args, told in (
-        ((), "is part 2/2, and this session would run all rows. Go on with it by --eval-shard=2/2"),
+        ((), "is part 2/2, and this session would run all rows. Resume it with --eval-shard=2/2"),
         (("--eval-shard=1/2",), "is part 2/2, and this session is --eval-shard=1/2"),
         (("--eval-shard=2/2",), "were divided otherwise. Write the --eval-shard-by that it was begun with"),
     ):

@@ -46,4 +46,4 @@ def test_places_that_cannot_be(
 def test_no_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A folder without attempts is no run."""
     assert main(["view", str(tmp_path)]) == 4
-    assert "is no run folder: it has no folder 'tasks'" in capsys.readouterr().err
+    assert "is not a run folder: it has no folder 'tasks'" in capsys.readouterr().err

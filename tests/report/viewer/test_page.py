@@ -304,7 +304,7 @@ def test_hostile_text_is_text(page: Path, look: Look) -> None:
         for place in range(lines):
             await reader.sees("#entries button[aria-current]", "")
             found = await reader.page.locator("#detail").text_content()
-            assert HOSTILE in found or "This line of messages.jsonl is no message" in found, place
+            assert HOSTILE in found or "This line of messages.jsonl is not a message" in found, place
             await reader.press("ArrowDown")
         assert "The last line of messages.jsonl is cut" in await reader.text("#findings")
         await reader.page.locator("summary", has_text="What the grader keeps").click()

@@ -76,7 +76,7 @@ def plain_gold(row: Row, _: Given) -> Iterator[Finding]:
             "plain-gold", Level.ERROR, "it is protected, and its answer stands in clear.", advice
         )
     elif task.answer is not None and (found := _PROTECTED.search(task.dataset)):
-        message = f"the data set {found[0]!r} asks that its answers are never in clear, and here they are."
+        message = f"the data set {found[0]!r} asks that its answers are never in clear, but they stand here."
         yield row.report("plain-gold", Level.WARNING, message, advice)
 
 

@@ -93,7 +93,7 @@ def _rates(row: Row, made: list[StoredAttempt]) -> Iterator[Finding]:
     agents = len({one.setting for one in tried})
     of = f"{len(tried)} judged attempts by {agents} configuration{'s' * (agents != 1)}"
     if len(tried) >= ENOUGH and not good:
-        advice = "Prove by a solution that it can be solved; keep it if it only is hard."
+        advice = "Prove by a solution that it can be solved; keep it if it is only hard."
         yield row.report("never-passes", Level.WARNING, f"none of {of} passed it.", advice)
     if len(tried) >= ENOUGH and len(good) == len(tried):
         message = f"all of {of} passed it."

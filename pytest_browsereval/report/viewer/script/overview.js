@@ -34,7 +34,7 @@ function drawSummary() {
   facts.push(["Cost", totals.cost === null ? "not known" : totals.cost ? money(totals.cost) : null]);
   facts.push(["Attempts, added up", known.length ? time(known.reduce((sum, row) => sum + Number(row.ms), 0)) : null]);
   facts.push(...repeatsFacts(), ...quarantineFacts());
-  if (run.resumes.length) facts.push(["Gone on with", element("span", {}, ...run.resumes.flatMap((/** @type {string} */ line) => [element("bdi", { textContent: line }), element("br")]))]);
+  if (run.resumes.length) facts.push(["Resumed", element("span", {}, ...run.resumes.flatMap((/** @type {string} */ line) => [element("bdi", { textContent: line }), element("br")]))]);
   fill($("run-facts"), facts);
 }
 

@@ -113,7 +113,7 @@ function entryBody(row, entry, details) {
     if (message.params && Object.keys(message.params).length) body.append(...textBox("Arguments", argumentsText(message.params)));
     body.append(...(result ? textBox("Result", outputOf(result.result), result.isError ? "bad" : "") : [element("p", { className: "none", textContent: "The attempt ended before the result." })]));
   } else if (entry.kind === "other" || entry.kind === "damaged") {
-    body.append(...textBox(entry.kind === "other" ? "A message of a kind that this page does not know" : "This line of messages.jsonl is no message", asText(entry.kind === "other" ? message : message.content), "bad"));
+    body.append(...textBox(entry.kind === "other" ? "A message of a kind that this page does not know" : "This line of messages.jsonl is not a message", asText(entry.kind === "other" ? message : message.content), "bad"));
   } else {
     const text = asText(message.content ?? message.instruction ?? message.summary);
     body.append(...(text ? textBox(BODIES[entry.kind], text, entry.kind === "error" ? "bad" : "") : [element("p", { className: "none", textContent: "No text." })]));
