@@ -200,7 +200,7 @@ def test_a_guard_refuses_a_call(words: Evals) -> None:
 
 
 BROKEN = {
-    "it raises": ("raise KeyError('boom')", "pytest_browsereval_tool_call raised KeyError: 'boom'"),
+    "it raises": ("raise KeyError('boom')", ") raised KeyError: 'boom'"),  # behind the hook's place
     "it fails the test": ("import pytest; pytest.fail('no')", "called pytest.fail(): no"),
     "it returns a verdict": ("return False", "pytest_browsereval_tool_call returned False"),
 }
@@ -216,7 +216,7 @@ def test_a_broken_guard_is_never_a_pass(words: Evals, case: str) -> None:
     ran = words.run("shop.eval.yaml")
     ran.assert_outcomes(errors=2)
     assert {one.error_source for one in ran.attempts} == {"harness"}
-    assert all(message in one.reason for one in ran.attempts)
+    assert [one.reason for one in ran.attempts if message not in one.reason] == []
 
 
 def test_a_guard_of_executors_and_hand_written_tests(words: Evals) -> None:
