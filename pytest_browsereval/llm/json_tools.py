@@ -221,7 +221,7 @@ def _read(text: str) -> tuple[str, dict[str, Any]]:
     if not isinstance(name, str) or not name:
         raise _NoCall("it names no tool")
     if not isinstance(arguments, dict):
-        raise _NoCall("the arguments are no object")
+        raise _NoCall("the arguments are not an object")
     if more := sorted(set(value) - {"tool", "arguments"}):
         raise _NoCall(f"it has more keys: {beginning(', '.join(map(repr, more)), 200)}")
     return name, arguments
