@@ -201,7 +201,10 @@ class Prefetch:
             return self._record_error(item, unmet)
         self._fill(item)
         try:
-            return self._take(item)
+            try:
+                return self.lanes.take(item, lambda: self._tick(item))  # type: ignore[no-any-return]
+            except CancelledError:  # held back after -x, yet it came up; or another attempt cancels all tasks
+                return self._take_again(item)
         except LoopLost as lost:
             if lost.culprit is item or (lost.culprit is None and item in self._lost):
                 return self._record_error(item, str(lost))
@@ -210,12 +213,9 @@ class Prefetch:
                 self._blocked[lost.culprit] = str(lost)
             return self._outcome(item)  # a bystander, as far as is known: once more, on a new loop
 
-    def _take(self, item: EvalItem) -> AttemptRecord:
-        """Wait for an item's attempt; one that was cancelled is made once more."""
-        try:
-            return self.lanes.take(item, lambda: self._tick(item))  # type: ignore[no-any-return]
-        except CancelledError:  # held back after -x, yet it came up; or another attempt cancels all tasks
-            self.lanes.want(item, self._attempt(item), groups=_groups(item), must=True)
+    def _take_again(self, item: EvalItem) -> AttemptRecord:
+        """Have an attempt that was cancelled made once more, and wait for it."""
+        self.lanes.want(item, self._attempt(item), groups=_groups(item), must=True)
         with contextlib.suppress(CancelledError):
             return self.lanes.take(item, lambda: self._tick(item))  # type: ignore[no-any-return]
         why = "its task was cancelled twice, by its own code or by that of an attempt beside it"
