@@ -160,7 +160,7 @@ class Trials(Protocol):
             OSError: the run folder cannot be written.
         """
 
-    # -- what readers are told
+    # -- what reports show
 
     def describe(self, folder: str) -> str:
         """Return what is done with an earlier run; empty if the run is new.

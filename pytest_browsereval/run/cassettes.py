@@ -128,7 +128,7 @@ class Cassettes:
             OSError: it cannot be written.
         """
 
-    # -- what readers are told
+    # -- what reports show
 
     def describe(self, shorten: Callable[[Path], str]) -> str:
         """Return what becomes of the calls of models; empty if they are live.

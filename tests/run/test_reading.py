@@ -75,7 +75,7 @@ DAMAGES: dict[str, tuple[Callable[[str], str], str]] = {
 
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_damaged_metadata_is_a_usage_error(store: RunStore, damage: str) -> None:
-    """Metadata that something has cut or changed is told with its file, what is wrong and what to do."""
+    """The error about a damaged record names its file, what is wrong and what to do."""
     change, why = DAMAGES[damage]
     folder = store.begin_attempt(TrialKey("a"), "n")
     finish(folder)

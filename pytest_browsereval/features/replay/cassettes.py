@@ -232,7 +232,7 @@ class FileCassettes(Cassettes):
         if recorder is not None:  # last: where it is, all of the trial is
             write_whole(self.path(name), "".join(format_cassette(recorder.calls, metadata)))
 
-    # -- what readers are told
+    # -- what reports show
 
     def describe(self, shorten: Callable[[Path], str]) -> str:
         """Return what becomes of the calls of models, and where."""

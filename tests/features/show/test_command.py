@@ -226,5 +226,5 @@ def test_a_run_without_an_attempt(capsys: pytest.CaptureFixture[str]) -> None:
     Path("results/shop/0").mkdir()
     file.rename("results/shop/0/manifest.json")
     assert main(["show", "0"]) == 0
-    told = lines(capsys)["trials"]
-    assert told.startswith("4 selected, 0 rows attempted; there is no summary.json: the run ended")
+    shown = lines(capsys)["trials"]
+    assert shown.startswith("4 selected, 0 rows attempted; there is no summary.json: the run ended")
