@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
+import subprocess
 import time
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler
@@ -55,6 +58,32 @@ class Answer:
     media_type: str = "text/html; charset=utf-8"
     headers: dict[str, str] = field(default_factory=dict)
     delay_s: float = 0.0
+
+
+def run_program(
+    command: Sequence[str | Path], *, cwd: Path, env: dict[str, str], limit_s: float
+) -> subprocess.CompletedProcess[str]:
+    """Run a program to its end.
+
+    One that hangs is asked where: each of its Python processes prints the stacks of its threads, and the test
+    fails with all that was printed.
+    """
+    process = subprocess.Popen(
+        command,
+        cwd=cwd,
+        env={**env, "PYTHONFAULTHANDLER": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        out, err = process.communicate(timeout=limit_s)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGABRT)
+        out, err = process.communicate(timeout=PATIENCE_S)
+        pytest.fail(f"still running after {limit_s:g} s: {command}\n{out}\n{err}")
+    return subprocess.CompletedProcess(command, process.returncode, out, err)
 
 
 async def until(holds: Callable[[], object], limit_s: float = 60.0) -> None:

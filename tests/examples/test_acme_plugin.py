@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.examples.patience import PATIENCE
-from tests.support import LEFT_OUT
+from tests.support import LEFT_OUT, run_program
 
 ROOT = Path(__file__).parents[2]
 ACME = ROOT / "examples" / "acme_plugin"
@@ -28,15 +28,8 @@ class Installed:
         self._bin = folder / "venv" / ("Scripts" if os.name == "nt" else "bin")
 
     def run(self, program: str, *args: str | Path) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [self._bin / program, *args],
-            cwd=self.folder,
-            env={**os.environ, "PYTHONPATH": ""},
-            capture_output=True,
-            text=True,
-            timeout=300,
-            check=False,
-        )
+        command, env = [self._bin / program, *args], {**os.environ, "PYTHONPATH": ""}
+        return run_program(command, cwd=self.folder, env=env, limit_s=300)
 
     def pytest(self, *args: str) -> subprocess.CompletedProcess[str]:
         return self.run("python", "-m", "pytest", *LEFT_OUT, *args)
