@@ -9,7 +9,7 @@ from typing import Any
 
 from pytest_browsereval.analysis.gate import NAMED
 from pytest_browsereval.analysis.summary import RunSummary, TrialOutcome
-from pytest_browsereval.capture.trajectory import GRADES_FILE, open_written
+from pytest_browsereval.capture.trajectory import GRADES_FILE, open_written, read_written
 from pytest_browsereval.model.display import join_first, one_line
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.rules import RuleResult
@@ -63,7 +63,7 @@ def _read_verdicts(store: RunStore) -> dict[TrialKey, str]:
     """Return the verdicts of the trials by the run's summary; empty if it has none."""
     found: dict[TrialKey, str] = {}
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
-        for one in json.loads((store.root / "summary.json").read_bytes())["results"]:
+        for one in json.loads(read_written(store.root / "summary.json"))["results"]:
             found[TrialKey(one["query_id"], one["variant"], one["trial"])] = str(one["verdict"])
     return found
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from pytest_browsereval.capture.trajectory import read_written
 from pytest_browsereval.config_text import format_path
 from pytest_browsereval.redaction.config import redact_config
 from pytest_browsereval.run.manifest import MACHINE, RESUMES_FILE
@@ -51,7 +52,7 @@ def read_resumes(folder: Path, problems: list[str] | None = None) -> tuple[Mappi
 def _lines(file: Path, problems: list[str]) -> Iterator[dict[str, Any]]:
     """Yield the records of a file with one in each line; a damaged line adds a problem."""
     try:
-        lines = file.read_bytes().splitlines()
+        lines = read_written(file).splitlines()
     except OSError:
         return
     for number, line in enumerate(lines, 1):

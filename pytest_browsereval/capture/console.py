@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from pytest_browsereval.browsers.playwright.clipboard import DONE
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
+from pytest_browsereval.capture.trajectory import read_written
 from pytest_browsereval.model.messages import now
 from pytest_browsereval.redaction.text import redact_line
 
@@ -159,7 +160,7 @@ def read_console(folder: Path) -> Iterator[ConsoleLine]:
     A last line that was cut by a kill is left out.
     """
     try:
-        lines = (folder / CONSOLE_FILE).read_bytes().splitlines()
+        lines = read_written(folder / CONSOLE_FILE).splitlines()
     except OSError:
         return
     for line in lines:

@@ -9,6 +9,7 @@ from typing import Any
 
 from pydantic_core import PydanticSerializationError
 
+from pytest_browsereval.capture.trajectory import read_written
 from pytest_browsereval.model.messages import Message, message_adapter, read_message
 from pytest_browsereval.redaction.text import redact_line
 
@@ -134,7 +135,7 @@ def log_last(
 def read_messages(folder: Path) -> Iterator[Message]:
     """Yield the messages of an attempt up to a damaged line, such as a last one that was cut by a kill."""
     try:
-        lines = (folder / "messages.jsonl").read_bytes().split(b"\n")
+        lines = read_written(folder / "messages.jsonl").split(b"\n")
     except OSError:
         return
     for line in lines:

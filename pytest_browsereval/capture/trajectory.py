@@ -115,6 +115,16 @@ def open_written(path: str) -> BinaryIO:
     return file
 
 
+def read_written(path: Path) -> bytes:
+    """Return the content of a file of an attempt, opened as ``open_written`` does it.
+
+    Raises:
+        OSError: it is missing, cannot be read, or is not a plain file.
+    """
+    with open_written(str(path)) as file:
+        return file.read()
+
+
 _NAMES = ("query_id", "variant", "node_id", "termination_reason", "verdict", "error_source")
 """Fields that others are found by: a secret such as ``default`` must not spoil them."""
 
@@ -207,7 +217,7 @@ class TrajectorySaver:
         byte by byte, also what somebody has damaged.
         """
         path = self._folder / HISTORY_FILE
-        known = path.read_bytes().removesuffix(b"\n").split(b"\n") if path.exists() else []
+        known = read_written(path).removesuffix(b"\n").split(b"\n") if path.exists() else []
         line = json.dumps(redact_json(dict(record), self._redact), ensure_ascii=False).encode()
         if line not in known:
             write_whole(path, b"".join(each + b"\n" for each in (*known, line)))

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
+from pytest_browsereval.capture.trajectory import open_written
 from pytest_browsereval.config.model import BudgetConfig
 from pytest_browsereval.errors import OverBudget
 from pytest_browsereval.run.store import RunStore
@@ -108,7 +109,7 @@ class Budget:
     def _catch_up(self) -> None:
         """Read what has been written since; a line that is being written is left for the next time."""
         try:
-            with (self._store.root / LEDGER).open("rb") as file:
+            with open_written(str(self._store.root / LEDGER)) as file:
                 file.seek(self._read_bytes)
                 fresh = file.read()
         except FileNotFoundError:

@@ -13,6 +13,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from pytest_browsereval.capture.trajectory import read_written
 from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.config_text import format_path
 from pytest_browsereval.errors import UsageError
@@ -172,7 +173,7 @@ def check_manifest(run: Path) -> None:
     """
     file = run / "manifest.json"
     try:
-        why = "" if isinstance(json.loads(file.read_bytes()), dict) else "it is not a block of keys"
+        why = "" if isinstance(json.loads(read_written(file)), dict) else "it is not a block of keys"
     except FileNotFoundError:
         return
     except (OSError, ValueError) as error:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from pytest_browsereval.capture.trajectory import read_written
 from pytest_browsereval.errors import ErrorSource, Fault, Outage, RunStopped, StopRun
 from pytest_browsereval.model.grades import GraderResult
 from pytest_browsereval.run.store import RunStore, TrialKey
@@ -104,7 +105,7 @@ class Outages:
 
     def _lines(self) -> list[dict[str, Any]]:
         try:
-            written = (self._store.root / LEDGER).read_bytes()
+            written = read_written(self._store.root / LEDGER)
         except FileNotFoundError:
             return []
         lines = []

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pytest_browsereval.capture.trajectory import open_written
+from pytest_browsereval.capture.trajectory import open_written, read_written
 
 RECORD = "metadata.json"
 """The record of an attempt, in its folder: all that a gate needs."""
@@ -181,7 +181,7 @@ class Lost:
         self._folders: dict[str, str] = {}
         """The trials of all such attempts, by their folders."""
         try:
-            lines = (root / REWRITTEN).read_bytes().splitlines()
+            lines = read_written(root / REWRITTEN).splitlines()
         except OSError:
             return
         for line in lines:

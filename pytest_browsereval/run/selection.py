@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from itertools import islice
 
+from pytest_browsereval.capture.trajectory import read_written
 from pytest_browsereval.model.messages import now
 from pytest_browsereval.run.store import RunStore, TrialKey
 
@@ -65,7 +66,7 @@ def read_regraded(store: RunStore) -> dict[TrialKey, str]:
     """Return when the last session began that was to grade a trial again, of each such trial."""
     found: dict[TrialKey, str] = {}
     try:
-        lines = (store.root / REGRADED_FILE).read_bytes().splitlines()
+        lines = read_written(store.root / REGRADED_FILE).splitlines()
     except OSError:
         return found
     for line in lines:
@@ -82,7 +83,7 @@ def read_selected(store: RunStore) -> frozenset[TrialKey] | None:
     A run that was begun before there was such a file does not, nor does one whose file is damaged.
     """
     try:
-        lines = (store.root / SELECTED_FILE).read_bytes().splitlines()
+        lines = read_written(store.root / SELECTED_FILE).splitlines()
     except FileNotFoundError:
         return None if (store.root / "manifest.json").exists() else frozenset()
     except OSError:

@@ -20,7 +20,7 @@ from pathlib import Path
 from string import ascii_lowercase
 from typing import Any
 
-from pytest_browsereval.capture.trajectory import write_whole
+from pytest_browsereval.capture.trajectory import read_written, write_whole
 from pytest_browsereval.config_text import format_path
 from pytest_browsereval.datasets.ids import safe_folder
 from pytest_browsereval.errors import UsageError
@@ -201,7 +201,7 @@ class RunStore:
     def _read(self, name: str) -> dict[str, Any]:
         """Return a JSON file of the run; empty before it was written, and if it is damaged."""
         try:
-            loaded = json.loads((self.root / name).read_bytes())
+            loaded = json.loads(read_written(self.root / name))
         except (OSError, ValueError):
             return {}
         return loaded if isinstance(loaded, dict) else {}
@@ -297,7 +297,7 @@ class RunStore:
             if path.parent in lost:
                 break
             with contextlib.suppress(OSError, ValueError):
-                return TaskMetadata.model_validate_json(path.read_bytes()), path.parent
+                return TaskMetadata.model_validate_json(read_written(path)), path.parent
         return None
 
     def begin_attempt(self, key: TrialKey, node_id: str) -> AttemptFolder:
@@ -342,7 +342,7 @@ class RunStore:
         found = []
         for path in sorted((self.root / IN_FLIGHT).glob(f"{worker}-*.json")):
             with contextlib.suppress(OSError, ValueError, KeyError):
-                found.append(str(json.loads(path.read_text())["node_id"]))
+                found.append(str(json.loads(read_written(path))["node_id"]))
         return found
 
     def take_flight(self, worker: str | None = None) -> list[str]:
@@ -365,7 +365,7 @@ class RunStore:
         found = []
         for path in sorted((self.root / IN_FLIGHT).glob("*.json")):
             with contextlib.suppress(OSError, ValueError, KeyError):
-                record = json.loads(path.read_text())
+                record = json.loads(read_written(path))
                 if not (self.root / str(record["folder"]) / "metadata.json").exists():
                     found.append(str(record["node_id"]))
         return found

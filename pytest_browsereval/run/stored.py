@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
-from pytest_browsereval.capture.trajectory import EVIDENCE_FILE, TASK_FILE
+from pytest_browsereval.capture.trajectory import EVIDENCE_FILE, TASK_FILE, read_written
 from pytest_browsereval.errors import DatasetError
 from pytest_browsereval.model.messages import read_message
 from pytest_browsereval.model.tasks import Task
@@ -37,7 +37,7 @@ def read_stored(folder: Path) -> StoredTask:
     """
     file = folder / TASK_FILE
     try:
-        return StoredTask.model_validate_json(file.read_bytes())
+        return StoredTask.model_validate_json(read_written(file))
     except (OSError, ValidationError) as error:
         first = str(error).partition("\n")[0]
         message = f"{file} is damaged: {first}. Restore it, or remove the attempt's folder."
@@ -58,7 +58,7 @@ def check_log(folder: Path, *, is_empty_allowed: bool = False) -> None:
     """
     file = folder / "messages.jsonl"
     try:
-        *lines, rest = file.read_bytes().split(b"\n")
+        *lines, rest = read_written(file).split(b"\n")
     except OSError as error:
         raise DatasetError(f"{file} cannot be read: {error.strerror}. Restore it.") from None
     is_cut = bool(rest) or not (lines or is_empty_allowed)
@@ -84,7 +84,7 @@ def read_evidence(folder: Path) -> dict[str, JsonValue]:
     if not file.exists():
         return {}
     try:
-        evidence = json.loads(file.read_bytes())
+        evidence = json.loads(read_written(file))
     except (OSError, ValueError) as error:
         raise DatasetError(f"{file} is damaged: {error}. Restore it.") from None
     if not isinstance(evidence, dict):

@@ -219,6 +219,7 @@ def test_a_package_brings_formats(evals: Evals, capsys: pytest.CaptureFixture[st
 
 
 READERS = """
+from dataclasses import replace
 from pathlib import Path
 from pytest_browsereval import GraderResult, Imported, ImportFormat, Task, Verdict
 
@@ -234,6 +235,7 @@ READS = {
     "texts": lambda folder: ["a"],
     "empty": lambda folder: [],
     "twice": lambda folder: [one("a", folder), one("a", folder)],
+    "zeroth": lambda folder: [replace(one("a", folder), trial=0)],
     "later": lambda folder: (one(name, folder) for name in "ab"),
 }
 
@@ -251,6 +253,7 @@ def pytest_browsereval_run_formats():
         ("texts", "the format 'acme/texts' returned a `str` among its attempts. Mend the plug-in."),
         ("empty", "the format 'acme/empty' finds no attempt there."),
         ("twice", "has the id 'a', as "),
+        ("zeroth", "'acme/zeroth' returned an attempt of 'a' with the trial number 0. They begin with 1"),
     ],
 )
 def test_a_format_that_reads_nonsense_is_named(

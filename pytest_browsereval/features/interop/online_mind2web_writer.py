@@ -29,7 +29,7 @@ from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.run.foreign import Exported
 from pytest_browsereval.run.reading import read_metadata
 from pytest_browsereval.run.store import RunStore, check_new
-from pytest_browsereval.run.stored import read_stored
+from pytest_browsereval.run.stored import check_log, read_stored
 
 # The tool that gives the answer is left out: the judges of the benchmark see actions only.
 ENDS = "done"
@@ -104,11 +104,12 @@ def _write(folder: Path, data: TaskMetadata, target: Path, trial: Mapping[str, A
     (target / TRAJECTORY).mkdir(parents=True)
     names: dict[int, str] = {}
     for picture in find_pictures(folder):
-        if picture.is_symlink():
-            raise wrong(picture, "is a link, which could lead anywhere. Put the picture in its place.")
+        if picture.is_symlink() or not picture.is_file():
+            raise wrong(picture, "is not a plain file. Put the picture in its place.")
         number = number_of(picture)
         names[number] = f"{number:04d}{picture.suffix}"  # they sort by the first number of a name
         shutil.copyfile(picture, target / TRAJECTORY / names[number])
+    check_log(folder, is_empty_allowed=True)  # what follows a damaged line would be missing without a word
     messages = messages_of(folder)
     # An imported attempt is written as it was read, so that import and export change nothing.
     is_theirs = data.agent_config.get("type") == KIND

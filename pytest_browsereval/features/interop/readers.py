@@ -68,6 +68,9 @@ def read_run(name: str, folder: Path) -> Sequence[Imported]:
                 f"the format {name!r} returned {describe_value(one)} among its attempts. Mend the plug-in."
             )
             raise PluginError(message)
+        if one.trial < 1:
+            message = f"an attempt of {one.task.query_id!r} with the trial number {one.trial!r}"
+            raise PluginError(f"the format {name!r} returned {message}. They begin with 1; mend the plug-in.")
     if not attempts:
         raise UsageError(f"{folder}: the format {name!r} finds no attempt there.")
     return attempts

@@ -16,6 +16,7 @@ from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from pytest_browsereval.capture.trajectory import read_written
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.labelling.book import LabelBook
 from pytest_browsereval.features.labelling.labels import LabelWord
@@ -133,7 +134,7 @@ class LabellingServer:
         file = picture_file(self.book.attempts[int(match[1])], int(match[2]))
         if file is None:
             raise LookupError(path)
-        return file.read_bytes(), _PICTURES[file.suffix]
+        return read_written(file), _PICTURES[file.suffix]
 
     def take(self, body: bytes) -> Any:
         """Write down a label and return it as a line of the list.

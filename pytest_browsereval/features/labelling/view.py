@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from pytest_browsereval.capture.trajectory import TASK_FILE
+from pytest_browsereval.capture.trajectory import TASK_FILE, read_written
 from pytest_browsereval.features.labelling.labels import Attempt, Label
 from pytest_browsereval.graders.judging.pictures import find_pictures, number_of
 from pytest_browsereval.graders.judging.steps import Step, list_steps, messages_of
@@ -73,7 +73,7 @@ def _step(step: Step, pictures: dict[int, int]) -> dict[str, Any]:
 def reference_view(attempt: Attempt) -> dict[str, Any]:
     """Return what the row says of its solution; empty if it says nothing, or may not be stored."""
     try:
-        task = json.loads((attempt.folder / TASK_FILE).read_bytes())["task"]
+        task = json.loads(read_written(attempt.folder / TASK_FILE))["task"]
         found = {name: task.get(name) for name in _HIDDEN}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return {}

@@ -13,6 +13,7 @@ from pytest_browsereval.analysis.evidence import describe_contradictions
 from pytest_browsereval.analysis.new_run import make_run
 from pytest_browsereval.analysis.outcomes import check_run
 from pytest_browsereval.analysis.summary import summary_of
+from pytest_browsereval.capture.trajectory import read_written
 from pytest_browsereval.config_text import format_path
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.merge.parts import count_trials, describe_shared_parts, join_parts
@@ -145,7 +146,7 @@ def _owners(stores: Sequence[RunStore]) -> dict[TrialKey, RunStore]:
         for folder, data in store.last_digests():
             key = TrialKey(data.query_id, data.variant, data.trial)
             # The digest lacks texts: equal digests need not be equal results.
-            result = json.loads((folder / "metadata.json").read_bytes())
+            result = json.loads(read_written(folder / "metadata.json"))
             if key not in owners:
                 owners[key], results[key] = store, result
             elif results[key] != result:

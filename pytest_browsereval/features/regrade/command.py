@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from pytest_browsereval.capture.trajectory import read_written
 from pytest_browsereval.commands.base import Command
 from pytest_browsereval.commands.runs import HELP, find_run
 from pytest_browsereval.errors import UsageError
@@ -40,7 +41,7 @@ def _config_of(run: Path) -> Path:
     """
     place = run.resolve()
     try:
-        name = str(json.loads((place / "manifest.json").read_bytes())["config_file"])
+        name = str(json.loads(read_written(place / "manifest.json"))["config_file"])
     except (OSError, ValueError, KeyError, TypeError):
         name = ""
     found = place.parents[2] / Path(name).name if name and len(place.parents) > 2 else None

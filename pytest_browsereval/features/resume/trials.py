@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from pytest_browsereval.capture.trajectory import read_written
 from pytest_browsereval.datasets.reader import index_rows
 from pytest_browsereval.errors import ConfigError, RunStopped, UsageError
 from pytest_browsereval.model.digest import AttemptDigest
@@ -151,7 +152,7 @@ class ResumedTrials(NewTrials):
         """
         accepted: set[str] = set()
         with contextlib.suppress(OSError):
-            for line in (self.run.store.root / RESUMES_FILE).read_bytes().splitlines():
+            for line in read_written(self.run.store.root / RESUMES_FILE).splitlines():
                 with contextlib.suppress(ValueError, TypeError, AttributeError):  # a line that was cut
                     accepted.update(json.loads(line).get("differences", ()))
         return frozenset(accepted)

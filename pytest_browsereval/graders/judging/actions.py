@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from pytest_browsereval.capture.trajectory import read_written
 from pytest_browsereval.errors import Fault
 from pytest_browsereval.graders.base import GraderFault, Recorded
 from pytest_browsereval.graders.judging.judge import Given
@@ -31,7 +32,7 @@ def load_messages(recorded: Recorded) -> list[Message]:
         Fault: source *grader*; they are missing or damaged, so that it is not known what the agent did.
     """
     try:
-        log = (recorded.folder / "messages.jsonl").read_bytes()
+        log = read_written(recorded.folder / "messages.jsonl")
     except FileNotFoundError:
         raise _report_unknown("missing") from None
     except OSError as error:

@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from pydantic import ValidationError
 
-from pytest_browsereval.capture.trajectory import write_whole
+from pytest_browsereval.capture.trajectory import read_written, write_whole
 from pytest_browsereval.errors import Fault, Outage, StopRun
 from pytest_browsereval.graders.base import GraderFault, Recorded
 from pytest_browsereval.graders.judging.fences import LONGEST, RULE, Fence
@@ -305,14 +305,14 @@ def _is_too_long(error: Fault) -> bool:
 
 def _digest_of(path: Path) -> str:
     try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()
+        return hashlib.sha256(read_written(path)).hexdigest()
     except OSError as error:
         raise GraderFault(f"the picture {path.name} cannot be read: {error.strerror}") from None
 
 
 def _read_recorded_reply(file: Path, question: _Question[ReplyT]) -> ReplyT | None:
     try:
-        reply = json.dumps(json.loads(file.read_bytes())["reply"])
+        reply = json.dumps(json.loads(read_written(file))["reply"])
         return _check_reply(question.reply.model_validate_json(reply), question)
     except (OSError, ValueError, KeyError, TypeError, ValidationError, Fault):
         return None

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeVar
 
+from pytest_browsereval.capture.trajectory import open_written
 from pytest_browsereval.graders.base import GraderFault, Recorded
 from pytest_browsereval.graders.judging.steps import messages_of
 from pytest_browsereval.model.messages import ToolResultMessage
@@ -115,7 +116,7 @@ def encode_jpeg(path: Path, side: int) -> bytes:
 
     target = io.BytesIO()
     try:
-        with Image.open(path) as picture:
+        with open_written(str(path)) as file, Image.open(file) as picture:
             # Checked before decoding: the header says how large it will be.
             if picture.width * picture.height > MOST_PIXELS:
                 raise GraderFault(f"the picture {path.name} is too large to be shown")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -76,6 +77,21 @@ def test_there_and_back(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
         ("I look.", 'click(target="Buy") -> failed')
     ]
     assert [p.read_bytes() for p in find_pictures(folder)] == [p.read_bytes() for p in find_pictures(ours)]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes with names")
+@pytest.mark.parametrize("name", ["metadata.json", "messages.jsonl", "task.json", "screenshots/001.jpeg"])
+def test_a_pipe_in_the_place_of_a_file_is_refused(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An agent may have left one: to open it would wait without end, and to leave it out would tell a lie."""
+    folder = finished(RunStore(tmp_path / "run"), "a", agent_config={"type": "online-mind2web"})
+    (folder / name).unlink(missing_ok=True)
+    os.mkfifo(folder / name)
+    assert main(["export", str(tmp_path / "run"), "--to=online-mind2web", "-o", str(tmp_path / "out")]) == 4
+    said = capsys.readouterr().err
+    assert name in said
+    assert "not a plain file" in said
 
 
 def test_agents_and_repetitions_are_kept_apart(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
+from pytest_browsereval.capture.trajectory import read_written
 from pytest_browsereval.graders.base import GraderFault
 from pytest_browsereval.graders.values import is_deep, read_json
 
@@ -86,7 +87,7 @@ def read_events(file: Path) -> list[Event]:
         Fault: source *grader*; nothing was recorded, or it cannot be read.
     """
     try:
-        log = json.loads(file.read_bytes())["log"]
+        log = json.loads(read_written(file))["log"]
         events = [Event(entry) for entry in log["entries"]]
         return [event for event in events if event.url and event.method and not event.is_static]
     except FileNotFoundError:

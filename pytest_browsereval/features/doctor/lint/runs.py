@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pytest_browsereval.capture.trajectory import open_written, read_written
 from pytest_browsereval.errors import Fault
 from pytest_browsereval.features.doctor.lint.base import Finding, Given, Level, Row, word
 from pytest_browsereval.graders.values import look_up
@@ -144,7 +145,7 @@ def _pages(row: Row, made: list[StoredAttempt]) -> Iterator[Finding]:
 
 def _log(folder: Path) -> str:
     try:
-        with (folder / "messages.jsonl").open("rb") as file:
+        with open_written(str(folder / "messages.jsonl")) as file:
             return file.read(_PAGE_BYTES).decode(errors="replace")
     except OSError:
         return ""
@@ -168,7 +169,7 @@ def _find_unrecorded(row: Row, made: list[StoredAttempt]) -> Iterator[Finding]:
 
 def _states(folder: Path) -> Iterator[Any]:
     try:
-        evidence = json.loads((folder / "evidence.json").read_bytes())
+        evidence = json.loads(read_written(folder / "evidence.json"))
     except (OSError, ValueError):
         return
     for seen in evidence.values() if isinstance(evidence, dict) else ():
