@@ -19,8 +19,8 @@ from pytest_browsereval.llm.retries import RetryPolicy, TryFailed
 from pytest_browsereval.llm.server import Server
 from pytest_browsereval.llm.wire import Body, Wire
 
-Send = Callable[[Body], Awaitable[Body]]
-"""Takes a request's JSON body, returns the body of the reply; retries are behind it."""
+Send = Callable[[Body], Awaitable[tuple[Body, int]]]
+"""Takes a request's JSON body, returns the body of the reply and how many retries it took."""
 
 
 class Interceptor(Protocol):
@@ -30,8 +30,8 @@ class Interceptor(Protocol):
     def is_offline(self) -> bool:
         """True if it never sends anything: then no key is needed."""
 
-    async def exchange(self, role: str, request: Body, send: Send) -> Body:
-        """Return the reply to a request, by ``send(request)`` or from elsewhere.
+    async def exchange(self, role: str, request: Body, send: Send) -> tuple[Body, int]:
+        """Return what ``send(request)`` returns, or a reply from elsewhere, which took no retries.
 
         Args:
             role: who asks, ``agent`` or ``judge`` for example.
@@ -163,9 +163,7 @@ def set_interceptor(interceptor: Interceptor | None) -> Interceptor | None:
     return before
 
 
-async def exchange(
-    role: str, request: Body, send: Callable[[Body], Awaitable[tuple[Body, int]]]
-) -> tuple[Body, int]:
+async def exchange(role: str, request: Body, send: Send) -> tuple[Body, int]:
     """Return the reply to a request, and how many retries it took.
 
     Args:
@@ -178,14 +176,7 @@ async def exchange(
     """
     if _interceptor is None:
         return await send(request)
-    retries = 0
-
-    async def count(body: Body) -> Body:
-        nonlocal retries
-        reply, retries = await send(body)
-        return reply
-
-    return await _interceptor.exchange(role, request, count), retries
+    return await _interceptor.exchange(role, request, send)
 
 
 def chat_client(config: LLMConfig) -> ChatClient:

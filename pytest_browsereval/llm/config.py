@@ -170,14 +170,14 @@ class LLMConfig(BaseModel):
                 f"provider {self.provider!r} needs a {field} or a base_url. Write  {field}: NAME"
             )
         if self.provider == "bedrock":
-            self._bedrock_can_be_reached()
+            self._check_bedrock()
         if self.seed is not None and not traits.has_seed:
             raise ValueError(f"provider {self.provider!r} does not take a seed. Leave  seed  out.")
         if not (self.model or traits.default_model):
             raise ValueError(f"provider {self.provider!r} needs a model. Write  model: NAME")
         return self
 
-    def _bedrock_can_be_reached(self) -> None:
+    def _check_bedrock(self) -> None:
         if self.api_key is None and (self.access_key_id or self.secret_access_key or self.session_token):
             raise ValueError(
                 "provider 'bedrock' is asked with an API key here; requests signed with access keys (SigV4) "
@@ -225,8 +225,13 @@ class LLMConfig(BaseModel):
         if self.api_key is not None:
             return read_key(self.api_key)
         variable = self.traits.key_variable
-        if variable and urlsplit(self.url).hostname == self._own_host():
-            return _as_header(self._own_key(variable))
+        if variable and urlsplit(self.url).hostname == urlsplit(self._own_url()).hostname:
+            if key := os.environ.get(variable):
+                return _as_header(key)
+            raise ConfigError(
+                f"provider {self.provider!r} takes its key from {variable}, which is not set. Type  export "
+                f"{variable}=...  or write  api_key: NAME_OF_VARIABLE"
+            )
         if self.traits.is_keyless or self.is_local:
             return None
         raise ConfigError(
@@ -234,31 +239,19 @@ class LLMConfig(BaseModel):
             f"NAME_OF_VARIABLE , or  api_key: {KEYLESS}  if the server needs no key."
         )
 
-    def _own_key(self, variable: str) -> str:
-        if key := os.environ.get(variable):
-            return key
-        raise ConfigError(
-            f"provider {self.provider!r} takes its key from {variable}, which is not set. Type  export "
-            f"{variable}=...  or write  api_key: NAME_OF_VARIABLE"
-        )
-
-    def _own_host(self) -> str | None:
-        return urlsplit(self._own_url()).hostname
-
     def _own_url(self) -> str:
         """Return the provider's own address, ``""`` if it has none or the config does not complete it."""
         own = self.traits.base_url or ""
-        if "{region}" in own:
-            return own.format(region=self._region()) if self.region else ""
-        return own.format(resource_name=self.resource_name)
-
-    def _region(self) -> str:
-        region = resolve_env_value(self.region or "", "region")
+        if "{region}" not in own:
+            return own.format(resource_name=self.resource_name)
+        if not self.region:
+            return ""
+        region = resolve_env_value(self.region, "region")
         if not _REGION.fullmatch(region):  # it becomes part of a host that is sent the key
             raise ConfigError(
                 f"region is {region!r}, which is not a region. Write one such as  region: us-east-1"
             )
-        return region
+        return own.format(region=region)
 
     def secrets(self) -> tuple[str, ...]:
         """Return the values that must never be written; a variable that is not set has none."""

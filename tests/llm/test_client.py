@@ -397,11 +397,11 @@ class Recorder:
         self,
         role: str,
         request: dict[str, Any],
-        send: Callable[[dict[str, Any]], Awaitable[dict[str, Any]]],
-    ) -> dict[str, Any]:
-        reply = await send(request)
+        send: Callable[[dict[str, Any]], Awaitable[tuple[dict[str, Any], int]]],
+    ) -> tuple[dict[str, Any], int]:
+        reply, retries = await send(request)
         self.seen.append((role, request, reply))
-        return reply
+        return reply, retries
 
 
 class Player:
@@ -410,9 +410,9 @@ class Player:
     def __init__(self, reply: dict[str, Any]) -> None:
         self.reply = reply
 
-    async def exchange(self, role: str, request: dict[str, Any], send: Any) -> dict[str, Any]:
+    async def exchange(self, role: str, request: dict[str, Any], send: Any) -> tuple[dict[str, Any], int]:
         del role, request, send
-        return self.reply
+        return self.reply, 0
 
 
 @pytest.fixture

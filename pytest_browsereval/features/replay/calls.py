@@ -7,7 +7,6 @@ import time
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
@@ -66,7 +65,6 @@ class AttemptCalls(ABC):
 
     def __init__(self, hide: Change) -> None:
         self.judge_mask: AnswerMask | None = None
-        """Keeps the reference answer of a protected task out of the calls of its judges."""
         self._hide = hide
         self._counts: Counter[str] = Counter()
 
@@ -85,8 +83,8 @@ class AttemptCalls(ABC):
         return safe if mask is None else {**safe, "withheld": mask.digest}
 
     @abstractmethod
-    async def exchange(self, role: str, request: Body, send: Send) -> Body:
-        """Return the reply to a request.
+    async def exchange(self, role: str, request: Body, send: Send) -> tuple[Body, int]:
+        """Return the reply to a request, and how many retries it took.
 
         Raises:
             Fault: there is none.
@@ -120,7 +118,7 @@ class CallRecorder(AttemptCalls):
         """In the order in which they began."""
         self._began = time.perf_counter()
 
-    async def exchange(self, role: str, request: Body, send: Send) -> Body:
+    async def exchange(self, role: str, request: Body, send: Send) -> tuple[Body, int]:
         """Send the request and return the reply.
 
         Raises:
@@ -132,7 +130,7 @@ class CallRecorder(AttemptCalls):
         self.calls.append(call)
         started = time.perf_counter()
         try:
-            reply = await send(request)
+            reply, retries = await send(request)
         except Fault as fault:
             call.fault = {
                 "message": self._clean(role, str(fault)),
@@ -146,7 +144,7 @@ class CallRecorder(AttemptCalls):
         finally:
             call.duration_ms = _ms_since(started)
         call.reply = self._clean(role, reply)
-        return reply
+        return reply, retries
 
 
 def _ms_since(moment: float) -> float:
@@ -201,7 +199,7 @@ class CallReplayer(AttemptCalls):
         first = f"the first is call {left[0].number} of the {left[0].role}"
         return f"{len(left)} recorded model calls were not made; {first}"
 
-    async def exchange(self, role: str, request: Body, send: Send) -> Body:
+    async def exchange(self, role: str, request: Body, send: Send) -> tuple[Body, int]:
         """Return the recorded reply; nothing is sent.
 
         Raises:
@@ -224,8 +222,7 @@ class CallReplayer(AttemptCalls):
         if call.reply is None:
             raise await self._wait_for_end(call)
         reply, mask = replace_volatile(call.reply, then, now), self._mask(role)
-        restored: Body = self._restore(reply if mask is None else mask.unmask(reply))
-        return restored
+        return self._restore(reply if mask is None else mask.unmask(reply)), 0
 
     def _refuse(self, role: str, asked: Any, waiting: Sequence[tuple[RecordedCall, Any]]) -> Exception:
         """Return what is wrong with a request that was not recorded."""
@@ -281,48 +278,5 @@ def _rebuild_fault(recorded: dict[str, Any]) -> Fault:
     return kind(ErrorSource.PROVIDER, str(recorded.get("message", "")), status=recorded.get("status"))
 
 
-_current: ContextVar[AttemptCalls | None] = ContextVar("browsereval_calls", default=None)
-
-
-@contextmanager
-def use_calls(calls: AttemptCalls | None) -> Iterator[None]:
-    """Record or replay the model calls of this task, and of those that it starts."""
-    token = _current.set(calls)
-    try:
-        yield
-    finally:
-        _current.reset(token)
-
-
-class CallInterceptor:
-    """Hands the model calls of a process to the recorders and replayers of their attempts.
-
-    Args:
-        is_offline: tells whether nothing is ever sent: a call outside of an attempt is refused then.
-    """
-
-    def __init__(self, is_offline: Callable[[], bool]) -> None:
-        self._is_offline = is_offline
-
-    @property
-    def is_offline(self) -> bool:
-        """Whether nothing is ever sent."""
-        return self._is_offline()
-
-    async def exchange(self, role: str, request: Body, send: Send) -> Body:
-        """Return the reply to a request.
-
-        Raises:
-            Fault: there is none.
-            LimitReached: the recorded attempt was out of time here.
-        """
-        calls = _current.get()
-        if calls is not None:
-            return await calls.exchange(role, request, send)
-        if self.is_offline:
-            raise Fault(
-                ErrorSource.REPLAY,
-                f"the {role} asked a model outside of its attempt (in a thread of its own, say), where "
-                "nothing is recorded. Ask it in the attempt's own task.",
-            )
-        return await send(request)
+current_calls: ContextVar[AttemptCalls | None] = ContextVar("browsereval_calls", default=None)
+"""What records or replays the model calls of this task, and of those that it starts."""

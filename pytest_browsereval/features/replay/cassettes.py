@@ -23,7 +23,7 @@ from pytest_browsereval.config_text import format_path
 from pytest_browsereval.datasets.ids import safe_folder
 from pytest_browsereval.errors import ErrorSource, Fault
 from pytest_browsereval.features.replay.answers import HarAnswers
-from pytest_browsereval.features.replay.calls import AttemptCalls, CallRecorder, CallReplayer, use_calls
+from pytest_browsereval.features.replay.calls import AttemptCalls, CallRecorder, CallReplayer, current_calls
 from pytest_browsereval.features.replay.cassette_file import (
     RECORD_AGAIN,
     CassetteError,
@@ -163,8 +163,11 @@ class FileCassettes(Cassettes):
             Fault: source *replay*: the cassette cannot be used any more.
         """
         calls = self._open(name)
-        with use_calls(calls):
+        token = current_calls.set(calls)
+        try:
             yield calls
+        finally:
+            current_calls.reset(token)
 
     def _open(self, name: Path) -> AttemptCalls | None:
         if self.mode is ModelCalls.LIVE:
@@ -254,12 +257,6 @@ def make_cassettes(run: ActiveRun, mode: ModelCalls) -> FileCassettes:
     """Return the cassettes of a run."""
     redactor = RestoringRedactor(run.config.secrets_by_name(), run.redact)
     return FileCassettes(run.config, mode, redactor)
-
-
-def asks_no_model(run: ActiveRun, mode: ModelCalls) -> bool:
-    """Whether the model calls of all trials of a run are replayed, so that no key is needed."""
-    cassettes = make_cassettes(run, mode)
-    return all(cassettes.replays(entry.key.cassette) for entry in run.plan.entries())
 
 
 def _describe_calls(replayed: list[bool], place: str) -> str:

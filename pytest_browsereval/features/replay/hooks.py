@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from pytest_browsereval.features.replay.calls import CallInterceptor
-from pytest_browsereval.features.replay.cassettes import ModelCalls, asks_no_model
+from pytest_browsereval.errors import ErrorSource, Fault
+from pytest_browsereval.features.replay.calls import current_calls
+from pytest_browsereval.features.replay.cassettes import ModelCalls, make_cassettes
 from pytest_browsereval.hooks.session import EvalSession
-from pytest_browsereval.llm.client import set_interceptor
+from pytest_browsereval.llm.client import Send, set_interceptor
+from pytest_browsereval.llm.wire import Body
 
 
 class ReplayHooks:
-    """Records or replays the model calls of this process until pytest ends.
+    """Hands the model calls of this process to the recorders and replayers of attempts, until pytest ends.
 
     Args:
         session: whose attempts they are of.
@@ -21,13 +23,33 @@ class ReplayHooks:
     def __init__(self, session: EvalSession, mode: ModelCalls) -> None:
         self._session = session
         self._mode = mode
-        self._before = set_interceptor(CallInterceptor(lambda: self._asks_nobody))
+        self._before = set_interceptor(self)
 
     @cached_property
-    def _asks_nobody(self) -> bool:
-        if self._mode is ModelCalls.AUTO:
-            return all(asks_no_model(run, self._mode) for run in self._session.runs.values())
-        return self._mode is ModelCalls.REPLAY
+    def is_offline(self) -> bool:
+        """Whether nothing is ever sent, so that no key is needed."""
+        if self._mode is not ModelCalls.AUTO:
+            return self._mode is ModelCalls.REPLAY
+        runs = [(run, make_cassettes(run, self._mode)) for run in self._session.runs.values()]
+        return all(files.replays(entry.key.cassette) for run, files in runs for entry in run.plan.entries())
+
+    async def exchange(self, role: str, request: Body, send: Send) -> tuple[Body, int]:
+        """Return the reply to a request, and how many retries it took.
+
+        Raises:
+            Fault: there is none.
+            LimitReached: the recorded attempt was out of time here.
+        """
+        calls = current_calls.get()
+        if calls is not None:
+            return await calls.exchange(role, request, send)
+        if self.is_offline:
+            raise Fault(
+                ErrorSource.REPLAY,
+                f"the {role} asked a model outside of its attempt (in a thread of its own, say), where "
+                "nothing is recorded. Ask it in the attempt's own task.",
+            )
+        return await send(request)
 
     def pytest_unconfigure(self) -> None:
         """Give the models back to whoever runs pytest in this process."""

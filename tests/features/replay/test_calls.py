@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -13,12 +14,13 @@ from pytest_browsereval.errors import ErrorSource, Fault, LimitReached, StopRun,
 from pytest_browsereval.features.replay import calls as replay_calls
 from pytest_browsereval.features.replay.calls import (
     AttemptCalls,
-    CallInterceptor,
     CallRecorder,
     CallReplayer,
     RecordedCall,
-    use_calls,
+    current_calls,
 )
+from pytest_browsereval.features.replay.cassettes import ModelCalls
+from pytest_browsereval.features.replay.hooks import ReplayHooks
 from pytest_browsereval.features.replay.masking import AnswerMask, make_mask
 from tests.graders.support import make_task
 
@@ -37,8 +39,8 @@ def replied(text: str) -> Json:
     return {"choices": [{"message": {"content": text}}]}
 
 
-def text_of(reply: Json) -> str:
-    return str(reply["choices"][0]["message"]["content"])
+def text_of(exchanged: tuple[Json, int]) -> str:
+    return str(exchanged[0]["choices"][0]["message"]["content"])
 
 
 class Model:
@@ -48,15 +50,15 @@ class Model:
         self.requests: list[Json] = []
         self.error = error
 
-    async def __call__(self, request: Json) -> Json:
+    async def __call__(self, request: Json) -> tuple[Json, int]:
         self.requests.append(request)
         await asyncio.sleep(0)
         if self.error is not None:
             raise self.error
-        return replied(f"to {request['messages'][-1]['content']}")
+        return replied(f"to {request['messages'][-1]['content']}"), 0
 
 
-async def nobody(request: Json) -> Json:
+async def nobody(request: Json) -> tuple[Json, int]:
     raise AssertionError(f"sent: {request}")
 
 
@@ -174,10 +176,10 @@ def test_a_provider_that_refused_then_refuses_again() -> None:
         asyncio.run(replaying(calls).exchange("agent", asked("a"), nobody))
 
 
-async def hang(request: Json) -> Json:
+async def hang(request: Json) -> tuple[Json, int]:
     del request
     await asyncio.get_running_loop().create_future()
-    return {}
+    return {}, 0
 
 
 async def given_up(recorder: AttemptCalls, role: str, text: str) -> None:
@@ -261,17 +263,17 @@ def test_secrets_are_hidden_in_both_and_restored_in_the_reply() -> None:
     def restored(value: Any) -> Any:
         return {"text": str(value["text"]).replace("[secret:1]", "swordfish")}
 
-    async def send(request: Json) -> Json:
-        return {"text": f"type {request['text']}"}
+    async def send(request: Json) -> tuple[Json, int]:
+        return {"text": f"type {request['text']}"}, 2
 
     recorder = CallRecorder(hidden)
-    assert asyncio.run(recorder.exchange("agent", {"text": "hunter2"}, send)) == {"text": "type hunter2"}
+    assert asyncio.run(recorder.exchange("agent", {"text": "hunter2"}, send)) == ({"text": "type hunter2"}, 2)
     assert "hunter2" not in str(recorder.calls)
     again = CallReplayer(
         recorder.calls, where="a", ended=TerminationReason.COMPLETED, hide=hidden, restore=restored
     )
     reply = asyncio.run(again.exchange("agent", {"text": "[secret:1]"}, nobody))
-    assert reply == {"text": "type swordfish"}
+    assert reply == ({"text": "type swordfish"}, 0)
 
 
 def mask_of(answer: str) -> AnswerMask:
@@ -310,21 +312,30 @@ def test_a_recording_that_has_it_in_clear_is_refused_without_telling_it() -> Non
     assert "is it 42" not in str(caught.value)
 
 
+@contextmanager
+def in_mode(mode: ModelCalls) -> Iterator[ReplayHooks]:
+    hooks = ReplayHooks(cast(Any, None), mode)
+    try:
+        yield hooks
+    finally:
+        hooks.pytest_unconfigure()
+
+
 def test_each_task_has_its_own_recorder() -> None:
     """Lanes run side by side, and what they start goes by their recorders too."""
     recorders = [CallRecorder(same), CallRecorder(same)]
-    models = CallInterceptor(lambda: False)
 
     async def attempt(recorder: CallRecorder, name: str) -> None:
-        with use_calls(recorder):
-            await asyncio.gather(
-                *(models.exchange("agent", asked(f"{name}{number}"), Model()) for number in range(3))
-            )
+        current_calls.set(recorder)
+        await asyncio.gather(
+            *(models.exchange("agent", asked(f"{name}{number}"), Model()) for number in range(3))
+        )
 
     async def lanes() -> None:
         await asyncio.gather(attempt(recorders[0], "a"), attempt(recorders[1], "b"))
 
-    asyncio.run(lanes())
+    with in_mode(ModelCalls.RECORD) as models:
+        asyncio.run(lanes())
     asked_for = [[one.request["messages"][0]["content"] for one in recorder.calls] for recorder in recorders]
     assert asked_for == [["a0", "a1", "a2"], ["b0", "b1", "b2"]]
 
@@ -332,9 +343,10 @@ def test_each_task_has_its_own_recorder() -> None:
 def test_a_call_outside_of_an_attempt_is_sent_or_refused() -> None:
     """Never sent where nothing may be."""
     model = Model()
-    assert text_of(asyncio.run(CallInterceptor(lambda: False).exchange("agent", asked("a"), model))) == "to a"
-    offline = CallInterceptor(lambda: True)
-    assert offline.is_offline
-    with pytest.raises(Fault, match="the judge asked a model outside of its attempt") as caught:
-        asyncio.run(offline.exchange("judge", asked("a"), nobody))
+    with in_mode(ModelCalls.RECORD) as recording:
+        assert text_of(asyncio.run(recording.exchange("agent", asked("a"), model))) == "to a"
+    with in_mode(ModelCalls.REPLAY) as offline:
+        assert offline.is_offline
+        with pytest.raises(Fault, match="the judge asked a model outside of its attempt") as caught:
+            asyncio.run(offline.exchange("judge", asked("a"), nobody))
     assert caught.value.source is ErrorSource.REPLAY
