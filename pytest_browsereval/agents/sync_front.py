@@ -8,14 +8,12 @@ import contextlib
 import contextvars
 import threading
 from collections.abc import Callable, Coroutine
-from pathlib import Path
 from typing import Any, TypeVar
 
-from pytest_browsereval.agents.base import AgentConfig, AgentContext
+from pytest_browsereval.agents.base import AgentContext
 from pytest_browsereval.errors import ErrorSource
-from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.model.usage import Usage
-from pytest_browsereval.tools.base import Tool, Toolbox, ToolResult
+from pytest_browsereval.tools.base import Toolbox, ToolResult
 
 ResultT = TypeVar("ResultT")
 
@@ -71,11 +69,8 @@ class SyncToolbox:
     def __init__(self, toolbox: Toolbox, bridge: Bridge) -> None:
         self._toolbox = toolbox
         self._bridge = bridge
-
-    @property
-    def tools(self) -> tuple[Tool, ...]:
+        self.tools = toolbox.tools
         """The tools that are switched on."""
-        return self._toolbox.tools
 
     @property
     def is_done(self) -> bool:
@@ -105,16 +100,18 @@ class SyncAgentContext:
         self._bridge = bridge
         self.tools = SyncToolbox(context.tools, bridge)
         """The tools that are switched on; calls through it are recorded, counted and limited."""
-
-    @property
-    def config(self) -> AgentConfig:
+        self.config = context.config
         """The agent's own block."""
-        return self._context.config
-
-    @property
-    def task(self) -> Task:
+        self.task = context.task
         """The row; its ``start_url`` is absolute."""
-        return self._context.task
+        self.window_id = context.window_id
+        """The window's number."""
+        self.output_dir = context.output_dir
+        """The run's folder."""
+        self.task_output_dir = context.task_output_dir
+        """The attempt's folder."""
+        self.base_dir = context.base_dir
+        """The folder of the eval config."""
 
     @property
     def url(self) -> str:
@@ -122,29 +119,9 @@ class SyncAgentContext:
         return self._context.window.url
 
     @property
-    def window_id(self) -> int:
-        """The window's number."""
-        return self._context.window_id
-
-    @property
     def tab_id(self) -> int:
         """The current tab's number."""
         return self._context.tab_id
-
-    @property
-    def output_dir(self) -> Path:
-        """The run's folder."""
-        return self._context.output_dir
-
-    @property
-    def task_output_dir(self) -> Path:
-        """The attempt's folder."""
-        return self._context.task_output_dir
-
-    @property
-    def base_dir(self) -> Path:
-        """The folder of the eval config."""
-        return self._context.base_dir
 
     def log_assistant(
         self, content: str, *, usage: Usage | None = None, duration_ms: float | None = None

@@ -6,22 +6,19 @@ import base64
 import json
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit, urlunsplit
 
 from pytest_browsereval.addresses import find_certificates, is_local
-from pytest_browsereval.errors import ErrorSource, Fault
+from pytest_browsereval.llm.bounded import ENCODINGS, bound_reply
 from pytest_browsereval.llm.client import exchange
 from pytest_browsereval.llm.retries import RetryPolicy, TryFailed, read_error, retry_after
 from pytest_browsereval.llm.server import Server
+from pytest_browsereval.llm.wire import Body
 from pytest_browsereval.redaction.known import beginning
 
 if TYPE_CHECKING:
     import httpx
-
-LONGEST_BODY = 1_000_000
-"""Bytes of a reply; an action is a line."""
 
 _LOG = logging.getLogger("httpx")
 
@@ -37,14 +34,6 @@ class _Hidden(logging.Filter):
         if isinstance(record.args, tuple):
             record.args = tuple(shown(self._url) if str(arg) == self._url else arg for arg in record.args)
         return True
-
-
-@dataclass(frozen=True)
-class Prediction:
-    """What the service answered."""
-
-    body: Mapping[str, Any]
-    retries: int
 
 
 class ActionService:
@@ -68,8 +57,8 @@ class ActionService:
         known = Server("service", shown(url), "the api_key", lambda: (key or "",))
         self._server = _servers.setdefault((url, key), known)
 
-    async def predict(self, instruction: str, picture: bytes, history: object) -> Prediction:
-        """Return what the service answers.
+    async def predict(self, instruction: str, picture: bytes, history: object) -> tuple[Body, int]:
+        """Return what the service answers, and how many retries that took.
 
         Raises:
             Fault: source *provider*; it cannot be reached, or gives no usable reply.
@@ -80,9 +69,9 @@ class ActionService:
             "image_base64": base64.b64encode(picture).decode(),
             "history": history,
         }
-        return Prediction(*await exchange("pointer", body, self._send))
+        return await exchange("pointer", body, self._send)
 
-    async def _send(self, body: Mapping[str, Any]) -> tuple[dict[str, Any], int]:
+    async def _send(self, body: Body) -> tuple[Body, int]:
         return await self._server.ask(self._policy, self._timeout_s, lambda: self._try(body))
 
     async def close(self) -> None:
@@ -92,59 +81,43 @@ class ActionService:
             await client.aclose()
         _LOG.removeFilter(self._hidden)
 
-    async def _try(self, body: Mapping[str, Any]) -> dict[str, Any]:
+    async def _try(self, body: Body) -> Body:
         import httpx
 
+        client = self._client = self._client or self._open()
         try:
-            status, headers, text = await self._post(body)
+            reply = await client.post(self._url, json=body)
         except httpx.HTTPError as error:
             why = f"the connection failed: {error or type(error).__name__}"
             raise TryFailed(why, is_unanswered=True) from None
-        value = _json(text)
+        text, status = reply.content.decode(errors="replace"), reply.status_code
+        try:
+            value = json.loads(text)
+        except (ValueError, RecursionError):
+            value = None
         if status >= 400:
             message, code = read_error(value, text)
-            raise TryFailed(message, status=status, retry_after_s=retry_after(headers), code=code)
+            raise TryFailed(message, status=status, retry_after_s=retry_after(reply.headers), code=code)
         if status >= 300:
             # A redirected POST would become a GET, or send the key elsewhere.
-            raise TryFailed(f"it redirects to {headers.get('location', 'nowhere')!r}", status=status)
+            raise TryFailed(f"it redirects to {reply.headers.get('location', 'nowhere')!r}", status=status)
         if not isinstance(value, dict):
             raise TryFailed(f"the reply is not a JSON object: {beginning(text, 100)!r}")
         return value
 
-    async def _post(self, body: Mapping[str, Any]) -> tuple[int, Mapping[str, str], str]:
-        client = self._client = self._client or self._opened()
-        async with client.stream("POST", self._url, json=body) as response:
-            parts, size = [], 0
-            async for part in response.aiter_bytes(64 * 1024):
-                size += len(part)
-                # Counted as it comes: Content-Length may be missing or wrong.
-                if size > LONGEST_BODY:
-                    raise Fault(
-                        ErrorSource.PROVIDER,
-                        f"{shown(self._url)} answered with more than {LONGEST_BODY} bytes: no action",
-                    )
-                parts.append(part)
-        return response.status_code, response.headers, b"".join(parts).decode(errors="replace")
-
-    def _opened(self) -> httpx.AsyncClient:
+    def _open(self) -> httpx.AsyncClient:
         import httpx
 
         _LOG.addFilter(self._hidden)
         headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
         return httpx.AsyncClient(
-            headers=headers,
+            headers={"Accept-Encoding": ENCODINGS, **headers},
             verify=find_certificates(self._url),
-            timeout=None,  # noqa: S113 one limit holds for the whole request, in _try
+            timeout=None,  # noqa: S113 one limit holds for the whole request, in _send
             # A proxy of the environment cannot reach this machine's own ports.
             trust_env=not is_local(self._url),
+            event_hooks={"response": [bound_reply]},
         )
-
-
-def _json(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None
 
 
 def shown(url: str) -> str:

@@ -167,13 +167,12 @@ class VisualActionAgent(AgentEvaluator):
         as_lines = self._config.history == "text"
         done = [each for each in self._history if "error" not in each] if as_lines else self._history
         history = as_text(done) if as_lines else done
-        reply = await self._service.predict(self._context.task.query, self._picture.data, history)
-        self._context.capture.log_assistant(beginning(json.dumps(reply.body), LOGGED))
-        if reply.retries:
-            self._context.capture.add_warning(
-                ErrorSource.PROVIDER, f"the service answered only on try {reply.retries + 1}"
-            )
-        return dict(reply.body)
+        query, capture = self._context.task.query, self._context.capture
+        body, retries = await self._service.predict(query, self._picture.data, history)
+        capture.log_assistant(beginning(json.dumps(body), LOGGED))
+        if retries:
+            capture.add_warning(ErrorSource.PROVIDER, f"the service answered only on try {retries + 1}")
+        return body
 
     def _course(self) -> str:
         """Return what a service did that ended the task without words; what it typed is left out."""

@@ -20,8 +20,9 @@ from pytest_browsereval.errors import (
     StopRun,
     TerminationReason,
 )
-from pytest_browsereval.features.pointing.service import LONGEST_BODY, as_text
+from pytest_browsereval.features.pointing.service import as_text
 from pytest_browsereval.features.pointing.visual_action import VisualActionAgent, VisualActionConfig
+from pytest_browsereval.llm.bounded import MAX_REPLY_BYTES
 from pytest_browsereval.llm.retries import RetryPolicy
 from pytest_browsereval.model.messages import ToolCallMessage
 from pytest_browsereval.model.results import AgentResult
@@ -250,7 +251,7 @@ def test_a_useless_reply_is_a_fault(
 def test_a_giant_reply_is_not_read_to_its_end(paper: PaperDesk, serve: Serve) -> None:
     """50 MB are cut off long before."""
     service = serve(lambda _: says(b"x" * 50_000_000))
-    with pytest.raises(Fault, match=f"more than {LONGEST_BODY} bytes"):
+    with pytest.raises(Fault, match=f"longer than {MAX_REPLY_BYTES} bytes"):
         paper.solve(service.url)
     assert len(service.requests) == 1
 

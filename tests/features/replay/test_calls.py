@@ -314,7 +314,7 @@ def test_a_recording_that_has_it_in_clear_is_refused_without_telling_it() -> Non
 
 @contextmanager
 def in_mode(mode: ModelCalls) -> Iterator[ReplayHooks]:
-    hooks = ReplayHooks(cast(Any, None), mode)
+    hooks = ReplayHooks(cast("Any", None), mode)
     try:
         yield hooks
     finally:
