@@ -57,8 +57,8 @@ def _incomplete(store: RunStore, summary: RunSummary) -> Iterator[str]:
             f"{counted_noun(len(mixed), 'trial')} kept older grades when the run was regraded: "
             f"{_list_trials(mixed)}. Regrade the run again (--eval-regrade)"
         )
-    if standing := Lost(store.root).standing(trial.folder for trial in summary.trials):
-        yield describe_foreign_records(standing)
+    if kept := Lost(store.root).find_kept(trial.folder for trial in summary.trials):
+        yield describe_foreign_records(kept)
 
 
 def _find_mixed(store: RunStore, summary: RunSummary) -> Iterator[TrialKey]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable
-from typing import Any
+from collections.abc import Generator, Iterable, Iterator
+from typing import Any, ClassVar
 
 import pytest
 
@@ -34,6 +34,9 @@ KEEPS_TOGETHER = ("no", "load", "loadgroup")
 class RunPart:
     """What a feature does in runs whose config asks for it; each of it is nothing by default."""
 
+    keys: ClassVar[tuple[tuple[str, ...], ...]] = ()
+    """Those of ``find_part_keys`` that it acts on."""
+
     def check(self, active_run: ActiveRun) -> None:
         """Read what the config names, before anything is spent; ``ConfigError`` refuses it."""
 
@@ -48,11 +51,12 @@ class RunPart:
         return {}, []
 
 
-PARTS: dict[str, Callable[[EvalConfig], object]] = {
-    "compare": lambda config: config.gate.baseline or config.gate.compares,
-    "labelling": lambda config: config.calibration,
-}
-"""What of a config a feature is needed for: without it the run is refused."""
+def find_part_keys(config: EvalConfig) -> Iterator[tuple[str, ...]]:
+    """Yield the keys of a config that nothing but a part acts on: without one the run is refused."""
+    yield from (("gate", rule) for rule in config.gate.compares)
+    if config.calibration is not None:
+        yield ("calibration",)
+
 
 controller_key = pytest.StashKey["Controller"]()
 
@@ -143,11 +147,11 @@ class Controller:
     def _check_parts(self, active_run: ActiveRun) -> None:
         for part in self.parts.values():
             part.check(active_run)
-        for name, asks in PARTS.items():
-            if name not in self.parts and asks(active_run.config):
-                key = "gate" if name == "compare" else "calibration"
-                why = f"the feature `{name}` is left out, and the config needs it. Leave the keys out too."
-                raise active_run.config.wrong((key,), why)
+        known = {key for part in self.parts.values() for key in part.keys}
+        for key in find_part_keys(active_run.config):
+            if key not in known:
+                why = "the feature that acts on this key is left out (-p no:...). Leave the key out too."
+                raise active_run.config.wrong(key, why)
 
     def _check_distribution(self, active_run: ActiveRun) -> None:
         option = self.session.config.getoption
@@ -281,7 +285,7 @@ class Controller:
     def _summarise(self, active_run: ActiveRun) -> None:
         self.records.check(active_run, is_over=self.finished.issuperset(self.expected))
         summary = summarise(active_run.store.index_digests())
-        self.records.check_standing(active_run.store, (trial.folder for trial in summary.trials))
+        self.records.check_foreign(active_run.store, (trial.folder for trial in summary.trials))
         self.summaries[active_run] = summary
         beside = [one.sum_up(active_run, summary) for one in self.parts.values()]
         self.lines_beside[active_run] = [line for _, lines in beside for line in lines]
@@ -331,7 +335,7 @@ class Controller:
             session.exitstatus = pytest.ExitCode.INTERNAL_ERROR
 
     def pytest_unconfigure(self) -> None:
-        """Let others go on with the runs."""
+        """Let others resume the runs."""
         for active_run in self.session.runs.values():
             active_run.let_go()
 

@@ -115,14 +115,14 @@ class RecordCheck:
         foreign = known.find_foreign(store.root, store.folders()) if is_over else ()
         self._tell(store, [*changed, *foreign])
 
-    def check_standing(self, store: RunStore, counted: Iterable[Path]) -> None:
+    def check_foreign(self, store: RunStore, counted: Iterable[Path]) -> None:
         """Look for such records of this session or an earlier one that are still in the run.
 
         Args:
             store: the run.
             counted: the folders of its trials' results.
         """
-        folders = Lost(store.root).standing(counted)
+        folders = Lost(store.root).find_kept(counted)
         if folders and not self.problems:  # else this session has just found them
             self.problems.append(f"{store.root}: {describe_foreign_records(folders)}.")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import sys
 import threading
 from collections.abc import Generator
 from types import FrameType
@@ -32,6 +33,7 @@ class Termination:
 
     def __init__(self) -> None:
         self._ours: list[signal.Signals] = []
+        self._session: pytest.Session | None = None
 
     def pytest_sessionstart(self) -> None:
         """Begin to listen."""
@@ -44,23 +46,43 @@ class Termination:
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, Any, Any]:
         """Keep the exit code where a plug-in calls ``sys.exit(0)`` while verdicts are reported."""
+        self._session = session
         if int(session.exitstatus) and int(session.exitstatus) % 256 == 0:  # of 256 the system sees 0
             session.exitstatus = pytest.ExitCode.INTERNAL_ERROR
         try:
             return (yield)
         except (SystemExit, pytest.exit.Exception) as leaving:
-            asked = leaving.code or 0 if isinstance(leaving, SystemExit) else leaving.returncode
-            if not isinstance(asked, int) or asked % 256:
+            if not _is_clean(leaving.code or 0 if isinstance(leaving, SystemExit) else leaving.returncode):
                 raise
             code = int(session.exitstatus) or int(pytest.ExitCode.INTERNAL_ERROR)
-            why = f"{describe_error(leaving)} at the end of the session: it ends with {code} all the same"
-            raise pytest.exit.Exception(redact_known(why), returncode=code) from leaving
+            raise pytest.exit.Exception(_describe_leaving(leaving, code), returncode=code) from leaving
 
-    @pytest.hookimpl(trylast=True)
-    def pytest_unconfigure(self) -> None:
-        """Give the signals back."""
-        while self._ours:
-            signal.signal(self._ours.pop(), signal.SIG_DFL)
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_unconfigure(self) -> Generator[None, Any, Any]:
+        """Keep the exit code where a plug-in calls ``sys.exit(0)`` now, and give the signals back."""
+        try:
+            return (yield)
+        except SystemExit as leaving:
+            if not _is_clean(leaving.code or 0):
+                raise
+            # Everything is reported by now: without a session, pytest has stopped at wrong usage.
+            code = int(pytest.ExitCode.USAGE_ERROR if self._session is None else self._session.exitstatus)
+            sys.stderr.write(f"{_describe_leaving(leaving, code)}\n")
+            raise SystemExit(code) from leaving
+        finally:
+            while self._ours:
+                signal.signal(self._ours.pop(), signal.SIG_DFL)
+
+
+def _is_clean(code: object) -> bool:
+    """Whether the system takes an exit code for 0, of which it keeps eight bits."""
+    return isinstance(code, int) and code % 256 == 0
+
+
+def _describe_leaving(leaving: BaseException, code: int) -> str:
+    return redact_known(
+        f"{describe_error(leaving)} at the end of the session: it ends with {code} all the same"
+    )
 
 
 def _terminate(number: int, frame: FrameType | None) -> NoReturn:

@@ -163,7 +163,7 @@ def describe_foreign_records(folders: Sequence[str]) -> str:
     more = f" and {len(folders) - NAMED} more" if len(folders) > NAMED else ""
     return (
         "records that something else than the run has changed or made are still there: "
-        f"{', '.join(folders[:NAMED])}{more}. Remove these folders, then go on with the run (--eval-resume)"
+        f"{', '.join(folders[:NAMED])}{more}. Remove these folders, then resume the run (--eval-resume)"
     )
 
 
@@ -210,7 +210,7 @@ class Lost:
         """
         return self._until.get(trial.relative_to(self._root).as_posix(), 0) if self._until else 0
 
-    def standing(self, counted: Iterable[Path]) -> list[str]:
+    def find_kept(self, counted: Iterable[Path]) -> list[str]:
         """Return such attempts whose records are still there, while their trials have no later result.
 
         Args:

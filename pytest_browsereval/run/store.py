@@ -45,7 +45,7 @@ IN_FLIGHT = "in-flight"
 LOCKS = ".locks"
 """The folder of the locks of processes that write the run."""
 
-GOING_ON = "resume"
+RESUME_LOCK = "resume"
 """The lock of a session that resumes the run; other locks are those of the processes that write it."""
 
 
@@ -233,18 +233,18 @@ class RunStore:
             yield
 
     @contextmanager
-    def going_on(self) -> Iterator[None]:
+    def hold_for_resume(self) -> Iterator[None]:
         """Keep others from resuming the run.
 
         Raises:
-            UsageError: a process is writing it, or somebody goes on with it already; or it cannot be written.
+            UsageError: a process is writing it, or somebody resumes it already; or it cannot be written.
         """
         try:
             (self.root / LOCKS).mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise UsageError(f"{self.root} cannot be written: {error.strerror}.") from None
-        with _lock(self.root / LOCKS / GOING_ON, self.root):
-            self.check_idle(besides=GOING_ON)
+        with _lock(self.root / LOCKS / RESUME_LOCK, self.root):
+            self.check_idle(besides=RESUME_LOCK)
             yield
 
     def check_idle(self, *, besides: str | None = None) -> None:
@@ -269,10 +269,10 @@ class RunStore:
             return False
         return True
 
-    def is_gone_on_with(self) -> bool:
+    def is_held_for_resume(self) -> bool:
         """Whether a process keeps others from resuming the run; True where that cannot be known."""
         try:
-            with _lock(self.root / LOCKS / GOING_ON, self.root) as is_ours:
+            with _lock(self.root / LOCKS / RESUME_LOCK, self.root) as is_ours:
                 return not is_ours
         except UsageError:
             return True

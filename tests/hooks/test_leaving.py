@@ -153,6 +153,19 @@ def test_a_plug_in_that_exits_at_the_end_keeps_the_exit_code(evals: Evals, hook:
     assert "at the end of the session: it ends with 1 all the same" in result.stderr.str()
 
 
+@pytest.mark.parametrize(("says", "code"), [("wrong", 1), ("right", 0)])
+def test_a_plug_in_that_exits_while_pytest_ends_keeps_the_exit_code(
+    evals: Evals, says: str, code: int
+) -> None:
+    """By then all is reported: neither is a failed row excused, nor a green run refused."""
+    evals.pytester.makeconftest("import sys\ndef pytest_unconfigure():\n    sys.exit(0)\n")
+    evals.write_rows(row("a", says=says))
+    evals.write_config()
+    result = evals.run_process("--eval-config=shop.eval.yaml")
+    assert result.ret == code
+    assert f"at the end of the session: it ends with {code} all the same" in result.stderr.str()
+
+
 def test_an_exit_code_that_the_system_takes_for_0_is_none(evals: Evals) -> None:
     """The system keeps eight bits of 256."""
     evals.pytester.makeconftest("import pytest\ndef pytest_runtest_setup():\n    pytest.exit('so', 256)\n")

@@ -24,6 +24,8 @@ from pytest_browsereval.run.active import ActiveRun
 class Baselines(RunPart):
     """The rules of gates that compare with a baseline."""
 
+    keys = (("gate", "max_regressions"), ("gate", "max_drop"))
+
     def check(self, active_run: ActiveRun) -> None:
         """Refuse a gate whose baseline is not there."""
         check_baseline(active_run.config)

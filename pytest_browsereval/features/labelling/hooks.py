@@ -22,6 +22,8 @@ from pytest_browsereval.run.active import ActiveRun
 class Corrections(RunPart):
     """Reads the file of the config key ``calibration`` before the run, and goes by it at the end."""
 
+    keys = (("calibration",),)
+
     def __init__(self) -> None:
         # Read once: a file that is changed during the run is not what was checked.
         self._calibrated: dict[ActiveRun, tuple[Calibrated, ...]] = {}

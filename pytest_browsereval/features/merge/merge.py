@@ -107,8 +107,8 @@ def _check_records(store: RunStore) -> None:
     if is_selection_damaged(store):
         raise UsageError(f"{format_path(store.root / SELECTED_FILE)} is damaged or empty. Restore it.")
     summary = summary_of(store)
-    if standing := Lost(store.root).standing(trial.folder for trial in summary.trials):
-        raise UsageError(f"{format_path(store.root)}: {describe_foreign_records(standing)}.")
+    if kept := Lost(store.root).find_kept(trial.folder for trial in summary.trials):
+        raise UsageError(f"{format_path(store.root)}: {describe_foreign_records(kept)}.")
     if contradictions := describe_contradictions(store, summary):
         raise UsageError(f"{format_path(store.root)}: {contradictions}.")
 

@@ -106,7 +106,7 @@ class RegradedTrials:
         check_manifest(run.store.root)
         for number, grader in enumerate(run.config.graders):
             preflight_member(run.config, grader, "graders", number)
-        run.held.enter_context(run.store.going_on())
+        run.held.enter_context(run.store.hold_for_resume())
         return Prepared(notes=tuple(self._notes(plan)))
 
     def _notes(self, plan: StoredPlan) -> Iterator[str]:

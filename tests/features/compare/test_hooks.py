@@ -18,7 +18,7 @@ def test_rules_without_their_feature_are_refused(evals: Evals, gate: dict[str, A
     evals.write_config(gate=gate)
     result = evals.run("shop.eval.yaml", "-p", "no:browsereval.compare")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*shop.eval.yaml:*: gate: the feature `compare` is left out*"])
+    result.stderr.fnmatch_lines(["*shop.eval.yaml:*: gate.max_*: the feature that acts on this key is*"])
     assert not (evals.path / "results").exists()
 
 

@@ -73,4 +73,4 @@ def test_a_calibration_without_its_feature_is_refused(evals: Evals) -> None:
     evals.write_config(calibration="cal.json")
     result = evals.run("shop.eval.yaml", "-p", "no:browsereval.labelling")
     assert result.ret == 4
-    result.stderr.fnmatch_lines(["*shop.eval.yaml:*: calibration: the feature `labelling` is left out*"])
+    result.stderr.fnmatch_lines(["*shop.eval.yaml:*: calibration: the feature that acts on this key is*"])

@@ -9,7 +9,7 @@ from pytest_browsereval.features.resume.trials import check_resumed
 from pytest_browsereval.run.shards import Parts
 
 
-def test_a_part_is_gone_on_with_as_that_part() -> None:
+def test_a_part_is_resumed_as_that_part() -> None:
     """A whole run and a merged one are resumed as one likes."""
     part = {"shards": Parts(3, (2,), (1, 1, 1)).as_json()}
     check_resumed("run", part, "2/3")

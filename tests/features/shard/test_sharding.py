@@ -110,7 +110,7 @@ def test_a_shard_that_selects_nothing_is_not_missing(evals: Evals) -> None:
     assert merge(evals, *map(str, runs)).ret == 0
 
 
-def test_a_shard_is_gone_on_with_as_that_shard(evals: Evals) -> None:
+def test_a_shard_is_resumed_as_that_shard(evals: Evals) -> None:
     """Not as a whole run, and not with rows that are divided otherwise."""
     evals.write_rows(*ROWS)
     evals.write_config()
