@@ -66,7 +66,6 @@ class AnswerGrader(GraderConfig):
         Raises:
             ValueError: with what to write.
         """
-        del base_dir
         answer_type = task.metadata.additional.get("answer_type")
         # WebVoyager marks references like that: an agent that names another hotel may be right.
         if answer_type == "possible" and not self.allow_possible:

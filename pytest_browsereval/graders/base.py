@@ -149,7 +149,6 @@ class GraderConfig(Component):
         Args:
             task: the row.
         """
-        del task
         return Needs()
 
     def check(self, task: Task, base_dir: Path) -> None:
@@ -178,7 +177,6 @@ class GraderConfig(Component):
             Fault: the page cannot be read: the grade is *errored*.
         """
         # Most graders judge the recorded files alone and observe nothing.
-        del window, task, site_urls
         return None
 
     @abstractmethod

@@ -168,7 +168,6 @@ class PageStateGrader(GraderConfig):
 
     def needs(self, task: Task) -> Needs:
         """The page; the evidence says for each check whether it was observed."""
-        del task
         return Needs(page=True, observes=None)
 
     def check(self, task: Task, base_dir: Path) -> None:
@@ -177,7 +176,6 @@ class PageStateGrader(GraderConfig):
         Raises:
             ValueError: with what to write.
         """
-        del base_dir
         if not self._checks(task):
             raise ValueError(
                 f"the grader {self.label!r} has nothing to check. Give the row checks, such as "

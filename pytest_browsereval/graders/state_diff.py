@@ -130,7 +130,6 @@ class StateDiffGrader(GraderConfig):
 
     def needs(self, task: Task) -> Needs:
         """The page, unless the state is fetched from an address; its source decides what is observed."""
-        del task
         url = self.source.url
         return Needs(
             page=url is None,
@@ -144,7 +143,6 @@ class StateDiffGrader(GraderConfig):
         Raises:
             ValueError: with what to write.
         """
-        del base_dir
         if not self._checks(task):
             raise ValueError(
                 f"the grader {self.label!r} has nothing to check. Give the row checks, such as "

@@ -200,7 +200,6 @@ class AgisdkGrader(ModelGrader):
         Raises:
             Fault: it shows none.
         """
-        del site_urls
         if not self._reads_state(task):
             return None
         return {"state": await read_finish(window, f"{origin_of(task.start_url or '')}/finish")}
@@ -251,7 +250,6 @@ class AgisdkGrader(ModelGrader):
         Raises:
             Fault: one of them cannot be decided.
         """
-        del judge
         return await self._programs(self._checks(recorded.task, recorded.base_dir), recorded)
 
     async def _programs(self, checks: list[Check], recorded: Recorded) -> list[Judged]:

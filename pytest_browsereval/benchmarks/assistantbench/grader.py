@@ -47,7 +47,6 @@ class AssistantBenchGrader(GraderConfig):
         Raises:
             ValueError: with what to write.
         """
-        del base_dir
         lines = _lines(task.answer)
         if not lines or not all(isinstance(line, str) for line in lines):
             raise ValueError(

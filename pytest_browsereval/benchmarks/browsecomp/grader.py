@@ -69,7 +69,6 @@ class BrowseCompGrader(ModelGrader):
         Raises:
             ValueError: with what to write.
         """
-        del base_dir
         if give_reference(task) is None:
             raise ValueError(
                 f"the grader {self.label!r} compares with the row's answer, and there is none. Write "
@@ -86,7 +85,6 @@ class BrowseCompGrader(ModelGrader):
         Raises:
             Fault: the judge gave none.
         """
-        del prepared
         reference = give_reference(recorded.task)
         if reference is None:
             raise GraderFault("the row has no reference answer to compare with")

@@ -37,7 +37,6 @@ class GaiaGrader(GraderConfig):
         Raises:
             ValueError: with what to write.
         """
-        del base_dir
         reference = task.answer
         is_one = isinstance(reference, str | int | float) and not isinstance(reference, bool)
         if not is_one or not str(reference).strip() or str(reference).strip() == "?":

@@ -58,7 +58,6 @@ class InfinityGrader(GraderConfig):
 
     def needs(self, task: Task) -> Needs:
         """Trust, as it runs the verifiers of a folder by some Python. It always observes the whole state."""
-        del task
         runs = () if self.root is None else (f"runs verifiers of the folder {str(self.root)!r} (`root`)",)
         starts = () if self.python == PYTHON else (f"starts the program {self.python!r} (`python`)",)
         return Needs(trust=(*runs, *starts), observes=None)
@@ -124,7 +123,6 @@ class InfinityGrader(GraderConfig):
         Raises:
             Fault: the app does not answer with one.
         """
-        del site_urls
         url = f"{origin_of(task.start_url or '')}{STATE}"
         try:
             if not has_page(window):

@@ -38,7 +38,6 @@ class MiniwobGrader(GraderConfig):
 
     def needs(self, task: Task) -> Needs:
         """The page, which holds its reward and has one episode."""
-        del task
         return Needs(page=True, observes=None)
 
     async def observe(self, window: Window, task: Task, site_urls: Mapping[str, str]) -> JsonValue:
@@ -47,7 +46,6 @@ class MiniwobGrader(GraderConfig):
         Raises:
             Fault: the page cannot be read.
         """
-        del task, site_urls
         try:
             async with live_page(window) as page:
                 return {"url": page.url, "episode": await page.value(_EPISODE)}

@@ -114,7 +114,6 @@ class WebArenaGrader(ModelGrader):
         Raises:
             ValueError: with what is wrong.
         """
-        del base_dir
         if not read_rules(task.evals):
             raise ValueError(
                 f"the grader {self.label!r} needs `evals`, as WebArena's rows have them. Read those by  "
@@ -144,7 +143,6 @@ class WebArenaGrader(ModelGrader):
         Raises:
             Fault: a page cannot be opened or read.
         """
-        del site_urls
         blocks = read_rules(task.evals)
         return await observe(window, blocks, _holds, self.wait_s) if _has_pages(blocks) else None
 

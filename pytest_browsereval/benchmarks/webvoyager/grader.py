@@ -83,7 +83,6 @@ class WebVoyagerGrader(ModelGrader):
         Raises:
             ValueError: with what to write.
         """
-        del base_dir
         kind = task.metadata.additional.get("answer_type")
         if kind is not None and give_reference(task) is None:
             raise ValueError(
@@ -108,7 +107,6 @@ class WebVoyagerGrader(ModelGrader):
         Raises:
             Fault: the judge gave none.
         """
-        del prepared
         found = await asyncio.to_thread(find_pictures, recorded.folder)
         last = found[-self.pictures :]
         reference = give_reference(recorded.task)

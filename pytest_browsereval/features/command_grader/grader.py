@@ -76,7 +76,6 @@ class CommandGrader(GraderConfig):
 
     def needs(self, task: Task) -> Needs:
         """Trust, as it starts a program."""
-        del task
         return Needs(trust=(f"starts the program {self.command[0]!r}",))
 
     def _arguments(self, base_dir: Path) -> list[str]:

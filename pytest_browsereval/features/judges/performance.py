@@ -136,7 +136,6 @@ class PerformanceGrader(ModelGrader):
         Raises:
             Fault: the time was not measured, or there is no picture or no record of the actions.
         """
-        del judge
         messages = await asyncio.to_thread(load_messages, recorded)
         if self.pictures:
             hint = "pictures: 0  to judge texts only"
@@ -164,7 +163,6 @@ class PerformanceGrader(ModelGrader):
         Raises:
             Fault: no usable reply, or one that contradicts itself.
         """
-        del recorded
         facts: Facts
         facts, parts = prepared
         return self._opinion(await judge.ask(Review, RULES, parts, check=check_review), facts)

@@ -122,7 +122,6 @@ class RubricGrader(ModelGrader):
         Raises:
             ValueError: it does not have the form of one.
         """
-        del base_dir
         read_rubric(task)
 
     async def prepare(self, recorded: Recorded, judge: Judge) -> _Prepared:
@@ -175,7 +174,6 @@ class RubricGrader(ModelGrader):
         Raises:
             Fault: the judge cannot be asked or contradicts itself.
         """
-        del recorded
         shown = [Shown(path) for path in prepared.pictures]
         numbers = [picture.number for picture in shown]
         material: list[Part] = [*prepared.given, prepared.rubric.part(), *_list_first_pass(prepared), *shown]

@@ -113,7 +113,6 @@ class TrajectoryScoreGrader(ModelGrader):
         Raises:
             Fault: there is none, so that nothing can be judged.
         """
-        del judge
         messages = await asyncio.to_thread(load_messages, recorded)
         # The heuristic scores an empty log too, as its documents say; a model has nothing to read.
         if not messages:

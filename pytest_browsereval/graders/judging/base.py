@@ -51,7 +51,6 @@ class ModelGrader(GraderConfig):
 
     def needs(self, task: Task) -> Needs:
         """Return that it asks its judge, and whether the judge sees pictures."""
-        del task
         return Needs(pictures=self.sees_pictures, models=(self._model,), seconds=GRACE_S)
 
     @property
@@ -96,7 +95,6 @@ class ModelGrader(GraderConfig):
         Raises:
             Fault: what the judge would be shown is missing.
         """
-        del recorded
         return None
 
     async def prepare(self, recorded: Recorded, judge: Judge) -> Any:
@@ -105,7 +103,6 @@ class ModelGrader(GraderConfig):
         Raises:
             Fault: the judge cannot be asked.
         """
-        del recorded, judge
 
     @abstractmethod
     async def opinion(self, recorded: Recorded, judge: Judge, prepared: Any) -> Opinion:

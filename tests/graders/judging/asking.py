@@ -43,7 +43,7 @@ class AskingGrader(ModelGrader):
 
     pictures: int = 0
 
-    async def opinion(self, recorded: Recorded, judge: Judge, prepared: Any) -> Opinion:  # noqa: ARG002 as the base has it
+    async def opinion(self, recorded: Recorded, judge: Judge, prepared: Any) -> Opinion:
         shown = [Shown(path) for path in find_pictures(recorded.folder)[: self.pictures]]
         parts: list[Part] = [give_task(recorded), give_answer(recorded), *shown]
         said = await judge.ask(Said, RULES, parts)

@@ -49,7 +49,6 @@ class WebArenaVerifiedGrader(GraderConfig):
         Raises:
             ValueError: with what is wrong.
         """
-        del base_dir
         for rules in self._rules(task):
             rules.check()
 

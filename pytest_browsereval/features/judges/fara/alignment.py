@@ -49,7 +49,6 @@ class FaraAlignmentGrader(ModelGrader):
         Raises:
             Fault: no actions were recorded, or the judge cannot be asked.
         """
-        del prepared
         steps = await asyncio.to_thread(load_steps, recorded)
         # Nothing to read, so no question is paid for.
         if not steps and not (recorded.final_answer or "").strip():

@@ -43,7 +43,6 @@ class FaraRubricGrader(ModelGrader):
         Raises:
             ValueError: it does not have the form of one.
         """
-        del base_dir
         read_rubric(task)
 
     async def prepare(self, recorded: Recorded, judge: Judge) -> tuple[Rubric, Given]:
