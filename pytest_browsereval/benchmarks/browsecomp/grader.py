@@ -10,6 +10,7 @@ from pydantic import Field, model_validator
 from pytest_browsereval.graders.base import GraderFault, Recorded
 from pytest_browsereval.graders.judging.base import (
     ModelGrader,
+    Opinion,
     fail_unanswered,
     give_answer,
     give_reference,
@@ -17,7 +18,6 @@ from pytest_browsereval.graders.judging.base import (
 )
 from pytest_browsereval.graders.judging.judge import Judge
 from pytest_browsereval.graders.judging.replies import JudgeReply, Replies
-from pytest_browsereval.graders.judging.votes import Opinion
 from pytest_browsereval.graders.values import clip
 from pytest_browsereval.model.grades import Criterion, Verdict
 from pytest_browsereval.model.tasks import Task

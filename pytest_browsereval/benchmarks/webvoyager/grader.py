@@ -11,6 +11,7 @@ from pydantic import Field
 from pytest_browsereval.graders.base import Recorded
 from pytest_browsereval.graders.judging.base import (
     ModelGrader,
+    Opinion,
     fail_unanswered,
     give_answer,
     give_reference,
@@ -19,7 +20,6 @@ from pytest_browsereval.graders.judging.base import (
 from pytest_browsereval.graders.judging.judge import Judge, Part
 from pytest_browsereval.graders.judging.pictures import Shown, evidence_of, find_pictures, load_pictures
 from pytest_browsereval.graders.judging.replies import JudgeReply, Replies
-from pytest_browsereval.graders.judging.votes import Opinion
 from pytest_browsereval.model.tasks import Task
 
 RULES = """\

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pytest_browsereval.capture.message_log import read_messages
 from pytest_browsereval.datasets.ids import safe_folder, safe_id
 from pytest_browsereval.errors import ErrorSource, UsageError
 from pytest_browsereval.features.interop.files import wrong
@@ -22,7 +23,7 @@ from pytest_browsereval.features.interop.online_mind2web import (
     TRAJECTORY,
 )
 from pytest_browsereval.graders.judging.pictures import find_pictures, number_of
-from pytest_browsereval.graders.judging.steps import Step, list_steps, messages_of
+from pytest_browsereval.graders.judging.steps import Step, list_steps
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.messages import AssistantMessage, Message, ToolCallMessage, ToolResultMessage
 from pytest_browsereval.model.results import TaskMetadata
@@ -110,7 +111,7 @@ def _write(folder: Path, data: TaskMetadata, target: Path, trial: Mapping[str, A
         names[number] = f"{number:04d}{picture.suffix}"  # they sort by the first number of a name
         shutil.copyfile(picture, target / TRAJECTORY / names[number])
     check_log(folder, is_empty_allowed=True)  # what follows a damaged line would be missing without a word
-    messages = messages_of(folder)
+    messages = list(read_messages(folder))
     # An imported attempt is written as it was read, so that import and export change nothing.
     is_theirs = data.agent_config.get("type") == KIND
     result = _theirs(folder, data, messages, names) if is_theirs else _ours(data, messages)

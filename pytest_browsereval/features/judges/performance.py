@@ -13,13 +13,17 @@ from pydantic import Field, JsonValue
 
 from pytest_browsereval.features.judges.measures import Call, list_calls
 from pytest_browsereval.graders.base import GraderFault, Recorded
-from pytest_browsereval.graders.judging.actions import give_actions, load_messages
-from pytest_browsereval.graders.judging.base import ModelGrader, give_answer, give_reference, give_task
+from pytest_browsereval.graders.judging.base import (
+    ModelGrader,
+    Opinion,
+    give_answer,
+    give_reference,
+    give_task,
+)
 from pytest_browsereval.graders.judging.judge import Given, Judge, Part
 from pytest_browsereval.graders.judging.pictures import Shown, find_pictures, load_pictures, sample_evenly
 from pytest_browsereval.graders.judging.replies import JudgeReply, Replies
-from pytest_browsereval.graders.judging.steps import list_steps
-from pytest_browsereval.graders.judging.votes import Opinion
+from pytest_browsereval.graders.judging.steps import give_actions, list_steps, load_messages
 from pytest_browsereval.model.grades import Criterion, Verdict
 from pytest_browsereval.tools.base import ENDINGS
 

@@ -14,9 +14,9 @@ def pytest_browsereval_register(registry: Registry) -> None:
     registry.announce("grader", "trajectory_score", f"{__package__}.trajectory_score:TrajectoryScoreGrader")
     place = f"{__package__}.performance:PerformanceGrader"
     registry.announce("grader", "performance", place, aliases=("performance_grader",))
-    registry.announce("grader", "fara_alignment", f"{__package__}.fara.alignment:FaraAlignmentGrader")
-    registry.announce("grader", "fara_rubric", f"{__package__}.fara.rubric:FaraRubricGrader")
-    registry.announce("grader", "fara_multimodal", f"{__package__}.fara.multimodal:FaraMultimodalGrader")
-    place = f"{__package__}.fara.combined:FaraCombinedGrader"
+    registry.announce("grader", "fara_alignment", f"{__package__}.fara:FaraAlignmentGrader")
+    registry.announce("grader", "fara_rubric", f"{__package__}.fara:FaraRubricGrader")
+    registry.announce("grader", "fara_multimodal", f"{__package__}.fara:FaraMultimodalGrader")
+    place = f"{__package__}.fara:FaraCombinedGrader"
     # BrowserOS's name, and the short one.
     registry.announce("grader", "fara_combined", place, aliases=("fara_grader", "fara"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeVar
@@ -11,14 +11,12 @@ from typing import Any, ClassVar, Literal, TypeVar
 from pydantic import Field, JsonValue
 
 from pytest_browsereval.errors import Fault
-from pytest_browsereval.features.judges import outcome, rubrics, scoring
-from pytest_browsereval.features.judges.outcome import Outcome, blockers_of, check_outcome, is_blocked
+from pytest_browsereval.features.judges import rubrics, scoring
 from pytest_browsereval.features.judges.rubrics import Rubric, get_rubric, read_rubric
 from pytest_browsereval.features.judges.scoring import Scored, Scores, SeenScores, settle_scores
-from pytest_browsereval.graders.base import Recorded
+from pytest_browsereval.graders.base import GraderFault, Recorded
 from pytest_browsereval.graders.judging import relevance
-from pytest_browsereval.graders.judging.actions import give_actions, load_steps
-from pytest_browsereval.graders.judging.base import ModelGrader, give_answer, give_task
+from pytest_browsereval.graders.judging.base import ModelGrader, Opinion, give_answer, give_task
 from pytest_browsereval.graders.judging.judge import Given, Judge, Part
 from pytest_browsereval.graders.judging.pictures import (
     Shown,
@@ -27,16 +25,8 @@ from pytest_browsereval.graders.judging.pictures import (
     number_of,
     sample_evenly,
 )
-from pytest_browsereval.graders.judging.relevance import (
-    Matches,
-    Sorted,
-    doubt_failure,
-    pick_by_criterion,
-    sort_pictures,
-    take_turns,
-)
-from pytest_browsereval.graders.judging.replies import Replies
-from pytest_browsereval.graders.judging.votes import Opinion
+from pytest_browsereval.graders.judging.replies import JudgeReply, Replies
+from pytest_browsereval.graders.judging.steps import give_actions, load_steps
 from pytest_browsereval.model.tasks import Task
 
 A = TypeVar("A")
@@ -67,6 +57,85 @@ earlier score over unchecked.
 {_BLOCKED}"""
 
 
+OUTCOME = """\
+You decide one thing about an agent that was given a task in a web browser: at the end, is the task done, \
+yes or no? You are given the task, the agent's actions as they were recorded, its final answer, and \
+pictures of the pages in the order in which they were taken, some of them left out.
+
+is_accomplished is true only if everything that the task asks for is reached, within every limit that it \
+states, and the recorded actions or the pictures show it. Almost done is not done. Effort, good reasons \
+and what only the answer says do not count. If you cannot tell, it is false.
+
+Then list the obstacles: what the site or the network put in the way. For each of them say
+- could_be_avoided: whether the agent could have got past it, or around it by a way that the task allows, \
+or caused it itself. A wrong address, a wrong order of steps or giving up early is the agent's own fault \
+and no obstacle.
+- pictures and actions: the numbers of those that show it. An obstacle that only the answer tells of is \
+shown by none of them.
+failed_only_by_obstacles is true if the task is not done, and obstacles that could not be avoided are the \
+only reason for it: nothing that the agent did or left out would have kept it from being done."""
+
+
+class Obstacle(JudgeReply):
+    """What stood in the way."""
+
+    kind: Literal["captcha", "site_down", "login_wall", "out_of_stock", "other"]
+    what: str = Field(description="What happened, in one sentence.")
+    could_be_avoided: bool
+    pictures: list[int] = Field(description="Numbers of the pictures that show it; may be empty.")
+    actions: list[int] = Field(description="Numbers of the actions that ran into it; may be empty.")
+
+    @property
+    def is_proved(self) -> bool:
+        """Whether a picture or an action shows it: what an agent claims does not excuse it."""
+        return bool(self.pictures or self.actions)
+
+
+class Outcome(JudgeReply):
+    """What the judge says."""
+
+    reasoning: str = Field(description="What the task asks for, and which facts show that it is so or not.")
+    obstacles: list[Obstacle]
+    is_accomplished: bool
+    failed_only_by_obstacles: bool
+
+    @property
+    def blockers(self) -> list[Obstacle]:
+        """The obstacles that could not be avoided."""
+        return [obstacle for obstacle in self.obstacles if not obstacle.could_be_avoided]
+
+    @property
+    def is_blocked(self) -> bool:
+        """Whether the task is not done for no other reason than obstacles that are proved."""
+        return self.failed_only_by_obstacles and any(o.is_proved for o in self.blockers)
+
+    def check(self, shown: Collection[int], actions: int) -> None:
+        """Check that it agrees with itself and with what the judge was given.
+
+        Args:
+            shown: numbers of the pictures that the judge was shown.
+            actions: how many actions it was given.
+
+        Raises:
+            Fault: source *grader*; it does not.
+        """
+        problems = []
+        if self.failed_only_by_obstacles and self.is_accomplished:
+            problems.append("the task is done, and failed because of obstacles")
+        if self.failed_only_by_obstacles and not self.blockers:
+            problems.append("only obstacles were in the way, and it names none that could not be avoided")
+        for obstacle in self.obstacles:
+            # Models cite pictures that they were never shown; such proof is none.
+            if not set(obstacle.pictures) <= set(shown):
+                problems.append(
+                    f"an obstacle is shown by pictures that it was not given: {obstacle.pictures}"
+                )
+            if not all(1 <= number <= actions for number in obstacle.actions):
+                problems.append(f"an obstacle is shown by actions that do not exist: {obstacle.actions}")
+        if problems:
+            raise GraderFault(f"the judge contradicts itself: {problems[0]}")
+
+
 @dataclass(frozen=True)
 class _Prepared:
     rubric: Rubric
@@ -90,8 +159,8 @@ class RubricGrader(ModelGrader):
     """
 
     type: Literal["rubric"] = "rubric"
-    prompts: ClassVar[tuple[str, ...]] = (rubrics.MAKE, READ, relevance.MATCH, LOOK, outcome.RULES)
-    replies: ClassVar[Replies] = (rubrics.NewRubric, Scores, Matches, SeenScores, Outcome)
+    prompts: ClassVar[tuple[str, ...]] = (rubrics.MAKE, READ, relevance.MATCH, LOOK, OUTCOME)
+    replies: ClassVar[Replies] = (rubrics.NewRubric, Scores, relevance.Matches, SeenScores, Outcome)
 
     passes_by: Literal["outcome", "process", "both"] = "outcome"
     """What an attempt passes by: ``outcome`` (the task is done), ``process`` (the score), or ``both``."""
@@ -144,11 +213,18 @@ class RubricGrader(ModelGrader):
         first, matches = await _ask_both(
             judge,
             judge.ask(Scores, READ, [*given, rubric.part()], call="scores without pictures", check=score),
-            sort_pictures(judge, Matches, relevance.MATCH, [given[0], rubric.part()], sample),
+            relevance.sort_pictures(
+                judge, relevance.Matches, relevance.MATCH, [given[0], rubric.part()], sample
+            ),
         )
-        picked = self._pick_pictures(rubric, matches)
+        picked = relevance.pick_by_criterion(
+            [picture for batch in matches.batches for picture in batch.pictures],
+            [item.key for item in rubric.items],
+            keep=self.relevance_threshold,
+            most=self.pictures_per_criterion,
+        )
         # The last picture shows how it ended, whatever the judge rated it.
-        numbers = take_turns([[number_of(sample[-1])], *picked.values()], self.max_shown)
+        numbers = relevance.take_turns([[number_of(sample[-1])], *picked.values()], self.max_shown)
         return _Prepared(
             rubric=rubric,
             given=given,
@@ -158,14 +234,6 @@ class RubricGrader(ModelGrader):
             picked={key: [n for n in found if n in numbers] for key, found in picked.items()},
             details={"pictures": len(files), "sampled": len(sample), "unrated": list(matches.unrated)},
             unrated=matches.unrated,
-        )
-
-    def _pick_pictures(self, rubric: Rubric, matches: Sorted[Matches]) -> dict[str, list[int]]:
-        return pick_by_criterion(
-            [picture for batch in matches.batches for picture in batch.pictures],
-            [item.key for item in rubric.items],
-            keep=self.relevance_threshold,
-            most=self.pictures_per_criterion,
         )
 
     async def opinion(self, recorded: Recorded, judge: Judge, prepared: _Prepared) -> Opinion:
@@ -182,14 +250,14 @@ class RubricGrader(ModelGrader):
             return settle_scores(prepared.rubric, said.criteria, numbers)
 
         def check(said: Outcome) -> None:
-            check_outcome(said, numbers, prepared.actions)
+            said.check(numbers, prepared.actions)
 
         # The outcome is asked for without the rubric, so that points do not talk the judge into a yes.
         seen: list[Part] = [*prepared.given, *shown]
         scores, said = await _ask_both(
             judge,
             judge.ask(SeenScores, LOOK, material, call="scores", check=score),
-            judge.ask(Outcome, outcome.RULES, seen, call="outcome", check=check),
+            judge.ask(Outcome, OUTCOME, seen, call="outcome", check=check),
         )
         scored = score(scores)
         opinion = Opinion(
@@ -200,7 +268,7 @@ class RubricGrader(ModelGrader):
             evidence=evidence_of(prepared.pictures),
             details=self._details(prepared, scored, said),
         )
-        return doubt_failure(opinion, prepared.unrated)
+        return relevance.doubt_failure(opinion, prepared.unrated)
 
     def _verdict(self, scored: Scored, said: Outcome) -> Literal["passed", "failed", "undecided"]:
         by_process = scored.passes(self.threshold, self.score)
@@ -210,12 +278,12 @@ class RubricGrader(ModelGrader):
             return "failed"
         if said.is_accomplished:
             return "passed"
-        return "undecided" if self.on_blocker == "error" and is_blocked(said) else "failed"
+        return "undecided" if self.on_blocker == "error" and said.is_blocked else "failed"
 
     def _reasoning(self, scored: Scored, said: Outcome) -> str:
         done = "the task is done" if said.is_accomplished else "the task is not done"
-        if is_blocked(said):
-            kinds = ", ".join(dict.fromkeys(o.kind for o in said.obstacles if not o.could_be_avoided))
+        if said.is_blocked:
+            kinds = ", ".join(dict.fromkeys(o.kind for o in said.blockers))
             done += f", only because of what the agent could not avoid ({kinds})"
         process = scored.sentence(self.threshold, self.score)
         return f"{done}. {said.reasoning}\nProcess: {process}"
@@ -228,8 +296,8 @@ class RubricGrader(ModelGrader):
             "process": {**process, "passed": scored.passes(self.threshold, self.score)},
             "outcome": {"accomplished": said.is_accomplished, "reasoning": said.reasoning},
             "perfect": scored.is_perfect,
-            "blockers": blockers_of(said),
-            "failed_only_by_blockers": is_blocked(said),
+            "blockers": [{**o.model_dump(mode="json"), "is_proved": o.is_proved} for o in said.blockers],
+            "failed_only_by_blockers": said.is_blocked,
             "obstacles_that_could_be_avoided": [o.what for o in said.obstacles if o.could_be_avoided],
             "score_without_pictures": prepared.first.score(self.score),
             "lowered_by_pictures": list(_find_lowered(prepared.first, scored)),

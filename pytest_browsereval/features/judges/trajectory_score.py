@@ -19,11 +19,10 @@ from pytest_browsereval.features.judges.measures import (
     sum_durations,
 )
 from pytest_browsereval.graders.base import Golden, GraderFault, Recorded
-from pytest_browsereval.graders.judging.actions import join_lines, load_messages
-from pytest_browsereval.graders.judging.base import ModelGrader, give_task
+from pytest_browsereval.graders.judging.base import ModelGrader, Opinion, give_task
 from pytest_browsereval.graders.judging.judge import Given, Judge
 from pytest_browsereval.graders.judging.replies import JudgeReply, Replies
-from pytest_browsereval.graders.judging.votes import Opinion
+from pytest_browsereval.graders.judging.steps import join_lines, load_messages
 from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
 from pytest_browsereval.model.messages import Message, ToolCallMessage, ToolResultMessage
 from pytest_browsereval.model.tasks import Task

@@ -17,7 +17,7 @@ def pytest_browsereval_start(config: pytest.Config) -> None:
 
     if is_worker(config):
         return
-    from pytest_browsereval.features.labelling.hooks import Corrections
+    from pytest_browsereval.features.labelling.correction import Corrections
     from pytest_browsereval.hooks.controller import controller_key
 
     config.stash[controller_key].parts["labelling"] = Corrections()

@@ -16,13 +16,15 @@ from pydantic import ValidationError
 from pytest_browsereval.capture.trajectory import read_written, write_whole
 from pytest_browsereval.errors import Fault, Outage, StopRun
 from pytest_browsereval.graders.base import GraderFault, Recorded
-from pytest_browsereval.graders.judging.fences import LONGEST, RULE, Fence
 from pytest_browsereval.graders.judging.pictures import QUALITY, SIDES, Shown, encode_picture
 from pytest_browsereval.graders.judging.replies import (
     BARE,
     LADDER,
+    LONGEST,
     PARSER,
+    RULE,
     TAGGED,
+    Fence,
     JudgeReply,
     ReplyT,
     Unparseable,

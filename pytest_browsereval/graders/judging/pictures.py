@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeVar
 
+from pytest_browsereval.capture.message_log import read_messages
 from pytest_browsereval.capture.trajectory import open_written
 from pytest_browsereval.graders.base import GraderFault, Recorded
-from pytest_browsereval.graders.judging.steps import messages_of
 from pytest_browsereval.model.messages import ToolResultMessage
 
 T = TypeVar("T")
@@ -70,7 +70,7 @@ def load_pictures(recorded: Recorded, *, else_write: str = "") -> list[Path]:
             impression.
     """
     found = find_pictures(recorded.folder)
-    results = (m for m in messages_of(recorded.folder) if isinstance(m, ToolResultMessage))
+    results = (m for m in read_messages(recorded.folder) if isinstance(m, ToolResultMessage))
     taken = {result.screenshot for result in results if result.screenshot is not None}
     # The log says which pictures were taken, so that a deleted one cannot change the verdict.
     if gone := sorted(taken - {number_of(path) for path in found}):

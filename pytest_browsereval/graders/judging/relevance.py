@@ -11,10 +11,10 @@ from pydantic import Field
 
 from pytest_browsereval.errors import Fault
 from pytest_browsereval.graders.base import GraderFault
+from pytest_browsereval.graders.judging.base import Opinion
 from pytest_browsereval.graders.judging.judge import Given, Judge
 from pytest_browsereval.graders.judging.pictures import Shown, number_of
 from pytest_browsereval.graders.judging.replies import JudgeReply
-from pytest_browsereval.graders.judging.votes import Opinion
 
 BATCH = 5
 """Pictures of one question."""

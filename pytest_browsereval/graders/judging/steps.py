@@ -1,14 +1,17 @@
-"""The recorded steps of an attempt: facts from its message log, in order."""
+"""The recorded steps of an attempt: facts from its message log, in order, for judges in one line each."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from pytest_browsereval.capture.message_log import read_messages
+from pytest_browsereval.capture.trajectory import read_written
+from pytest_browsereval.errors import Fault
+from pytest_browsereval.graders.base import GraderFault, Recorded
+from pytest_browsereval.graders.judging.judge import Given
 from pytest_browsereval.model.messages import AssistantMessage, Message, ToolCallMessage, ToolResultMessage
 from pytest_browsereval.redaction.known import beginning
 
@@ -40,13 +43,9 @@ class Step:
         return f"{self.number}. {self.tool}({arguments}){failed}"
 
 
-def messages_of(folder: Path) -> list[Message]:
-    """Return the messages of an attempt."""
-    return list(read_messages(folder))
-
-
-def list_steps(messages: Sequence[Message]) -> list[Step]:
+def list_steps(messages: Iterable[Message]) -> list[Step]:
     """Return the tool calls of an attempt in the order in which they were made."""
+    messages = list(messages)
     results = {m.tool_call_id: m for m in messages if isinstance(m, ToolResultMessage)}
     steps: list[Step] = []
     # What the model said belongs to the next call only.
@@ -84,3 +83,95 @@ def _text(result: Any) -> str:
 def _cut(value: Any, limit: int) -> str:
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= limit else f"{beginning(text, limit)}..."
+
+
+# -- as a judge reads them
+
+ARGUMENT = 100
+"""Characters of one argument of an action that a judge reads."""
+
+ARGUMENTS = 30_000
+"""The same of one argument of all actions together, for the same reason as with results."""
+
+RESULT = 300
+"""Characters of an action's result that a judge reads, where it reads results."""
+
+RESULTS = 20_000
+"""Characters of all results together: in a long attempt each is shorter, so that no action is left out."""
+
+
+def load_messages(recorded: Recorded) -> list[Message]:
+    """Return all messages of an attempt, for graders that judge by them.
+
+    Raises:
+        Fault: source *grader*; they are missing or damaged, so that it is not known what the agent did.
+    """
+    try:
+        log = read_written(recorded.folder / "messages.jsonl")
+    except FileNotFoundError:
+        raise _report_unknown("missing") from None
+    except OSError as error:
+        raise _report_unknown(f"not to be read ({error.strerror})") from None
+    messages = list(read_messages(recorded.folder))
+    # A judge would take a gap in the record for something that the agent did not do.
+    if len(messages) < log.count(b"\n"):  # a last line without its end was cut by a kill
+        raise _report_unknown(f"damaged in line {len(messages) + 1}")
+    return messages
+
+
+def load_steps(recorded: Recorded) -> list[Step]:
+    """Return the tool calls of an attempt.
+
+    Raises:
+        Fault: source *grader*; nothing was recorded, so that it is not known what the agent did.
+    """
+    return list_steps(load_messages(recorded))
+
+
+def _report_unknown(what: str) -> Fault:
+    return GraderFault(f"messages.jsonl is {what}: nobody can tell what the agent did")
+
+
+def give_actions(steps: list[Step], *, results: bool = False, argument: int = ARGUMENT) -> Given:
+    """Return the actions of an attempt for a judge.
+
+    Args:
+        steps: the tool calls.
+        results: include the beginning of what each action returned.
+        argument: the most characters of one argument.
+    """
+    # Shorter texts for longer attempts: the whole has to fit into the judge's context.
+    count = max(1, len(steps))
+    limit = min(RESULT, RESULTS // count) if results else 0
+    argument = min(argument, ARGUMENTS // count)
+    lines, page = [], None
+    for step in steps:
+        # The address is named when it changes: repeated in each line it would bury the actions.
+        lines.append(describe_action(step, limit, tells_page=step.url != page, argument=argument))
+        page = step.url or page
+    return Given("actions of the agent", "\n".join(lines) or "(no tool was called)")
+
+
+def describe_action(step: Step, result: int = 0, *, tells_page: bool = True, argument: int = ARGUMENT) -> str:
+    """Return an action in exactly one line, even if its names, addresses or results have line breaks.
+
+    Args:
+        step: the tool call.
+        result: how many characters of what it returned are shown.
+        tells_page: include the page's address.
+        argument: the most characters of one argument.
+    """
+    parts = [step.line(argument)]
+    if step.url and tells_page:
+        parts.append(f"page {json.dumps(step.url)}")
+    if step.screenshot is not None:
+        parts.append(f"picture {step.screenshot}")
+    if result and step.text:
+        text = step.text if len(step.text) <= result else f"{beginning(step.text, result)}..."
+        parts.append(f"returned {json.dumps(text, ensure_ascii=False)}")
+    return join_lines(" | ".join(parts))
+
+
+def join_lines(text: str) -> str:
+    """Return a text without line breaks: one would let an agent or a page write what never happened."""
+    return " ".join(text.split())

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.benchmarks.agisdk import finish_page
+from pytest_browsereval.benchmarks.agisdk import grader
 from pytest_browsereval.benchmarks.agisdk.checks import read_verdict
 from pytest_browsereval.benchmarks.agisdk.grader import AgisdkGrader
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
@@ -317,7 +317,7 @@ def test_a_clone_without_a_state_is_a_fault(
     live: Live, site: Site, monkeypatch: pytest.MonkeyPatch, page: str | None, why: str
 ) -> None:
     """Not the agent's fault, and not a score of 0."""
-    monkeypatch.setattr(finish_page, "TRIES", 2)
+    monkeypatch.setattr(grader, "TRIES", 2)
     site.pages["/"] = "shop"
     if page is not None:
         site.pages["/finish"] = page

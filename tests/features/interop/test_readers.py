@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from pytest_browsereval.analysis.summary import summary_of
+from pytest_browsereval.capture.message_log import read_messages
 from pytest_browsereval.features.interop.attempts import write_run
 from pytest_browsereval.features.interop.readers import read_run
 from pytest_browsereval.graders.judging.pictures import find_pictures, number_of
-from pytest_browsereval.graders.judging.steps import list_steps, messages_of
+from pytest_browsereval.graders.judging.steps import list_steps
 from pytest_browsereval.model.messages import (
     AssistantMessage,
     DelegationMessage,
@@ -67,7 +68,7 @@ def test_browseros_designed_messages(source: Path, tmp_path: Path) -> None:
     assert {name: grade.fingerprint for name, grade in data.grader_results.items()} == {
         name: f"browseros/{name}" for name in GRADES
     }
-    messages = messages_of(folder)
+    messages = list(read_messages(folder))
     assert [m.type for m in messages] == [line["type"] for line in DESIGNED]
     assert list_steps(messages)[0].screenshot == 1
     assert [(number_of(p), p.suffix) for p in find_pictures(folder)] == [(1, ".png"), (3, ".jpeg")]
@@ -86,7 +87,7 @@ def test_browseros_stream_events(source: Path, tmp_path: Path) -> None:
         task / "grades.json", {"fara_combined": {"score": 0.9, "pass": True, "reasoning": "Two of three."}}
     )
     folder, data = only(imported("browseros", source, tmp_path))
-    messages = messages_of(folder)
+    messages = list(read_messages(folder))
     assert [m.content for m in messages if isinstance(m, AssistantMessage)] == ["Half done.", "It is right."]
     assert [m.content for m in messages if isinstance(m, ErrorMessage)] == ["overloaded"]
     navigate, act = list_steps(messages)
@@ -128,7 +129,7 @@ def test_online_mind2web_first_schema(source: Path, tmp_path: Path) -> None:
     folder, data = only(imported("online-mind2web", source, tmp_path))
     assert (data.query_id, data.final_answer) == ("fb7b4f78_110325", "The schedule is open.")
     assert (data.started_at, data.total_duration_ms, data.termination_reason) == ("", None, "unknown")
-    steps = list_steps(messages_of(folder))
+    steps = list_steps(read_messages(folder))
     assert [(s.thought, s.params["text"], s.screenshot) for s in steps] == [
         ("The menu has it.", "<a> Schedules -> CLICK", None),
         ("Now the season.", "<input> Season -> TYPE: winter", None),
@@ -142,7 +143,7 @@ def test_online_mind2web_second_schema(source: Path, tmp_path: Path) -> None:
     """Steps are blocks with their pictures, and the last one's output is not an action."""
     online_mind2web_task(source, **SECOND_SCHEMA)
     folder, data = only(imported("online-mind2web", source / "fb7b4f78_110325", tmp_path))
-    messages = messages_of(folder)
+    messages = list(read_messages(folder))
     assert [(s.params["text"], s.screenshot) for s in list_steps(messages)] == [
         ("click Schedules", 1),
         ("type winter", 3),
@@ -168,7 +169,7 @@ def test_webvoyager(source: Path, tmp_path: Path) -> None:
         "Amazon",
     )
     assert (data.final_answer, data.termination_reason) == ("A green one.", "completed")
-    assert [(s.tool, s.params, s.text, s.screenshot) for s in list_steps(messages_of(folder))] == [
+    assert [(s.tool, s.params, s.text, s.screenshot) for s in list_steps(read_messages(folder))] == [
         ("type", {"argument": "[2]; green controller"}, "Observation: [3]: results", 2),
         ("scroll", {"argument": "[WINDOW]; down"}, "Observation: [5]: green", 4),
     ]

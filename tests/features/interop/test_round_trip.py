@@ -14,13 +14,13 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.__main__ import main
-from pytest_browsereval.capture.message_log import MessageLogger
+from pytest_browsereval.capture.message_log import MessageLogger, read_messages
 from pytest_browsereval.errors import ErrorSource
 from pytest_browsereval.features.interop.attempts import write_run
 from pytest_browsereval.features.interop.online_mind2web_writer import folder_names
 from pytest_browsereval.features.interop.readers import read_run
 from pytest_browsereval.graders.judging.pictures import find_pictures
-from pytest_browsereval.graders.judging.steps import list_steps, messages_of
+from pytest_browsereval.graders.judging.steps import list_steps
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.messages import AssistantMessage, ToolCallMessage, ToolResultMessage
 from pytest_browsereval.run.store import RunStore, TrialKey
@@ -73,7 +73,7 @@ def test_there_and_back(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert set(attempts) == {"buy/mug", "ungraded"}
     folder, data = attempts["buy/mug"]
     assert (data.query, data.final_answer) == ("Do buy/mug.", "42")
-    assert [(s.thought, s.params["text"]) for s in list_steps(messages_of(folder))] == [
+    assert [(s.thought, s.params["text"]) for s in list_steps(read_messages(folder))] == [
         ("I look.", 'click(target="Buy") -> failed')
     ]
     assert [p.read_bytes() for p in find_pictures(folder)] == [p.read_bytes() for p in find_pictures(ours)]

@@ -286,7 +286,7 @@ def test_a_blocker_excuses_no_bad_work(tmp_path: Path) -> None:
             "names none that could not be avoided",
         ),
         ({"outcome": outcome(False, obstacle(pictures=[9]))}, "pictures that it was not given: [9]"),  # noqa: FBT003
-        ({"outcome": outcome(False, obstacle(actions=[2]))}, "actions that there are not: [2]"),  # noqa: FBT003
+        ({"outcome": outcome(False, obstacle(actions=[2]))}, "actions that do not exist: [2]"),  # noqa: FBT003
         ({"look": seen(*FULL, pictures=[8])}, "C1 rests on pictures that it was not shown: 8"),
         ({"look": seen(41, 30, 20, 10)}, "C1 has 41 of 40 points"),
         ({"read": scores(40, 30, 20)}, "it scored C1, C2, C3, not"),

@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.features.judges.fara.combined import FaraCombinedGrader
-from pytest_browsereval.features.judges.fara.rubric import FaraRubricGrader
+from pytest_browsereval.features.judges.fara import FaraCombinedGrader, FaraRubricGrader
 from pytest_browsereval.features.judges.rubric import RubricGrader
 from pytest_browsereval.features.judges.rubrics import Item, read_rubric
 from pytest_browsereval.model.grades import Verdict

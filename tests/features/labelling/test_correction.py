@@ -15,9 +15,9 @@ from pytest_browsereval.features.labelling.correction import (
     Calibrated,
     Correction,
     corrections,
+    draw_corrections,
     read_calibration,
 )
-from pytest_browsereval.features.labelling.hooks import draw_corrections
 from pytest_browsereval.graders.verdicts import PassWhen, Primary
 from pytest_browsereval.model.digest import AttemptDigest, digest
 from pytest_browsereval.model.grades import GraderResult, Verdict

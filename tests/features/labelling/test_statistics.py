@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_browsereval.features.labelling.statistics import cohens_kappa, rogan_gladen
+from pytest_browsereval.features.labelling.agreement import cohens_kappa, rogan_gladen
 from pytest_browsereval.stats.statistics import Share
 
 

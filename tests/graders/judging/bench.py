@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from pytest_browsereval.capture.message_log import MessageLogger
-from pytest_browsereval.features.judges import outcome, rubrics
+from pytest_browsereval.features.judges import fara, rubrics
 from pytest_browsereval.features.judges import rubric as general
-from pytest_browsereval.features.judges.fara import alignment, multimodal, rubric
 from pytest_browsereval.graders.base import Recorded
 from pytest_browsereval.graders.judging import relevance
 from pytest_browsereval.graders.judging.base import ModelGrader
@@ -22,15 +21,15 @@ from pytest_browsereval.testing import ModelRequest, Reply, ScriptedModel
 from tests.graders.judging.asking import graded, in_form, judge_at, picture, recorded_in
 
 RULES = {
-    "alignment": alignment.RULES,
+    "alignment": fara.ALIGNMENT,
     "make": rubrics.MAKE,
-    "score": rubric.RULES,
+    "score": fara.RUBRIC,
     "rate": relevance.RATE,
-    "see": multimodal.RULES,
+    "see": fara.PICTURES,
     "read": general.READ,
     "match": relevance.MATCH,
     "look": general.LOOK,
-    "outcome": outcome.RULES,
+    "outcome": general.OUTCOME,
 }
 """What a judge is asked, by a short name."""
 

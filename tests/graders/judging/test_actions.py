@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from pytest_browsereval.errors import Fault
-from pytest_browsereval.graders.judging.actions import give_actions, load_steps
-from pytest_browsereval.graders.judging.fences import LONGEST, Fence
+from pytest_browsereval.graders.judging.replies import LONGEST, Fence
+from pytest_browsereval.graders.judging.steps import give_actions, load_steps
 from tests.graders.judging.asking import recorded_in
 from tests.graders.judging.bench import Bench
 

@@ -18,11 +18,11 @@ from pytest_browsereval.benchmarks.mind2web import grader as mind2web
 from pytest_browsereval.benchmarks.mind2web.grader import Mind2WebGrader
 from pytest_browsereval.benchmarks.webarena.grader import WebArenaGrader
 from pytest_browsereval.builtins import builtin_registry
-from pytest_browsereval.features.judges.fara.multimodal import FaraMultimodalGrader
+from pytest_browsereval.features.judges.fara import FaraMultimodalGrader
 from pytest_browsereval.features.judges.performance import PerformanceGrader
 from pytest_browsereval.features.judges.trajectory_score import TrajectoryScoreGrader
 from pytest_browsereval.graders.base import Recorded
-from pytest_browsereval.graders.judging import fences, relevance
+from pytest_browsereval.graders.judging import relevance, replies
 from pytest_browsereval.graders.judging.base import ModelGrader
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.testing import ModelRequest, Reply, ScriptedModel, says
@@ -188,7 +188,7 @@ def test_the_judge_decides_and_nothing_that_it_is_shown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, output: str
 ) -> None:
     """Forged marks, a claimed verdict and the very reply that would pass are material, quoted or not."""
-    monkeypatch.setattr(fences, "secrets", SimpleNamespace(token_hex=lambda _: CODE))
+    monkeypatch.setattr(replies, "secrets", SimpleNamespace(token_hex=lambda _: CODE))
     case = CASES[name]
     passed, _ = case.judged(case.yes, tmp_path / "yes", output)
     assert (passed.verdict, passed.score) == (Verdict.PASSED, 1.0), passed.reasoning

@@ -13,11 +13,10 @@ from pytest_browsereval.builtins import builtin_registry
 from pytest_browsereval.errors import ErrorSource, Fault
 from pytest_browsereval.graders.base import Recorded
 from pytest_browsereval.graders.judging import judge as judge_module
-from pytest_browsereval.graders.judging.base import ModelGrader
+from pytest_browsereval.graders.judging.base import ModelGrader, Opinion
 from pytest_browsereval.graders.judging.judge import Judge
 from pytest_browsereval.graders.judging.pictures import Shown, find_pictures
 from pytest_browsereval.graders.judging.replies import JudgeReply, schema_of
-from pytest_browsereval.graders.judging.votes import Opinion
 from pytest_browsereval.llm.judge import JudgeConfig
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.providers import PROVIDERS

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from pytest_browsereval.graders.judging.base import Opinion
 from pytest_browsereval.graders.judging.relevance import (
     Matched,
     Use,
@@ -10,7 +11,6 @@ from pytest_browsereval.graders.judging.relevance import (
     pick_by_criterion,
     take_turns,
 )
-from pytest_browsereval.graders.judging.votes import Opinion
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from pytest_browsereval.capture.message_log import MessageLogger
-from pytest_browsereval.graders.judging.steps import list_steps, messages_of
+from pytest_browsereval.capture.message_log import MessageLogger, read_messages
+from pytest_browsereval.graders.judging.steps import list_steps
 from pytest_browsereval.model.messages import (
     AssistantMessage,
     ToolCallMessage,
@@ -35,7 +35,7 @@ def test_steps_are_calls_with_their_results(tmp_path: Path) -> None:
     ):
         log.log(message)
     log.close()
-    first, second, third = list_steps(messages_of(tmp_path))
+    first, second, third = list_steps(read_messages(tmp_path))
     assert (first.tool, first.text, first.screenshot, first.url) == (
         "snapshot",
         "a page",
@@ -48,4 +48,4 @@ def test_steps_are_calls_with_their_results(tmp_path: Path) -> None:
     assert first.line() == "1. snapshot()"
     assert second.line(10) == '2. click(target="e3", text="xxxxxxxxx...) -> failed'
     assert third.line() == '3. done(answer="42") -> no result'
-    assert list_steps(messages_of(tmp_path / "gone")) == []
+    assert list_steps(read_messages(tmp_path / "gone")) == []

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.benchmarks.webarena.verified.grader import WebArenaVerifiedGrader
-from pytest_browsereval.benchmarks.webarena.verified.paths import value_at
+from pytest_browsereval.benchmarks.webarena.verified.traffic import value_at
 from pytest_browsereval.capture.har import HAR_FILE
 from pytest_browsereval.errors import Fault
 from pytest_browsereval.model.grades import GraderResult, Verdict

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.benchmarks.webarena.verified.events import Event
-from pytest_browsereval.benchmarks.webarena.verified.paths import value_at
-from pytest_browsereval.benchmarks.webarena.verified.traffic import TrafficRules
+from pytest_browsereval.benchmarks.webarena.verified.traffic import TrafficRules, value_at
 from pytest_browsereval.errors import Fault
 from pytest_browsereval.graders import patterns
 

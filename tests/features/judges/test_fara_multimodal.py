@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.features.judges.fara.multimodal import FaraMultimodalGrader
+from pytest_browsereval.features.judges.fara import FaraMultimodalGrader
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.testing import ModelRequest, Reply, refuses
 from tests.graders.judging.bench import Bench, numbers_in, ratings, sight

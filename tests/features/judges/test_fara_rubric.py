@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.features.judges.fara.rubric import FaraRubricGrader
+from pytest_browsereval.features.judges.fara import FaraRubricGrader
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.testing import ModelRequest, says
 from tests.graders.judging.bench import Bench, made, scores

@@ -9,11 +9,16 @@ from pydantic import ValidationError
 
 from pytest_browsereval.builtins import builtin_registry
 from pytest_browsereval.errors import ErrorSource, Fault
-from pytest_browsereval.features.judges.fara.alignment import FaraAlignmentGrader
-from pytest_browsereval.features.judges.fara.combined import Ballot, FaraCombinedGrader, Results, Rule
-from pytest_browsereval.features.judges.fara.multimodal import FaraMultimodalGrader
-from pytest_browsereval.features.judges.fara.rubric import FaraRubricGrader
-from pytest_browsereval.graders.judging.votes import Opinion
+from pytest_browsereval.features.judges.fara import (
+    Ballot,
+    FaraAlignmentGrader,
+    FaraCombinedGrader,
+    FaraMultimodalGrader,
+    FaraRubricGrader,
+    Results,
+    Rule,
+)
+from pytest_browsereval.graders.judging.base import Opinion
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.testing import refuses
 from tests.graders.judging.bench import Bench, aligned, made, numbers_in, ratings, scores, sight

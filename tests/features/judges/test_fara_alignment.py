@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.features.judges.fara.alignment import FaraAlignmentGrader
+from pytest_browsereval.features.judges.fara import FaraAlignmentGrader
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.testing import Reply, refuses, says
 from tests.graders.judging.asking import recorded_in

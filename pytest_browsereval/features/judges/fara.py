@@ -1,0 +1,443 @@
+"""Fara's ways of verifying an attempt - by its actions, by a rubric, by its pictures - and their vote."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import fmean
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+from pydantic import Field, JsonValue, model_validator
+
+from pytest_browsereval.errors import Fault
+from pytest_browsereval.features.judges import rubrics
+from pytest_browsereval.features.judges.rubrics import Rubric, get_rubric, read_rubric
+from pytest_browsereval.features.judges.scoring import RULES as SCORING
+from pytest_browsereval.features.judges.scoring import TINY, Scored, Scores, settle_scores
+from pytest_browsereval.graders.base import GraderFault, Recorded
+from pytest_browsereval.graders.judging import relevance
+from pytest_browsereval.graders.judging.base import ModelGrader, Opinion, give_answer, give_task
+from pytest_browsereval.graders.judging.judge import Given, Judge
+from pytest_browsereval.graders.judging.pictures import (
+    Shown,
+    evidence_of,
+    load_pictures,
+    number_of,
+    sample_evenly,
+)
+from pytest_browsereval.graders.judging.replies import JudgeReply, Replies
+from pytest_browsereval.graders.judging.steps import give_actions, load_steps
+from pytest_browsereval.model.grades import Criterion, Verdict
+from pytest_browsereval.model.tasks import Task
+
+# -- by texts alone: do the actions and the answer fit the task?
+
+ALIGNMENT = """\
+You verify the work of an agent that was given a task in a web browser. You are given the task, its \
+actions as they were recorded (tool, arguments, whether it failed, the page's address) and its final \
+answer. You see no pictures. Look at four things:
+1. Intent: did the agent do what the task asks for, and not something that only resembles it?
+2. Target: was it done on the right site, to the right object, with every limit that the task states \
+(dates, amounts, names, order)?
+3. Relevance: does the answer tell what was asked for, in full?
+4. Accuracy: do the recorded actions bear the answer out? An action that failed reached nothing, and what \
+the answer claims without an action that could have led to it is not borne out.
+The verdict is PASS if all four hold, and FAIL if one does not or if you cannot tell. Detours that were \
+put right do not count against the agent. A task that only has something done needs no more of an answer \
+than that it was done."""
+
+
+class Alignment(JudgeReply):
+    """What the judge says."""
+
+    reasoning: str = Field(description="The four things in turn, with the actions that they rest on.")
+    verdict: Literal["PASS", "FAIL"]
+
+
+class FaraAlignmentGrader(ModelGrader):
+    """Asks by texts alone whether the actions and the answer fit the task."""
+
+    type: Literal["fara_alignment"] = "fara_alignment"
+    prompts: ClassVar[tuple[str, ...]] = (ALIGNMENT,)
+    replies: ClassVar[Replies] = (Alignment,)
+
+    async def opinion(self, recorded: Recorded, judge: Judge, prepared: object) -> Opinion:
+        """Return one vote.
+
+        Raises:
+            Fault: no actions were recorded, or the judge cannot be asked.
+        """
+        steps = await asyncio.to_thread(load_steps, recorded)
+        # Nothing to read, so no question is paid for.
+        if not steps and not (recorded.final_answer or "").strip():
+            return Opinion("failed", 0.0, "the agent did nothing and answered nothing")
+        parts = [give_task(recorded), give_actions(steps), give_answer(recorded)]
+        said = await judge.ask(Alignment, ALIGNMENT, parts)
+        return Opinion.yes_or_no(said.verdict == "PASS", said.reasoning, details={"actions": len(steps)})
+
+
+# -- by a rubric that was fixed before the attempt was seen; sums and percentage are ours
+
+RUBRIC = f"""\
+You score by a rubric how well an agent did a task in a web browser. You are given the task, the rubric, \
+the agent's actions as they were recorded (tool, arguments, whether it failed, the page's address, what \
+the tool returned) and its final answer. You see no pictures.
+{SCORING}"""
+
+
+class FaraRubricGrader(ModelGrader):
+    """Scores actions and answer by a rubric: the row's, or one that is made of the task alone."""
+
+    type: Literal["fara_rubric"] = "fara_rubric"
+    prompts: ClassVar[tuple[str, ...]] = (rubrics.MAKE, RUBRIC)
+    replies: ClassVar[Replies] = (rubrics.NewRubric, Scores)
+
+    threshold: float = Field(default=0.8, ge=0, le=1)
+    """The share of the points from which an attempt passes, if every required criterion is met."""
+
+    def check(self, task: Task, base_dir: Path) -> None:
+        """Check the rubric that the row carries.
+
+        Raises:
+            ValueError: it does not have the form of one.
+        """
+        read_rubric(task)
+
+    async def prepare(self, recorded: Recorded, judge: Judge) -> tuple[Rubric, Given]:
+        """Return the actions, and the row's rubric or one that is made of the task alone.
+
+        Raises:
+            Fault: nothing was recorded, or the judge makes none.
+        """
+        steps = await asyncio.to_thread(load_steps, recorded)  # before a rubric is paid for
+        return await get_rubric(recorded, judge), give_actions(steps, results=True)
+
+    async def opinion(self, recorded: Recorded, judge: Judge, prepared: tuple[Rubric, Given]) -> Opinion:
+        """Return one vote.
+
+        Raises:
+            Fault: the judge cannot be asked, or contradicts the rubric or itself.
+        """
+        rubric, actions = prepared
+        parts = [give_task(recorded), rubric.part(), actions, give_answer(recorded)]
+
+        def score(said: Scores) -> Scored:
+            return settle_scores(rubric, said.criteria)
+
+        said = await judge.ask(Scores, RUBRIC, parts, call="scores", check=score)
+        scored = score(said)
+        return Opinion(
+            "passed" if scored.passes(self.threshold) else "failed",
+            scored.score(),
+            f"{scored.sentence(self.threshold)}. {said.reasoning}",
+            criteria=scored.criteria(),
+            details={"rubric": rubric.as_json(), **scored.as_json(self.threshold)},
+        )
+
+
+# -- by pictures: is the answer true to what the pages showed, and is the task satisfied?
+
+KEEP_LAST = 5
+"""Pictures at the end of an attempt that are never left out before they are rated."""
+
+PICTURES = """\
+You verify by pictures the work of an agent that was given a task in a web browser. You are given the \
+task, the agent's final answer, and pictures of the pages in the order in which they were taken, some of \
+them left out. Decide two things apart from each other:
+1. is_consistent: whether the pictures bear the final answer out. Go through what it claims. A claim that \
+a picture contradicts makes it false; so does a claim that matters to the task and that no picture \
+supports. An answer that claims nothing, or none at all, contradicts nothing.
+2. is_satisfied: whether the pictures show that the task was done in full, with every limit that it \
+states. Where something had to be changed, sent or bought, a picture shows that it took effect. What only \
+the answer says is not shown. If you cannot tell, it is false.
+List under contradictions each claim without support, with what the pictures show instead."""
+
+
+class Contradiction(JudgeReply):
+    """A claim that the pictures do not support."""
+
+    claim: str = Field(description="What the answer claims, in few words.")
+    shown: str = Field(description="What the pictures show instead, or that they show nothing of it.")
+
+
+class Sight(JudgeReply):
+    """What the judge says."""
+
+    reasoning: str = Field(description="What the pictures show of the task, by their numbers.")
+    contradictions: list[Contradiction]
+    is_consistent: bool
+    is_satisfied: bool
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The pictures that the judge looks at, and how they were chosen."""
+
+    paths: list[Path]
+    details: dict[str, JsonValue]
+    unrated: tuple[int, ...] = ()
+
+
+class PictureOptions(ModelGrader):
+    """What graders that look at pictures have in common."""
+
+    max_pictures: int = Field(default=30, ge=5, le=500)
+    """How many pictures are considered: spread evenly over the attempt, the last five among them."""
+    relevance_threshold: int = Field(default=3, ge=1, le=5)
+    """Where pictures are rated from 1 to 5, the lowest rating of one that is looked at closely."""
+    max_shown: int = Field(default=10, ge=3, le=100)
+    """How many pictures are looked at closely; where there are more, all are rated first."""
+
+    @property
+    def sees_pictures(self) -> bool:
+        """True: a run that takes none is refused."""
+        return True
+
+
+class FaraMultimodalGrader(PictureOptions):
+    """Asks by pictures whether the answer is true to them and the task is satisfied; both have to hold."""
+
+    type: Literal["fara_multimodal"] = "fara_multimodal"
+    prompts: ClassVar[tuple[str, ...]] = (relevance.RATE, PICTURES)
+    replies: ClassVar[Replies] = (relevance.Ratings, Sight)
+
+    async def prepare(self, recorded: Recorded, judge: Judge) -> Chosen:
+        """Choose the pictures.
+
+        Raises:
+            Fault: there are none, or too many of them could not be rated.
+        """
+        files = await asyncio.to_thread(load_pictures, recorded)
+        sample = sample_evenly(files, self.max_pictures, keep_last=KEEP_LAST)
+        counts: dict[str, JsonValue] = {"pictures": len(files), "sampled": len(sample)}
+        # Rating costs a question for each five pictures, which few pictures do not need.
+        if len(sample) <= self.max_shown:
+            return Chosen(sample, counts)
+        parts = [give_task(recorded), give_answer(recorded)]
+        found = await relevance.sort_pictures(judge, relevance.Ratings, relevance.RATE, parts, sample)
+        ratings = {rated.picture: rated.rating for batch in found.batches for rated in batch.pictures}
+        numbers = relevance.pick_best(ratings, keep=self.relevance_threshold, most=self.max_shown)
+        counts["ratings"] = {str(number): rating for number, rating in ratings.items()}
+        return Chosen([path for path in sample if number_of(path) in numbers], counts, found.unrated)
+
+    async def opinion(self, recorded: Recorded, judge: Judge, prepared: Chosen) -> Opinion:
+        """Return one vote.
+
+        Raises:
+            Fault: the judge cannot be asked.
+        """
+        shown = [Shown(path) for path in prepared.paths]
+        said = await judge.ask(Sight, PICTURES, [give_task(recorded), give_answer(recorded), *shown])
+        unsupported = "; ".join(f"{c.claim}: {c.shown}" for c in said.contradictions)
+        opinion = Opinion.yes_or_no(
+            said.is_consistent and said.is_satisfied,
+            f"{said.reasoning} Not supported: {unsupported}" if unsupported else said.reasoning,
+            criteria=(
+                _criterion("the answer is consistent with the pictures", said.is_consistent, unsupported),
+                _criterion("the task is satisfied", said.is_satisfied, ""),
+            ),
+            evidence=evidence_of(prepared.paths),
+            details={
+                **prepared.details,
+                "unrated": list(prepared.unrated),
+                "shown": [number_of(path) for path in prepared.paths],
+                "contradictions": [c.model_dump(mode="json") for c in said.contradictions],
+            },
+        )
+        return relevance.doubt_failure(opinion, prepared.unrated)
+
+
+def _criterion(name: str, holds: bool, reason: str) -> Criterion:  # noqa: FBT001 it is the value
+    verdict = Verdict.PASSED if holds else Verdict.FAILED
+    return Criterion(name=name, verdict=verdict, expected=True, actual=holds, reason=reason)
+
+
+# -- the three under one judge, and how their votes become a grade
+
+_PARTS = (FaraAlignmentGrader, FaraRubricGrader, FaraMultimodalGrader)
+
+PartName = Literal["alignment", "rubric", "multimodal"]
+Rule = Literal["majority", "all", "weighted"]
+
+Results = Mapping[PartName, Opinion | Fault]
+"""What the parts say; a fault of one that could not judge."""
+
+
+@dataclass(frozen=True)
+class Ballot:
+    """How the parts decide.
+
+    Args:
+        rule: ``majority`` of the parts, ``all`` of them, or ``weighted``.
+        weights: of the votes, by part; one each by default.
+        threshold: with ``weighted``, the share of all weights that has to pass.
+    """
+
+    rule: Rule = "majority"
+    weights: Mapping[str, float] = field(default_factory=dict)
+    threshold: float = 0.5
+
+    def weight(self, part: str) -> float:
+        """Return how much a part's vote weighs."""
+        return self.weights.get(part, 1.0)
+
+    def decide(self, results: Results) -> Literal["passed", "failed", "undecided"]:
+        """Return the verdict if no errored part could have changed it; else "undecided"."""
+        given = {part: _verdict(result) for part, result in results.items()}
+        total = math.fsum(map(self.weight, given))
+        passed = math.fsum(self.weight(part) for part, verdict in given.items() if verdict == "passed")
+        failed = math.fsum(self.weight(part) for part, verdict in given.items() if verdict == "failed")
+        needed = {"majority": len(given) // 2 + 1, "all": len(given), "weighted": self.threshold * total}
+        # Missing votes count as a no here and as a yes below: only what holds both ways is decided.
+        if passed >= needed[self.rule] - TINY:
+            return "passed"
+        return "failed" if total - failed < needed[self.rule] - TINY else "undecided"
+
+    def score(self, results: Results) -> float:
+        """Return the mean of the scores that were given, by weight."""
+        scores = {part: result.score for part, result in results.items() if isinstance(result, Opinion)}
+        weights = [self.weight(part) for part in scores]
+        return fmean(scores.values(), weights) if sum(weights) else 0.0
+
+
+class FaraCombinedGrader(PictureOptions):
+    """Verifies by actions, by a rubric and by pictures at once, and lets the three vote.
+
+    A part that is errored has no vote: the grade stands if the others decide alone; otherwise it is errored.
+    """
+
+    type: Literal["fara_combined"] = "fara_combined"
+    prompts: ClassVar[tuple[str, ...]] = tuple(prompt for part in _PARTS for prompt in part.prompts)
+    replies: ClassVar[Replies] = tuple(reply for part in _PARTS for reply in part.replies)
+
+    rule: Rule = "majority"
+    """``majority`` (two of three), ``all``, or ``weighted``."""
+    weights: dict[PartName, Annotated[float, Field(ge=0, allow_inf_nan=False)]] | None = None
+    """With ``weighted``: how much each vote weighs; all three are named. The same each by default."""
+    threshold: float | None = Field(default=None, gt=0, le=1)
+    """With ``weighted``: the share of the weights that has to pass; 0.5 by default."""
+    rubric_threshold: float = Field(default=0.8, ge=0, le=1)
+    """The share of the points from which the rubric passes."""
+
+    @model_validator(mode="after")
+    def _rule_is_complete(self) -> Self:
+        if self.rule != "weighted" and (self.weights is not None or self.threshold is not None):
+            raise ValueError(
+                f"weights and threshold belong to the rule 'weighted', and the rule is {self.rule!r}. Write  "
+                "rule: weighted , or leave them out. The rubric's own limit is  rubric_threshold."
+            )
+        if self.weights is not None and (len(self.weights) < 3 or not sum(self.weights.values())):
+            raise ValueError(
+                "weights names alignment, rubric and multimodal, not all of them 0. Write  weights: "
+                "{alignment: 1, rubric: 2, multimodal: 2}"
+            )
+        return self
+
+    @property
+    def _ballot(self) -> Ballot:
+        weights: dict[Any, float] = self.weights or {}
+        return Ballot(self.rule, weights, 0.5 if self.threshold is None else self.threshold)
+
+    @property
+    def _parts(self) -> dict[PartName, ModelGrader]:
+        return {
+            "alignment": FaraAlignmentGrader(),
+            "rubric": FaraRubricGrader(threshold=self.rubric_threshold),
+            "multimodal": FaraMultimodalGrader(
+                max_pictures=self.max_pictures,
+                relevance_threshold=self.relevance_threshold,
+                max_shown=self.max_shown,
+            ),
+        }
+
+    def check(self, task: Task, base_dir: Path) -> None:
+        """Check the rubric that the row carries.
+
+        Raises:
+            ValueError: it does not have the form of one.
+        """
+        for part in self._parts.values():
+            part.check(task, base_dir)
+
+    async def prepare(self, recorded: Recorded, judge: Judge) -> dict[PartName, Any]:
+        """Prepare all parts at once; a part that cannot be prepared is its fault."""
+        parts = self._parts
+        # At once: the rubric and the rating of pictures need nothing of each other.
+        prepared = await judge.gather(*(part.prepare(recorded, judge) for part in parts.values()))
+        return dict(zip(parts, prepared, strict=True))
+
+    async def opinion(self, recorded: Recorded, judge: Judge, prepared: dict[PartName, Any]) -> Opinion:
+        """Return one vote: that of the parts.
+
+        Raises:
+            Fault: all parts are errored.
+        """
+        ready = {name: part for name, part in self._parts.items() if not isinstance(prepared[name], Fault)}
+        said = await judge.gather(
+            *(part.opinion(recorded, judge, prepared[name]) for name, part in ready.items())
+        )
+        results = {**prepared, **dict(zip(ready, said, strict=True))}
+        return self._opinion({name: _settle_result(result) for name, result in results.items()})
+
+    def _opinion(self, results: Results) -> Opinion:
+        sides = _sort_results(results)
+        summary = "; ".join(f"{side}: {', '.join(names)}" for side, names in sides.items() if names)
+        reasons = "\n".join(f"{name}: {_reason(result)}" for name, result in results.items())
+        reasoning = f"{summary} (rule: {self._ballot.rule})\n{reasons}"
+        given = [result for result in results.values() if isinstance(result, Opinion)]
+        if not given:
+            raise GraderFault(reasoning)
+        return Opinion(
+            self._ballot.decide(results),
+            self._ballot.score(results),
+            reasoning,
+            criteria=tuple(
+                Criterion(
+                    name=name,
+                    verdict=Verdict(_verdict(result)),
+                    actual=result.score if isinstance(result, Opinion) else None,
+                    reason=_reason(result),
+                    weight=self._ballot.weight(name),
+                )
+                for name, result in results.items()
+            ),
+            evidence=tuple(dict.fromkeys(file for opinion in given for file in opinion.evidence)),
+            details={
+                "rule": self._ballot.rule,
+                "disagree": bool(sides["passed"] and sides["failed"]),
+                **{side: [*names] for side, names in sides.items()},
+                "parts": {name: _describe_result(result) for name, result in results.items()},
+            },
+        )
+
+
+def _settle_result(result: Opinion | Fault) -> Opinion | Fault:
+    """Return what a part says; one that is undecided has no vote."""
+    # BrowserOS counts such a verifier as a no, which blames the agent for the judge.
+    if isinstance(result, Opinion) and result.verdict == "undecided":
+        return GraderFault(f"undecided: {result.reasoning}")
+    return result
+
+
+def _verdict(result: Opinion | Fault) -> str:
+    return Verdict.ERRORED.value if isinstance(result, Fault) else result.verdict
+
+
+def _reason(result: Opinion | Fault) -> str:
+    return str(result) if isinstance(result, Fault) else result.reasoning
+
+
+def _sort_results(results: Results) -> dict[str, list[PartName]]:
+    words = ("passed", "failed", "errored")
+    return {word: [name for name, result in results.items() if _verdict(result) == word] for word in words}
+
+
+def _describe_result(result: Opinion | Fault) -> dict[str, JsonValue]:
+    summary: dict[str, JsonValue] = {"verdict": _verdict(result), "reasoning": _reason(result)}
+    if isinstance(result, Opinion):
+        criteria: list[JsonValue] = [c.model_dump(mode="json") for c in result.criteria]
+        summary |= {"score": result.score, "details": result.details, "criteria": criteria}
+    return summary
