@@ -379,11 +379,13 @@ class FaraCombinedGrader(PictureOptions):
         said = await judge.gather(
             *(part.opinion(recorded, judge, prepared[name]) for name, part in ready.items())
         )
-        results = {**prepared, **dict(zip(ready, said, strict=True))}
-        return self._opinion({name: _settle_result(result) for name, result in results.items()})
-
-    def _opinion(self, results: Results) -> Opinion:
-        sides = _sort_results(results)
+        results: dict[PartName, Opinion | Fault] = {**prepared, **dict(zip(ready, said, strict=True))}
+        for name, result in results.items():
+            # Undecided, it has no vote. BrowserOS counts it as a no, which blames the agent for the judge.
+            if isinstance(result, Opinion) and result.verdict == "undecided":
+                results[name] = GraderFault(f"undecided: {result.reasoning}")
+        words = ("passed", "failed", "errored")
+        sides = {word: [n for n, result in results.items() if _verdict(result) == word] for word in words}
         summary = "; ".join(f"{side}: {', '.join(names)}" for side, names in sides.items() if names)
         reasons = "\n".join(f"{name}: {_reason(result)}" for name, result in results.items())
         reasoning = f"{summary} (rule: {self._ballot.rule})\n{reasons}"
@@ -414,25 +416,12 @@ class FaraCombinedGrader(PictureOptions):
         )
 
 
-def _settle_result(result: Opinion | Fault) -> Opinion | Fault:
-    """Return what a part says; one that is undecided has no vote."""
-    # BrowserOS counts such a verifier as a no, which blames the agent for the judge.
-    if isinstance(result, Opinion) and result.verdict == "undecided":
-        return GraderFault(f"undecided: {result.reasoning}")
-    return result
-
-
 def _verdict(result: Opinion | Fault) -> str:
     return Verdict.ERRORED.value if isinstance(result, Fault) else result.verdict
 
 
 def _reason(result: Opinion | Fault) -> str:
     return str(result) if isinstance(result, Fault) else result.reasoning
-
-
-def _sort_results(results: Results) -> dict[str, list[PartName]]:
-    words = ("passed", "failed", "errored")
-    return {word: [name for name, result in results.items() if _verdict(result) == word] for word in words}
 
 
 def _describe_result(result: Opinion | Fault) -> dict[str, JsonValue]:

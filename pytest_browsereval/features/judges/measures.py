@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 from pydantic import JsonValue
 
+from pytest_browsereval.graders.judging.steps import Step
 from pytest_browsereval.graders.values import read_json
 from pytest_browsereval.model.messages import Message, ToolCallMessage, ToolResultMessage
 
@@ -17,59 +17,26 @@ CHARACTERS_A_TOKEN = 4
 """The usual rule of thumb, for agents that report no usage."""
 
 
-@dataclass(frozen=True)
-class Call:
-    """A tool call of the log."""
-
-    tool: str
-    params: dict[str, Any]
-    succeeded: bool | None = None
-    """None: the attempt ended before its result."""
-    has_known_shape: bool = True
-    """False: the result is neither a text nor ``{ok, output}``, so that the log's own mark decides."""
-    duration_ms: float | None = None
-    """None: it was not measured."""
-
-    @property
-    def failed(self) -> bool:
-        """Whether its result is a failure."""
-        return self.succeeded is False
+def find_success(step: Step) -> bool | None:
+    """Return whether a call succeeded; None if the attempt ended before its result."""
+    return not step.is_error and read_success(step.result) is not False if step.is_over else None
 
 
-def list_calls(messages: Sequence[Message]) -> list[Call]:
-    """Return the tool calls in the order in which they were made, the finishing one too."""
-    results = {m.tool_call_id: m for m in messages if isinstance(m, ToolResultMessage)}
-    return [_call(m, results.get(m.tool_call_id)) for m in messages if isinstance(m, ToolCallMessage)]
-
-
-def _call(call: ToolCallMessage, result: ToolResultMessage | None) -> Call:
-    if result is None:
-        return Call(call.tool, call.params)
-    said = _read_success(result.result)
-    return Call(
-        call.tool,
-        call.params,
-        succeeded=not result.is_error and said is not False,
-        has_known_shape=said is not None,
-        duration_ms=result.duration_ms,
-    )
-
-
-def _read_success(result: Any) -> bool | None:
+def read_success(result: Any) -> bool | None:
     """Return whether a result says that it is one of success; None if it says nothing that we know."""
     if isinstance(result, str):
         inner = read_json(result)  # else a plain sentence, the other shape that tools may answer in
-        return _read_success(inner) if isinstance(inner, dict) else True
+        return read_success(inner) if isinstance(inner, dict) else True
     ok = result.get("ok") if isinstance(result, dict) else None
     return ok if isinstance(ok, bool) else None
 
 
-def count_retries(calls: Sequence[Call]) -> int:
+def count_retries(calls: Sequence[Step]) -> int:
     """Return how often a tool was called twice in a row, with any arguments."""
     return sum(before.tool == after.tool for before, after in pairwise(calls))
 
 
-def sum_durations(calls: Sequence[Call]) -> dict[str, JsonValue]:
+def sum_durations(calls: Sequence[Step]) -> dict[str, JsonValue]:
     """Return what was measured of the calls' time; what was not is left out, never made up."""
     known = [(call.tool, call.duration_ms) for call in calls if call.duration_ms is not None]
     by_tool: dict[str, float] = {}

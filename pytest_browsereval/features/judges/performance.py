@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 from typing import Any, ClassVar, Literal
 
-from pydantic import Field, JsonValue
+from pydantic import Field
 
-from pytest_browsereval.features.judges.measures import Call, list_calls
+from pytest_browsereval.features.judges.measures import find_success
 from pytest_browsereval.graders.base import GraderFault, Recorded
 from pytest_browsereval.graders.judging.base import (
     ModelGrader,
@@ -23,7 +22,7 @@ from pytest_browsereval.graders.judging.base import (
 from pytest_browsereval.graders.judging.judge import Given, Judge, Part
 from pytest_browsereval.graders.judging.pictures import Shown, find_pictures, load_pictures, sample_evenly
 from pytest_browsereval.graders.judging.replies import JudgeReply, Replies
-from pytest_browsereval.graders.judging.steps import give_actions, list_steps, load_messages
+from pytest_browsereval.graders.judging.steps import Step, give_actions, load_steps
 from pytest_browsereval.model.grades import Criterion, Verdict
 from pytest_browsereval.tools.base import ENDINGS
 
@@ -104,17 +103,13 @@ class Facts:
     error_count: int
     error_rate: float
     screenshot_count: int
-    unique_tool_names: tuple[str, ...]
+    unique_tool_names: list[str]
     termination_reason: str
     input_tokens: int | None
     """None if the agent reports no usage."""
     output_tokens: int | None
     wasted_steps: int
     """Failed, never answered, or the same as the step before."""
-
-    def as_json(self) -> dict[str, JsonValue]:
-        """Return the facts for the grade and for the judge."""
-        return {**asdict(self), "unique_tool_names": [*self.unique_tool_names]}
 
 
 class PerformanceGrader(ModelGrader):
@@ -140,24 +135,22 @@ class PerformanceGrader(ModelGrader):
         Raises:
             Fault: the time was not measured, or there is no picture or no record of the actions.
         """
-        messages = await asyncio.to_thread(load_messages, recorded)
+        steps = await asyncio.to_thread(load_steps, recorded)
         if self.pictures:
             hint = "pictures: 0  to judge texts only"
             pictures = await asyncio.to_thread(load_pictures, recorded, else_write=hint)
         else:
             pictures = await asyncio.to_thread(find_pictures, recorded.folder)
-        facts = measure_attempt(recorded, list_calls(messages), len(pictures))
+        facts = measure_attempt(recorded, steps, len(pictures))
         reference = give_reference(recorded.task)
+        shown = sample_evenly(pictures, self.pictures) if self.pictures else []
         parts: list[Part] = [
             give_task(recorded),
             give_answer(recorded),
             *([reference] if reference else ()),
-            give_actions(list_steps(messages), results=True),
-            Given("measured", json.dumps(facts.as_json(), indent=1)),
-            *(
-                Shown(path, detail="low")
-                for path in (sample_evenly(pictures, self.pictures) if self.pictures else ())
-            ),
+            give_actions(steps, results=True),
+            Given("measured", json.dumps(asdict(facts), indent=1)),
+            *(Shown(path, detail="low") for path in shown),
         ]
         return facts, parts
 
@@ -169,46 +162,39 @@ class PerformanceGrader(ModelGrader):
         """
         facts: Facts
         facts, parts = prepared
-        return self._opinion(await judge.ask(Review, RULES, parts, check=check_review), facts)
-
-    def _opinion(self, review: Review, facts: Facts) -> Opinion:
+        review = await judge.ask(Review, RULES, parts, check=check_review)
+        seconds, (lower, upper) = facts.total_duration_ms / 1000, ANCHORS_S[review.kind]
         axes = {name: getattr(review, name).points for name in JUDGED}
+        reasons = {name: getattr(review, name).reason for name in JUDGED}
         axes["efficiency"] = compute_efficiency(facts)
-        axes["speed"] = compute_speed(facts.total_duration_ms / 1000, review.kind)
+        reasons["efficiency"] = f"{facts.wasted_steps} of {facts.step_count} steps brought nothing"
+        axes["speed"] = compute_speed(seconds, review.kind)
+        reasons["speed"] = f"{seconds:.1f} s; a {review.kind} task takes {lower:g} to {upper:g} s"
         composite = round(sum(weight * axes[name] for name, weight in WEIGHTS.items()), 4)
         passed = review.is_completed and composite >= self.pass_at
         done = "completed" if review.is_completed else "not completed"
-        reasoning = f"{done}, {composite:.1f} of 100 (needs {self.pass_at:g}). {review.reasoning}"
         return Opinion(
             "passed" if passed else "failed",
             composite / 100,
-            reasoning,
-            criteria=tuple(self._criteria(axes, review, facts)),
+            f"{done}, {composite:.1f} of 100 (needs {self.pass_at:g}). {review.reasoning}",
+            criteria=tuple(
+                Criterion(
+                    name=name,
+                    verdict=Verdict.PASSED if axes[name] >= self.pass_at else Verdict.FAILED,
+                    actual=round(axes[name], 2),
+                    reason=reasons[name],
+                    weight=weight,
+                )
+                for name, weight in WEIGHTS.items()
+            ),
             details={
                 "composite": composite,
                 "is_completed": review.is_completed,
                 "kind": review.kind,
                 "axes": {name: axes[name] for name in WEIGHTS},
-                "facts": facts.as_json(),
+                "facts": asdict(facts),
             },
         )
-
-    def _criteria(self, axes: dict[str, float], review: Review, facts: Facts) -> list[Criterion]:
-        seconds = facts.total_duration_ms / 1000
-        lower, upper = ANCHORS_S[review.kind]
-        reasons = {name: getattr(review, name).reason for name in JUDGED}
-        reasons["speed"] = f"{seconds:.1f} s; a {review.kind} task takes {lower:g} to {upper:g} s"
-        reasons["efficiency"] = f"{facts.wasted_steps} of {facts.step_count} steps brought nothing"
-        return [
-            Criterion(
-                name=name,
-                verdict=Verdict.PASSED if axes[name] >= self.pass_at else Verdict.FAILED,
-                actual=round(axes[name], 2),
-                reason=reasons[name],
-                weight=weight,
-            )
-            for name, weight in WEIGHTS.items()
-        ]
 
 
 def check_review(review: Review) -> None:
@@ -224,7 +210,7 @@ def check_review(review: Review) -> None:
         raise GraderFault(f"the judge contradicts itself: {problem}")
 
 
-def measure_attempt(recorded: Recorded, calls: list[Call], pictures: int) -> Facts:
+def measure_attempt(recorded: Recorded, calls: list[Step], pictures: int) -> Facts:
     """Return the facts of an attempt.
 
     Raises:
@@ -233,7 +219,9 @@ def measure_attempt(recorded: Recorded, calls: list[Call], pictures: int) -> Fac
     if recorded.agent_duration_ms is None:
         raise GraderFault("nobody measured how long the agent worked, so speed cannot be judged")
     steps = [call for call in calls if call.tool not in ENDINGS]
-    failed = sum(call.failed for call in calls)
+    made = [(call.tool, call.params) for call in steps]
+    again = {place for place, (one, next_one) in enumerate(pairwise(made), 1) if one == next_one}
+    failed = sum(find_success(call) is False for call in calls)
     usage = recorded.usage
     # Zero tokens would read as a free attempt.
     has_usage = usage.input_tokens or usage.output_tokens  # not by programs, nor of calls that were cut off
@@ -244,20 +232,13 @@ def measure_attempt(recorded: Recorded, calls: list[Call], pictures: int) -> Fac
         error_count=failed,
         error_rate=round(failed / len(calls), 4) if calls else 0.0,
         screenshot_count=pictures,
-        unique_tool_names=tuple(dict.fromkeys(call.tool for call in calls)),
+        unique_tool_names=[*dict.fromkeys(call.tool for call in calls)],
         termination_reason=str(recorded.termination_reason),
         input_tokens=usage.input_tokens if has_usage else None,
         output_tokens=usage.output_tokens if has_usage else None,
-        wasted_steps=_count_wasted(steps),
+        # A call that is repeated and fails is wasted once, not twice.
+        wasted_steps=sum(n in again or not find_success(call) for n, call in enumerate(steps)),
     )
-
-
-def _count_wasted(calls: Sequence[Call]) -> int:
-    """Return how many calls brought nothing: failed, never answered, or the same as the one before."""
-    # A call that is repeated and fails is wasted once, not twice.
-    made = [(call.tool, call.params) for call in calls]
-    again = {place for place, (one, next_one) in enumerate(pairwise(made), 1) if one == next_one}
-    return sum(place in again or not call.succeeded for place, call in enumerate(calls))
 
 
 def compute_efficiency(facts: Facts) -> float:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Literal, TypeVar
+from typing import ClassVar, Literal
 
 from pydantic import Field, JsonValue
 
-from pytest_browsereval.errors import Fault
 from pytest_browsereval.features.judges import rubrics, scoring
 from pytest_browsereval.features.judges.rubrics import Rubric, get_rubric, read_rubric
 from pytest_browsereval.features.judges.scoring import Scored, Scores, SeenScores, settle_scores
@@ -28,9 +27,6 @@ from pytest_browsereval.graders.judging.pictures import (
 from pytest_browsereval.graders.judging.replies import JudgeReply, Replies
 from pytest_browsereval.graders.judging.steps import give_actions, load_steps
 from pytest_browsereval.model.tasks import Task
-
-A = TypeVar("A")
-B = TypeVar("B")
 
 _BLOCKED = """\
 Where an obstacle that the agent could neither avoid nor get past (a captcha, a site that is down, a login \
@@ -210,8 +206,7 @@ class RubricGrader(ModelGrader):
         def score(said: Scores) -> Scored:
             return settle_scores(rubric, said.criteria)
 
-        first, matches = await _ask_both(
-            judge,
+        first, matches = await judge.ask_both(
             judge.ask(Scores, READ, [*given, rubric.part()], call="scores without pictures", check=score),
             relevance.sort_pictures(
                 judge, relevance.Matches, relevance.MATCH, [given[0], rubric.part()], sample
@@ -254,8 +249,7 @@ class RubricGrader(ModelGrader):
 
         # The outcome is asked for without the rubric, so that points do not talk the judge into a yes.
         seen: list[Part] = [*prepared.given, *shown]
-        scores, said = await _ask_both(
-            judge,
+        scores, said = await judge.ask_both(
             judge.ask(SeenScores, LOOK, material, call="scores", check=score),
             judge.ask(Outcome, OUTCOME, seen, call="outcome", check=check),
         )
@@ -290,6 +284,7 @@ class RubricGrader(ModelGrader):
 
     def _details(self, prepared: _Prepared, scored: Scored, said: Outcome) -> dict[str, JsonValue]:
         process = scored.as_json(self.threshold, self.score)
+        before = {mark.item.key: mark.earned for mark in prepared.first.marks}
         return {
             "rubric": prepared.rubric.as_json(),
             "passes_by": self.passes_by,
@@ -300,21 +295,11 @@ class RubricGrader(ModelGrader):
             "failed_only_by_blockers": said.is_blocked,
             "obstacles_that_could_be_avoided": [o.what for o in said.obstacles if o.could_be_avoided],
             "score_without_pictures": prepared.first.score(self.score),
-            "lowered_by_pictures": list(_find_lowered(prepared.first, scored)),
+            # Claims that nothing showed once somebody looked.
+            "lowered_by_pictures": [m.item.key for m in scored.marks if m.earned < before.get(m.item.key, 0)],
             "picked": {key: list(numbers) for key, numbers in prepared.picked.items()},
             **prepared.details,
         }
-
-
-async def _ask_both(judge: Judge, first: Awaitable[A], second: Awaitable[B]) -> tuple[A, B]:
-    """Return the results of two questions that are asked at once; the first fault is raised."""
-    questions: tuple[Awaitable[Any], Awaitable[Any]] = (first, second)
-    results: list[Any] = await judge.gather(*questions)
-    for result in results:
-        # One half of a grade is none.
-        if isinstance(result, Fault):
-            raise result
-    return results[0], results[1]
 
 
 def _list_first_pass(prepared: _Prepared) -> Sequence[Given]:
@@ -325,9 +310,3 @@ def _list_first_pass(prepared: _Prepared) -> Sequence[Given]:
     marks += [f"{key}: does not apply" for key in prepared.first.not_applicable]
     picked = [f"{key}: {', '.join(map(str, n)) or 'none'}" for key, n in prepared.picked.items()]
     return Given("scores without pictures", "\n".join(marks)), Given("picked pictures", "\n".join(picked))
-
-
-def _find_lowered(first: Scored, second: Scored) -> Sequence[str]:
-    """Return ids of the criteria that were worth less once somebody looked: claims that nothing showed."""
-    before = {mark.item.key: mark.earned for mark in first.marks}
-    return [m.item.key for m in second.marks if m.earned < before.get(m.item.key, 0)]

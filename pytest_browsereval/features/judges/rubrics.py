@@ -133,10 +133,8 @@ async def get_rubric(recorded: Recorded, judge: Judge) -> Rubric:
         Fault: source *grader*; the judge failed twice to make one. No general rubric replaces it.
         ValueError: the row's rubric does not have the form of one.
     """
-    return read_rubric(recorded.task) or await _make_rubric(recorded, judge)
-
-
-async def _make_rubric(recorded: Recorded, judge: Judge) -> Rubric:
+    if own := read_rubric(recorded.task):
+        return own
     reply = await judge.ask(NewRubric, MAKE, [give_task(recorded)], call="rubric")
     items = (
         Item(

@@ -4,25 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, JsonValue, model_validator
 
-from pytest_browsereval.errors import Fault
-from pytest_browsereval.features.judges.measures import (
-    Call,
-    count_retries,
-    estimate_tokens,
-    get_message_text,
-    list_calls,
-    sum_durations,
-)
+from pytest_browsereval.features.judges import measures
+from pytest_browsereval.features.judges.measures import find_success
 from pytest_browsereval.graders.base import Golden, GraderFault, Recorded
 from pytest_browsereval.graders.judging.base import ModelGrader, Opinion, give_task
 from pytest_browsereval.graders.judging.judge import Given, Judge
 from pytest_browsereval.graders.judging.replies import JudgeReply, Replies
-from pytest_browsereval.graders.judging.steps import join_lines, load_messages
+from pytest_browsereval.graders.judging.steps import Step, join_lines, list_steps, load_messages
 from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
 from pytest_browsereval.model.messages import Message, ToolCallMessage, ToolResultMessage
 from pytest_browsereval.model.tasks import Task
@@ -127,52 +120,52 @@ class TrajectoryScoreGrader(ModelGrader):
         messages: list[Message] = prepared
         task = give_task(recorded)
         end = Given("end of the record", "\n".join(map(_describe_message, messages[-LAST_MESSAGES:])))
-        names = "\n".join(join_lines(call.tool) for call in list_calls(messages)) or "(no tool was called)"
-        rated = await judge.gather(
+        names = "\n".join(join_lines(call.tool) for call in list_steps(messages)) or "(no tool was called)"
+        goal, plan = await judge.ask_both(
             judge.ask(Rated, GOAL_RULES, (task, end), call="goal score"),
             judge.ask(Rated, PLAN_RULES, (task, Given("tools called", names)), call="plan score"),
         )
-        for one in rated:
-            if isinstance(one, Fault):
-                raise one
-        goal, plan = (one for one in rated if isinstance(one, Rated))
         judged = {"goalCompletion": goal.score, "planCorrectness": plan.score}
         reasoning = f"Goal: {goal.reasoning} Plan: {plan.reasoning}"
         return self._opinion(score_by_rules(messages) | judged, messages, reasoning)
 
     def _opinion(self, scores: Categories, messages: Sequence[Message], reasoning: str) -> Opinion:
-        calls = list_calls(messages)
+        calls = list_steps(messages)
         total = round(sum(weight * scores[name] for name, weight in WEIGHTS.items()), 6)
         passes = total >= self.threshold
         scored = ", ".join(f"{name} {value:.2f}" for name, value in scores.items())
         limit = f"{'>=' if passes else '<'} {self.threshold:g}"
+        details: dict[str, JsonValue] = {
+            "method": self.method,
+            **scores,
+            "weightedTotal": total,
+            "toolCalls": len(calls),
+            "failedCalls": sum(find_success(call) is False for call in calls),
+            "retries": measures.count_retries(calls),
+            "unfinished_calls": sum(not call.is_over for call in calls),
+        }
+        odd = {c.tool for c in calls if c.is_over and measures.read_success(c.result) is None}
+        if odd:
+            details["results_of_unknown_shape"] = [*sorted(odd)]
+        if reasoning:
+            details["reasoning"] = reasoning
+        details |= {"tokens": measures.estimate_tokens(messages), "durations": measures.sum_durations(calls)}
         return Opinion(
             "passed" if passes else "failed",
             total,
             f"{self.method}: {total:.2f} {limit} ({scored}). {reasoning}".strip(),
-            criteria=tuple(self._criteria(scores)),
-            details={
-                "method": self.method,
-                **scores,
-                "weightedTotal": total,
-                **_count_calls(calls),
-                **({"reasoning": reasoning} if reasoning else {}),
-                "tokens": estimate_tokens(messages),
-                "durations": sum_durations(calls),
-            },
+            criteria=tuple(
+                Criterion(
+                    name=name,
+                    verdict=Verdict.PASSED if scores[name] >= self.threshold else Verdict.FAILED,
+                    expected=f">= {self.threshold:g}",
+                    actual=round(scores[name], 4),
+                    weight=weight,
+                )
+                for name, weight in WEIGHTS.items()
+            ),
+            details=details,
         )
-
-    def _criteria(self, scores: Categories) -> list[Criterion]:
-        return [
-            Criterion(
-                name=name,
-                verdict=Verdict.PASSED if scores[name] >= self.threshold else Verdict.FAILED,
-                expected=f">= {self.threshold:g}",
-                actual=round(scores[name], 4),
-                weight=weight,
-            )
-            for name, weight in WEIGHTS.items()
-        ]
 
     @classmethod
     def golden(cls) -> tuple[Golden, ...]:
@@ -189,7 +182,7 @@ class TrajectoryScoreGrader(ModelGrader):
 
 def score_by_rules(messages: Sequence[Message]) -> Categories:
     """Return the four scores by the rules that need no model."""
-    calls = list_calls(messages)
+    calls, tokens = list_steps(messages), measures.estimate_tokens(messages)
     names = {call.tool for call in calls}
     if not calls:
         plan = 0.0
@@ -202,34 +195,27 @@ def score_by_rules(messages: Sequence[Message]) -> Categories:
         "goalCompletion": 0.8 if names & set(FINISHING) else 0.3,
         "planCorrectness": plan,
         "successRatio": compute_success_ratio(calls),
-        "contextEfficiency": next((score for most, score in BANDS if estimate_tokens(messages) <= most), 0.2),
+        "contextEfficiency": next((score for most, score in BANDS if tokens <= most), 0.2),
     }
 
 
-def compute_success_ratio(calls: Sequence[Call]) -> float:
+def compute_success_ratio(calls: Sequence[Step]) -> float:
     """Return the share of calls that succeeded, less a penalty for each retry and each error.
 
     A retry that fails is punished twice; the documented formula is kept as it is. Calls whose result never
     came are in neither count.
     """
     # A call that was cut off by the end of the attempt is nobody's failure.
-    over = [call for call in calls if call.succeeded is not None]
+    over = [call for call in calls if find_success(call) is not None]
     if not over:
         return 1.0
-    failed = sum(call.failed for call in over)
-    ratio = (len(over) - failed) / len(over) - RETRY_PENALTY * count_retries(calls) - ERROR_PENALTY * failed
+    failed = sum(find_success(call) is False for call in over)
+    ratio = (
+        (len(over) - failed) / len(over)
+        - RETRY_PENALTY * measures.count_retries(calls)
+        - ERROR_PENALTY * failed
+    )
     return max(0.0, round(ratio, 6))
-
-
-def _count_calls(calls: Sequence[Call]) -> Mapping[str, JsonValue]:
-    unknown = sorted({call.tool for call in calls if not call.has_known_shape})
-    return {
-        "toolCalls": len(calls),
-        "failedCalls": sum(call.failed for call in calls),
-        "retries": count_retries(calls),
-        "unfinished_calls": sum(call.succeeded is None for call in calls),
-        **({"results_of_unknown_shape": [*unknown]} if unknown else {}),
-    }
 
 
 def _describe_message(message: Message) -> str:
@@ -238,7 +224,7 @@ def _describe_message(message: Message) -> str:
     elif isinstance(message, ToolResultMessage):
         text = json.dumps(message.result, ensure_ascii=False)
     else:
-        text = get_message_text(message)
+        text = measures.get_message_text(message)
     return f"{message.type}: {beginning(join_lines(text), MESSAGE_LIMIT)}"
 
 

@@ -8,7 +8,7 @@ import json
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from pydantic import ValidationError
@@ -42,6 +42,7 @@ from pytest_browsereval.model.usage import Usage
 from pytest_browsereval.redaction.known import beginning
 
 T = TypeVar("T")
+U = TypeVar("U")
 
 RECORD = "judge"
 """The folder of an attempt with every reply that was paid for."""
@@ -173,6 +174,15 @@ class Judge:
         return [
             result for result in results if isinstance(result, Fault) or not isinstance(result, BaseException)
         ]
+
+    async def ask_both(self, first: Awaitable[T], second: Awaitable[U]) -> tuple[T, U]:
+        """Return the results of two questions that are asked at once; the first fault is raised."""
+        results: list[Any] = await self.gather(first, cast("Awaitable[Any]", second))
+        # One half of a grade is none.
+        for result in results:
+            if isinstance(result, Fault):
+                raise result
+        return results[0], results[1]
 
     # -- one question
 

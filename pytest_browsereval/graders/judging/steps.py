@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pytest_browsereval.capture.message_log import read_messages
@@ -15,6 +15,8 @@ from pytest_browsereval.graders.judging.judge import Given
 from pytest_browsereval.model.messages import AssistantMessage, Message, ToolCallMessage, ToolResultMessage
 from pytest_browsereval.redaction.known import beginning
 
+_OF_RESULTS = ("result", "is_error", "duration_ms", "screenshot", "url")
+
 
 @dataclass(frozen=True)
 class Step:
@@ -24,17 +26,24 @@ class Step:
     """From 1."""
     tool: str
     params: dict[str, Any]
-    text: str = ""
-    """What the tool said; the text of an outcome ``{ok, output}``."""
-    is_error: bool = False
-    is_over: bool = True
+    thought: str = ""
+    """What the model said just before."""
+    is_over: bool = False
     """False: the attempt ended before the result."""
+    result: Any = None
+    is_error: bool = False
     duration_ms: float | None = None
     """None if it was not measured."""
     screenshot: int | None = None
     url: str | None = None
-    thought: str = ""
-    """What the model said just before."""
+
+    @property
+    def text(self) -> str:
+        """What the tool said; the text of an outcome ``{ok, output}``."""
+        if not self.is_over:
+            return ""
+        output = self.result.get("output", self.result) if isinstance(self.result, dict) else self.result
+        return output if isinstance(output, str) else json.dumps(output, ensure_ascii=False)
 
     def line(self, limit: int = 100) -> str:
         """Return the step in one line: number, tool, arguments each cut at the limit, and if it failed."""
@@ -54,30 +63,13 @@ def list_steps(messages: Iterable[Message]) -> list[Step]:
         if isinstance(message, AssistantMessage):
             thought = message.content
         elif isinstance(message, ToolCallMessage):
-            steps.append(_step(len(steps) + 1, message, results.get(message.tool_call_id), thought))
+            step = Step(len(steps) + 1, message.tool, message.params, thought)
+            if result := results.get(message.tool_call_id):
+                seen = {name: getattr(result, name) for name in _OF_RESULTS}
+                step = replace(step, is_over=True, **seen)
+            steps.append(step)
             thought = ""
     return steps
-
-
-def _step(number: int, call: ToolCallMessage, result: ToolResultMessage | None, thought: str) -> Step:
-    if result is None:
-        return Step(number, call.tool, call.params, is_over=False, thought=thought)
-    return Step(
-        number,
-        call.tool,
-        call.params,
-        text=_text(result.result),
-        is_error=result.is_error,
-        duration_ms=result.duration_ms,
-        screenshot=result.screenshot,
-        url=result.url,
-        thought=thought,
-    )
-
-
-def _text(result: Any) -> str:
-    output = result.get("output", result) if isinstance(result, dict) else result
-    return output if isinstance(output, str) else json.dumps(output, ensure_ascii=False)
 
 
 def _cut(value: Any, limit: int) -> str:

@@ -204,6 +204,6 @@ def test_speed(seconds: float, kind: Kind, points: float) -> None:
 
 def test_efficiency() -> None:
     """The share of steps that brought something; an answer that needed no step wasted none."""
-    facts = Facts(1.0, 4, 5, 1, 0.2, 0, (), "completed", None, None, 1)
+    facts = Facts(1.0, 4, 5, 1, 0.2, 0, [], "completed", None, None, 1)
     assert compute_efficiency(facts) == 75
-    assert compute_efficiency(Facts(1.0, 0, 1, 0, 0, 0, (), "completed", None, None, 0)) == 100
+    assert compute_efficiency(Facts(1.0, 0, 1, 0, 0, 0, [], "completed", None, None, 0)) == 100

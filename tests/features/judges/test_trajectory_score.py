@@ -12,13 +12,13 @@ from pydantic import ValidationError
 
 from pytest_browsereval.capture.message_log import MessageLogger
 from pytest_browsereval.errors import Fault
-from pytest_browsereval.features.judges.measures import list_calls
 from pytest_browsereval.features.judges.trajectory_score import (
     TrajectoryScoreGrader,
     compute_success_ratio,
     score_by_rules,
 )
 from pytest_browsereval.graders.judging.base import ModelGrader
+from pytest_browsereval.graders.judging.steps import list_steps
 from pytest_browsereval.llm.client import close_clients
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.messages import AssistantMessage, Message, UserMessage
@@ -154,7 +154,7 @@ def test_only_measured_durations_are_told(tmp_path: Path) -> None:
 
 def test_no_penalty_goes_below_zero() -> None:
     """Many errors end at 0."""
-    assert compute_success_ratio(list_calls(play(*[("click", REFUSED)] * 10))) == 0.0
+    assert compute_success_ratio(list_steps(play(*[("click", REFUSED)] * 10))) == 0.0
 
 
 # -- with a model
