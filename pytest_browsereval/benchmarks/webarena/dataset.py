@@ -64,14 +64,12 @@ class VisualWebArenaConfig(WebArenaRows):
         if pictures := self._pictures(original.get("image")):
             row["query"] += "\n\nPictures of this task:\n" + "\n".join(pictures)
             row["metadata"]["additional"]["image"] = pictures
-        level = text_of(original, "overall_difficulty", default="") or None
-        evals["program_html"] = evals.get("program_html") or []
         return {
             **row,
             "query_id": f"visualwebarena-{text_of(original, 'task_id')}",
-            "level": level,
+            "level": text_of(original, "overall_difficulty", default="") or None,
             "graders": ["webarena"],
-            "evals": [{**evals, "edition": "visual"}],
+            "evals": [{**evals, "program_html": evals.get("program_html") or [], "edition": "visual"}],
         }
 
     def _pictures(self, image: Any) -> list[str]:
@@ -102,8 +100,7 @@ class WebChoreArenaConfig(WebArenaRows):
             Dropped: it is about a site that is left out.
         """
         row = self.row(original, text_of(original, "start_url"), (*KEPT, *_CHORE_KEYS))
-        kind = text_of(original, "type_main", default="")
-        row["metadata"]["category"] = kind or None
+        row["metadata"]["category"] = text_of(original, "type_main", default="") or None
         return {
             **row,
             "query_id": f"webchorearena-{text_of(original, 'task_id')}",

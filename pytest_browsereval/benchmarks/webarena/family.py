@@ -156,6 +156,7 @@ class WebArenaRows(BenchmarkConfig):
         if left_out:
             raise Dropped(f"the site {left_out[0]} is left out")
         # Some tasks start with several tabs; the agent gets the first and the rest are kept.
+        names = {name: _NAME.match(self.sites.get(name) or "") for name in sites}
         pages = [self.fill_addresses(page) for page in start.split(_BOTH)]
         more = {
             key: self.fill_addresses(original[key]) for key in kept if original.get(key) not in (None, "")
@@ -164,7 +165,8 @@ class WebArenaRows(BenchmarkConfig):
             "query_id": f"webarena-{number}",
             "query": query,
             "start_url": pages[0],
-            "sites": list(dict.fromkeys(self._name(name) for name in sites)),
+            # By the names that the config has for them.
+            "sites": list(dict.fromkeys(found[1] if found else name for name, found in names.items())),
             "requires_reset": original.get("require_reset") is True,
             "tags": list(dict.fromkeys(sites)),
             "metadata": {
@@ -181,11 +183,6 @@ class WebArenaRows(BenchmarkConfig):
         if isinstance(value, Mapping):
             return {self.fill_addresses(key): self.fill_addresses(inner) for key, inner in value.items()}
         return [self.fill_addresses(inner) for inner in value] if isinstance(value, list) else value
-
-    def _name(self, site: str) -> str:
-        """Return what the config calls a site; as the benchmark does if it is none of the config's."""
-        found = _NAME.match(self.sites.get(site) or "")
-        return found[1] if found else site
 
 
 def _sites_in(row: Any) -> list[str]:

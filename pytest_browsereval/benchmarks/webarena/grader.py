@@ -26,7 +26,7 @@ from pytest_browsereval.browsers.base import Window
 from pytest_browsereval.graders.base import Golden, GraderFault, Recorded
 from pytest_browsereval.graders.criteria import list_failed
 from pytest_browsereval.graders.judging.base import ModelGrader, Opinion, give_task
-from pytest_browsereval.graders.judging.judge import Given, Judge, Part
+from pytest_browsereval.graders.judging.judge import Given, Judge
 from pytest_browsereval.graders.judging.pictures import Shown
 from pytest_browsereval.graders.judging.replies import JudgeReply
 from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
@@ -103,7 +103,32 @@ class WebArenaGrader(ModelGrader):
     @classmethod
     def golden(cls) -> tuple[Golden, ...]:
         """Return attempts with an answer, an address and a part of a page."""
-        return _golden()
+        found: Any = {
+            "eval_types": ["string_match", "url_match"],
+            "reference_answers": {"must_include": ["12.50"]},
+            "reference_url": "http://shop.test/mug?size=m |OR| http://shop.test/cup",
+            "url_note": "GOLD in PRED",
+        }
+        part: Any = {
+            "url": "last",
+            "locator": "document.querySelector('.total').outerText",
+            "required_contents": {"must_include": ["$12.50 |OR| 12.50 USD"]},
+        }
+        page: Any = {"eval_types": ["program_html"], "program_html": [part]}
+        price = Task(query_id="price", query="Open the mug in size M and tell its price.", evals=(found,))
+        total = Task(query_id="total", query="Put the mug into the cart.", evals=(page,))
+        answer, mug = "It costs $12.50.", "http://shop.test/mug"
+
+        def shows(text: str) -> dict[str, JsonValue]:
+            rules: list[JsonValue] = [{"targets": [{"value": text}], "pictures": []}]
+            return {"webarena": {"url": "http://shop.test/cart", "rules": rules}}
+
+        return (
+            Golden("the answer", Verdict.PASSED, price, final_answer=answer, final_url=f"{mug}?size=m&ref=1"),
+            Golden("another size", Verdict.FAILED, price, final_answer=answer, final_url=mug),
+            Golden("the total", Verdict.PASSED, total, evidence=shows("Total: $12.50")),
+            Golden("another total", Verdict.FAILED, total, evidence=shows("Total: $25.00")),
+        )
 
     # -- what a row needs
 
@@ -127,10 +152,17 @@ class WebArenaGrader(ModelGrader):
             return Needs(observes=None)
         asks_model = any(rules.asks_model for rules in blocks)
         has_pages = _has_pages(blocks)
+        places: JsonValue = [
+            {
+                "targets": [[target.url, target.locator, *target.prep_actions] for target in rules.targets],
+                "pictures": [[asked.eval_image_url, asked.eval_image_class] for asked in rules.pictures],
+            }
+            for rules in blocks
+        ]
         return Needs(
             page=has_pages,
             models=super().needs(task).models if asks_model else (),
-            observes=[_list_places(rules) for rules in blocks] if has_pages else None,
+            observes=places if has_pages else None,
             seconds=RULES_S if asks_model else TIMEOUT_S,
         )
 
@@ -164,11 +196,9 @@ class WebArenaGrader(ModelGrader):
         return self.grade_by_rules(_opinion(settled, not_asked=len(items) - len(settled)), recorded, judge)
 
     def _items(self, recorded: Recorded) -> list[Item]:
-        blocks = read_rules(recorded.task.evals)
-        seen = self._seen(recorded) if _has_pages(blocks) else [{}] * len(blocks)
         items: list[Item] = []
         pictures = 0
-        for rules, parts in zip(blocks, seen, strict=True):
+        for rules, parts in zip(read_rules(recorded.task.evals), self._seen(recorded), strict=True):
             items += answer_items(rules, recorded.final_answer)
             if "url_match" in rules.eval_types:
                 items.append(address_item(rules, recorded.final_url))
@@ -185,6 +215,10 @@ class WebArenaGrader(ModelGrader):
         return items
 
     def _seen(self, recorded: Recorded) -> Sequence[Mapping[str, Any]]:
+        """Return what was observed by each block of rules; nothing where none looks at a page."""
+        blocks = read_rules(recorded.task.evals)
+        if not _has_pages(blocks):
+            return [{}] * len(blocks)
         evidence: Any = recorded.evidence.get(self.label)
         if not isinstance(evidence, dict) or not isinstance(evidence.get("rules"), list):
             raise GraderFault("the pages were not observed; run the task again")
@@ -197,15 +231,11 @@ class WebArenaGrader(ModelGrader):
         Raises:
             Fault: the judge cannot see, and there are pictures.
         """
-        drawn = [group for parts in self._drawn(recorded) for group in parts]
+        drawn = [group for parts in self._seen(recorded) for group in parts.get("pictures", ())]
         if drawn and not judge.config.traits.has_images:
             message = f"the row asks about pictures, which {judge.config.provider!r} does not take"
             raise GraderFault(f"{message}. Give the grader a `judge` of another provider")
         return self._items(recorded), await asyncio.to_thread(self._files, recorded.folder / PICTURES, drawn)
-
-    def _drawn(self, recorded: Recorded) -> list[Any]:
-        has_pages = _has_pages(read_rules(recorded.task.evals))
-        return [part["pictures"] for part in self._seen(recorded)] if has_pages else []
 
     def _files(self, folder: Path, drawn: list[list[str]]) -> list[list[Shown]]:
         shown: list[list[Shown]] = []
@@ -240,36 +270,27 @@ class WebArenaGrader(ModelGrader):
         task = give_task(recorded)
         if item.kind == "picture":
             asked = [Given("question", item.about), Given("expected answer", item.expected)]
-            parts: list[Part] = [*asked, *shown]
-            seen = await judge.ask(PictureReply, PICTURE, parts, call=call)
-            return criterion(item.name, item.expected, item.about, _problem(seen, holds=seen.is_right))
-        if item.kind == "reason":
-            known = item.expected or "(not known)"
-            given = [task, Given("known reason", known), Given("answer", item.actual)]
-            why = await judge.ask(ReasonReply, REASON, given, call=call)
-            problem = _problem(why, holds=why.gives_the_reason)
+            seen = await judge.ask(PictureReply, PICTURE, [*asked, *shown], call=call)
+            holds, why = seen.is_right, seen.reasoning
+        elif item.kind == "reason":
+            given = [
+                task,
+                Given("known reason", item.expected or "(not known)"),
+                Given("answer", item.actual),
+            ]
+            found = await judge.ask(ReasonReply, REASON, given, call=call)
+            holds, why = found.gives_the_reason, found.reasoning
         else:
             texts = [task, Given("reference", item.expected), Given("text", item.actual)]
             same = await judge.ask(SameReply, SAME, texts, call=call)
-            problem = _problem(same, holds=same.says_the_same)
-        return criterion(item.name, item.expected, item.actual, problem)
-
-
-def _problem(reply: SameReply | ReasonReply | PictureReply, *, holds: bool) -> str:
-    # A criterion passes where there is no problem, and a judge may say no without a reason.
-    return "" if holds else reply.reasoning or "the judge gave no reason"
+            holds, why = same.says_the_same, same.reasoning
+        # A criterion passes where there is no problem, and a judge may say no without a reason.
+        problem = "" if holds else why or "the judge gave no reason"
+        return criterion(item.name, item.expected, item.about or item.actual, problem)
 
 
 def _has_pages(blocks: Sequence[Rules]) -> bool:
     return any(rules.targets or rules.pictures for rules in blocks)
-
-
-def _list_places(rules: Rules) -> JsonValue:
-    """Return the parts of pages and the pictures, in their order."""
-    return {
-        "targets": [[target.url, target.locator, *target.prep_actions] for target in rules.targets],
-        "pictures": [[asked.eval_image_url, asked.eval_image_class] for asked in rules.pictures],
-    }
 
 
 def _holds(rules: Rules, target: Target, value: Any) -> bool:
@@ -283,39 +304,3 @@ def _opinion(criteria: Sequence[Criterion], *, not_asked: int = 0) -> Opinion:
     lines += [f"{one.name}: {one.reason}" for one in failed]
     lines += [f"a model was not asked about {not_asked} more"] * bool(not_asked)
     return Opinion.yes_or_no(not failed, "; ".join(lines), criteria=tuple(criteria))
-
-
-# -- attempts with known grades
-
-
-def _golden() -> tuple[Golden, ...]:
-    found: Any = {
-        "eval_types": ["string_match", "url_match"],
-        "reference_answers": {"must_include": ["12.50"]},
-        "reference_url": "http://shop.test/mug?size=m |OR| http://shop.test/cup",
-        "url_note": "GOLD in PRED",
-    }
-    page: Any = {
-        "eval_types": ["program_html"],
-        "program_html": [
-            {
-                "url": "last",
-                "locator": "document.querySelector('.total').outerText",
-                "required_contents": {"must_include": ["$12.50 |OR| 12.50 USD"]},
-            }
-        ],
-    }
-    price = Task(query_id="price", query="Open the mug in size M and tell its price.", evals=(found,))
-    total = Task(query_id="total", query="Put the mug into the cart.", evals=(page,))
-    answer, mug = "It costs $12.50.", "http://shop.test/mug?size=m&ref=1"
-    return (
-        Golden("answer and address", Verdict.PASSED, price, final_answer=answer, final_url=mug),
-        Golden("another size", Verdict.FAILED, price, final_answer=answer, final_url="http://shop.test/mug"),
-        Golden("the total", Verdict.PASSED, total, evidence=_evidence("Total: $12.50")),
-        Golden("another total", Verdict.FAILED, total, evidence=_evidence("Total: $25.00")),
-    )
-
-
-def _evidence(text: str) -> dict[str, JsonValue]:
-    seen: Any = {"url": "http://shop.test/cart", "rules": [{"targets": [{"value": text}], "pictures": []}]}
-    return {"webarena": seen}

@@ -141,16 +141,12 @@ def address_of(url: str, last_url: str) -> str | None:
     if not url.startswith(FUNC):
         return url
     (given,) = read_program(url).arguments
-    return _post(given.replace(LAST_URL, last_url))
-
-
-def _post(url: str) -> str:
-    """Return the address of a post, whatever comment of it is shown."""
+    url = given.replace(LAST_URL, last_url)
     split = urlsplit(url)
     parts = split.path.split("/")
-    if len(parts) < 4 or parts[1] != "f":
-        return url
-    return f"{split.scheme}://{split.netloc}/f/{parts[2]}/{parts[3]}/"
+    # The address of a post, whatever comment of it is shown.
+    is_post = len(parts) >= 4 and parts[1] == "f"
+    return f"{split.scheme}://{split.netloc}/f/{parts[2]}/{parts[3]}/" if is_post else url
 
 
 def expression_of(locator: str) -> str:
@@ -162,5 +158,5 @@ def expression_of(locator: str) -> str:
     if not locator.startswith(FUNC):
         return locator
     program = read_program(locator)
-    arguments = ", ".join(json.dumps(argument) for argument in program.arguments)
+    arguments = ", ".join(map(json.dumps, program.arguments))
     return f"({_SCRIPTS[program.name]})({arguments})"

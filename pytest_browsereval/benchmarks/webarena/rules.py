@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import operator
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ OR = " |OR| "
 NOT_ACHIEVABLE = "N/A"
 
 _TOKEN = re.compile(r"\d+(?:[.,]\d+)*|\w+|\S")
+_OPERATORS = {"<=": operator.le, ">=": operator.ge, "==": operator.eq, "<": operator.lt, ">": operator.gt}
 _COMPARED = re.compile(r"\s*(<=|>=|==|<|>)\s*(-?\d+(?:\.\d+)?)\s*")
 
 
@@ -142,18 +144,14 @@ def _check(rules: Rules) -> None:
         check_locator(target.locator)
     for picture in rules.pictures:
         check_target(picture.eval_image_url)
-    for one in (rules.reference_url or "").split(OR) if "url_match" in rules.eval_types else ():
-        _check_reference(one)
+    for url in (rules.reference_url or "").split(OR) if "url_match" in rules.eval_types else ():
+        try:
+            urlsplit(url)
+        except ValueError as error:
+            raise ValueError(f"evals: reference_url: {url!r} is not an address: {error}.") from None
     for content in (rules.answers, *(target.required_contents for target in rules.targets)):
         for key, value in content.items():
             _check_content(key, value)
-
-
-def _check_reference(url: str) -> None:
-    try:
-        urlsplit(url)
-    except ValueError as error:
-        raise ValueError(f"evals: reference_url: {url!r} is not an address: {error}.") from None
 
 
 def _check_content(key: str, value: JsonValue) -> None:
@@ -176,20 +174,20 @@ def answer_items(rules: Rules, answer: str | None) -> Iterator[Item]:
         if answer is None or not answer.strip():
             yield criterion(f"answer {key}", value, answer, "no answer was given")
         elif key == "fuzzy_match":
-            yield from _fuzzy("answer", value, answer, rules)
+            yield from _fuzzy(value, answer, rules)
         else:
-            yield from _contents("answer", {key: value}, answer, rules)
+            yield from _contents("answer", key, value, answer, rules)
 
 
-def _fuzzy(name: str, value: JsonValue, actual: str, rules: Rules) -> Iterator[Item]:
+def _fuzzy(value: JsonValue, actual: str, rules: Rules) -> Iterator[Item]:
     # Upstream takes the bare "N/A" without asking a model.
     if value == NOT_ACHIEVABLE and _clean(actual) == NOT_ACHIEVABLE.lower():
-        yield criterion(f"{name} fuzzy_match", value, actual, "")
+        yield criterion("answer fuzzy_match", value, actual, "")
     elif value == NOT_ACHIEVABLE:
-        yield Question(f"{name} fuzzy_match", "reason", rules.string_note or "", actual)
+        yield Question("answer fuzzy_match", "reason", rules.string_note or "", actual)
     else:
         for one in value if isinstance(value, list) else [value]:
-            yield Question(f"{name} fuzzy_match", "same", str(one), actual)
+            yield Question("answer fuzzy_match", "same", str(one), actual)
 
 
 def address_item(rules: Rules, url: str | None) -> Criterion:
@@ -240,19 +238,18 @@ def page_items(rules: Rules, target: Target, seen: Any) -> Iterator[Item]:
             for one in (part for asked in texts for part in asked.split(OR)):
                 yield Question(f"{name} fuzzy_match", "same", one, text)
         else:
-            yield from _contents(name, {key: value}, text, rules)
+            yield from _contents(name, key, value, text, rules)
 
 
-def _contents(name: str, contents: Mapping[str, Any], text: str, rules: Rules) -> Iterator[Criterion]:
-    for key, value in contents.items():
-        values = value if isinstance(value, list) else [value]
-        if key == "one_of":
-            values = [OR.join(map(str, values))]
-        for one in values:
-            # Upstream's guard: the answer "1" must not be found in "10".
-            is_alone = name == "answer" and len(values) == 1 and len(_clean(str(one))) == 1
-            by_token = key != "one_of" and (rules.edition == "visual" or is_alone)
-            yield criterion(f"{name} {key}", one, text, _MATCHERS[key](str(one), text, by_token))
+def _contents(name: str, key: str, value: Any, text: str, rules: Rules) -> Iterator[Criterion]:
+    values = value if isinstance(value, list) else [value]
+    if key == "one_of":
+        values = [OR.join(map(str, values))]
+    for one in values:
+        # Upstream's guard: the answer "1" must not be found in "10".
+        is_alone = name == "answer" and len(values) == 1 and len(_clean(str(one))) == 1
+        by_token = key != "one_of" and (rules.edition == "visual" or is_alone)
+        yield criterion(f"{name} {key}", one, text, _MATCHERS[key](str(one), text, by_token))
 
 
 def _clean(text: str) -> str:
@@ -287,21 +284,9 @@ def _values(wanted: str, text: str, _: bool) -> str:  # noqa: FBT001
         number = float(text.replace(",", "").strip())
     except ValueError:
         return f"it is {show(text, 200)}, which is not a number"
-    holds = any(_compare(number, one) for one in wanted.split(OR))
+    asked = [one for one in map(_COMPARED.fullmatch, wanted.split(OR)) if one]  # checked with the row
+    holds = any(_OPERATORS[one[1]](number, float(one[2])) for one in asked)
     return "" if holds else f"it is {number:g}, and {wanted} was expected"
-
-
-def _compare(number: float, wanted: str) -> bool:
-    found = _COMPARED.fullmatch(wanted)
-    assert found is not None  # noqa: S101 checked with the row
-    other = float(found[2])
-    return {
-        "<=": number <= other,
-        ">=": number >= other,
-        "==": number == other,
-        "<": number < other,
-        ">": number > other,
-    }[found[1]]
 
 
 _MATCHERS = {

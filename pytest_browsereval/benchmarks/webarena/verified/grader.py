@@ -41,7 +41,43 @@ class WebArenaVerifiedGrader(GraderConfig):
     @classmethod
     def golden(cls) -> tuple[Golden, ...]:
         """Return right and wrong answers and requests."""
-        return _golden()
+        prices: Any = {
+            "evaluator": responses.NAME,
+            "results_schema": {"type": "array", "items": {"type": "number", "format": "currency"}},
+            "expected": {"task_type": "retrieve", "status": "SUCCESS", "retrieved_data": [12.5, 30]},
+        }
+        done: Any = {
+            "evaluator": responses.NAME,
+            "results_schema": {"type": "null"},
+            "expected": {"task_type": "mutate", "status": "SUCCESS", "retrieved_data": None},
+        }
+        post = {"url": "http://shop.test/cart", "http_method": "POST", "post_data": {"item": "Blue mug"}}
+        sent: Any = {"evaluator": traffic.NAME, "expected": post}
+        find = Task(query_id="prices", query="What do the mugs cost?", evals=(prices,))
+        buy = Task(query_id="buy", query="Put the blue mug into the cart.", evals=(done, sent))
+
+        def says(task_type: str, data: JsonValue) -> str:
+            return json.dumps({"task_type": task_type, "status": "SUCCESS", "retrieved_data": data})
+
+        def sends(form: str) -> dict[str, str]:
+            posted = {"mimeType": "application/x-www-form-urlencoded", "text": form}
+            request = {"method": "POST", "url": post["url"], "headers": [], "postData": posted}
+            entries = [{"request": request, "response": {"status": 200}}]
+            return {HAR_FILE: json.dumps({"log": {"entries": entries}})}
+
+        both, one, report = (
+            says("RETRIEVE", ["$30.00", "12.50"]),
+            says("RETRIEVE", ["$30.00"]),
+            says("MUTATE", None),
+        )
+        return (
+            Golden("prices in another order", Verdict.PASSED, find, final_answer=both),
+            Golden("one price", Verdict.FAILED, find, final_answer=one),
+            Golden(
+                "the right request", Verdict.PASSED, buy, final_answer=report, files=sends("item=blue+mug")
+            ),
+            Golden("another request", Verdict.FAILED, buy, final_answer=report, files=sends("item=red+mug")),
+        )
 
     def check(self, task: Task, base_dir: Path) -> None:
         """Check that the row has evaluators that can be read.
@@ -117,47 +153,3 @@ def _read(block: dict[str, JsonValue]) -> ResponseRules | TrafficRules:
         return _RULES[str(name)].model_validate(given)
     except ValidationError as error:
         raise ValueError(f"evals: {name}: {describe_invalid(error)}.") from None
-
-
-# -- attempts with known grades
-
-
-def _golden() -> tuple[Golden, ...]:
-    prices: Any = {
-        "evaluator": responses.NAME,
-        "results_schema": {"type": "array", "items": {"type": "number", "format": "currency"}},
-        "expected": {"task_type": "retrieve", "status": "SUCCESS", "retrieved_data": [12.5, 30]},
-    }
-    done: Any = {
-        "evaluator": responses.NAME,
-        "results_schema": {"type": "null"},
-        "expected": {"task_type": "mutate", "status": "SUCCESS", "retrieved_data": None},
-    }
-    sent: Any = {
-        "evaluator": traffic.NAME,
-        "expected": {
-            "url": "http://shop.test/cart",
-            "http_method": "POST",
-            "post_data": {"item": "Blue mug"},
-        },
-    }
-    find = Task(query_id="prices", query="What do the mugs cost?", evals=(prices,))
-    buy = Task(query_id="buy", query="Put the blue mug into the cart.", evals=(done, sent))
-    answer, report = _answer("RETRIEVE", ["$30.00", "12.50"]), _answer("MUTATE", None)
-    right, wrong = {HAR_FILE: _traffic("item=blue+mug")}, {HAR_FILE: _traffic("item=red+mug")}
-    return (
-        Golden("prices in another order", Verdict.PASSED, find, final_answer=answer),
-        Golden("one price", Verdict.FAILED, find, final_answer=_answer("RETRIEVE", ["$30.00"])),
-        Golden("the right request", Verdict.PASSED, buy, final_answer=report, files=right),
-        Golden("another request", Verdict.FAILED, buy, final_answer=report, files=wrong),
-    )
-
-
-def _answer(task_type: str, data: JsonValue) -> str:
-    return json.dumps({"task_type": task_type, "status": "SUCCESS", "retrieved_data": data})
-
-
-def _traffic(form: str) -> str:
-    posted = {"mimeType": "application/x-www-form-urlencoded", "text": form}
-    request = {"method": "POST", "url": "http://shop.test/cart", "headers": [], "postData": posted}
-    return json.dumps({"log": {"entries": [{"request": request, "response": {"status": 200}}]}})
