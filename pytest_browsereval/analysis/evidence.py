@@ -13,7 +13,8 @@ from pytest_browsereval.capture.trajectory import GRADES_FILE, open_written, rea
 from pytest_browsereval.model.display import join_first, one_line
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.rules import RuleResult
-from pytest_browsereval.run.store import RunStore, TrialKey
+from pytest_browsereval.run.reading import work_ahead
+from pytest_browsereval.run.store import RunStore
 
 
 def contradicting(store: RunStore, summary: RunSummary) -> RuleResult | None:
@@ -45,26 +46,26 @@ def describe_contradictions(store: RunStore, summary: RunSummary) -> str:
 
 def _contradictions(store: RunStore, summary: RunSummary) -> Iterator[str]:
     # A copied folder could raise the rate without a new attempt.
-    for kept, other in summary.twice:
-        a, b = (folder.relative_to(store.root).as_posix() for folder in (kept, other))
+    for folders in summary.twice:
+        a, b = (folder.relative_to(store.root).as_posix() for folder in folders)
         yield f"{a} and {b} are one attempt by their records, and only the first counts"
     # An agent's program may change records of its run; the summary is written when it is gone.
     summed_up = _read_verdicts(store)
-    for trial in summary.trials:
-        data, place = trial.metadata, trial.folder.relative_to(store.root).as_posix()
-        said = summed_up.get(TrialKey(data.query_id, data.variant, data.trial), str(data.verdict))
-        if said != data.verdict:
-            yield f"{place}: {data.verdict} by its record, {one_line(said, 20)} by summary.json"
-        elif why := _grades_contradict(trial):
-            yield f"{place}: {data.verdict} by its record, {why}"
+    for trial, grades in work_ahead(lambda trial: [(trial, _grades_contradict(trial))], summary.trials):
+        data = trial.metadata
+        said = summed_up.get((data.query_id, data.variant, data.trial), data.verdict)
+        other = grades if said == data.verdict else f"{one_line(said, 20)} by summary.json"
+        if other:
+            place = trial.folder.relative_to(store.root).as_posix()
+            yield f"{place}: {data.verdict} by its record, {other}"
 
 
-def _read_verdicts(store: RunStore) -> dict[TrialKey, str]:
+def _read_verdicts(store: RunStore) -> dict[tuple[str, str, int], str]:
     """Return the verdicts of the trials by the run's summary; empty if it has none."""
-    found: dict[TrialKey, str] = {}
+    found: dict[tuple[str, str, int], str] = {}
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
         for one in json.loads(read_written(store.root / "summary.json"))["results"]:
-            found[TrialKey(one["query_id"], one["variant"], one["trial"])] = str(one["verdict"])
+            found[one["query_id"], one["variant"], one["trial"]] = str(one["verdict"])
     return found
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -14,7 +14,7 @@ from pytest_browsereval.analysis.repeats import Repeats, repeats
 from pytest_browsereval.model.digest import AttemptDigest, GradeDigest, digest
 from pytest_browsereval.model.grades import Verdict, differ
 from pytest_browsereval.model.results import TaskMetadata
-from pytest_browsereval.run.store import RunStore, TrialKey
+from pytest_browsereval.run.store import RunStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,54 +156,32 @@ def _grades(
     }
 
 
-@dataclass(slots=True)
-class _Tries:
-    """What the attempts of a trial have come to so far."""
-
-    last: AttemptDigest
-    folder: Path
-    count: int
-    cost_usd: float | None
-    judged: Counter[str]
-    """How many attempts passed or failed, by the row's hash."""
-    places: dict[int, Path]
-    """The folders of the attempts, by their numbers."""
-
-    def add(self, folder: Path, data: AttemptDigest) -> None:
-        self.places[data.attempt] = folder
-        self.count += 1
-        self.judged[data.row_hash] += data.verdict is not Verdict.ERRORED
-        self.cost_usd = total_cost((self.cost_usd, data.cost_usd))
-        # Folders come in the order of their names, where 10 is before 2.
-        if data.attempt > self.last.attempt:
-            self.last, self.folder = data, folder
-
-
 def summarise(attempts: Iterable[tuple[Path, TaskMetadata | AttemptDigest]]) -> RunSummary:
     """Fold attempts into trials, one after another.
 
     Args:
         attempts: folders with what is there of them, of one run.
     """
-    by_trial: dict[TrialKey, _Tries] = {}
+    by_trial: dict[tuple[str, str, int], list[tuple[Path, AttemptDigest]]] = {}
     twice: list[tuple[Path, Path]] = []
     for folder, given in attempts:
         data = given if isinstance(given, AttemptDigest) else digest(given)
-        key = TrialKey(data.query_id, data.variant, data.trial)
+        tries = by_trial.setdefault((data.query_id, data.variant, data.trial), [])
         # Somebody has copied a folder: to count both would change the rate.
-        if key in by_trial and (first := by_trial[key].places.get(data.attempt)) is not None:
-            twice.append((first, folder))
-        elif key in by_trial:
-            by_trial[key].add(folder, data)
+        same = next((place for place, one in tries if one.attempt == data.attempt), None)
+        if same is None:
+            tries.append((folder, data))
         else:
-            judged = Counter({data.row_hash: int(data.verdict is not Verdict.ERRORED)})
-            by_trial[key] = _Tries(data, folder, 1, data.cost_usd, judged, {data.attempt: folder})
-    outcomes = (
-        TrialOutcome(t.last, t.folder, t.count, t.cost_usd, t.judged[t.last.row_hash])
-        for t in by_trial.values()
-    )
-    trials = sorted(outcomes, key=lambda outcome: outcome.metadata.started_at)
+            twice.append((same, folder))
+    trials = sorted(map(_fold, by_trial.values()), key=lambda trial: trial.metadata.started_at)
     return RunSummary(tuple(trials), tuple(twice))
+
+
+def _fold(tries: Sequence[tuple[Path, AttemptDigest]]) -> TrialOutcome:
+    # Folders come in the order of their names, where 10 is before 2.
+    folder, last = max(tries, key=lambda one: one[1].attempt)
+    judged = sum(one.row_hash == last.row_hash and one.verdict is not Verdict.ERRORED for _, one in tries)
+    return TrialOutcome(last, folder, len(tries), total_cost(one.cost_usd for _, one in tries), judged)
 
 
 def total_cost(costs: Iterable[float | None]) -> float | None:

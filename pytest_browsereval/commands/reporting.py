@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_browsereval.errors import UsageError
+from pytest_browsereval.model.display import format_json
 
 
 def add_reports(parser: argparse.ArgumentParser) -> None:
@@ -38,14 +38,14 @@ def tell(
     Args:
         arguments: with ``json`` and ``markdown``.
         text: returns what is printed.
-        content: returns all figures; a list of tasks comes last.
+        content: returns all figures.
         markdown: returns the report for a comment.
 
     Raises:
         UsageError: a file cannot be written, or two reports are to be one file.
     """
     reports = {
-        arguments.json: lambda: as_lines(content()),
+        arguments.json: lambda: format_json(content()),
         arguments.markdown: markdown,
     }
     if arguments.json == arguments.markdown != None:  # noqa: E711
@@ -55,16 +55,6 @@ def tell(
         if place is not None and str(place) != "-":
             write(place, made())
     say_all(reports.get(Path("-"), text)())
-
-
-def as_lines(content: dict[str, Any]) -> str:
-    """Return JSON with a line for each entry of its last list: 20,000 of them, indented, take seconds."""
-    *head, (last, tasks) = content.items()
-    if not isinstance(tasks, list) or not tasks:
-        return json.dumps(content, ensure_ascii=False, indent=1) + "\n"
-    lines = ",\n".join(f"  {json.dumps(task, ensure_ascii=False)}" for task in tasks)
-    start = json.dumps(dict(head), ensure_ascii=False, indent=1).removesuffix("\n}")
-    return f"{start},\n {json.dumps(last)}: [\n{lines}\n ]\n}}\n"
 
 
 def say_all(text: str) -> None:

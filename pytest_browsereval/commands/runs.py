@@ -37,12 +37,15 @@ def find_run(given: str, config: Path | None = None, *, is_empty_allowed: bool =
     Raises:
         UsageError: there is no such run, or there are several; the message has the newest ones.
     """
-    from pytest_browsereval.config import load_place
     from pytest_browsereval.run.lookup import LATEST, Runs, is_run
 
     if given not in ("", LATEST) and is_run(Path(given), is_empty_allowed=is_empty_allowed):
         return Path(given)  # a path needs no look-up
-    place = None if config is None else load_place(config)
+    place = None
+    if config is not None:
+        from pytest_browsereval.config import load_place
+
+        place = load_place(config)
     runs = Runs.near(RESULTS) if place is None else Runs.of(*place)
     return runs.find(given, Path(), is_empty_allowed=is_empty_allowed)
 

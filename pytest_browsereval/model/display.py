@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import islice
+from typing import Any
 
 from pytest_browsereval.redaction.known import beginning
 
@@ -58,6 +60,19 @@ def format_count(number: int, noun: str, plural: str = "") -> str:
         plural: the noun for any other number; the noun with an ``s`` by default.
     """
     return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
+
+
+def format_json(content: Mapping[str, Any]) -> str:
+    """Return JSON with a line for each entry of a list: 20,000 of them, indented, take seconds."""
+    parts = []
+    for name, value in content.items():
+        if isinstance(value, list) and value:
+            lines = ",\n".join(f"  {json.dumps(one, ensure_ascii=False)}" for one in value)
+            text = f"[\n{lines}\n ]"
+        else:
+            text = json.dumps(value, ensure_ascii=False, indent=1).replace("\n", "\n ")
+        parts.append(f" {json.dumps(name, ensure_ascii=False)}: {text}")
+    return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
 def natural(text: str) -> tuple[tuple[int, str], ...]:

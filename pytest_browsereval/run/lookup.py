@@ -8,13 +8,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
-from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.config_text import format_path
 from pytest_browsereval.errors import ConfigError
 from pytest_browsereval.run.journal import JOURNAL
 from pytest_browsereval.run.store import RunStore, home_of
+
+if TYPE_CHECKING:  # commands that read a run need no config, which takes 0.2 s
+    from pytest_browsereval.config import EvalConfig
 
 LATEST = "latest"
 """Stands for the newest run."""

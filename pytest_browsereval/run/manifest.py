@@ -11,15 +11,17 @@ import sys
 from collections.abc import Collection, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_browsereval.capture.trajectory import read_written
-from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.config_text import format_path
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.messages import SCHEMA_VERSION, now
-from pytest_browsereval.tools.base import Tool
-from pytest_browsereval.tools.toolkit import Toolkit
+
+if TYPE_CHECKING:  # commands that read a run need no config, which takes 0.2 s
+    from pytest_browsereval.config import EvalConfig
+    from pytest_browsereval.tools.base import Tool
+    from pytest_browsereval.tools.toolkit import Toolkit
 
 RESUMES_FILE = "resumes.jsonl"
 """In the run folder: a line for each time that the run was resumed."""

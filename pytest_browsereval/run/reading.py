@@ -51,15 +51,13 @@ def list_folders(root: Path) -> Iterator[Path]:
     Raises:
         UsageError: a folder cannot be read.
     """
-    with ThreadPoolExecutor(THREADS) as pool:
-        for folder, _ in _find_places(root, pool):
-            yield root / folder
+    return (root / folder for folder, _ in _find_places(root))
 
 
-def _find_places(root: Path, pool: ThreadPoolExecutor) -> Iterator[Place]:
+def _find_places(root: Path) -> Iterator[Place]:
     if (root / "tasks").is_dir():
         tasks = (f"tasks/{name}" for name in _list_names(f"{root}/tasks"))
-        yield from _work_ahead(pool, lambda task: _find_below(str(root), task, _DEPTH - 1), tasks)
+        yield from work_ahead(lambda task: _find_below(str(root), task, _DEPTH - 1), tasks)
 
 
 def _find_below(root: str, folder: str, depth: int) -> Iterator[Place]:
@@ -83,24 +81,28 @@ def _list_names(folder: str) -> list[str]:
         raise UsageError(f"{Path(folder)} cannot be read: {error.strerror}.") from None
 
 
-def _work_ahead(
-    pool: ThreadPoolExecutor, work: Callable[[Given], Iterable[Found]], given: Iterable[Given]
-) -> Iterator[Found]:
-    """Yield what the work finds, in the order of what is given; threads are a few batches ahead."""
+def work_ahead(work: Callable[[Given], Iterable[Found]], given: Iterable[Given]) -> Iterator[Found]:
+    """Yield what the work finds, in the order of what is given; threads are a few batches ahead.
+
+    Args:
+        work: waits for the disk most of its time.
+        given: what it is done for.
+    """
 
     def work_all(batch: list[Given]) -> list[Found]:
         return [found for one in batch for found in work(one)]
 
     todo, waiting = iter(given), deque[Future[list[Found]]]()
-    try:
-        while (batch := list(itertools.islice(todo, BATCH))) or waiting:
-            if batch:
-                waiting.append(pool.submit(work_all, batch))
-            if not batch or len(waiting) > 2 * THREADS:
-                yield from waiting.popleft().result()
-    finally:
-        for future in waiting:  # nobody wants the rest
-            future.cancel()
+    with ThreadPoolExecutor(THREADS) as pool:
+        try:
+            while (batch := list(itertools.islice(todo, BATCH))) or waiting:
+                if batch:
+                    waiting.append(pool.submit(work_all, batch))
+                if not batch or len(waiting) > 2 * THREADS:
+                    yield from waiting.popleft().result()
+        finally:
+            for future in waiting:  # nobody wants the rest
+                future.cancel()
 
 
 # -- what is in them
@@ -109,6 +111,9 @@ def _work_ahead(
 class _Unfinished(Exception):
     """An attempt has no metadata."""
 
+
+_Read = tuple[bytes, Stamp] | OSError
+"""A record with its stamp, or why it cannot be read."""
 
 Stored = tuple[str, TaskMetadata, Stamp]
 """An attempt that was read: its folder below the run's, its record and the stamp of that."""
@@ -139,10 +144,8 @@ def read_attempts(root: Path) -> Iterator[tuple[Path, TaskMetadata]]:
     Raises:
         UsageError: a folder cannot be read, or a record is damaged.
     """
-    with ThreadPoolExecutor(THREADS) as pool:
-        folders = (folder for folder, _ in _find_counting(root, pool))
-        for folder, metadata, _ in _read_all(root, pool, folders):
-            yield root / folder, metadata
+    for folder, metadata, _ in _read_all(root):
+        yield root / folder, metadata
 
 
 def read_digests(root: Path, is_idle: Callable[[], bool]) -> Iterator[tuple[Path, AttemptDigest]]:
@@ -155,38 +158,26 @@ def read_digests(root: Path, is_idle: Callable[[], bool]) -> Iterator[tuple[Path
     Raises:
         UsageError: a folder cannot be read, or a record is damaged.
     """
-    with ThreadPoolExecutor(THREADS) as pool:
+    with ThreadPoolExecutor(1) as pool:
         reading = pool.submit(read_index, root)
-        places = list(_find_counting(root, pool))
+        places = list(_find_counting(root))
         known = reading.result()
-        found = deque((folder, _match(known.get(folder), stamp)) for folder, stamp in places)
-        lacking = [
-            folder for (folder, data), (_, stamp) in zip(found, places, strict=True) if stamp and not data
-        ]
-        del known, places
-        if len(lacking) > max(WORTH_INDEXING, len(found) // 2) and is_idle():
-            found.clear()
-            yield from index_digests(root)
-        unread = _read_all(root, pool, [folder for folder, data in found if data is None])
-        yield from _join(root, found, unread)
+    lacking = sum(folder not in known or known[folder][0] != stamp for folder, stamp in places)
+    if lacking > max(WORTH_INDEXING, len(places) // 2) and is_idle():
+        yield from index_digests(root)
+        return
 
+    def look(place: Place) -> list[tuple[str, AttemptDigest | _Read]]:
+        folder, stamp = place
+        line = known.pop(folder, None)  # what is handed over is not kept
+        return [(folder, line[1] if line and line[0] == stamp else _try_reading(f"{root}/{folder}"))]
 
-def _match(line: tuple[Stamp, AttemptDigest] | None, stamp: Stamp | None) -> AttemptDigest | None:
-    return line[1] if line is not None and line[0] == stamp else None
-
-
-def _join(
-    root: Path, found: deque[tuple[str, AttemptDigest | None]], unread: Iterator[Stored]
-) -> Iterator[tuple[Path, AttemptDigest]]:
-    """Yield digests in the order of what was found, those that are missing there from the records."""
-    read = next(unread, None)
-    while found:
-        folder, data = found.popleft()  # what is handed over is not kept
-        if data is not None:
-            yield root / folder, data
-        elif read is not None and read[0] == folder:
-            yield root / folder, digest(read[1])
-            read = next(unread, None)
+    for folder, found in work_ahead(look, places):
+        if isinstance(found, AttemptDigest):
+            yield root / folder, found
+        else:
+            with contextlib.suppress(_Unfinished):
+                yield root / folder, digest(_check(root / folder, found)[0])
 
 
 def index_digests(root: Path) -> Iterator[tuple[Path, AttemptDigest]]:
@@ -215,36 +206,34 @@ def reindex(root: Path) -> int:
 
 
 def _read_into(root: Path, index: NewIndex) -> Iterator[tuple[Path, AttemptDigest]]:
-    with ThreadPoolExecutor(THREADS) as pool:
-        folders = (folder for folder, _ in _find_counting(root, pool))
-        for folder, metadata, stamp in _read_all(root, pool, folders):
-            data = digest(metadata)
-            index.add(folder, stamp, data)
-            yield root / folder, data
+    for folder, metadata, stamp in _read_all(root):
+        data = digest(metadata)
+        index.add(folder, stamp, data)
+        yield root / folder, data
 
 
-def _find_counting(root: Path, pool: ThreadPoolExecutor) -> Iterator[Place]:
+def _find_counting(root: Path) -> Iterator[Place]:
     """Yield the attempts that count: something else than the run has changed the others."""
     lost = Lost(root)
-    return (place for place in _find_places(root, pool) if not lost or root / place[0] not in lost)
+    return (place for place in _find_places(root) if not lost or root / place[0] not in lost)
 
 
-def _read_all(root: Path, pool: ThreadPoolExecutor, folders: Iterable[str]) -> Iterator[Stored]:
+def _read_all(root: Path) -> Iterator[Stored]:
     """Yield the attempts that are finished."""
-    tried = _work_ahead(pool, lambda folder: [(folder, _try_reading(f"{root}/{folder}"))], folders)
+    tried = work_ahead(lambda place: [(place[0], _try_reading(f"{root}/{place[0]}"))], _find_counting(root))
     for folder, found in tried:
         with contextlib.suppress(_Unfinished):
             yield folder, *_check(root / folder, found)
 
 
-def _try_reading(folder: str) -> tuple[bytes, Stamp] | OSError:
+def _try_reading(folder: str) -> _Read:
     try:
         return read_record(folder)
     except OSError as error:
         return error
 
 
-def _check(folder: Path, found: tuple[bytes, Stamp] | OSError) -> tuple[TaskMetadata, Stamp]:
+def _check(folder: Path, found: _Read) -> tuple[TaskMetadata, Stamp]:
     if isinstance(found, FileNotFoundError):
         raise _Unfinished(str(found)) from None
     if isinstance(found, OSError):

@@ -25,6 +25,7 @@ from pytest_browsereval.config_text import format_path
 from pytest_browsereval.datasets.ids import safe_folder
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.digest import AttemptDigest
+from pytest_browsereval.model.display import format_json
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.messages import SCHEMA_VERSION
 from pytest_browsereval.model.results import TaskMetadata
@@ -160,7 +161,7 @@ class RunStore:
     def write_summary(self, summary: dict[str, Any]) -> Path:
         """Write ``summary.json`` and return its path."""
         target = self.root / "summary.json"
-        write_whole(target, json.dumps(summary, ensure_ascii=False, indent=1) + "\n")
+        write_whole(target, format_json(summary))
         return target
 
     def drop_summary(self) -> None:

@@ -8,18 +8,20 @@ from collections.abc import Collection
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter, ValidationError
 
 from pytest_browsereval.analysis.outcomes import Outcome, RunOutcomes, check_run, read_outcomes
 from pytest_browsereval.capture.trajectory import write_whole
-from pytest_browsereval.config import EvalConfig, GateConfig
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.compare.compare import RunComparison, compare
 from pytest_browsereval.features.compare.paired import MARGIN
 from pytest_browsereval.model.display import one_line
 from pytest_browsereval.stats.statistics import CONFIDENCE
+
+if TYPE_CHECKING:  # `compare` needs no config, which takes 0.2 s
+    from pytest_browsereval.config import EvalConfig, GateConfig
 
 # Of the format of the file.
 VERSION = 1
