@@ -58,7 +58,13 @@ class AgisdkConfig(BenchmarkConfig):
         files = sorted(path.glob("*.json"))
         if not files:
             raise DocumentError("the folder has no JSON file.")
-        return [(place, _read_task(file)) for place, file in enumerate(files, 1)]
+        tasks = []
+        for place, file in enumerate(files, 1):
+            try:
+                tasks.append((place, json_value(read_text(file))))
+            except DocumentError as error:
+                raise DocumentError(f"{file.name}: {error}") from None
+        return tasks
 
     def convert(self, original: Any) -> dict[str, Any]:
         """Return a task with the keys of a row.
@@ -76,7 +82,12 @@ class AgisdkConfig(BenchmarkConfig):
         # An infeasible task would lower the score whatever the agent did.
         if original.get("possible") is False:
             raise Dropped("the benchmark says that they are infeasible")
-        self._check_scripts(evals)
+        # A script that lies beside the tasks in the package and is empty scores nothing.
+        scripts = self.path.parent / "eval_scripts"
+        for name in (check["script"] for check in evals if check.get("script")):
+            file = scripts / Path(str(name)).name
+            if scripts.is_dir() and not (file.is_file() and file.stat().st_size):
+                raise Dropped("their script is missing or empty, so nothing can score them")
         kind = text_of(original, "challengeType", default="")
         level = text_of(original, "difficulty", default="")
         has_model = any(check.get("type") == "llm_boolean" for check in evals)
@@ -102,19 +113,3 @@ class AgisdkConfig(BenchmarkConfig):
                 },
             },
         }
-
-    def _check_scripts(self, evals: list[dict[str, Any]]) -> None:
-        """Drop a task whose script lies beside the tasks in the package and is empty: it scores nothing."""
-        folder = self.path.parent / "eval_scripts"
-        for check in evals:
-            if (name := check.get("script")) and folder.is_dir():
-                file = folder / Path(str(name)).name
-                if not file.is_file() or not file.stat().st_size:
-                    raise Dropped("their script is missing or empty, so nothing can score them")
-
-
-def _read_task(file: Path) -> Any:
-    try:
-        return json_value(read_text(file))
-    except DocumentError as error:
-        raise DocumentError(f"{file.name}: {error}") from None

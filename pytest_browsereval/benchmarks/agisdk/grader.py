@@ -36,7 +36,7 @@ from pytest_browsereval.graders.further_tab import open_further_tab, open_page
 from pytest_browsereval.graders.judging.base import GRACE_S, ModelGrader, Opinion, give_answer, give_task
 from pytest_browsereval.graders.judging.judge import Given, Judge
 from pytest_browsereval.graders.judging.replies import JudgeReply
-from pytest_browsereval.graders.observing import LivePage, live_page, parse_state
+from pytest_browsereval.graders.observing import live_page, parse_state
 from pytest_browsereval.graders.page_values import NoValue
 from pytest_browsereval.graders.values import show
 from pytest_browsereval.graders.verifiers import run_verifier
@@ -108,7 +108,12 @@ class AgisdkGrader(ModelGrader):
         folder = self.package_dir
         own = () if folder is None else (f"runs scripts of the folder {str(folder)!r} (`package_dir`)",)
         seconds = self.timeout_s + MARGIN_S
-        asks = self._asks_model(task)
+        try:
+            # Without checks of its own nobody has said yet where the package is that has them.
+            is_unknown = not task.evals and self._base_dir is None
+            asks = is_unknown or asks_model(self._checks(task, self._base_dir or Path()))
+        except ValueError:  # `check` says what is wrong with them
+            asks = True
         return Needs(
             page=self._reads_state(task),
             models=super().needs(task).models if asks else (),
@@ -120,14 +125,6 @@ class AgisdkGrader(ModelGrader):
     def _reads_state(self, task: Task) -> bool:
         try:
             return not task.evals or reads_state(read_checks(task.evals))
-        except ValueError:  # `check` says what is wrong with them
-            return True
-
-    def _asks_model(self, task: Task) -> bool:
-        if not task.evals and self._base_dir is None:
-            return True  # nobody has said yet where the package is that has the checks
-        try:
-            return asks_model(self._checks(task, self._base_dir or Path()))
         except ValueError:  # `check` says what is wrong with them
             return True
 
@@ -158,7 +155,9 @@ class AgisdkGrader(ModelGrader):
         if not self.task_version:
             start = (task.start_url or "").rstrip("/")
             # Both versions may have a task of that name.
-            known = {v: found for v, found in known.items() if _address_of(found) == start}
+            sites = {v: found.get("website") for v, found in known.items()}
+            urls = {v: site.get("url", "") if isinstance(site, Mapping) else "" for v, site in sites.items()}
+            known = {v: found for v, found in known.items() if str(urls[v]).rstrip("/") == start}
         if len(known) != 1:
             raise ValueError(
                 f'the row has no "evals", and the package agisdk has {len(known)} tasks {name!r} with its '
@@ -206,12 +205,6 @@ class AgisdkGrader(ModelGrader):
             return None
         return {"state": await read_finish(window, f"{origin_of(task.start_url or '')}/finish")}
 
-    def _state(self, recorded: Recorded) -> JsonValue:
-        state = recorded.get_evidence(self.label, "state", "the final state")
-        if not isinstance(state, dict):
-            raise GraderFault("the final state was not read; run the task again")
-        return state
-
     # -- the grade
 
     async def grade(self, recorded: Recorded) -> GraderResult:
@@ -256,17 +249,19 @@ class AgisdkGrader(ModelGrader):
 
     async def _programs(self, checks: list[Check], recorded: Recorded) -> list[Judged]:
         """Return the checks with what programs say of them; those for a model are left open."""
-        state = self._state(recorded) if reads_state(checks) else None
+        state = None
+        if reads_state(checks):
+            state = recorded.get_evidence(self.label, "state", "the final state")
+            if not isinstance(state, dict):
+                raise GraderFault("the final state was not read; run the task again")
         judged: list[Judged] = []
         for check in checks:
+            both = None
             if check.kind == "script":
-                said = await self._run(check, state, recorded)
-                judged.append((check, (said, said)))
+                both = (await self._run(check, state, recorded),) * 2
             elif check.kind == "jmespath":
                 both = compare_check(check, state, "strict"), compare_check(check, state, "lenient")
-                judged.append((check, both))
-            else:
-                judged.append((check, None))
+            judged.append((check, both))
         return judged
 
     async def _run(self, check: Check, state: JsonValue, recorded: Recorded) -> Criterion:
@@ -293,13 +288,10 @@ class AgisdkGrader(ModelGrader):
         Raises:
             Fault: the judge gave no verdict.
         """
-        judged: list[Judged] = []
-        for number, (check, both) in enumerate(prepared, 1):
-            if both is None:
-                said = await self._ask(check, number, recorded, judge)
-                judged.append((check, (said, said)))
-            else:
-                judged.append((check, both))
+        judged: list[Judged] = [
+            (check, both or (await self._ask(check, number, recorded, judge),) * 2)
+            for number, (check, both) in enumerate(prepared, 1)
+        ]
         return self._opinion(judged)
 
     async def _ask(self, check: Check, number: int, recorded: Recorded, judge: Judge) -> Criterion:
@@ -348,11 +340,6 @@ class AgisdkGrader(ModelGrader):
         )
 
 
-def _address_of(published: Mapping[str, Any]) -> str:
-    website = published.get("website")
-    return str(website.get("url", "")).rstrip("/") if isinstance(website, Mapping) else ""
-
-
 TRIES = 20
 POLL_S = 0.5
 
@@ -375,20 +362,16 @@ async def read_finish(window: Window, url: str) -> JsonValue:
     async with open_further_tab(window):
         await open_page(window, url)
         async with live_page(window) as page:
-            return await _poll(page, url)
-
-
-async def _poll(page: LivePage, url: str) -> JsonValue:
-    problem = "it has no <pre> element"
-    # The page writes its state by script, some time after it has loaded.
-    for number in range(TRIES):
-        if number:
-            await asyncio.sleep(POLL_S)
-        try:
-            # In a world of its own: a page that the agent could change has no say in its score.
-            text = await page.isolated_value(_SHOWN)
-            if isinstance(text, str) and text.strip():
-                return parse_state(text)
-        except NoValue as error:
-            problem = str(error)
+            problem = "it has no <pre> element"
+            # The page writes its state by script, some time after it has loaded.
+            for number in range(TRIES):
+                if number:
+                    await asyncio.sleep(POLL_S)
+                try:
+                    # In a world of its own: a page that the agent could change has no say in its score.
+                    text = await page.isolated_value(_SHOWN)
+                    if isinstance(text, str) and text.strip():
+                        return parse_state(text)
+                except NoValue as error:
+                    problem = str(error)
     raise GraderFault(f"{url} shows no state: {show(problem, 200)}")

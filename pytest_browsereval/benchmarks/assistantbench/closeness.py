@@ -122,11 +122,7 @@ def _bags(value: Any) -> list[frozenset[str]] | None:
     items = value if isinstance(value, list) else [value if isinstance(value, str) else str(value)]
     if not all(isinstance(item, str) for item in items):
         return None
-    return [frozenset(_normalise(item).split()) for item in items]
-
-
-def _normalise(text: str) -> str:
-    return " ".join(_word(part) for part in re.split(" |-", text))
+    return [frozenset(" ".join(map(_word, re.split(" |-", item))).split()) for item in items]
 
 
 def _word(text: str) -> str:
@@ -152,12 +148,11 @@ def block_score(given: Any, wanted: Any) -> float:
     """Return F1 over the keys of two blocks, each value by how close it is; 0 for what is not a block."""
     if not isinstance(given, Mapping) or not isinstance(wanted, Mapping) or not given or not wanted:
         return 0.0
-    recall, precision = _recall(given, wanted), _recall(wanted, given)
+    recall, precision = (
+        fmean(_value_score(one[key], other[key]) if key in one else 0.0 for key in other)
+        for one, other in ((given, wanted), (wanted, given))
+    )
     return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
-
-
-def _recall(given: Mapping[str, Any], wanted: Mapping[str, Any]) -> float:
-    return fmean(_value_score(given[key], wanted[key]) if key in given else 0.0 for key in wanted)
 
 
 def _value_score(given: Any, wanted: Any) -> float:

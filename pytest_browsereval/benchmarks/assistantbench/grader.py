@@ -103,26 +103,21 @@ def score_answer(answer: str, lines: list[str]) -> tuple[bool, float, Kind]:
         lines: of the reference.
     """
     kind, wanted = _reference(lines)
-    given = _read(answer)
+    given = _json(answer)
+    given = read_number(answer if given is None or isinstance(given, bool) else given)
     if kind == "blocks" and not isinstance(given, list):
         given = _read_lines(given)
     # Agents like to wrap a single value in a list.
     if isinstance(given, list) and len(given) == 1 and kind == "number":
         given = read_number(given[0])
-    is_answered = not _is_empty(given)
-    if not is_answered:
+    if _is_empty(given):
         return False, 0.0, kind
-    return True, _score(given, kind, wanted), kind
-
-
-def _score(given: Any, kind: Kind, wanted: Any) -> float:
     if kind == "number":
-        return number_score(given, wanted) if isinstance(given, float) else 0.0
+        return True, number_score(given, wanted) if isinstance(given, float) else 0.0, kind
     if isinstance(given, list) and len(given) > ITEMS_LIMIT:
-        return 0.0
-    if kind == "blocks":
-        return score_pairs(given, wanted, block_score)
-    return text_score(given, wanted)
+        return True, 0.0, kind
+    score = score_pairs(given, wanted, block_score) if kind == "blocks" else text_score(given, wanted)
+    return True, score, kind
 
 
 def _reference(lines: list[str]) -> tuple[Kind, Any]:
@@ -145,14 +140,6 @@ def _block(line: str) -> Any:
 def _json(text: str) -> Any:
     value = read_json(text)
     return None if is_deep(value) else value
-
-
-def _read(answer: str) -> Any:
-    """Return an answer as number, list, block or text."""
-    value = _json(answer)
-    if value is None or isinstance(value, bool):
-        value = answer
-    return read_number(value)
 
 
 def _read_lines(given: Any) -> list[Any]:

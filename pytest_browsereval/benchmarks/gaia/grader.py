@@ -90,7 +90,7 @@ def _mismatch(reference: str, answer: str) -> tuple[str, str]:
         return "number", "" if is_same else f"the answer {show(answer, 200)} is not that number"
     # A comma makes a list, thousands and all: so the benchmark's scorer has it.
     if "," in reference or ";" in reference:
-        return "list", _list_mismatch(_items(reference), _items(answer))
+        return "list", _list_mismatch(re.split("[,;]", reference), re.split("[,;]", answer))
     if _text(reference) == _text(answer):
         return "text", ""
     return "text", f"the answer {show(answer, 200)} is not the reference"
@@ -107,10 +107,6 @@ def _list_mismatch(wanted: list[str], given: list[str]) -> str:
         if not is_same:
             return f"item {place} of the answer, {show(other.strip(), 100)}, is another one"
     return ""
-
-
-def _items(text: str) -> list[str]:
-    return re.split("[,;]", text)
 
 
 def _is_number(text: str) -> bool:

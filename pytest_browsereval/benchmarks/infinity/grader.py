@@ -21,7 +21,7 @@ from pytest_browsereval.graders.base import Golden, GraderConfig, GraderFault, R
 from pytest_browsereval.graders.observing import fetch_json, has_page, live_page
 from pytest_browsereval.graders.page_values import NoValue
 from pytest_browsereval.graders.values import show
-from pytest_browsereval.graders.verifiers import Ran, run_verifier
+from pytest_browsereval.graders.verifiers import run_verifier
 from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
 from pytest_browsereval.model.tasks import RowMetadata, Task
 from pytest_browsereval.needs import Needs
@@ -90,7 +90,8 @@ class InfinityGrader(GraderConfig):
     def _verifier(self, task: Task, base_dir: Path) -> Path:
         root = (base_dir / (self.root or "")).resolve()
         app, path = str(task.metadata.additional.get("app_name") or ""), _relative(task)
-        for place in (path, PurePosixPath(app) / path) if _is_plain(app) else (path,):
+        is_plain = app not in ("", "..") and app == PurePosixPath(app).name
+        for place in (path, PurePosixPath(app) / path) if is_plain else (path,):
             if (file := file_inside(root, str(place))) is not None:
                 return file
         raise ValueError(
@@ -147,38 +148,43 @@ class InfinityGrader(GraderConfig):
             raise GraderFault(str(error)) from None
         passed, message = await self._run(verifier, state)
         files = [await asyncio.to_thread(file.read_bytes) for file in (verifier, _DRIVER)]
-        fingerprint = f"{self._rules().fingerprint(1)}/{hash_bytes(*files)}"
-        return self._result(passed, message, verifier.name, fingerprint)
-
-    def _rules(self) -> InfinityGrader:
-        """Return the grader without what differs from machine to machine and changes no grade."""
-        return self.model_copy(update={"root": None, "python": PYTHON})
-
-    def _result(self, passed: bool, message: str, name: str, fingerprint: str) -> GraderResult:  # noqa: FBT001
-        verdict = Verdict.PASSED if passed else Verdict.FAILED
+        # Without what differs from machine to machine and changes no grade.
+        rules = self.model_copy(update={"root": None, "python": PYTHON})
         criterion = Criterion(
-            name=f"verifier {name}", verdict=verdict, expected=True, actual=passed, reason=message
+            name=f"verifier {verifier.name}",
+            verdict=Verdict.PASSED if passed else Verdict.FAILED,
+            expected=True,
+            actual=passed,
+            reason=message,
         )
         return GraderResult(
             grader=self.label,
-            verdict=verdict,
+            verdict=criterion.verdict,
             score=float(passed),
             reasoning=message or ("the verifier is content" if passed else "the verifier gave no reason"),
             criteria=(criterion,),
             evidence=("evidence.json",),
-            fingerprint=fingerprint,
+            fingerprint=f"{rules.fingerprint(1)}/{hash_bytes(*files)}",
         )
 
     async def _run(self, verifier: Path, state: JsonValue) -> tuple[bool, str]:
-        message = f"the verifier {verifier.name}"
+        name = f"the verifier {verifier.name}"
         async with private_folder("grade-") as home:
             await asyncio.to_thread((home / "state.json").write_text, json.dumps(state), encoding="utf-8")
             # Not -S: `requests` lies in the site-packages of that Python.
             arguments = [self._python(), "-I", "-X", "utf8", str(_DRIVER), str(verifier), "state.json"]
-            ran = await run_verifier(arguments, home, home, timeout_s=self.timeout_s, name=message)
-            said = home / driver.VERDICT
-            text = said.read_text(encoding="utf-8") if said.is_file() else ""
-        return _read(text, ran, message)
+            ran = await run_verifier(arguments, home, home, timeout_s=self.timeout_s, name=name)
+            file = home / driver.VERDICT
+            text = file.read_text(encoding="utf-8") if file.is_file() else ""
+        try:
+            said = json.loads(text)
+            passed, why = said["passed"], str(said["message"])
+        except (ValueError, KeyError, TypeError):
+            how = f"ended with code {ran.code}: {ran.complaint or 'no message'}"
+            raise GraderFault(f"{name} gave no verdict and {how}") from None
+        if not isinstance(passed, bool):
+            raise GraderFault(f"{name} returned {beginning(why, 200)}, not (True or False, message)")
+        return passed, beginning(why, 1_000)
 
     @classmethod
     def golden(cls) -> tuple[Golden, ...]:
@@ -227,20 +233,3 @@ def _missing(python: str) -> str:
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"{python} cannot be run: {error}"
     return f"{python} has no such package" if ran.returncode else ""
-
-
-def _is_plain(name: str) -> bool:
-    return bool(name) and name == PurePosixPath(name).name and name != ".."
-
-
-def _read(text: str, ran: Ran, name: str) -> tuple[bool, str]:
-    """Return what the driver has written of the verifier's verdict."""
-    try:
-        said = json.loads(text)
-        passed, message = said["passed"], said["message"]
-    except (ValueError, KeyError, TypeError):
-        why = f"{name} gave no verdict and ended with code {ran.code}: {ran.complaint or 'no message'}"
-        raise GraderFault(why) from None
-    if not isinstance(passed, bool):
-        raise GraderFault(f"{name} returned {beginning(str(message), 200)}, not (True or False, message)")
-    return passed, beginning(str(message), 1_000)

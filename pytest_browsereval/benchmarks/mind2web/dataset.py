@@ -69,13 +69,20 @@ class Mind2WebConfig(BenchmarkConfig):
 
     def _convert(self, row: Any) -> dict[str, Any]:
         query_id, website = text_of(row, "annotation_id"), text_of(row, "website")
+        actions = row.get("actions") or []
+        if not isinstance(actions, list) or not all(isinstance(action, Mapping) for action in actions):
+            raise RowProblem("actions: expected a list of blocks.")
+        kept = [{key: value for key, value in action.items() if key not in _PAGES} for action in actions]
         groups = {key: text_of(row, key, default="") for key in ("domain", "subdomain")}
+        # Rows hold bare names such as "united", which could be any address.
+        named = (text for text in (website, groups["domain"]) if "." in text and " " not in text)
+        page = self.start_urls.get(website, next(named, None))
         additional: dict[str, Any] = {key: value for key, value in groups.items() if value}
         additional["action_reprs"] = row.get("action_reprs") or []
         return {
             "query_id": query_id,
             "query": text_of(row, "confirmed_task"),
-            "start_url": self._start_url(website, groups["domain"]),
+            "start_url": None if page is None else address(page),
             "graders": ["mind2web"],
             "tags": [TAG, *groups.values()] if all(groups.values()) else [TAG],
             "metadata": {
@@ -83,21 +90,6 @@ class Mind2WebConfig(BenchmarkConfig):
                 "website": website,
                 "category": groups["domain"] or None,
                 "additional": additional,
-                "source": _drop_pages(row),
+                "source": {**row, "actions": kept},
             },
         }
-
-    def _start_url(self, website: str, domain: str) -> str | None:
-        if website in self.start_urls:
-            return address(self.start_urls[website])
-        # Rows hold bare names such as "united", which could be any address.
-        named = next((text for text in (website, domain) if "." in text and " " not in text), None)
-        return None if named is None else address(named)
-
-
-def _drop_pages(row: Mapping[str, Any]) -> dict[str, Any]:
-    actions = row.get("actions") or []
-    if not isinstance(actions, list) or not all(isinstance(action, Mapping) for action in actions):
-        raise RowProblem("actions: expected a list of blocks.")
-    kept = [{key: value for key, value in action.items() if key not in _PAGES} for action in actions]
-    return {**row, "actions": kept}

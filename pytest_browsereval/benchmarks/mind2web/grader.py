@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import AfterValidator, Field, JsonValue, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from pytest_browsereval.errors import Fault
 from pytest_browsereval.graders.base import GraderFault, Recorded
@@ -217,37 +217,30 @@ class Mind2WebGrader(ModelGrader):
                 raise GraderFault(message)
 
         reply = await judge.ask(WebJudgeReply, rules, parts, check=check)
+        missing = [number_of(path) for path in prepared.missing]
         opinion = Opinion.yes_or_no(
             reply.status == "success",
             reply.reasoning,
-            criteria=_criteria(prepared.key_points, reply.findings),
+            criteria=tuple(
+                Criterion(
+                    name=point,
+                    verdict=Verdict.PASSED if finding.finding == "met" else Verdict.FAILED,
+                    reason=finding.reasoning,
+                )
+                for point, finding in zip(prepared.key_points, reply.findings, strict=True)
+            ),
             evidence=evidence_of([each.path for each in prepared.kept]),
-            details=_details(prepared),
+            details={
+                "key_points": list(prepared.key_points),
+                "pictures_scored": len(prepared.noted),
+                "pictures_kept": len(prepared.kept),
+                "pictures_without_score": missing,
+                "scores": {str(number_of(each.path)): each.note.score for each in prepared.noted},
+            },
         )
-        return doubt_failure(opinion, [number_of(path) for path in prepared.missing], "scored")
+        return doubt_failure(opinion, missing, "scored")
 
 
 def _points_part(points: Sequence[str]) -> Given:
     numbered = (f"{number}. {join_lines(point)}" for number, point in enumerate(points, 1))
     return Given("key points", "\n".join(numbered))
-
-
-def _criteria(points: Sequence[str], findings: Sequence[Finding]) -> tuple[Criterion, ...]:
-    return tuple(
-        Criterion(
-            name=point,
-            verdict=Verdict.PASSED if finding.finding == "met" else Verdict.FAILED,
-            reason=finding.reasoning,
-        )
-        for point, finding in zip(points, findings, strict=True)
-    )
-
-
-def _details(prepared: _Prepared) -> dict[str, JsonValue]:
-    return {
-        "key_points": list(prepared.key_points),
-        "pictures_scored": len(prepared.noted),
-        "pictures_kept": len(prepared.kept),
-        "pictures_without_score": [number_of(path) for path in prepared.missing],
-        "scores": {str(number_of(each.path)): each.note.score for each in prepared.noted},
-    }

@@ -31,19 +31,22 @@ class OnlineMind2WebConfig(BenchmarkConfig):
         query_id, level = text_of(original, "task_id"), text_of(original, "level")
         url = address(text_of(original, "website"))
         length = number_of(original, "reference_length")
-        row: dict[str, Any] = {
+        revision = _find_replacement(query_id) or self.revision
+        return {
             "query_id": query_id,
             "query": text_of(original, "confirmed_task"),
             "start_url": url,
             "graders": ["mind2web"],
             "level": level,
             "tags": [level],
+            **({} if revision is None else {"revision": revision}),
+            "metadata": {
+                "original_task_id": query_id,
+                "website": host_of(url),
+                "category": level,
+                "additional": {} if length is None else {"reference_length": length},
+            },
         }
-        if (revision := _find_replacement(query_id) or self.revision) is not None:
-            row["revision"] = revision
-        additional = {} if length is None else {"reference_length": length}
-        metadata = {"original_task_id": query_id, "website": host_of(url), "category": level}
-        return {**row, "metadata": {**metadata, "additional": additional}}
 
 
 def _find_replacement(query_id: str) -> str | None:

@@ -61,28 +61,22 @@ class MiniwobGrader(GraderConfig):
         episode = recorded.get_evidence(self.label, "episode", "the page's reward")
         if episode is None:
             return self._result(None, "the agent has left the page", {})
-        details = {"reward": episode["reward"], "is_done": episode["done"], "reason": episode["reason"]}
+        reward = episode["reward"]
+        details = {"reward": reward, "is_done": episode["done"], "reason": episode["reason"]}
         if not episode["done"]:
             return self._result(None, "the episode was not finished", details)
-        reward = episode["reward"]
         # The page's scripts are within the agent's reach.
         if isinstance(reward, bool) or not isinstance(reward, int | float):
             raise GraderFault(f"the page's reward is {show(reward, 80)}, which is not a number")
         because = f": {beginning(str(episode['reason']), 200)}" if episode["reason"] else ""
         return self._result(reward, f"the page gave {reward:g}{because}; {self._rule} passes", details)
 
-    @property
-    def _rule(self) -> str:
-        return "more than 0" if self.min_reward is None else f"{self.min_reward:g}"
-
-    def _passes(self, reward: float) -> bool:
-        # BrowserGym and Farama disagree on partial rewards, so the cut is an option.
-        return reward > 0 if self.min_reward is None else reward >= self.min_reward
-
     def _result(self, reward: float | None, why: str, details: dict[str, JsonValue]) -> GraderResult:
-        is_passed = reward is not None and self._passes(reward)
-        problem = "" if is_passed else why
-        criterion = make_criterion("reward", problem, expected=self._rule, actual=reward)
+        # BrowserGym and Farama disagree on partial rewards, so the cut is an option.
+        is_passed = reward is not None and (
+            reward > 0 if self.min_reward is None else reward >= self.min_reward
+        )
+        criterion = make_criterion("reward", "" if is_passed else why, expected=self._rule, actual=reward)
         return GraderResult(
             grader=self.label,
             verdict=criterion.verdict,
@@ -93,6 +87,10 @@ class MiniwobGrader(GraderConfig):
             details={**details, "min_reward": self.min_reward},
             fingerprint=self.fingerprint(1),
         )
+
+    @property
+    def _rule(self) -> str:
+        return "more than 0" if self.min_reward is None else f"{self.min_reward:g}"
 
     @classmethod
     def golden(cls) -> tuple[Golden, ...]:

@@ -46,24 +46,21 @@ class WebTailBenchConfig(TwoFilesConfig):
                 f"row {query_id!r} has no start page, and the benchmark names none. Say where tasks begin:  "
                 "start_url: https://www.bing.com/"
             )
+        own = next((original[key] for key in _RUBRIC_KEYS if original.get(key)), None)
+        rubric = self._in_file(query_id) if own is None else own
+        if rubric is None:
+            how = "has none for it" if self.rubrics else "is missing; write  rubrics: FILE"
+            raise RowProblem(f"row {query_id!r} has no rubric, and the file of rubrics {how}.")
         row: dict[str, Any] = {
             "query_id": query_id,
             "query": query,
             "start_url": address(web),
             "graders": ["rubric"],
-            "rubric": rubric_of(self._rubric(original, query_id)),
+            "rubric": rubric_of(rubric),
             "tags": [category] if category else [],
             "metadata": {"original_task_id": query_id, "category": category or None},
         }
         return row if self.split is None else {**row, "revision": self.split}
-
-    def _rubric(self, original: Mapping[str, Any], query_id: str) -> Any:
-        own = next((original[key] for key in _RUBRIC_KEYS if original.get(key)), None)
-        found = self._in_file(query_id) if own is None else own
-        if found is None:
-            how = "has none for it" if self.rubrics else "is missing; write  rubrics: FILE"
-            raise RowProblem(f"row {query_id!r} has no rubric, and the file of rubrics {how}.")
-        return found
 
     def _in_file(self, query_id: str) -> Any:
         document = self.document()

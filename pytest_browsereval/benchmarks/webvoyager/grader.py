@@ -111,10 +111,13 @@ class WebVoyagerGrader(ModelGrader):
         last = found[-self.pictures :]
         reference = give_reference(recorded.task)
         parts: list[Part] = [give_task(recorded), give_answer(recorded), *map(Shown, last)]
+        rules = RULES
         if reference is not None:
             # Beside the task, as the rules name them together.
             parts.insert(1, reference)
-        reply = await judge.ask(WebVoyagerReply, _rules(recorded.task), parts)
+            is_possible = recorded.task.metadata.additional.get("answer_type") == "possible"
+            rules = f"{RULES}\n\n{POSSIBLE if is_possible else EXPECTED}"
+        reply = await judge.ask(WebVoyagerReply, rules, parts)
         return Opinion.yes_or_no(
             reply.verdict == "success",
             reply.reasoning,
@@ -126,10 +129,3 @@ class WebVoyagerGrader(ModelGrader):
                 "has_reference": reference is not None,
             },
         )
-
-
-def _rules(task: Task) -> str:
-    if give_reference(task) is None:
-        return RULES
-    is_possible = task.metadata.additional.get("answer_type") == "possible"
-    return f"{RULES}\n\n{POSSIBLE if is_possible else EXPECTED}"
