@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -157,44 +157,25 @@ class Confusion:
         return (self.true_positive, self.false_positive), (self.false_negative, self.true_negative)
 
     @property
-    def accuracy(self) -> Share:
-        """Grades that people agree with."""
-        return Share(self.true_positive + self.true_negative, self.total)
-
-    @property
-    def precision(self) -> Share:
-        """Of what the grader passes, what people pass."""
-        return Share(self.true_positive, self.true_positive + self.false_positive)
-
-    @property
-    def recall(self) -> Share:
-        """Of what people pass, what the grader passes."""
-        return Share(self.true_positive, self.true_positive + self.false_negative)
-
-    @property
-    def false_positive_rate(self) -> Share:
-        """Of what people fail, what the grader passes."""
-        return Share(self.false_positive, self.false_positive + self.true_negative)
-
-    @property
-    def false_negative_rate(self) -> Share:
-        """Of what people pass, what the grader fails."""
-        return Share(self.false_negative, self.false_negative + self.true_positive)
-
-    @property
     def kappa(self) -> Kappa | None:
         """Agreement beyond chance; None where it is not defined."""
         return cohens_kappa(self.table)
 
     @property
     def shares(self) -> Mapping[str, Share]:
-        """All shares by their names in reports and files."""
+        """All shares by their names in reports and files.
+
+        *accuracy*: grades that people agree with. *precision*: of what the grader passes, what people pass.
+        *recall*: of what people pass, what the grader passes. The other two: of what people fail, what the
+        grader passes; of what people pass, what it fails.
+        """
+        (true_positive, false_positive), (false_negative, true_negative) = self.table
         return {
-            "accuracy": self.accuracy,
-            "precision": self.precision,
-            "recall": self.recall,
-            "false_positive_rate": self.false_positive_rate,
-            "false_negative_rate": self.false_negative_rate,
+            "accuracy": Share(true_positive + true_negative, self.total),
+            "precision": Share(true_positive, true_positive + false_positive),
+            "recall": Share(true_positive, true_positive + false_negative),
+            "false_positive_rate": Share(false_positive, false_positive + true_negative),
+            "false_negative_rate": Share(false_negative, false_negative + true_positive),
         }
 
 
@@ -241,12 +222,7 @@ class Agreement:
             "n": self.n,
             "errored": len(self.errored),
             "not_graded": self.missing,
-            "confusion": {
-                "true_positive": counts.true_positive,
-                "false_positive": counts.false_positive,
-                "true_negative": counts.true_negative,
-                "false_negative": counts.false_negative,
-            },
+            "confusion": asdict(counts),
             **{name: share_json(share) for name, share in counts.shares.items()},
             "kappa": kappa_json(counts.kappa),
             "disagreements": [_as_json(one) for one in self.disagreements],
@@ -260,7 +236,7 @@ class People:
 
     first: str
     second: str
-    table: tuple[tuple[int, int], tuple[int, int]] = field(repr=False)
+    table: Sequence[Sequence[int]] = field(repr=False)
     """A row for each word of the first, a column for each of the second, pass before fail."""
 
     @property

@@ -84,10 +84,7 @@ class LabelBook:
             before = self._labels.get(place)
             label = Label(
                 run=attempt.run,
-                query_id=data.query_id,
-                variant=data.variant,
-                trial=data.trial,
-                attempt=data.attempt,
+                **{name: getattr(data, name) for name in ("query_id", "variant", "trial", "attempt")},
                 label=word,
                 labeller=self.labeller,
                 note=note,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 from pytest_browsereval.errors import UsageError, nearest
@@ -15,13 +16,14 @@ from pytest_browsereval.features.labelling.labels import (
     Matched,
     attempts_of,
     match,
-    pairs_of_people,
     settle_labels,
 )
 from pytest_browsereval.model.display import digits_apart, format_count, percent, plain
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.rules import RuleResult
 from pytest_browsereval.run.store import RunStore
+
+_WORDS = {Verdict.PASSED: "pass", Verdict.FAILED: "fail"}
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,12 @@ def calibrate(
     """
     attempts = attempts_of(runs)
     matched = match(lines, attempts)
-    _check(graders, attempts)
+    known = sorted({name for attempt in attempts for name in attempt.metadata.grader_results})
+    if unknown := [name for name in graders if name not in known]:
+        raise UsageError(
+            f"no attempt of these runs was graded by {unknown[0]!r}.{nearest(unknown[0], known)} "
+            f"Their graders: {', '.join(known) or 'none'}."
+        )
     words = {folder: settle_labels(labels) for folder, labels in matched.by_attempt.items()}
     labelled = [(a, str(words[a.folder])) for a in attempts if words.get(a.folder) in ("pass", "fail")]
     said = Counter(words.values())
@@ -102,24 +109,16 @@ def calibrate(
     )
 
 
-def _check(graders: Collection[str], attempts: Sequence[Attempt]) -> None:
-    known = sorted({name for attempt in attempts for name in attempt.metadata.grader_results})
-    for name in graders:
-        if name not in known:
-            raise UsageError(
-                f"no attempt of these runs was graded by {name!r}.{nearest(name, known)} "
-                f"Their graders: {', '.join(known) or 'none'}."
-            )
-
-
 def _people(matched: Matched) -> Iterator[People]:
-    for (first, second), words in pairs_of_people(matched):
-        found = Counter(words)
-        table = (
-            (found["pass", "pass"], found["pass", "fail"]),
-            (found["fail", "pass"], found["fail", "fail"]),
-        )
-        yield People(first, second, table)
+    """Yield each two labellers who both call some attempts pass or fail."""
+    people = sorted({person for labels in matched.by_attempt.values() for person in labels})
+    for pair in combinations(people, 2):
+        both = [
+            [labels[p].label for p in pair] for labels in matched.by_attempt.values() if {*pair} <= {*labels}
+        ]
+        table = [[both.count([first, second]) for second in ("pass", "fail")] for first in ("pass", "fail")]
+        if any(map(any, table)):
+            yield People(*pair, table)
 
 
 def _agreements(
@@ -142,9 +141,24 @@ def _agreements(
             if name in attempt.metadata.grader_results
             and attempt.metadata.grader_results[name].fingerprint in taken
         ]
-        missing = sum(name not in attempt.metadata.grader_results for attempt, _ in labelled)
-        is_advisory = all(grade.advisory for grade in grades)
-        yield _agreement(name, fingerprint, pairs, is_advisory=is_advisory, missing=missing)
+        found = Counter((_WORDS.get(grade.verdict), label) for _, label, grade in pairs)
+        wrong = [pair for pair in pairs if _WORDS.get(pair[2].verdict, pair[1]) != pair[1]]
+        # What passes wrongly does most harm.
+        wrong.sort(key=lambda pair: pair[2].verdict is not Verdict.PASSED)
+        yield Agreement(
+            grader=name,
+            fingerprint=fingerprint,
+            is_advisory=all(grade.advisory for grade in grades),
+            confusion=Confusion(
+                true_positive=found["pass", "pass"],
+                false_positive=found["pass", "fail"],
+                true_negative=found["fail", "fail"],
+                false_negative=found["fail", "pass"],
+            ),
+            missing=sum(name not in attempt.metadata.grader_results for attempt, _ in labelled),
+            disagreements=tuple(_disagreement(*pair) for pair in wrong),
+            errored=tuple(_disagreement(*pair) for pair in pairs if pair[2].verdict is Verdict.ERRORED),
+        )
 
 
 def _only_fingerprints(groups: Mapping[tuple[str, str], Sequence[GraderResult]]) -> dict[str, str]:
@@ -157,34 +171,6 @@ def _only_fingerprints(groups: Mapping[tuple[str, str], Sequence[GraderResult]])
         if fingerprint or any(grade.verdict is not Verdict.ERRORED for grade in grades):
             found.setdefault(name, set()).add(fingerprint)
     return {name: fingerprint for name, (fingerprint, *more) in found.items() if fingerprint and not more}
-
-
-def _agreement(
-    name: str,
-    fingerprint: str,
-    pairs: Sequence[tuple[Attempt, str, GraderResult]],
-    *,
-    is_advisory: bool,
-    missing: int,
-) -> Agreement:
-    words = {Verdict.PASSED: "pass", Verdict.FAILED: "fail"}
-    found = Counter((words.get(grade.verdict), label) for _, label, grade in pairs)
-    wrong = [pair for pair in pairs if words.get(pair[2].verdict, pair[1]) != pair[1]]
-    wrong.sort(key=lambda pair: pair[2].verdict is not Verdict.PASSED)  # what passes wrongly does most harm
-    return Agreement(
-        grader=name,
-        fingerprint=fingerprint,
-        is_advisory=is_advisory,
-        confusion=Confusion(
-            true_positive=found["pass", "pass"],
-            false_positive=found["pass", "fail"],
-            true_negative=found["fail", "fail"],
-            false_negative=found["fail", "pass"],
-        ),
-        missing=missing,
-        disagreements=tuple(_disagreement(*pair) for pair in wrong),
-        errored=tuple(_disagreement(*pair) for pair in pairs if pair[2].verdict is Verdict.ERRORED),
-    )
 
 
 def _disagreement(attempt: Attempt, label: str, grade: GraderResult) -> Disagreement:
@@ -214,20 +200,18 @@ def hold(calibration: Calibration, bar: Bar, graders: Collection[str] = ()) -> t
         graders: those that were named: they are held to the bar even if they are advisory.
     """
     held = [one for one in calibration.graders if one.grader in graders or not one.is_advisory]
+    message = ""
     if not calibration.graders:
-        return (RuleResult("labels", is_met=False, message="no attempt of these runs has a grade"),)
-    if not held:
+        message = "no attempt of these runs has a grade"
+    elif not held:
         message = "all graders are advisory, so none was held to it. Name one by --grader"
+    elif not calibration.labelled:
+        message = "no attempt is labelled pass or fail, so there is nothing to compare"
+    elif not any(one.n for one in held):
+        message = "no labelled attempt has a grade that passed or failed, so there is nothing to compare"
+    if message:
         return (RuleResult("labels", is_met=False, message=message),)
-    if not any(one.n for one in held):
-        return (RuleResult("labels", is_met=False, message=_nothing(calibration)),)
     return tuple(result for one in held for result in _rules(one, bar))
-
-
-def _nothing(calibration: Calibration) -> str:
-    if not calibration.labelled:
-        return "no attempt is labelled pass or fail, so there is nothing to compare"
-    return "no labelled attempt has a grade that passed or failed, so there is nothing to compare"
 
 
 def _rules(one: Agreement, bar: Bar) -> Iterator[RuleResult]:
@@ -252,7 +236,7 @@ def _rules(one: Agreement, bar: Bar) -> Iterator[RuleResult]:
 
 
 def _max_fpr(one: Agreement, ceiling: float, *, is_strict: bool) -> RuleResult:
-    share = one.confusion.false_positive_rate
+    share = one.confusion.shares["false_positive_rate"]
     name = f"max_fpr[{one.grader}]"
     if share.value is None or share.interval is None:
         message = "no compared attempt is labelled fail, so what it passes wrongly is unknown"

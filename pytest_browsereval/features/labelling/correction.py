@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -48,12 +47,12 @@ class Calibrated:
     @property
     def sensitivity(self) -> Share:
         """Of what people pass, what it passes."""
-        return self.confusion.recall
+        return self.confusion.shares["recall"]
 
     @property
     def specificity(self) -> Share:
         """Of what people fail, what it fails."""
-        wrong = self.confusion.false_positive_rate
+        wrong = self.confusion.shares["false_positive_rate"]
         return Share(wrong.of - wrong.hits, wrong.of)
 
 
@@ -89,12 +88,6 @@ class Correction:
         }
 
 
-@cache
-def _graders() -> TypeAdapter[tuple[Calibrated, ...]]:
-    """Made when it is first needed: most runs have no calibration."""
-    return TypeAdapter(tuple[Calibrated, ...])
-
-
 def read_calibration(file: Path) -> tuple[Calibrated, ...]:
     """Return what a file of ``browsereval calibrate --json`` says of its graders.
 
@@ -102,7 +95,7 @@ def read_calibration(file: Path) -> tuple[Calibrated, ...]:
         UsageError: it is none, or says nothing.
     """
     try:
-        found = _graders().validate_python(json.loads(file.read_bytes())["graders"])
+        found = TypeAdapter(tuple[Calibrated, ...]).validate_python(json.loads(file.read_bytes())["graders"])
     except (OSError, ValueError, KeyError, TypeError, ValidationError) as error:
         why = str(error).partition("\n")[0]
         raise UsageError(
@@ -175,7 +168,11 @@ def _correct(
     labels = labelled.get((name, fingerprint)) if fingerprint else None
     if labels is None:
         others = sorted(other for grader, other in labelled if grader == name)
-        return Correction(name, fingerprint, seen, why_not=_another(fingerprint, others))
+        known = " and ".join(other or "one without a fingerprint" for other in others)
+        why = f"it is not the judge that was calibrated: {fingerprint} here, {known} there"
+        if not fingerprint:
+            why = "its grades have no fingerprint, so it may be another judge than the calibrated one"
+        return Correction(name, fingerprint, seen, why_not=why)
     sensitivity, specificity = labels.sensitivity, labels.specificity
     if min(sensitivity.of, specificity.of) < LEAST:
         why = (
@@ -195,13 +192,6 @@ def _correct(
         )
         return Correction(name, fingerprint, seen, labels, why_not=why)
     return Correction(name, fingerprint, seen, labels, found)
-
-
-def _another(fingerprint: str, others: Sequence[str]) -> str:
-    if not fingerprint:
-        return "its grades have no fingerprint, so it may be another judge than the calibrated one"
-    known = " and ".join(other or "one without a fingerprint" for other in others)
-    return f"it is not the judge that was calibrated: {fingerprint} here, {known} there"
 
 
 def count_of(share: Share) -> str:

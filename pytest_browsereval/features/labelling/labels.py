@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -62,13 +62,8 @@ class Label(BaseModel):
             folder: the attempt's, relative to it.
             metadata: of the attempt.
         """
-        given = {
-            "query_id": self.query_id,
-            "variant": self.variant,
-            "trial": self.trial,
-            "attempt": self.attempt,
-        }
-        fits = all(wanted in (None, getattr(metadata, name)) for name, wanted in given.items())
+        names = ("query_id", "variant", "trial", "attempt")
+        fits = all(getattr(self, name) in (None, getattr(metadata, name)) for name in names)
         return fits and self.run in (None, run) and self.folder in (None, folder)
 
     def __str__(self) -> str:
@@ -199,7 +194,14 @@ def match(lines: Sequence[LabelLine], attempts: Sequence[Attempt]) -> Matched:
         # By id where there is one: comparing all labels with all attempts is quadratic.
         candidates = attempts if label.query_id is None else by_id.get(label.query_id, [])
         # A label without an attempt is about the last one, which made the verdict.
-        found = _last([a for a in candidates if label.fits(a.run, a.relative, a.metadata)])
+        last: dict[tuple[str, str, str, int], Attempt] = {}
+        for one in candidates:
+            data = one.metadata
+            trial = (one.run, data.query_id, data.variant, data.trial)
+            is_later = trial not in last or data.attempt > last[trial].metadata.attempt
+            if label.fits(one.run, one.relative, data) and is_later:
+                last[trial] = one
+        found = list(last.values())
         if len(found) > 1:
             lacking = [name for name in ("run", "variant", "trial") if getattr(label, name) is None]
             raise UsageError(
@@ -213,17 +215,6 @@ def match(lines: Sequence[LabelLine], attempts: Sequence[Attempt]) -> Matched:
     return Matched(by_attempt, tuple(homeless))
 
 
-def _last(fitting: Sequence[Attempt]) -> list[Attempt]:
-    """Return the last attempt of each trial."""
-    last: dict[tuple[str, str, str, int], Attempt] = {}
-    for attempt in fitting:
-        data = attempt.metadata
-        key = (attempt.run, data.query_id, data.variant, data.trial)
-        if key not in last or data.attempt > last[key].metadata.attempt:
-            last[key] = attempt
-    return list(last.values())
-
-
 def settle_labels(labels: Mapping[str, Label]) -> LabelWord | Literal["tie"] | None:
     """Return what the labellers of an attempt say together: the majority of those who say pass or fail.
 
@@ -235,18 +226,3 @@ def settle_labels(labels: Mapping[str, Label]) -> LabelWord | Literal["tie"] | N
     if passed != failed:
         return "pass" if passed > failed else "fail"
     return "tie" if passed else "unclear" if words else None
-
-
-def pairs_of_people(matched: Matched) -> Iterator[tuple[tuple[str, str], list[tuple[str, str]]]]:
-    """Yield each two labellers with their words on the attempts that both call pass or fail."""
-    people = sorted({person for labels in matched.by_attempt.values() for person in labels})
-    for place, first in enumerate(people):
-        for second in people[place + 1 :]:
-            words = [
-                (str(labels[first].label), str(labels[second].label))
-                for labels in matched.by_attempt.values()
-                if {first, second} <= set(labels)
-                and {labels[first].label, labels[second].label} <= {"pass", "fail"}
-            ]
-            if words:
-                yield (first, second), words

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from pytest_browsereval.model.display import format_count, join_first, one_line,
 from pytest_browsereval.model.rules import RuleResult
 from pytest_browsereval.report.markdown import draw_table, quote_text
 from pytest_browsereval.report.table import count_rest
-from pytest_browsereval.stats.statistics import Interval, Share
+from pytest_browsereval.stats.statistics import Interval
 
 # Of a kind; `--json` has all.
 MOST_LISTED = 20
@@ -81,24 +82,21 @@ def facts(calibration: Calibration) -> Iterator[str]:
     if one.peeked:
         of_labels = f"{one.peeked} of {format_count(one.labels, 'label')}"
         yield f"{of_labels} were given after the labeller had seen the grades."
-    if several := _several(one.graders):
+    names = Counter(grader.grader for grader in one.graders)
+    if several := [name for name, count in names.items() if count > 1]:
         yield (
             f"Grades under different fingerprints are not put together: {', '.join(several)}. What is the "
             "same grader to its config was not the same judge."
         )
 
 
-def _several(graders: Sequence[Agreement]) -> list[str]:
-    names = [one.grader for one in graders]
-    return [name for name in dict.fromkeys(names) if names.count(name) > 1]
-
-
 def _people(pair: People) -> str:
     names = f"{one_line(pair.first or 'unnamed', 40)} and {one_line(pair.second or 'unnamed', 40)}"
     share, kappa = pair.agreement, pair.kappa
+    agreed = "none" if share.value is None else f"{percent(share.value)}, {_percents(share.interval)}"
     beyond = f", kappa {kappa.value:.2f} ({_plain(kappa.interval)})" if kappa else ""
     return (
-        f"{names} agree on {share.hits} of {share.of} ({_percent(share)}){beyond}: the most that can be "
+        f"{names} agree on {share.hits} of {share.of} ({agreed}){beyond}: the most that can be "
         "asked of a grader."
     )
 
@@ -162,10 +160,6 @@ def _indent(text: str, width: int, indent: str) -> Iterator[str]:
     yield from (indent + line for line in wrap_text(text, width - len(indent)))
 
 
-def _percent(share: Share) -> str:
-    return f"{percent(share.value)}, {_percents(share.interval)}" if share.value is not None else "none"
-
-
 def _percents(interval: Interval | None) -> str:
     return f"{percent(interval.low)} to {percent(interval.high)}" if interval else ""
 
@@ -184,20 +178,15 @@ def markdown(calibration: Calibration, rules: Sequence[RuleResult]) -> str:
         calibration: of the runs.
         rules: what the bar says.
     """
-    return "\n".join(_markdown(calibration, rules)) + "\n"
-
-
-def _markdown(calibration: Calibration, rules: Sequence[RuleResult]) -> Iterator[str]:
-    yield "# Graders against people"
-    yield ""
-    yield from (f"- {quote_text(fact)}" for fact in facts(calibration))
-    yield from (f"- {quote_text(_people(pair))}" for pair in calibration.people)
-    for rule in rules:
-        yield f"- **{'met' if rule.is_met else 'not met'}**: {quote_text(rule.message)}"
+    lines = ["# Graders against people", ""]
+    lines += [f"- {quote_text(fact)}" for fact in facts(calibration)]
+    lines += [f"- {quote_text(_people(pair))}" for pair in calibration.people]
+    lines += [f"- **{'met' if rule.is_met else 'not met'}**: {quote_text(rule.message)}" for rule in rules]
     if is_below(calibration, rules):
-        yield f"- {ADVICE}"
+        lines.append(f"- {ADVICE}")
     for one in calibration.graders:
-        yield from _section(one, calibration)
+        lines += _section(one, calibration)
+    return "\n".join(lines) + "\n"
 
 
 def _section(one: Agreement, calibration: Calibration) -> Iterator[str]:

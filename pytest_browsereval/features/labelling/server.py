@@ -38,13 +38,10 @@ _HIDDEN = ("answer", "rubric", "checks", "evals")
 
 def line_of(place: int, attempt: Attempt, label: Label | None) -> dict[str, Any]:
     """Return an attempt as a line of the list."""
-    data = attempt.metadata
+    names = ("query_id", "variant", "trial", "attempt")
     return {
         "place": place,
-        "query_id": data.query_id,
-        "variant": data.variant,
-        "trial": data.trial,
-        "attempt": data.attempt,
+        **{name: getattr(attempt.metadata, name) for name in names},
         "label": label.label if label else None,
         "note": label.note if label else "",
     }
@@ -76,9 +73,9 @@ def _step(step: Step, pictures: dict[int, int]) -> dict[str, Any]:
         "number": step.number,
         "tool": step.tool,
         "arguments": _cut(json.dumps(step.params, ensure_ascii=False, indent=1), LONGEST_ARGUMENTS),
-        "result": _cut(step.text, LONGEST_TEXT) if step.is_over else "the attempt ended before the result",
+        "result": _cut(step.text) if step.is_over else "the attempt ended before the result",
         "failed": step.is_error,
-        "thought": _cut(step.thought, LONGEST_TEXT),
+        "thought": _cut(step.thought),
         "url": step.url,
         "duration_ms": step.duration_ms,
         "picture": None if step.screenshot is None else pictures.get(step.screenshot),
@@ -92,7 +89,11 @@ def reference_view(attempt: Attempt) -> dict[str, Any]:
         found = {name: task.get(name) for name in _HIDDEN}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return {}
-    return {name: _text(value) for name, value in found.items() if value not in (None, [], {}, "")}
+    return {
+        name: _cut(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=1))
+        for name, value in found.items()
+        if value not in (None, [], {}, "")
+    }
 
 
 def grades_view(attempt: Attempt) -> dict[str, Any]:
@@ -106,7 +107,7 @@ def grades_view(attempt: Attempt) -> dict[str, Any]:
                 "grader": name,
                 "verdict": str(grade.verdict),
                 "score": grade.score,
-                "reasoning": _cut(grade.reasoning, LONGEST_TEXT),
+                "reasoning": _cut(grade.reasoning),
                 "advisory": grade.advisory,
             }
             for name, grade in data.grader_results.items()
@@ -131,12 +132,7 @@ def as_bytes(value: Any) -> bytes:
     return well_formed(json.dumps(value, ensure_ascii=False)).encode()
 
 
-def _text(value: Any) -> str:
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=1)
-    return _cut(text, LONGEST_TEXT)
-
-
-def _cut(text: str, longest: int) -> str:
+def _cut(text: str, longest: int = LONGEST_TEXT) -> str:
     return text if len(text) <= longest else f"{text[:longest]}\n… {len(text) - longest:,} more characters"
 
 
@@ -286,12 +282,14 @@ class _Handler(LocalHandler):
         try:
             respond(self._inner_path())
         except _Refused as refused:
-            self._send(_error_body(str(refused)), _JSON, status=refused.status)
+            self._refuse(refused.status, str(refused))
         except LookupError:
-            self._send(_error_body("there is no such thing"), _JSON, status=HTTPStatus.NOT_FOUND)
+            self._refuse(HTTPStatus.NOT_FOUND, "there is no such thing")
         except OSError as error:
-            message = f"the disk refused: {error.strerror or error}"
-            self._send(_error_body(message), _JSON, status=HTTPStatus.INTERNAL_SERVER_ERROR)
+            self._refuse(HTTPStatus.INTERNAL_SERVER_ERROR, f"the disk refused: {error.strerror or error}")
+
+    def _refuse(self, status: HTTPStatus, why: str) -> None:
+        self._send(as_bytes({"error": why}), _JSON, status=status)
 
     def _inner_path(self) -> str:
         """Return the path behind the token.
@@ -312,11 +310,10 @@ class _Handler(LocalHandler):
             text, nonce = page.page()
             self._send(text, "text/html; charset=utf-8", nonce=nonce)
             return
-        picture = page.picture(path)
-        if picture is not None:
+        if (picture := page.picture(path)) is not None:
             self._send(*picture)
-            return
-        self._send(as_bytes(page.answer(path)), _JSON)
+        else:
+            self._send(as_bytes(page.answer(path)), _JSON)
 
     def _post(self, path: str, length: int | None, body: bytes) -> None:
         if path != "labels":
@@ -337,10 +334,6 @@ class _Handler(LocalHandler):
         self, body: bytes, kind: str, *, status: HTTPStatus = HTTPStatus.OK, nonce: str | None = None
     ) -> None:
         self.send(status, kind, body, {"Content-Security-Policy": _policy(nonce), **PAGE_HEADERS})
-
-
-def _error_body(why: str) -> bytes:
-    return json.dumps({"error": why}).encode()
 
 
 def _policy(nonce: str | None) -> str:

@@ -102,7 +102,7 @@ def test_errored_grades_are_no_fails(tmp_path: Path) -> None:
         graded("b", grade("j", ERRORED, fingerprint=PRINT)),
     ]
     (judge,) = calibrated(tmp_path, attempts, [says("a", "pass"), says("b", "fail")]).graders
-    assert (judge.n, judge.confusion.accuracy, len(judge.errored)) == (1, Share(1, 1), 1)
+    assert (judge.n, judge.confusion.shares["accuracy"], len(judge.errored)) == (1, Share(1, 1), 1)
 
 
 def test_fingerprints_are_never_put_together(tmp_path: Path) -> None:
