@@ -33,7 +33,14 @@ async def grade_one(
     """
     started = time.perf_counter()
     try:
-        result = await _get_grade(grader, recorded, unobserved, stand_in)
+        if unobserved:
+            raise GraderFault(f"the final page could not be read: {unobserved}")
+        given: object = stand_in(grader, recorded) if stand_in else None
+        if given is None:
+            given = await _grade_in_time(grader, recorded)
+        if not isinstance(given, GraderResult):
+            raise GraderFault(f"it returned {given!r:.80}, which is not a GraderResult")
+        result = _check_grade(given)
     except PLUGIN_ERRORS as error:  # a grader that cannot judge errs, never scores 0
         if is_given_up(error):
             raise
@@ -49,19 +56,6 @@ async def grade_one(
     # A grade is its grader's, whatever name it gives itself: reports show the two beside each other.
     beside = {"grader": grader.label, "duration_ms": duration_ms, "advisory": grader.advisory}
     return mask_grade(result, recorded.task).model_copy(update=beside)
-
-
-async def _get_grade(
-    grader: GraderConfig, recorded: Recorded, unobserved: str, stand_in: StandIn | None
-) -> GraderResult:
-    if unobserved:
-        raise GraderFault(f"the final page could not be read: {unobserved}")
-    result: object = stand_in(grader, recorded) if stand_in else None
-    if result is None:
-        result = await _grade_in_time(grader, recorded)
-    if not isinstance(result, GraderResult):
-        raise GraderFault(f"it returned {result!r:.80}, which is not a GraderResult")
-    return _check_grade(result)
 
 
 def _check_grade(result: GraderResult) -> GraderResult:

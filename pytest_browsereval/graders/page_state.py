@@ -270,7 +270,12 @@ def judge(check: PageCheck, seen: Mapping[str, JsonValue], reading: Reading) -> 
         return unmet.model_copy(update={"verdict": Verdict.FAILED, "reason": problem})
     criterion = check.comparator.criterion(check.title, actual, reading, weight=check.weight)
     if check.kind == "role":
-        return _describe_role(check, criterion)
+        wanted = "at least 1" if check.comparator.kind == "min" else check.comparator.expected
+        expected: dict[str, JsonValue] = {"role": check.subject, "name": check.name, "count": wanted}
+        named = f" named {check.name!r}" if check.name else ""
+        why = f"the page shows {criterion.actual} of the role {check.subject!r}{named}, not {wanted}"
+        reason = "" if criterion.verdict is Verdict.PASSED else why
+        return criterion.model_copy(update={"expected": expected, "reason": reason})
     if check.kind == "text" and criterion.verdict is not Verdict.PASSED:
         return _describe_text(check, criterion, seen)
     return criterion
@@ -293,16 +298,6 @@ def _find_value(check: PageCheck, seen: Mapping[str, JsonValue]) -> tuple[JsonVa
         return None, str(entry["error"])
     value = parse_stored(entry["value"]) if check.kind == "storage" else entry["value"]
     return look_up(check.path, value) if check.path else (value, "")
-
-
-def _describe_role(check: PageCheck, criterion: Criterion) -> Criterion:
-    wanted = "at least 1" if check.comparator.kind == "min" else check.comparator.expected
-    expected: dict[str, JsonValue] = {"role": check.subject, "name": check.name, "count": wanted}
-    reason = ""
-    if criterion.verdict is not Verdict.PASSED:
-        named = f" named {check.name!r}" if check.name else ""
-        reason = f"the page shows {criterion.actual} of the role {check.subject!r}{named}, not {wanted}"
-    return criterion.model_copy(update={"expected": expected, "reason": reason})
 
 
 def _describe_text(check: PageCheck, criterion: Criterion, seen: Mapping[str, Any]) -> Criterion:

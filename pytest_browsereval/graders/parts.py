@@ -1,14 +1,20 @@
-"""Graders inside of graders, found among their options at any depth."""
+"""Graders inside of graders, found among their options at any depth, and what all of them observe."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import EllipsisType
 from typing import Any, TypeVar
 
-from pydantic import BaseModel
+from pydantic import BaseModel, JsonValue
 
 from pytest_browsereval.graders.base import GraderConfig
 from pytest_browsereval.llm.config import LLMConfig
+from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.model.traffic import Traffic
+from pytest_browsereval.redaction.text import redact_json
 from pytest_browsereval.sites.placeholders import fill
 
 B = TypeVar("B", bound=BaseModel)
@@ -74,3 +80,38 @@ def _fill_value(value: Any, urls: Mapping[str, str]) -> Any:
     if isinstance(value, list | tuple):
         return type(value)(_fill_value(inner, urls) for inner in value)
     return fill(value, urls)
+
+
+def observation_keys(
+    graders: Iterable[GraderConfig], task: Task, redact: Callable[[str], str] = str
+) -> dict[str, str]:
+    """Return 16 hex digits over what each grader observes of an attempt, by its label.
+
+    A part of a grader has both labels, ``combined/state_diff``. Graders for which options and row make no
+    difference are left out.
+
+    Args:
+        graders: with their placeholders filled in.
+        task: the row, filled in as well.
+        redact: takes secrets out, so that one that was renewed makes no difference.
+    """
+    return {
+        label: hashlib.sha256(json.dumps(redact_json(what, redact), sort_keys=True).encode()).hexdigest()[:16]
+        for label, what in _observations(graders, task)
+    }
+
+
+def _observations(graders: Iterable[GraderConfig], task: Task) -> Iterator[tuple[str, JsonValue]]:
+    for grader in graders:
+        if parts := parts_of(grader):
+            yield from ((f"{grader.label}/{label}", what) for label, what in _observations(parts, task))
+            continue
+        needs = grader.needs(task)
+        page, traffic = needs.observes, needs.traffic or Traffic()
+        if isinstance(page, EllipsisType):
+            # Who does not override `observe` sees nothing, so no change of the row matters.
+            sees_nothing = type(grader).observe is GraderConfig.observe
+            page = None if sees_nothing else {"checks": list(task.checks), "evals": list(task.evals)}
+        # Keys of graders that observe the same for every row would only make evidence look outdated.
+        if page is not None or traffic != Traffic():
+            yield grader.label, [grader.type, page, traffic.replies, *sorted(traffic.cookies)]

@@ -63,8 +63,8 @@ def has_match(pattern: str, text: str, *, ignore_case: bool = False) -> bool:
         return evaluate(_SEARCH, [pattern, text, flags], SEARCH_LIMIT_S) is True
     except TimeoutError:
         raise GraderFault(
-            f"the pattern {show(pattern)} was searched for {SEARCH_LIMIT_S:g} s in {len(text)} characters "
-            "without an end. Write it without repetitions inside repetitions, such as (a+)+"
+            f"the search for the pattern {show(pattern)} in {len(text)} characters took more than "
+            f"{SEARCH_LIMIT_S:g} s. Write it without repetitions inside repetitions, such as (a+)+"
         ) from None
     except ValueError as error:
         raise GraderFault(f"the pattern {show(pattern)} cannot be searched: {error}") from None

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from pydantic import JsonValue
 
-from pytest_browsereval.model.grades import Criterion, GraderResult
+from pytest_browsereval.model.grades import GraderResult
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.redaction.answers import compile_answer, list_texts
 from pytest_browsereval.redaction.marks import WITHHELD
@@ -56,20 +56,20 @@ def mask_grade(result: GraderResult, task: Task) -> GraderResult:
         return result
     changes = {
         "reasoning": mask(result.reasoning),
-        "criteria": tuple(_mask_criterion(criterion, mask) for criterion in result.criteria),
+        "criteria": tuple(
+            criterion.model_copy(
+                update={
+                    "name": mask(criterion.name),
+                    "reason": mask(criterion.reason),
+                    "expected": _mask_value(criterion.expected, mask, with_numbers=True),
+                    "actual": _mask_value(criterion.actual, mask, with_numbers=True),
+                }
+            )
+            for criterion in result.criteria
+        ),
         "details": {name: _mask_value(value, mask) for name, value in result.details.items()},
     }
     return result.model_copy(update=changes)
-
-
-def _mask_criterion(criterion: Criterion, mask: Callable[[str], str]) -> Criterion:
-    changes = {
-        "name": mask(criterion.name),
-        "reason": mask(criterion.reason),
-        "expected": _mask_value(criterion.expected, mask, with_numbers=True),
-        "actual": _mask_value(criterion.actual, mask, with_numbers=True),
-    }
-    return criterion.model_copy(update=changes)
 
 
 def _mask_value(value: JsonValue, mask: Callable[[str], str], *, with_numbers: bool = False) -> JsonValue:

@@ -159,7 +159,19 @@ class StateDiffGrader(GraderConfig):
         homes = [url for url in (task.start_url, *site_urls.values()) if url]
 
         async def look() -> dict[str, JsonValue]:
-            return {"state": await self._state(window, homes)}
+            source = self.source
+            try:
+                if source.url is not None and not has_page(window):
+                    return {"state": await fetch_json(source.url, {})}  # with no page there are no cookies
+                async with live_page(window) as page:
+                    if source.js is not None:
+                        return {"state": await page.value(source.js)}
+                    if source.storage is not None:
+                        return {"state": parse_stored(await page.read_storage(source.storage, homes))}
+                    return {"state": await page.fetch(source.url or "")}
+            except NoValue as error:
+                place = show(source.model_dump(exclude_none=True))
+                raise GraderFault(f"the source {place} gives no state: {error}") from None
 
         def is_final(seen: dict[str, JsonValue]) -> bool:
             try:
@@ -168,21 +180,6 @@ class StateDiffGrader(GraderConfig):
                 return True
 
         return await wait_until_final(look, is_final, self.wait_s)
-
-    async def _state(self, window: Window, homes: list[str]) -> JsonValue:
-        source = self.source
-        try:
-            if source.url is not None and not has_page(window):
-                return await fetch_json(source.url, {})  # with no page there are no cookies to send
-            async with live_page(window) as page:
-                if source.js is not None:
-                    return await page.value(source.js)
-                if source.storage is not None:
-                    return parse_stored(await page.read_storage(source.storage, homes))
-                return await page.fetch(source.url or "")
-        except NoValue as error:
-            place = show(source.model_dump(exclude_none=True))
-            raise GraderFault(f"the source {place} gives no state: {error}") from None
 
     async def grade(self, recorded: Recorded) -> GraderResult:
         """Compare the state that was read with the checks.

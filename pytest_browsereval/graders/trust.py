@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 
 from pydantic import SecretStr
 
@@ -48,21 +48,19 @@ def find_trust_needs(grader: GraderConfig, task: Task, site_urls: Mapping[str, s
         task: the row.
         site_urls: base URLs of sites that were filled in.
     """
-    return list(dict.fromkeys(_find_trust_needs(grader, task, site_urls)))
-
-
-def _find_trust_needs(grader: GraderConfig, task: Task, site_urls: Mapping[str, str]) -> Iterator[str]:
+    found: list[str] = []
     for one in unfold(grader):
         needs = ask_needs(one, task)
-        yield from needs.trust
+        found += needs.trust
         for address in needs.addresses:
             if not _is_in_a_site(address, site_urls):
-                yield f"asks {_describe_host(address)}, which is not one of the sites"
+                found.append(f"asks {_describe_host(address)}, which is not one of the sites")
         for name, value in walk_options(one):
             if isinstance(value, LLMConfig):
-                yield f"asks a model of its own (`{name}`)"
+                found.append(f"asks a model of its own (`{name}`)")
             elif isinstance(value, SecretStr):
-                yield f"holds a key (`{name}`)"
+                found.append(f"holds a key (`{name}`)")
+    return list(dict.fromkeys(found))
 
 
 def _is_in_a_site(address: str, site_urls: Mapping[str, str]) -> bool:

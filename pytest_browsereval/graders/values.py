@@ -383,9 +383,7 @@ def _look_up_apart(path: str, value: JsonValue) -> tuple[JsonValue, str]:
     try:
         answer = evaluate(_LOOK_UP, [folder, path, value, SELECTED_LIMIT], EVALUATION_LIMIT_S)
     except TimeoutError:
-        problem = (
-            f"was looked up for {EVALUATION_LIMIT_S:g} s without an end. Write it without functions inside &"
-        )
+        problem = f"took more than {EVALUATION_LIMIT_S:g} s to look up. Write it without functions inside &"
     except ValueError as error:
         problem = f"cannot be looked up: {error}"
     else:

@@ -83,7 +83,12 @@ async def _start(
             *command,
             cwd=cwd,
             # Keys of providers and CI are in the environment, and the program comes from a dataset.
-            env={"PATH": _path(), "HOME": str(home), "TMPDIR": str(home), "LANG": "C.UTF-8"},
+            env={
+                "PATH": os.environ.get("PATH", os.defpath),
+                "HOME": str(home),
+                "TMPDIR": str(home),
+                "LANG": "C.UTF-8",
+            },
             stdin=asyncio.subprocess.PIPE,  # the leash: all ends when this process does
             stdout=output,
             stderr=errors,
@@ -126,10 +131,6 @@ async def _let_go(process: asyncio.subprocess.Process) -> None:
     if not waiting.done():  # the program has stopped it
         os.killpg(process.pid, signal.SIGKILL)
         await asyncio.shield(waiting)
-
-
-def _path() -> str:
-    return os.environ.get("PATH", os.defpath)
 
 
 def _tail(file: IO[bytes], limit: int) -> bytes:

@@ -35,8 +35,7 @@ from pytest_browsereval.errors import (
 )
 from pytest_browsereval.graders.base import GraderConfig, Recorded
 from pytest_browsereval.graders.evaluation import limit_evaluations
-from pytest_browsereval.graders.observations import observation_keys
-from pytest_browsereval.graders.parts import fill_sites
+from pytest_browsereval.graders.parts import fill_sites, observation_keys
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.messages import ErrorMessage, now
 from pytest_browsereval.model.results import AgentResult, TaskError

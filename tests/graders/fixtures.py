@@ -12,7 +12,7 @@ import pytest
 
 from pytest_browsereval.benchmarks.webarena import pages
 from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowser, PlaywrightBrowserConfig
-from pytest_browsereval.graders import further_tab, observing, patterns
+from pytest_browsereval.graders import observing, patterns
 from tests.graders.support import Live, Site
 
 PATIENCE_S = 60.0
@@ -24,7 +24,7 @@ def patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a busy machine take its time; tests of a limit make it short again."""
     monkeypatch.setattr(observing, "READ_LIMIT_S", PATIENCE_S)
     monkeypatch.setattr(pages, "PICTURE_LIMIT_S", PATIENCE_S)
-    monkeypatch.setattr(further_tab, "OPEN_LIMIT_S", PATIENCE_S)
+    monkeypatch.setattr(observing, "OPEN_LIMIT_S", PATIENCE_S)
     monkeypatch.setattr(patterns, "SEARCH_LIMIT_S", PATIENCE_S)
 
 

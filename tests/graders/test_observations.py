@@ -8,7 +8,7 @@ from pydantic import JsonValue
 
 from pytest_browsereval.builtins import builtin_registry
 from pytest_browsereval.graders.base import GraderConfig
-from pytest_browsereval.graders.observations import observation_keys
+from pytest_browsereval.graders.parts import observation_keys
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.tasks import Task
 

@@ -32,11 +32,10 @@ from pytest_browsereval.browsers.playwright.origins import origin_of
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.graders.base import Golden, GraderFault, Recorded, hash_bytes
 from pytest_browsereval.graders.criteria import compute_share, list_failed, make_criterion, summarize
-from pytest_browsereval.graders.further_tab import open_further_tab, open_page
 from pytest_browsereval.graders.judging.base import GRACE_S, ModelGrader, Opinion, give_answer, give_task
 from pytest_browsereval.graders.judging.judge import Given, Judge
 from pytest_browsereval.graders.judging.replies import JudgeReply
-from pytest_browsereval.graders.observing import live_page, parse_state
+from pytest_browsereval.graders.observing import live_page, open_further_tab, open_page, parse_state
 from pytest_browsereval.graders.page_values import NoValue
 from pytest_browsereval.graders.values import show
 from pytest_browsereval.graders.verifiers import run_verifier
@@ -296,7 +295,9 @@ class AgisdkGrader(ModelGrader):
 
     async def _ask(self, check: Check, number: int, recorded: Recorded, judge: Judge) -> Criterion:
         if not (recorded.final_answer or "").strip():
-            return make_criterion(check.title, "no answer was given; nobody was asked", expected=True)
+            return make_criterion(
+                check.title, "no answer was given, so the judge was not asked", expected=True
+            )
         parts = [give_task(recorded), Given("requirement", check.subject), give_answer(recorded)]
         reply = await judge.ask(RequirementReply, RULES, parts, call=f"verdict on check {number}")
         problem = "" if reply.is_met else reply.reasoning or "the judge gave no reason"

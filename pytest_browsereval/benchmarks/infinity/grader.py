@@ -161,7 +161,7 @@ class InfinityGrader(GraderConfig):
             grader=self.label,
             verdict=criterion.verdict,
             score=float(passed),
-            reasoning=message or ("the verifier is content" if passed else "the verifier gave no reason"),
+            reasoning=message or "the verifier gave no message",
             criteria=(criterion,),
             evidence=("evidence.json",),
             fingerprint=f"{rules.fingerprint(1)}/{hash_bytes(*files)}",

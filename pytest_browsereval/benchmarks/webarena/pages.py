@@ -16,8 +16,14 @@ from pytest_browsereval.browsers.base import Window
 from pytest_browsereval.browsers.playwright.waiting import is_playwright_error
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.graders.base import GraderFault
-from pytest_browsereval.graders.further_tab import open_further_tab, open_page
-from pytest_browsereval.graders.observing import STATE_LIMIT_BYTES, LivePage, live_page, wait_until_final
+from pytest_browsereval.graders.observing import (
+    STATE_LIMIT_BYTES,
+    LivePage,
+    live_page,
+    open_further_tab,
+    open_page,
+    wait_until_final,
+)
 from pytest_browsereval.graders.page_values import NoValue
 from pytest_browsereval.redaction.known import beginning
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -122,7 +122,39 @@ class CombinedGrader(GraderConfig):
         results = await asyncio.gather(*(self._ask_part(part, recorded) for part in self.graders))
         grades = {part.label: result for part, result in zip(self.graders, results, strict=True)}
         verdict, why = self._decide(grades)
-        return self._result(grades, verdict, why, recorded)
+        verdicts = ", ".join(f"{name} {grade.verdict}" for name, grade in grades.items())
+        is_split = differ(grades.values())
+        why = f"{why.rstrip('.')}. The graders disagree: {verdicts}." if is_split else why
+        urls = recorded.site_urls
+        rules = [self.rule, self.weights, self.threshold, [part.advisory for part in self.graders]]
+        parts = [grades[part.label].fingerprint or part.fingerprint(0, urls) for part in self.graders]
+        return GraderResult(
+            grader=self.label,
+            verdict=verdict,
+            score=None if verdict is Verdict.ERRORED else self._mean(grades, None),
+            reasoning=f"{self.rule}: {why}",
+            criteria=tuple(
+                Criterion(
+                    name=f"{name} (advisory)" if grade.advisory else name,
+                    verdict=grade.verdict,
+                    actual=grade.score,
+                    reason=next(iter(grade.reasoning.splitlines()), ""),
+                    weight=0.0 if grade.advisory else self.weights.get(name, 1.0),
+                )
+                for name, grade in grades.items()
+            ),
+            evidence=tuple(dict.fromkeys(file for grade in grades.values() for file in grade.evidence)),
+            details={
+                "rule": self.rule,
+                "disagree": is_split,
+                "parts": {name: grade.model_dump(mode="json") for name, grade in grades.items()},
+            },
+            fingerprint=f"{self.type}/1/{hash_json([rules, parts])}",
+            usage=sum((grade.usage for grade in grades.values()), Usage()),
+            cost_usd=cost_of(grades.values()),
+            stops_run=any(grade.stops_run for grade in grades.values()),
+            unanswered=next((grade.unanswered for grade in grades.values() if grade.unanswered), None),
+        )
 
     async def _ask_part(self, part: GraderConfig, recorded: Recorded) -> GraderResult:
         given = recorded.evidence.get(self.label)
@@ -143,14 +175,11 @@ class CombinedGrader(GraderConfig):
             return Verdict.PASSED, f"the weighted mean is at least {least:.3g}; {wanted:g} passes"
         if most < wanted:
             return Verdict.FAILED, f"the weighted mean is at most {most:.3g}; {wanted:g} passes"
+        errors = [f"{n}: {g.reasoning}" for n, g in grades.items() if g.verdict is Verdict.ERRORED]
         return Verdict.ERRORED, (
             f"the weighted mean is between {least:.3g} and {most:.3g}, whatever errored parts would have "
-            f"said, and {wanted:g} passes. {self._first_error(grades)}"
+            f"said, and {wanted:g} passes. {errors[0] if errors else ''}"
         )
-
-    def _first_error(self, grades: Mapping[str, GraderResult]) -> str:
-        errors = (f"{n}: {g.reasoning}" for n, g in grades.items() if g.verdict is Verdict.ERRORED)
-        return next(errors, "")
 
     def _mean(self, grades: Mapping[str, GraderResult], errored: float | None) -> float:
         """Return the weighted mean of the scores.
@@ -167,47 +196,6 @@ class CombinedGrader(GraderConfig):
         scored = [(weight, score) for weight, score in known if score is not None]
         total = sum(weight for weight, _ in scored)
         return round(sum(weight * score for weight, score in scored) / total, 6) if total else 0.0
-
-    def _result(
-        self, grades: Mapping[str, GraderResult], verdict: Verdict, why: str, recorded: Recorded
-    ) -> GraderResult:
-        verdicts = ", ".join(f"{name} {grade.verdict}" for name, grade in grades.items())
-        is_split = differ(grades.values())
-        why = f"{why.rstrip('.')}. The graders disagree: {verdicts}." if is_split else why
-        return GraderResult(
-            grader=self.label,
-            verdict=verdict,
-            score=None if verdict is Verdict.ERRORED else self._mean(grades, None),
-            reasoning=f"{self.rule}: {why}",
-            criteria=tuple(self._criteria(grades)),
-            evidence=tuple(dict.fromkeys(file for grade in grades.values() for file in grade.evidence)),
-            details={
-                "rule": self.rule,
-                "disagree": is_split,
-                "parts": {name: grade.model_dump(mode="json") for name, grade in grades.items()},
-            },
-            fingerprint=self._compute_fingerprint(grades, recorded),
-            usage=sum((grade.usage for grade in grades.values()), Usage()),
-            cost_usd=cost_of(grades.values()),
-            stops_run=any(grade.stops_run for grade in grades.values()),
-            unanswered=next((grade.unanswered for grade in grades.values() if grade.unanswered), None),
-        )
-
-    def _criteria(self, grades: Mapping[str, GraderResult]) -> Iterator[Criterion]:
-        for name, grade in grades.items():
-            yield Criterion(
-                name=f"{name} (advisory)" if grade.advisory else name,
-                verdict=grade.verdict,
-                actual=grade.score,
-                reason=next(iter(grade.reasoning.splitlines()), ""),
-                weight=0.0 if grade.advisory else self.weights.get(name, 1.0),
-            )
-
-    def _compute_fingerprint(self, grades: Mapping[str, GraderResult], recorded: Recorded) -> str:
-        urls = recorded.site_urls
-        parts = [grades[part.label].fingerprint or part.fingerprint(0, urls) for part in self.graders]
-        own = [self.rule, self.weights, self.threshold, [part.advisory for part in self.graders]]
-        return f"{self.type}/1/{hash_json([own, parts])}"
 
     @classmethod
     def golden(cls) -> tuple[Golden, ...]:

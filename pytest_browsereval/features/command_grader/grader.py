@@ -83,10 +83,6 @@ class CommandGrader(GraderConfig):
         # As a shell does it: only a program with a slash in its name is a path.
         return [str(base_dir / program) if os.sep in program else program, *rest]
 
-    def _files(self, base_dir: Path) -> list[Path]:
-        """Return the arguments that are files, relative to the config's folder."""
-        return [path for part in self.command if PYTHON not in part and (path := base_dir / part).is_file()]
-
     def preflight(self, base_dir: Path) -> None:
         """Check that the program and, for Python, its script are there.
 
@@ -113,7 +109,7 @@ class CommandGrader(GraderConfig):
         Raises:
             Fault: it cannot be started, takes too long, fails, or prints no judgement.
         """
-        base_dir = recorded.base_dir.resolve()
+        base_dir, name = recorded.base_dir.resolve(), f"the verifier {list(self.command)}"
         async with private_folder("grade-") as folder:
             file = await asyncio.to_thread(_write, recorded, folder)
             ran = await run_verifier(
@@ -121,42 +117,32 @@ class CommandGrader(GraderConfig):
                 base_dir,
                 folder,
                 timeout_s=self.timeout_s,
-                name=self._describe_program(),
+                name=name,
             )
         if ran.code:
-            raise GraderFault(f"{self._describe_program()} ended with code {ran.code}: {ran.complaint}")
-        judgement = self._read(ran.lines)
-        by_default = 1.0 if judgement.passed else 0.0
+            raise GraderFault(f"{name} ended with code {ran.code}: {ran.complaint}")
+        last = ran.lines[-1] if ran.lines else ""
+        try:
+            judgement = Judgement.model_validate_json(last)
+        except ValidationError as error:
+            raise GraderFault(
+                f"{name} printed {beginning(last, 200)!r} as its last line, which is not a judgement: "
+                f'{describe_invalid(error)}. Print an object such as {{"pass": true}}'
+            ) from None
+        # A verifier that was edited may judge otherwise, although its options are the same.
+        files = [path for part in self.command if PYTHON not in part and (path := base_dir / part).is_file()]
+        contents = hashlib.sha256(b"".join([await asyncio.to_thread(path.read_bytes) for path in files]))
         return GraderResult(
             grader=self.label,
             verdict=judgement.verdict,
-            score=by_default if judgement.score is None else judgement.score,
+            score=float(judgement.passed) if judgement.score is None else judgement.score,
             reasoning=judgement.reasoning,
             criteria=tuple(
                 Criterion(verdict=criterion.verdict, **criterion.model_dump(exclude={"passed"}))
                 for criterion in judgement.criteria
             ),
-            fingerprint=await asyncio.to_thread(self._identity, recorded, base_dir),
+            fingerprint=f"{self.fingerprint(1, recorded.site_urls)}/{contents.hexdigest()[:12]}",
         )
-
-    def _identity(self, recorded: Recorded, base_dir: Path) -> str:
-        """Return the fingerprint: the options and what the program's files hold."""
-        # A verifier that was edited may judge otherwise, although its options are the same.
-        contents = hashlib.sha256(b"".join(path.read_bytes() for path in self._files(base_dir)))
-        return f"{self.fingerprint(1, recorded.site_urls)}/{contents.hexdigest()[:12]}"
-
-    def _describe_program(self) -> str:
-        return f"the verifier {list(self.command)}"
-
-    def _read(self, lines: list[str]) -> Judgement:
-        last = lines[-1] if lines else ""
-        try:
-            return Judgement.model_validate_json(last)
-        except ValidationError as error:
-            raise GraderFault(
-                f"{self._describe_program()} printed {beginning(last, 200)!r} as its last line, which is not "
-                f'a judgement: {describe_invalid(error)}. Print an object such as {{"pass": true}}'
-            ) from None
 
 
 def _write(recorded: Recorded, folder: Path) -> Path:

@@ -167,7 +167,7 @@ class PerformanceGrader(ModelGrader):
         axes = {name: getattr(review, name).points for name in JUDGED}
         reasons = {name: getattr(review, name).reason for name in JUDGED}
         axes["efficiency"] = compute_efficiency(facts)
-        reasons["efficiency"] = f"{facts.wasted_steps} of {facts.step_count} steps brought nothing"
+        reasons["efficiency"] = f"{facts.wasted_steps} of {facts.step_count} steps were wasted"
         axes["speed"] = compute_speed(seconds, review.kind)
         reasons["speed"] = f"{seconds:.1f} s; a {review.kind} task takes {lower:g} to {upper:g} s"
         composite = round(sum(weight * axes[name] for name, weight in WEIGHTS.items()), 4)
@@ -217,7 +217,7 @@ def measure_attempt(recorded: Recorded, calls: list[Step], pictures: int) -> Fac
         Fault: it was not measured how long the agent worked.
     """
     if recorded.agent_duration_ms is None:
-        raise GraderFault("nobody measured how long the agent worked, so speed cannot be judged")
+        raise GraderFault("it was not measured how long the agent worked, so speed cannot be judged")
     steps = [call for call in calls if call.tool not in ENDINGS]
     made = [(call.tool, call.params) for call in steps]
     again = {place for place, (one, next_one) in enumerate(pairwise(made), 1) if one == next_one}

@@ -108,7 +108,7 @@ class TrajectoryScoreGrader(ModelGrader):
         messages = await asyncio.to_thread(load_messages, recorded)
         # The heuristic scores an empty log too, as its documents say; a model has nothing to read.
         if not messages:
-            raise GraderFault("messages.jsonl is empty: nobody can tell what the agent did")
+            raise GraderFault("messages.jsonl is empty, so it is not known what the agent did")
         return messages
 
     async def opinion(self, recorded: Recorded, judge: Judge, prepared: Any) -> Opinion:

@@ -137,28 +137,50 @@ class ModelGrader(GraderConfig):
             ValueError: there is no judge.
         """
         config = self._model.choose_model(recorded.judge)
+        opinions: list[Opinion | Fault]
         judge = Judge(config, recorded)
         try:
             async with asyncio.timeout(config.timeout_s) as clock:
-                opinions = await self._opinions(recorded, judge)
+                if (settled := await self.decide_without_model(recorded)) is not None:
+                    opinions = [settled]
+                else:
+                    prepared = await self.prepare(recorded, judge)
+                    votes = (self.opinion(recorded, judge.vote(n), prepared) for n in range(config.votes))
+                    opinions = await judge.gather(*votes)
         except Fault as fault:
             # What was asked so far is paid for, so the grade says so even if it is errored.
             opinions = [fault]
         except Exception as error:  # noqa: BLE001 what was paid must not be lost with it
             why = describe_error(error)
             if isinstance(error, TimeoutError) and clock.expired():
-                limit = f"{config.timeout_s:g} s. Raise judge.timeout_s"
-                why = f"the judge {judge.name} was not done within {limit}"
+                why = f"the judge {judge.name} took more than {config.timeout_s:g} s. Raise judge.timeout_s"
             opinions = [GraderFault(why)]
-        return self._result(judge, opinions)
-
-    async def _opinions(self, recorded: Recorded, judge: Judge) -> list[Opinion | Fault]:
-        settled = await self.decide_without_model(recorded)
-        if settled is not None:
-            return [settled]
-        prepared = await self.prepare(recorded, judge)
-        votes = range(judge.config.votes)
-        return await judge.gather(*(self.opinion(recorded, judge.vote(n), prepared) for n in votes))
+        outcome, ledger = count_votes(opinions), judge.ledger
+        details: dict[str, JsonValue] = {
+            "judge": identity(judge.config),
+            "calls": ledger.calls,
+            # Shows that a grade made again cost nothing.
+            "calls_from_record": ledger.from_record,
+        }
+        if len(opinions) > 1:
+            details["votes"] = outcome.votes
+        if outcome.verdict is Verdict.ERRORED:
+            details["is_undecided"] = outcome.is_undecided
+        speaker = outcome.speaker
+        return GraderResult(
+            grader=self.label,
+            verdict=outcome.verdict,
+            score=outcome.score,
+            reasoning=outcome.reasoning,
+            criteria=speaker.criteria if speaker else (),
+            evidence=speaker.evidence if speaker else (),
+            details={**details, **(speaker.details if speaker else {})},
+            fingerprint=self.judge_fingerprint(judge.config, recorded.site_urls),
+            usage=ledger.usage,
+            cost_usd=ledger.usage.cost_usd if ledger.usage.requests else 0.0,
+            stops_run=any(isinstance(opinion, StopRun) for opinion in opinions),
+            unanswered=next(filter(None, map(find_unanswered, opinions)), None),
+        )
 
     async def decide_without_model(self, recorded: Recorded) -> Opinion | None:
         """Return the grade if the rule needs no model for it, for example without an answer; else None.
@@ -188,34 +210,6 @@ class ModelGrader(GraderConfig):
             Fault: the judge cannot be asked, or its reply contradicts itself.
         """
         raise NotImplementedError
-
-    def _result(self, judge: Judge, opinions: list[Opinion | Fault]) -> GraderResult:
-        outcome, ledger = count_votes(opinions), judge.ledger
-        details: dict[str, JsonValue] = {
-            "judge": identity(judge.config),
-            "calls": ledger.calls,
-            # Shows that a grade made again cost nothing.
-            "calls_from_record": ledger.from_record,
-        }
-        if len(opinions) > 1:
-            details["votes"] = outcome.votes
-        if outcome.verdict is Verdict.ERRORED:
-            details["is_undecided"] = outcome.is_undecided
-        speaker = outcome.speaker
-        return GraderResult(
-            grader=self.label,
-            verdict=outcome.verdict,
-            score=outcome.score,
-            reasoning=outcome.reasoning,
-            criteria=speaker.criteria if speaker else (),
-            evidence=speaker.evidence if speaker else (),
-            details={**details, **(speaker.details if speaker else {})},
-            fingerprint=self.judge_fingerprint(judge.config, judge.recorded.site_urls),
-            usage=ledger.usage,
-            cost_usd=ledger.usage.cost_usd if ledger.usage.requests else 0.0,
-            stops_run=any(isinstance(opinion, StopRun) for opinion in opinions),
-            unanswered=next(filter(None, map(find_unanswered, opinions)), None),
-        )
 
     def grade_by_rules(
         self, opinion: Opinion, recorded: Recorded, judge: JudgeConfig | None = None

@@ -141,22 +141,21 @@ class Judge:
                 failed.
             StopRun: the provider refused the key.
         """
-        question = _Question(reply, rules, (self._facts(), *parts), call, check)
+        task, date = self.recorded.task, self.recorded.started_at[:10]
+        facts = f"Date of the attempt: {date or 'not known'}\nStart page: {task.start_url or 'an empty page'}"
+        question = _Question(reply, rules, (Given("facts", facts), *parts), call, check)
         # All graders of a process share the limit of a model: providers refuse more with status 429.
         async with _get_shared().gate(self.config):
             key = await asyncio.to_thread(self._key, question)
             file = self.recorded.folder / RECORD / f"{key}.json"
             # Two graders that ask the same at once would both pay for it.
             async with _get_shared().lock(file):
-                return await self._get_reply(question, file)
-
-    async def _get_reply(self, question: _Question[ReplyT], file: Path) -> ReplyT:
-        if (known := _read_recorded_reply(file, question)) is not None:
-            self.ledger.from_record += 1
-            return known
-        value, paid, mode = await self._ask_twice(question)
-        self._save(file, question.call, value, paid, mode)
-        return value
+                if (known := _read_recorded_reply(file, question)) is not None:
+                    self.ledger.from_record += 1
+                    return known
+                value, paid, mode = await self._ask_twice(question)
+                self._save(file, call, value, paid, mode)
+                return value
 
     async def gather(self, *questions: Awaitable[T]) -> list[T | Fault]:
         """Return the results of questions that are asked at once; a failed one is its fault.
@@ -185,12 +184,6 @@ class Judge:
         return results[0], results[1]
 
     # -- one question
-
-    def _facts(self) -> Given:
-        task = self.recorded.task
-        date = self.recorded.started_at[:10] or "not known"
-        start = task.start_url or "an empty page"
-        return Given("facts", f"Date of the attempt: {date}\nStart page: {start}")
 
     async def _ask_twice(self, question: _Question[ReplyT]) -> tuple[ReplyT, Usage, Output]:
         lowered, paid, is_second = _get_shared().lowered, Usage(), False
@@ -237,8 +230,10 @@ class Judge:
             said, can_step = str(error).lower(), self._looser(mode) != mode
             if error.status in (400, 422) and can_step and any(word in said for word in _FORMAT_WORDS):
                 return None
-            message = f"more than the model can read: {error}" if _is_too_long(error) else str(error)
-            fault = self._fault(question.call, message)
+            is_too_long = error.status in (400, 413, 422) and any(word in said for word in _CONTEXT_WORDS)
+            fault = self._fault(
+                question.call, f"more than the model can read: {error}" if is_too_long else str(error)
+            )
             if isinstance(error, Outage):
                 last = error.answered_at
                 raise Outage(fault.source, str(fault), what=error.what, answered_at=last) from None
@@ -308,11 +303,6 @@ def identity(config: JudgeConfig) -> dict[str, Any]:
     names = ("temperature", "max_output_tokens", "seed", "reasoning_effort", "output")
     given = {name: getattr(config, name) for name in names if getattr(config, name) is not None}
     return {"provider": config.provider, "url": config.url, "model": config.model_name, **given}
-
-
-def _is_too_long(error: Fault) -> bool:
-    said = str(error).lower()
-    return error.status in (400, 413, 422) and any(word in said for word in _CONTEXT_WORDS)
 
 
 def _digest_of(path: Path) -> str:

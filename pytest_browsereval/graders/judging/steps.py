@@ -101,13 +101,13 @@ def load_messages(recorded: Recorded) -> list[Message]:
     try:
         log = read_written(recorded.folder / "messages.jsonl")
     except FileNotFoundError:
-        raise _report_unknown("missing") from None
+        raise _report_unknown("is missing") from None
     except OSError as error:
-        raise _report_unknown(f"not to be read ({error.strerror})") from None
+        raise _report_unknown(f"cannot be read ({error.strerror})") from None
     messages = list(read_messages(recorded.folder))
     # A judge would take a gap in the record for something that the agent did not do.
     if len(messages) < log.count(b"\n"):  # a last line without its end was cut by a kill
-        raise _report_unknown(f"damaged in line {len(messages) + 1}")
+        raise _report_unknown(f"is damaged in line {len(messages) + 1}")
     return messages
 
 
@@ -121,7 +121,7 @@ def load_steps(recorded: Recorded) -> list[Step]:
 
 
 def _report_unknown(what: str) -> Fault:
-    return GraderFault(f"messages.jsonl is {what}: nobody can tell what the agent did")
+    return GraderFault(f"messages.jsonl {what}, so it is not known what the agent did")
 
 
 def give_actions(steps: list[Step], *, results: bool = False, argument: int = ARGUMENT) -> Given:
@@ -139,29 +139,18 @@ def give_actions(steps: list[Step], *, results: bool = False, argument: int = AR
     lines, page = [], None
     for step in steps:
         # The address is named when it changes: repeated in each line it would bury the actions.
-        lines.append(describe_action(step, limit, tells_page=step.url != page, argument=argument))
+        parts = [step.line(argument)]
+        if step.url and step.url != page:
+            parts.append(f"page {json.dumps(step.url)}")
+        if step.screenshot is not None:
+            parts.append(f"picture {step.screenshot}")
+        if limit and step.text:
+            text = step.text if len(step.text) <= limit else f"{beginning(step.text, limit)}..."
+            parts.append(f"returned {json.dumps(text, ensure_ascii=False)}")
+        # In exactly one line, even if names, addresses or results have line breaks.
+        lines.append(join_lines(" | ".join(parts)))
         page = step.url or page
     return Given("actions of the agent", "\n".join(lines) or "(no tool was called)")
-
-
-def describe_action(step: Step, result: int = 0, *, tells_page: bool = True, argument: int = ARGUMENT) -> str:
-    """Return an action in exactly one line, even if its names, addresses or results have line breaks.
-
-    Args:
-        step: the tool call.
-        result: how many characters of what it returned are shown.
-        tells_page: include the page's address.
-        argument: the most characters of one argument.
-    """
-    parts = [step.line(argument)]
-    if step.url and tells_page:
-        parts.append(f"page {json.dumps(step.url)}")
-    if step.screenshot is not None:
-        parts.append(f"picture {step.screenshot}")
-    if result and step.text:
-        text = step.text if len(step.text) <= result else f"{beginning(step.text, result)}..."
-        parts.append(f"returned {json.dumps(text, ensure_ascii=False)}")
-    return join_lines(" | ".join(parts))
 
 
 def join_lines(text: str) -> str:

@@ -225,7 +225,7 @@ def test_a_judge_is_asked_where_the_row_has_a_question(tmp_path: Path) -> None:
     assert [criterion.name for criterion in result.criteria] == [COUNT, QUESTION["rubric"]]
     assert "Does the answer say $25?" in model.requests[0].text
     assert (silent.verdict, silent.score) == (Verdict.FAILED, 0.5)
-    assert "nobody was asked" in silent.reasoning
+    assert "the judge was not asked" in silent.reasoning
 
 
 def test_a_judge_that_breaks_is_a_fault(tmp_path: Path) -> None:

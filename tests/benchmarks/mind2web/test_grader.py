@@ -201,7 +201,7 @@ def test_a_judge_that_takes_too_long_is_told_with_what_it_took(recorded: Recorde
     def cut_off(limit_s: float) -> GraderResult:
         shutil.rmtree(recorded.folder / "judge", ignore_errors=True)
         grade = judged(script, recorded, {"timeout_s": limit_s, "concurrency": 1})
-        assert f"was not done within {limit_s:g} s. Raise judge.timeout_s" in grade.reasoning
+        assert f"took more than {limit_s:g} s. Raise judge.timeout_s" in grade.reasoning
         return grade
 
     grade = overrun(cut_off, lambda: 3 in map(number_in, script.asked["picture"]))

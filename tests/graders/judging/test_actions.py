@@ -53,7 +53,7 @@ def test_an_attempt_without_a_record_is_a_fault(tmp_path: Path) -> None:
     with pytest.raises(Fault, match=r"messages\.jsonl is missing"):
         load_steps(recorded_in(tmp_path))
     (tmp_path / "messages.jsonl").mkdir()
-    with pytest.raises(Fault, match=r"messages\.jsonl is not to be read \(Is a directory\)"):
+    with pytest.raises(Fault, match=r"messages\.jsonl cannot be read \(Is a directory\)"):
         load_steps(recorded_in(tmp_path))
     (tmp_path / "messages.jsonl").rmdir()
     Bench(tmp_path).attempt()
