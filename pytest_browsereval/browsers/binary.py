@@ -132,7 +132,9 @@ def _in_order() -> Iterator[Candidate]:
     yield Candidate("Chromium", _PLAYWRIGHT, channel="chromium")
     # Before the system's Chromium: on Ubuntu that is a stub for a snap.
     yield from _on_path("Google Chrome", _CHROMES[:2])
-    yield from _find_installed()
+    for name, path in _usual_places(sys.platform):
+        if path.is_file():
+            yield Candidate(name, _INSTALLED, path)
     yield from _on_path("Chromium", _CHROMIUMS)
 
 
@@ -140,12 +142,6 @@ def _on_path(name: str, programs: Sequence[str], *, is_headless_shell: bool = Fa
     for program in programs:
         if path := shutil.which(program):
             yield Candidate(name, _PATH, Path(path), is_headless_shell=is_headless_shell)
-
-
-def _find_installed() -> Iterator[Candidate]:
-    for name, path in _usual_places(sys.platform):
-        if path.is_file():
-            yield Candidate(name, _INSTALLED, path)
 
 
 def _usual_places(system: str) -> Iterator[tuple[str, Path]]:
@@ -233,17 +229,6 @@ def launch_arguments(
     return [*switches, *args]
 
 
-def launch_options(candidate: Candidate, *, headed: bool = False, args: Sequence[str] = ()) -> dict[str, Any]:
-    """Return the keyword arguments for Playwright's ``chromium.launch``."""
-    switches = launch_arguments(candidate, headed=headed, args=args)
-    options: dict[str, Any] = {"headless": not headed, "args": switches}
-    if candidate.path is not None:
-        options["executable_path"] = candidate.path
-    else:
-        options["channel"] = candidate.channel
-    return options
-
-
 async def launch_first(
     chromium: BrowserType,
     tried_in_order: Sequence[Candidate],
@@ -271,13 +256,16 @@ async def launch_first(
 
     tried: list[tuple[Candidate, str]] = []
     for candidate in tried_in_order:
-        options = {**more, **launch_options(candidate, headed=headed, args=args)}
+        switches = launch_arguments(candidate, headed=headed, args=args)
+        where = {"executable_path": candidate.path} if candidate.path else {"channel": candidate.channel}
+        options: dict[str, Any] = {**more, "headless": not headed, "args": switches, **where}
         try:
             browser = await _launch(chromium, context, options)
         except Error as error:
             tried.append((candidate, reason(str(error))))
         else:
-            return browser, _binary(candidate, browser.version)
+            name, is_shell = candidate.name, candidate.is_headless_shell
+            return browser, Binary(candidate.path, name, browser.version, is_shell, candidate.source)
     raise StopRun(ErrorSource.BROWSER, no_browser_message(tried))
 
 
@@ -289,10 +277,6 @@ async def _launch(
     persistent = await chromium.launch_persistent_context("", **options, **context)
     assert persistent.browser is not None  # noqa: S101 only that of an Android device is None
     return persistent.browser
-
-
-def _binary(candidate: Candidate, version: str) -> Binary:
-    return Binary(candidate.path, candidate.name, version, candidate.is_headless_shell, candidate.source)
 
 
 async def find_binary(explicit: str | Path | None = None, *, headed: bool = False) -> Binary:

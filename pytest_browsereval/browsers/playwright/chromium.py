@@ -178,8 +178,6 @@ class ChromiumBrowser(Browser):
 
     def __init__(self, config: PageOptions) -> None:
         self.config = config
-        self.launches = 0
-        """How often a connection was made; more than 1 after one has gone."""
         self._connections: list[Connection] = []
         self._lent: list[Connection] = []
         """Those that are there for one window each."""
@@ -256,7 +254,6 @@ class ChromiumBrowser(Browser):
                 # A retired browser that lives still serves its windows.
                 dead = [old for old in self._connections if not old.browser.is_connected()]
                 connection = await self._connect()
-                self.launches += 1
                 self._connections = [old for old in self._connections if old not in dead] + [connection]
                 for old in dead:
                     await old.end()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import sys
 from collections.abc import Awaitable, Callable
 
 from pytest_browsereval.browsers.base import (
@@ -39,8 +40,7 @@ class WindowManager:
         self._browser = browser
         self._block = block
         self._coming = coming
-        limit = browser.survey.max_windows
-        self._turns = asyncio.Semaphore(limit) if limit else None
+        self._turns = asyncio.Semaphore(browser.survey.max_windows or sys.maxsize)
         self._windows: dict[str, Window] = {}
         self._opening: set[str] = set()
         self.opened = 0
@@ -91,13 +91,10 @@ class WindowManager:
             self._opening.discard(query_id)
         self.opened += 1
         self._windows[query_id] = window
-        if self._turns is None:
-            self._browser.make_ready(self._coming())  # while this attempt's agent thinks
+        self._browser.make_ready(self._coming())  # while this attempt's agent thinks
         return window
 
     async def _open(self, request: WindowRequest) -> Window:
-        if self._turns is None:
-            return await self._open_checked(request)
         await self._turns.acquire()
         try:
             return await self._open_checked(request)
@@ -138,8 +135,7 @@ class WindowManager:
             await window.close()
         finally:
             self.closed += 1
-            if self._turns is not None:
-                self._turns.release()
+            self._turns.release()
 
     async def close_all(self) -> None:
         """Close every window that is open; one that cannot be closed does not keep the others open."""

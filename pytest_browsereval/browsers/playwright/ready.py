@@ -76,13 +76,14 @@ class ReadyWindows:
             ready = self._queue.popleft()
             try:
                 await asyncio.wait({ready.opening})
-                is_good = self._is_good(ready, recipe) and await _answers(ready)
+                window = ready.window if self._is_good(ready, recipe) else None
+                is_good = window is not None and await window.answers()
             except asyncio.CancelledError:
                 # Whoever gave up has not used it.
                 self._queue.appendleft(ready)
                 raise
             if is_good:
-                return ready.window
+                return window
             self._discard(ready)
         return None
 
@@ -117,10 +118,6 @@ class ReadyWindows:
             closing = _start(ready.window.close())
             self._closing.add(closing)
             closing.add_done_callback(self._closing.discard)
-
-
-async def _answers(ready: _Ready) -> bool:
-    return ready.window is not None and await ready.window.answers()
 
 
 def _start(work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:

@@ -1,17 +1,27 @@
-"""The tabs of a window: their numbers, and notes about tabs that opened or closed."""
+"""The tabs of a window: their numbers, what pages do beside an action, and which one is worked in."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pytest_browsereval.browsers.playwright.origins import shorten
+from pytest_browsereval.browsers.playwright.waiting import quietly
 from pytest_browsereval.errors import BrowserEvalError
 
 if TYPE_CHECKING:
-    from playwright.async_api import CDPSession, Frame, Page
+    from playwright.async_api import CDPSession, Download, Frame, Page
+
+MOST_LISTED = 5
+"""Downloads that one call tells of."""
+
+_WORLD = "browsereval"
+"""A world of scripts of its own: the page does not see what runs there."""
+_BINDING = "browserevalAtWork"
+_LISTEN = f"""for (const kind of ['pointerdown', 'click', 'keydown', 'input', 'wheel'])
+  addEventListener(kind, () => globalThis.{_BINDING}?.(kind), {{capture: true, passive: true}})"""
 
 
 class NoTab(BrowserEvalError):
@@ -207,3 +217,59 @@ class Tabs:
             tab.is_crashed = True
             self._notes.say(f"Tab {tab.tab_id} crashed. Call reload or navigate to load it again.")
             self._notes.warn(f"the page {shorten(page.url)} crashed")
+
+
+class Downloads:
+    """Those that the agent does not know of yet."""
+
+    def __init__(self) -> None:
+        self._fresh: list[Download] = []
+        self._begun = asyncio.Event()
+
+    def on_download(self, download: Download) -> None:
+        """Remember one that has begun."""
+        self._fresh.append(download)
+        self._begun.set()
+
+    async def begin(self, limit_s: float) -> None:
+        """Wait, within a limit, for one to begin."""
+        await quietly(self._begun.wait(), limit_s)
+
+    async def take(self, limit_s: float) -> AsyncIterator[str]:
+        """Yield a sentence for each; each download is waited for within the limit."""
+        fresh, self._fresh = self._fresh, []
+        self._begun.clear()
+        for download in fresh[:MOST_LISTED]:
+            yield await _describe_download(download, limit_s)
+        if len(fresh) > MOST_LISTED:
+            yield f"{len(fresh) - MOST_LISTED} more files were downloaded."
+
+
+async def _describe_download(download: Download, limit_s: float) -> str:
+    name = shorten(download.suggested_filename, 80)
+    # Playwright deletes the file with its context: its size is read now.
+    path = await quietly(download.path(), limit_s)
+    if path is None:
+        return f"The download of {name!r} failed or is not complete yet."
+    return f"Downloaded file name {name!r} ({path.stat().st_size} bytes)."
+
+
+async def notice(session: CDPSession, at_work: Callable[[], None]) -> None:
+    """Call a function whenever somebody clicks, types or scrolls in a page.
+
+    A program of another process is at work there: no call of ours tells in which tab it clicks.
+
+    Args:
+        session: of the page.
+        at_work: quick, and raises nothing.
+    """
+
+    def on_called(event: dict[str, Any]) -> None:
+        if event["name"] == _BINDING:
+            at_work()
+
+    session.on("Runtime.bindingCalled", on_called)
+    await session.send("Runtime.enable")
+    await session.send("Runtime.addBinding", {"name": _BINDING, "executionContextName": _WORLD})
+    script = {"source": _LISTEN, "worldName": _WORLD, "runImmediately": True}
+    await session.send("Page.addScriptToEvaluateOnNewDocument", script)

@@ -9,15 +9,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pytest_browsereval.browsers.base import PictureFormat, Tab, Window
 from pytest_browsereval.browsers.playwright.clipboard import QUESTION, WATCH
-from pytest_browsereval.browsers.playwright.downloads import Downloads
-from pytest_browsereval.browsers.playwright.following import notice
 from pytest_browsereval.browsers.playwright.guard import OriginGuard
 from pytest_browsereval.browsers.playwright.origins import cap_text, shorten
-from pytest_browsereval.browsers.playwright.pace import Pace
 from pytest_browsereval.browsers.playwright.pictures import Camera
 from pytest_browsereval.browsers.playwright.place import Place, WindowEvents, WindowRules
-from pytest_browsereval.browsers.playwright.tabs import NoTab, Notes, OpenTab, Tabs
-from pytest_browsereval.browsers.playwright.waiting import DialogWatch, is_playwright_error, quietly
+from pytest_browsereval.browsers.playwright.tabs import Downloads, NoTab, Notes, OpenTab, Tabs, notice
+from pytest_browsereval.browsers.playwright.waiting import DialogWatch, Pace, is_playwright_error, quietly
 
 if TYPE_CHECKING:
     from playwright.async_api import BrowserContext, CDPSession, Dialog, Frame, Page, Response

@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
-from pytest_browsereval.browsers.playwright import pace
-from pytest_browsereval.browsers.playwright.pace import Pace
+from pytest_browsereval.browsers.playwright import waiting
+from pytest_browsereval.browsers.playwright.waiting import Pace
 from tests.support import Run, until
 
 
@@ -26,7 +26,7 @@ class Asked:
 @pytest.fixture(autouse=True)
 def often(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let calls take long after a hundredth of a second."""
-    monkeypatch.setattr(pace, "EVERY_S", 0.01)
+    monkeypatch.setattr(waiting, "EVERY_S", 0.01)
 
 
 def test_a_short_call_asks_nothing(run: Run) -> None:
