@@ -83,14 +83,20 @@ class Eyes:
         self._seen = capture.screenshot.count
 
     async def first(self) -> Picture | None:
-        """Return a picture of the page as it is before the first call."""
-        return await self._taken()
+        """Return a picture of the page as it is, which is not recorded; None if it cannot be drawn."""
+        config = self._capture.config
+        try:
+            data = await self._capture.window.screenshot(config.picture, config.quality)
+        except Fault as error:
+            self._capture.add_warning(ErrorSource.SCREENSHOT, f"no picture for the model: {error}")
+            return None
+        return Picture(data, f"image/{config.picture}")
 
     async def latest(self) -> Picture | None:
         """Return the picture after the last call, None if the page was not drawn anew."""
         # Nothing is recorded after calls then, so the page is drawn for the model alone.
         if self._capture.config.screenshots in ("off", "final"):
-            return await self._taken()
+            return await self.first()
         await self._capture.settle()
         shots = self._capture.screenshot
         if shots.count == self._seen:
@@ -102,15 +108,6 @@ class Eyes:
             self._capture.add_warning(ErrorSource.SCREENSHOT, f"a picture cannot be read again: {error}")
             return None
         return Picture(data, f"image/{self._capture.config.picture}")
-
-    async def _taken(self) -> Picture | None:
-        config = self._capture.config
-        try:
-            data = await self._capture.window.screenshot(config.picture, config.quality)
-        except Fault as error:
-            self._capture.add_warning(ErrorSource.SCREENSHOT, f"no picture for the model: {error}")
-            return None
-        return Picture(data, f"image/{config.picture}")
 
 
 class ToolLoop:
@@ -168,15 +165,17 @@ class ToolLoop:
         is_nudged = False
         while self._turns is None or self._turns.left:
             reply = await self._ask()
-            text = reply.text.strip()
+            text, is_cut = reply.text.strip(), reply.finish_reason == "length"
+            # Whether the turn has to call a tool: servers may not know, or not heed, the wish.
+            needs_call = self._offer.tool_choice == "required"
             if reply.tool_calls:
                 is_nudged = False
-                await self._perform(reply.tool_calls, is_cut=reply.finish_reason == "length")
+                await self._perform(reply.tool_calls, is_cut=is_cut)
                 if self._tools.is_done:
                     return self._tools.answer
                 if self._cannot_finish(reply.tool_calls) or self._is_lost(reply.tool_calls):
                     return text or None
-            elif text and reply.finish_reason != "length" and (is_nudged or not self._needs_call):
+            elif text and not is_cut and (is_nudged or not needs_call):
                 return text
             elif is_nudged:
                 self._warn(f"the model ended twice with {'a reply cut off' if text else 'an empty reply'}")
@@ -184,19 +183,9 @@ class ToolLoop:
             else:
                 # One reminder: models end without a call by mistake, and a second time they mean it.
                 is_nudged = True
-                self._conversation.add_user(self._nudge(reply, text))
+                self._conversation.add_user(CUT if is_cut else NEEDED if text else EMPTY)
         self.is_out_of_turns = True
         return None
-
-    @property
-    def _needs_call(self) -> bool:
-        """Whether the turn is one that has to call a tool; servers may not know, or not heed, the wish."""
-        return self._offer.tool_choice == "required"
-
-    def _nudge(self, reply: Completion, text: str) -> str:
-        if reply.finish_reason == "length":
-            return CUT
-        return NEEDED if text else EMPTY
 
     async def _ask(self) -> Completion:
         self._offer = self.focus.offer(Turn(self._number, self._called))

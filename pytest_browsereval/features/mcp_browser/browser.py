@@ -38,19 +38,8 @@ class McpServer:
         """Return a text without the secrets."""
         return Redactor(self.secrets, HIDDEN).redact(text)
 
-    def find_tools(self, tools: Sequence[ForeignTool]) -> Mapped:
-        """Return which of the tools does what.
-
-        Raises:
-            MappingProblem: something is missing.
-        """
-        return map_tools(self.uses, tools, has_process=self.endpoint.program is not None)
-
-    def survey(self, tools: tuple[ForeignTool, ...], mapped: Mapped) -> Survey:
-        """Return what is known of the browser once its server has listed its tools."""
-        return Survey(tools, 1 if self.is_shared else None, tuple(self._notes(mapped)), no_cdp=NO_CDP)
-
-    def _notes(self, mapped: Mapped) -> Iterator[str]:
+    def notes(self, mapped: Mapped) -> Iterator[str]:
+        """Yield what a reader of the run should know of."""
         if self.is_shared:
             yield (
                 f"one attempt at a time, in the one browser of {self.endpoint.label}: what an attempt leaves "
@@ -62,23 +51,6 @@ class McpServer:
                 "the address of the page is not known once a tool was called: no  pattern  under "
                 "browser.tools tells it"
             )
-
-    async def ask(self) -> Survey:
-        """Connect, ask for the tools and close.
-
-        Raises:
-            ServerGone: it cannot be reached.
-            CallRefused: it does not list its tools.
-            MappingProblem: it lacks a tool.
-            TimeoutError: it lists them too slowly.
-        """
-        session = McpSession(self.endpoint)
-        try:
-            await session.open(self.connect_s)
-            tools = await session.tools(self.connect_s)
-            return self.survey(tools, self.find_tools(tools))
-        finally:
-            await session.close()
 
 
 class McpBrowser(Browser):
@@ -121,16 +93,16 @@ class McpBrowser(Browser):
         server = self.server
         session = await self._connect(ErrorSource.BROWSER)
         try:
-            tools = await session.tools(server.connect_s)
-            self._mapped = server.find_tools(tools)
-        except (ServerGone, CallRefused, MappingProblem, TimeoutError) as error:
-            await session.close()
-            why = str(error) or "listing its tools took too long"
-            raise Fault(ErrorSource.BROWSER, server.redact(why)) from None
-        except BaseException:
+            tools = await self._list_tools(session, ErrorSource.BROWSER)
+            has_process = server.endpoint.program is not None
+            self._mapped = mapped = map_tools(server.uses, tools, has_process=has_process)
+        except BaseException as error:
             await asyncio.shield(session.close())
-            raise
-        self._survey = server.survey(tools, self._mapped)
+            if not isinstance(error, MappingProblem):
+                raise
+            raise self._fault(ErrorSource.BROWSER, error) from None
+        limit = 1 if server.is_shared else None
+        self._survey = Survey(tools, limit, tuple(server.notes(mapped)), no_cdp=NO_CDP)
         self._description = f"{session.server} (MCP: {server.endpoint.label})"
         self._is_alive = True
         if server.endpoint.program:
@@ -143,8 +115,20 @@ class McpBrowser(Browser):
         try:
             await session.open(self.server.connect_s)
         except ServerGone as error:
-            raise Fault(source, self.server.redact(str(error))) from None
+            raise self._fault(source, error) from None
         return session
+
+    async def _list_tools(self, session: McpSession, source: ErrorSource) -> tuple[ForeignTool, ...]:
+        try:
+            return await session.tools(self.server.connect_s)
+        except (ServerGone, CallRefused, TimeoutError) as error:
+            raise self._fault(source, error) from None
+
+    def _fault(self, source: ErrorSource, error: Exception) -> Fault:
+        why = str(error) or f"listing its tools took longer than {self.server.connect_s:g} s"
+        if not isinstance(error, ServerGone):  # which names the server itself
+            why = f"the MCP server {self.server.endpoint.label}: {why}"
+        return Fault(source, self.server.redact(why))
 
     async def open_window(self, request: WindowRequest) -> McpWindow:
         """Begin a session at the start page.
@@ -154,7 +138,11 @@ class McpBrowser(Browser):
             StopRun: the server lists other tools than before.
         """
         # Checked before the run too; a hook may have changed the request since.
-        self._refuse(request)
+        if request.setup_script is not None:
+            why = "a browser behind an MCP server has no page to run a setup_script in"
+            raise Fault(ErrorSource.WINDOW_CREATION, why)
+        if request.wants_cdp:
+            raise StopRun(ErrorSource.WINDOW_CREATION, NO_CDP)
         assert self._mapped is not None  # noqa: S101 started
         session, self._spare = self._spare, None
         # The spare may have ended while nobody used it.
@@ -179,21 +167,8 @@ class McpBrowser(Browser):
             raise
         return window
 
-    def _refuse(self, request: WindowRequest) -> None:
-        if request.setup_script is not None:
-            raise Fault(
-                ErrorSource.WINDOW_CREATION,
-                "a browser behind an MCP server has no page to run a setup_script in",
-            )
-        if request.wants_cdp:
-            raise StopRun(ErrorSource.WINDOW_CREATION, NO_CDP)
-
     async def _check_tools(self, session: McpSession) -> None:
-        try:
-            tools = await session.tools(self.server.connect_s)
-        except (ServerGone, CallRefused, TimeoutError) as error:
-            why = str(error) or "listing its tools took too long"
-            raise Fault(ErrorSource.WINDOW_CREATION, self.server.redact(why)) from None
+        tools = await self._list_tools(session, ErrorSource.WINDOW_CREATION)
         if changes := _changes(self._survey.tools or (), tools):
             raise StopRun(
                 ErrorSource.BROWSER,

@@ -14,11 +14,11 @@ from urllib.parse import parse_qsl, urlsplit
 from pydantic import Field, SecretStr, field_serializer, field_validator, model_validator
 
 from pytest_browsereval.browsers.base import BrowserConfig, Survey
-from pytest_browsereval.errors import ConfigError
+from pytest_browsereval.errors import ConfigError, Fault
 from pytest_browsereval.features.mcp_browser.browser import McpBrowser, McpServer
-from pytest_browsereval.features.mcp_browser.mapping import MappingProblem, ToolUses
+from pytest_browsereval.features.mcp_browser.mapping import ToolUses
 from pytest_browsereval.features.mcp_browser.process import Program
-from pytest_browsereval.features.mcp_browser.wire import CallRefused, Endpoint, ServerGone
+from pytest_browsereval.features.mcp_browser.wire import Endpoint
 from pytest_browsereval.redaction.marks import HIDDEN
 from pytest_browsereval.redaction.names import SHORTEST_SECRET, is_secret_name
 
@@ -136,14 +136,14 @@ class McpBrowserConfig(BrowserConfig):
         Raises:
             ConfigError: it cannot be reached, or lacks a tool.
         """
-        server = self._server()
+        browser = self.build()
         try:
-            return await server.ask()
-        except ServerGone as error:
-            raise ConfigError(f"browser: {server.redact(str(error))}{self._advice(str(error))}") from None
-        except (CallRefused, MappingProblem, TimeoutError) as error:
-            why = str(error) or f"listing its tools took longer than {self.connect_timeout_s:g} s"
-            raise ConfigError(server.redact(f"browser: the MCP server {self.label()}: {why}")) from None
+            await browser.start()
+        except Fault as fault:
+            raise ConfigError(f"browser: {fault}{self._advice(str(fault))}") from None
+        finally:
+            await browser.close()
+        return browser.survey
 
     def _advice(self, why: str) -> str:
         host = urlsplit(self.url or "").hostname
@@ -157,13 +157,10 @@ class McpBrowserConfig(BrowserConfig):
 
     def build(self) -> McpBrowser:
         """Return the browser, not started yet."""
-        return McpBrowser(self._server())
-
-    def _server(self) -> McpServer:
         plain = {name: value.get_secret_value() for name, value in self.headers.items()}
         variables = {name: value.get_secret_value() for name, value in self.env.items()}
         program = Program(self.command, self.cwd or Path.cwd(), variables) if self.command else None
-        return McpServer(
+        server = McpServer(
             endpoint=Endpoint(self.url, plain, program, self.label()),
             uses=self.tools,
             is_shared=self.url is not None and self.sessions != "isolated",
@@ -171,6 +168,7 @@ class McpBrowserConfig(BrowserConfig):
             call_s=self.call_timeout_s,
             secrets=self.secrets(),
         )
+        return McpBrowser(server)
 
 
 def _check_packages() -> None:

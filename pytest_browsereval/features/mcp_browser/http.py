@@ -84,12 +84,9 @@ def _watch_transport(endpoint_url: str, watch: Watch) -> httpx2.AsyncBaseTranspo
 
     query = urlsplit(endpoint_url).query
 
-    class Watched(httpx2.AsyncBaseTransport):
-        def __init__(self) -> None:
-            self._inner = httpx2.AsyncHTTPTransport(verify=find_certificates(endpoint_url))
-
+    class Watched(httpx2.AsyncHTTPTransport):
         async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-            response = await self._inner.handle_async_request(_with_query(request, query))
+            response = await super().handle_async_request(_with_query(request, query))
             if request.method != "POST":
                 return response
             assert isinstance(response.stream, httpx2.AsyncByteStream)  # noqa: S101 of an async transport
@@ -105,10 +102,7 @@ def _watch_transport(endpoint_url: str, watch: Watch) -> httpx2.AsyncBaseTranspo
             headers = [(k, v) for k, v in response.headers.items() if k.lower() != "content-length"]
             return httpx2.Response(response.status_code, headers=headers, content=body, request=request)
 
-        async def aclose(self) -> None:
-            await self._inner.aclose()
-
-    return Watched()
+    return Watched(verify=find_certificates(endpoint_url))
 
 
 def _with_query(request: httpx2.Request, query: str) -> httpx2.Request:

@@ -12,7 +12,7 @@ from pydantic import ConfigDict, Field, field_validator, model_validator
 from pytest_browsereval.agents.base import AgentConfig, AgentContext, AgentEvaluator
 from pytest_browsereval.agents.tool_loop import ToolLoop, Turns
 from pytest_browsereval.errors import ConfigError, ErrorSource, TerminationReason
-from pytest_browsereval.features.orchestrator.delegate_tool import Delegator, Quota
+from pytest_browsereval.features.orchestrator.delegate_tool import Delegator
 from pytest_browsereval.features.orchestrator.delegation import with_endings
 from pytest_browsereval.llm.client import ChatClient, chat_client, check_key
 from pytest_browsereval.llm.config import BOTH_SPELLINGS, LLMConfig
@@ -187,10 +187,9 @@ class OrchestratorExecutorAgent(AgentEvaluator):
         """Work until the orchestrator has an answer, or no turns."""
         config, context = self._config, self._context
         turns = Turns(config.orchestrator.max_turns)
-        quota = Quota(config.max_actions, config.max_steps_per_delegation, config.delegation_timeout_s)
         # Without a span: only executors are nested in the log.
         capture = context.capture.nest(None, role=ROLE)
-        delegator = Delegator(context, config.executor, capture, turns, quota)
+        delegator = Delegator(context, config, capture, turns)
         conversation = self._conversation(turns)
         loop = ToolLoop(self._client, delegator, capture, conversation, turns=turns)
         answer = await loop.run()
@@ -198,8 +197,8 @@ class OrchestratorExecutorAgent(AgentEvaluator):
             return AgentResult(answer)
         last = delegator.last.words if delegator.last else ""
         if last:
-            stands_in = "out of turns: the last executor's report stands in for an answer"
-            capture.add_warning(ErrorSource.AGENT, stands_in)
+            why = "out of turns: the last executor's report stands in for an answer"
+            capture.add_warning(ErrorSource.AGENT, why)
         note = f"orchestrator.max_turns is {turns.limit}; all were used"
         return AgentResult(last or None, TerminationReason.MAX_STEPS, note=note)
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field, StringConstraints
 
-from pytest_browsereval.agents.base import AgentConfig, AgentContext
+from pytest_browsereval.agents.base import AgentContext
 from pytest_browsereval.agents.tool_loop import Turns
 from pytest_browsereval.browsers.base import Window
 from pytest_browsereval.capture.context import CaptureContext
@@ -15,6 +14,9 @@ from pytest_browsereval.errors import nearest
 from pytest_browsereval.features.orchestrator.delegation import Delegation, Report
 from pytest_browsereval.tools.base import DONE, Tool, ToolResult, tool
 from pytest_browsereval.tools.finish import done
+
+if TYPE_CHECKING:
+    from pytest_browsereval.features.orchestrator.agent import OrchestratorExecutorConfig
 
 Goal = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=50_000)]
 
@@ -29,42 +31,27 @@ async def delegate(
     return instruction
 
 
-@dataclass(frozen=True)
-class Quota:
-    """What executors may use."""
-
-    actions: int
-    """Tool calls of all of them."""
-    steps: int | None
-    """Tool calls of one."""
-    timeout_s: float
-    """The time of one."""
-
-
 class Delegator:
     """What the loop of an orchestrator needs of a toolbox; calls of it are recorded, and are no steps.
 
     Args:
         context: the attempt's.
-        executor: the executors' block.
+        config: the agent's block: who executes, and how much executors may use.
         capture: the orchestrator's recorder.
         turns: of the orchestrator: one goal a turn.
-        quota: what executors may use.
     """
 
     def __init__(
         self,
         context: AgentContext,
-        executor: AgentConfig,
+        config: OrchestratorExecutorConfig,
         capture: CaptureContext,
         turns: Turns,
-        quota: Quota,
     ) -> None:
         self._context = context
-        self._executor = executor
+        self._config = config
         self._capture = capture
         self._turns = turns
-        self._quota = quota
         self._begun = 0
         self._turn_of_last = 0
         self._actions = 0
@@ -120,38 +107,38 @@ class Delegator:
                 "One goal at a time: another one was delegated in the same reply. Read its report, then "
                 "delegate again."
             )
-        if self._actions >= self._quota.actions:
+        if self._actions >= self._config.max_actions:
             return (
-                f"status: max_steps\nmax_actions is {self._quota.actions}; executors have used all of them. "
-                "Nothing can be delegated any more; finish with done(answer)."
+                f"status: max_steps\nmax_actions is {self._config.max_actions}; executors have used all of "
+                "them. Nothing can be delegated any more; finish with done(answer)."
             )
         return None
 
     async def _delegated(self, instruction: str) -> ToolResult:
         self._turn_of_last = self._turns.used
         self._begun += 1
-        left = self._quota.actions - self._actions
+        left, config = self._config.max_actions - self._actions, self._config
         delegation = Delegation(
             self._context,
-            self._executor,
+            config.executor,
             f"executor-{self._begun}",
-            max_steps=left if self._quota.steps is None else min(left, self._quota.steps),
-            timeout_s=self._quota.timeout_s,
+            max_steps=min(left, config.max_steps_per_delegation or left),
+            timeout_s=config.delegation_timeout_s,
         )
         try:
             self.last = report = await delegation.run(instruction)
         finally:
             # Also where the executor raised: its steps are used.
             self._actions += delegation.capture.steps
-        hint = self._account(report)
+        turns = self._turns.left
+        lines = [
+            f"status: {report.status}",
+            f"steps: {report.steps_used}",
+            f"turns left: {turns}{'; finish with done(answer)' if turns == 1 else ''}",
+            *([f"note: {report.note}"] if report.note else []),
+        ]
+        hint = "\n".join(lines)
         return ToolResult(ok=report.status == "done", output=f"{hint}\n{_said(report)}", hint=hint)
-
-    def _account(self, report: Report) -> str:
-        """Return what the harness says of a delegation."""
-        left = self._turns.left
-        lines = [f"status: {report.status}", f"steps: {report.steps_used}"]
-        lines.append(f"turns left: {left}" + ("; finish with done(answer)" if left == 1 else ""))
-        return "\n".join([*lines, f"note: {report.note}"] if report.note else lines)
 
 
 def _said(report: Report) -> str:

@@ -58,30 +58,21 @@ def with_endings(tools: Mapping[str, Tool]) -> dict[str, Tool]:
 
 @dataclass(frozen=True)
 class Report:
-    """What came of a delegation."""
-
-    status: DelegationStatus
-    words: str
-    """The executor's report in its own words; empty if it gave none. Only these may become an answer."""
-    note: str
-    """What the harness says of the end; empty where the report says it all."""
-    last_words: str
-    """The last text of an executor that gave no report."""
-    steps_used: int
-    url: str | None
-
-
-@dataclass
-class _Ending:
-    """How an executor ended; as it stands at first, the attempt ended before it did."""
+    """What came of a delegation; as it stands at first, the attempt ended before its executor did."""
 
     status: DelegationStatus | None = None
     words: str = ""
+    """The executor's report in its own words; empty if it gave none. Only these may become an answer."""
     note: str = "the attempt ended first"
+    """What the harness says of the end; empty where the report says it all."""
     last_words: str = ""
+    """The last text of an executor that gave no report."""
     reason: TerminationReason | None = None
     passes: Exception | None = field(default=None, repr=False)
     """What ends the attempt as well."""
+    steps_used: int = 0
+    url: str | None = None
+    """Where the window is then."""
 
     @property
     def summary(self) -> str:
@@ -135,7 +126,7 @@ class Delegation:
             Fault: something broke, be it the executor's own code: nobody's wrong answer.
             LimitReached: a limit of the attempt ended it.
         """
-        window, ending = self._attempt.window, _Ending()
+        window, report = self._attempt.window, Report()
         url, started_at, started = window.url or None, now(), time.perf_counter()
         pictures = self.capture.screenshot.count
         self._attempt.capture.log_delegation(instruction, self._executor_id, max_steps=self._max_steps)
@@ -143,7 +134,7 @@ class Delegation:
         try:
             async with self.capture.settling():
                 try:
-                    ending = await self._ended(instruction, url)
+                    report = await self._work(instruction, url)
                 finally:
                     self._tools.close()
         finally:
@@ -154,9 +145,9 @@ class Delegation:
                 span_id=self._executor_id,
                 agent=self._context.config.label(),
                 instruction=instruction,
-                status=ending.status,
-                summary=ending.summary,
-                termination_reason=ending.reason,
+                status=report.status,
+                summary=report.summary,
+                termination_reason=report.reason,
                 steps_used=self.capture.steps,
                 start_url=url,
                 current_url=window.url or None,
@@ -167,25 +158,19 @@ class Delegation:
             )
             self._keep(record)
         # After the record, which is there whatever ended it.
-        if ending.passes is not None:
-            raise ending.passes
-        assert ending.status is not None  # noqa: S101 else something has passed
+        if report.passes is not None:
+            raise report.passes
+        report = replace(report, steps_used=record.steps_used, url=record.current_url)
+        assert report.status is not None  # noqa: S101 else something has passed
         self._attempt.capture.log_delegation_result(
             self._executor_id,
-            ending.status,
-            ending.summary,
-            steps_used=record.steps_used,
-            current_url=record.current_url,
+            report.status,
+            report.summary,
+            steps_used=report.steps_used,
+            current_url=report.url,
             duration_ms=record.duration_ms,
         )
-        return Report(
-            status=ending.status,
-            words=ending.words,
-            note=ending.note,
-            last_words=ending.last_words,
-            steps_used=record.steps_used,
-            url=record.current_url,
-        )
+        return report
 
     # -- the record
 
@@ -204,7 +189,7 @@ class Delegation:
 
     # -- the work
 
-    async def _ended(self, instruction: str, url: str | None) -> _Ending:
+    async def _work(self, instruction: str, url: str | None) -> Report:
         # An executor could not go back to an empty tab.
         start = url if url and url.startswith(("http://", "https://")) else None
         task = self._attempt.task.model_copy(update={"query": instruction, "start_url": start})
@@ -213,48 +198,38 @@ class Delegation:
             result = await within(
                 self._timeout_s, play(context, context.config.build, "the executor"), grace_s=GRACE_S
             )
+            # An executor may end in peace in a browser that has died: its report is worth nothing.
+            if dead := self._attempt.window.dead:
+                raise Fault(ErrorSource.BROWSER, dead)  # noqa: TRY301
         except Overran as overran:
-            return self._late(is_left_behind=overran.is_left_behind)
+            if overran.is_left_behind:
+                why = "did not end when its time was over, and was left behind without its tools"
+                self.capture.add_warning(ErrorSource.AGENT, why)
+            return self._without_report("timeout", f"Stopped: it was given {self._timeout_s:g} s.")
         except PartOver as over:
-            return self._cut_off(over)
+            return self._without_report("max_steps", f"Stopped: {over}.")
         except LimitReached as limit:
-            return _Ending(note=str(limit), reason=limit.reason, passes=limit)
+            return Report(note=str(limit), reason=limit.reason, passes=limit)
         except Fault as fault:
-            return _broken(fault)
-        # An executor may end in peace in a browser that has died: its report is worth nothing.
-        if dead := self._attempt.window.dead:
-            return _broken(Fault(ErrorSource.BROWSER, dead))
+            return Report(note=str(fault), reason=TerminationReason.ERROR, passes=fault)
         for message in result.messages:
             self.capture.log(message)
         return self._reported(result)
 
-    def _reported(self, result: AgentResult) -> _Ending:
+    def _reported(self, result: AgentResult) -> Report:
         reason = result.termination_reason
         if self._tools.gave_up is not None:
-            return _Ending("blocked", self._tools.gave_up, "", reason=reason)
+            return Report("blocked", self._tools.gave_up, "", reason=reason)
         status, text = _BY_REASON[reason], (result.final_answer or "").strip()
         is_over = reason is TerminationReason.COMPLETED
         if text or (result.note and is_over):
-            return _Ending(status, text, result.note, reason=reason)
+            return Report(status, text, result.note, reason=reason)
         if is_over:
             return self._without_report("blocked", "It ended without a report.", reason)
         return self._without_report(status, result.note or f"It ended itself: {reason}.", reason)
 
-    def _late(self, *, is_left_behind: bool) -> _Ending:
-        if is_left_behind:
-            why = "did not end when its time was over, and was left behind without its tools"
-            self.capture.add_warning(ErrorSource.AGENT, why)
-        return self._without_report("timeout", f"Stopped: it was given {self._timeout_s:g} s.")
-
-    def _cut_off(self, over: PartOver) -> _Ending:
-        return self._without_report("max_steps", f"Stopped: {over}.")
-
     def _without_report(
         self, status: DelegationStatus, why: str, reason: TerminationReason | None = None
-    ) -> _Ending:
+    ) -> Report:
         report = self._tools.answer or ""  # one that was called done in time, and did not end
-        return _Ending(status, report, why, "" if report else self.capture.last_words, reason)
-
-
-def _broken(fault: Fault) -> _Ending:
-    return _Ending(note=str(fault), reason=TerminationReason.ERROR, passes=fault)
+        return Report(status, report, why, "" if report else self.capture.last_words, reason)

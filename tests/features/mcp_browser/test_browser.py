@@ -26,7 +26,6 @@ from pytest_browsereval.browsers.playwright.manager import WindowManager
 from pytest_browsereval.errors import ConfigError, ErrorSource, Fault, StopRun
 from pytest_browsereval.features.mcp_browser import process
 from pytest_browsereval.features.mcp_browser import window as window_module
-from pytest_browsereval.features.mcp_browser.browser import McpBrowser
 from pytest_browsereval.features.mcp_browser.config import McpBrowserConfig
 from pytest_browsereval.features.mcp_browser.window import OUTPUT_LENGTH, McpWindow
 from pytest_browsereval.testing.browsers import BrowserConformance
@@ -275,7 +274,7 @@ def test_the_start_page_has_to_open(run: Run, pages: PageServer) -> None:
 
 def test_what_cannot_be_done_is_a_fault(run: Run) -> None:
     """A setup script has no page to run in, and no program can attach."""
-    browser = McpBrowser(odd.over_stdio()._server())
+    browser = odd.over_stdio().build()
     with pytest.raises(Fault, match="setup_script"):
         run(browser.open_window(WindowRequest("row", setup_script="1")))
     with pytest.raises(StopRun, match="DevTools protocol"):
