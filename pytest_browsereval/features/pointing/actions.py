@@ -270,31 +270,22 @@ class PointingConfig(AgentConfig):
             ValueError: some are switched off, or the browser brings others.
         """
         del kits
-        check_tools(self.type, tools)
+        # First: of foreign tools it would be wrong to say that switches took ours away.
+        if any(isinstance(tool, OutsideTool) for tool in tools.values()):
+            raise ValueError(
+                f"the agent {self.type!r} acts at points of a picture by tools of ours, and the browser "
+                "brings tools of its own. Write  browser: playwright,  or an agent of the type single."
+            )
+        needed = dict.fromkeys(tool for name in ALWAYS for tool in KINDS[name].tools)
+        if missing := [name for name in needed if name not in tools]:
+            kits_of = [kit.key for kit in CATALOG.values() if {*missing} & {*kit.names}]
+            switches = ", ".join(f"`{name}: false`" for name in (*kits_of, *missing))
+            raise ValueError(
+                f"the agent {self.type!r} acts at points of a picture and needs the tools "
+                f"{', '.join(missing)}, which are not there. Take {switches}, whichever is written, out of "
+                "`tools`."
+            )
         return ()
-
-
-def check_tools(agent: str, tools: Mapping[str, Tool]) -> None:
-    """Check that an agent that points has its tools.
-
-    Raises:
-        ValueError: some are missing; the message tells which, and what to write.
-    """
-    needed = dict.fromkeys(tool for name in ALWAYS for tool in KINDS[name].tools)
-    missing = [name for name in needed if name not in tools]
-    # First: of foreign tools it would be wrong to say that switches took ours away.
-    if any(isinstance(tool, OutsideTool) for tool in tools.values()):
-        raise ValueError(
-            f"the agent {agent!r} acts at points of a picture by tools of ours, and the browser brings tools "
-            "of its own. Write  browser: playwright,  or an agent of the type single."
-        )
-    if missing:
-        kits = [kit.key for kit in CATALOG.values() if set(missing) & {tool.name for tool in kit.tools}]
-        switches = ", ".join(f"`{name}: false`" for name in (*kits, *missing))
-        raise ValueError(
-            f"the agent {agent!r} acts at points of a picture and needs the tools {', '.join(missing)}, "
-            f"which are not there. Take {switches}, whichever is written, out of `tools`."
-        )
 
 
 @dataclass(frozen=True)

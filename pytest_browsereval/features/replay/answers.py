@@ -5,23 +5,28 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_browsereval.browsers.base import RecordedAnswers
-from pytest_browsereval.features.replay.lookup import RequestLookup, find_boundary
 from pytest_browsereval.features.replay.page_file import match_recorded
+from pytest_browsereval.redaction.logins import JWT, change_address, change_body, is_login
+from pytest_browsereval.redaction.marks import TOKEN_MARK
 
 if TYPE_CHECKING:
-    from playwright.async_api import BrowserContext, Request
+    from playwright.async_api import BrowserContext, Request, Route
 
 _DISPENSABLE = frozenset({"image", "media", "font", "texttrack", "manifest", "ping", "cspreport", "other"})
 """Kinds of requests without whose reply a page works: a number that is made up may tell them apart."""
 
 _GIVEN_UP = "net::ERR_ABORTED"
 """How a request fails that the page itself gave up, or left behind; one without an answer fails otherwise."""
+
+
+_BOUNDARY = re.compile(r"boundary=\"?([^\";\s]+)")
 
 
 @dataclass(frozen=True)
@@ -59,7 +64,8 @@ class HarAnswers(RecordedAnswers):
             ValueError: it is not a HAR file.
         """
         # Recordings have megabytes, and other lanes share the loop.
-        entries = await asyncio.to_thread(_read_entries, self.har)
+        content = await asyncio.to_thread(lambda: json.loads(self.har.read_bytes()))
+        entries = content["log"]["entries"]
         known, recorded = _index_requests(entries), match_recorded(self.live)
 
         def note(request: Request) -> None:
@@ -86,11 +92,6 @@ class HarAnswers(RecordedAnswers):
         missed.append(f"{request.method} {request.url}{another}")
 
 
-def _read_entries(har: Path) -> list[dict[str, Any]]:
-    entries: list[dict[str, Any]] = json.loads(har.read_bytes())["log"]["entries"]
-    return entries
-
-
 def _index_requests(entries: Iterable[dict[str, Any]]) -> dict[tuple[str, str], list[_RecordedRequest]]:
     """Return the recorded requests by method and address."""
     known: dict[tuple[str, str], list[_RecordedRequest]] = {}
@@ -98,20 +99,69 @@ def _index_requests(entries: Iterable[dict[str, Any]]) -> dict[tuple[str, str], 
         request, response = entry["request"], entry["response"]
         headers = {header["name"].lower(): header["value"] for header in request.get("headers", ())}
         has_failed = response.get("status", 0) <= 0 or bool(response.get("_failureText"))
-        body = _drop_boundary(_read_body(request.get("postData")), headers)
-        one = _RecordedRequest(body, has_failed)
+        sent, body = request.get("postData"), None
+        if sent is not None:
+            text = sent.get("text", "")
+            body = base64.b64decode(text) if sent.get("encoding") == "base64" else text.encode()
+        one = _RecordedRequest(_drop_boundary(body, headers), has_failed)
         known.setdefault((request["method"], request["url"]), []).append(one)
     return known
 
 
-def _read_body(content: dict[str, Any] | None) -> bytes | None:
-    if content is None:
-        return None
-    text: str = content.get("text", "")
-    return base64.b64decode(text) if content.get("encoding") == "base64" else text.encode()
-
-
 def _drop_boundary(body: bytes | None, headers: Mapping[str, str]) -> bytes | None:
     """Return a body without what stands between its parts: that is another text each time."""
-    boundary = find_boundary(headers.get("content-type", "")).encode()
+    boundary = _find_boundary(headers.get("content-type", "")).encode()
     return body.replace(boundary, b"") if body and boundary else body
+
+
+class RequestLookup:
+    """Finds the recorded request that one of a replay stands for, where a login was taken out of it.
+
+    Args:
+        entries: of the recording.
+    """
+
+    def __init__(self, entries: Iterable[dict[str, Any]]) -> None:
+        self._known: set[tuple[str, str, str]] = set()
+        self._shapes: dict[tuple[str, str, str], tuple[str, str]] = {}
+        for entry in entries:
+            request = entry["request"]
+            url, sent = request["url"], request.get("postData") or {}
+            body = sent.get("text", "")
+            # All others are found by Playwright itself.
+            if TOKEN_MARK.search(url + body):
+                self._known.add((request["method"], url, body))
+                shape = (request["method"], _shape(url), _shape(body, sent.get("mimeType", "")))
+                self._shapes.setdefault(shape, (url, body))
+
+    def __bool__(self) -> bool:
+        return bool(self._shapes)
+
+    async def pass_on(self, route: Route) -> None:
+        """Have a request looked up as it was recorded: with marks for what logs somebody in."""
+        request = route.request
+        url, body = request.url, (request.post_data_buffer or b"").decode(errors="replace")
+        kind = request.headers.get("content-type", "")
+        shape = self._shapes.get((request.method, _shape(url), _shape(body, kind)))
+        if shape is None or (request.method, url, body) in self._known:  # a page sent on what a reply has
+            await route.fallback()
+        else:
+            await route.fallback(url=shape[0], post_data=shape[1] or None)
+
+
+def _find_boundary(kind: str) -> str:
+    """Return what stands between the parts of a body of a media type, which browsers make up; or nothing."""
+    match = _BOUNDARY.search(kind)
+    return match[1] if match else ""
+
+
+def _shape(text: str, kind: str | None = None) -> str:
+    """Return an address or a body with one mark for all that would be hidden in a recording."""
+
+    def change(name: str, value: str) -> str:
+        return "-removed-" if is_login(name, value) else value
+
+    if kind and (boundary := _find_boundary(kind)):
+        text = text.replace(boundary, "")
+    plain = JWT.sub("-removed-", TOKEN_MARK.sub("-removed-", text))
+    return change_address(plain, change) if kind is None else change_body(plain, kind, change)

@@ -66,7 +66,7 @@ class ReplayedTraffic(PageTraffic):
     answers: HarAnswers | None = None
 
     def fault(self) -> Fault | None:
-        """Return what is wrong with a replay: pages asked for what was not recorded; None if nothing is."""
+        """Return that pages asked for what was not recorded, if they did."""
         missed = self.answers.missed if self.answers is not None else []
         if not missed:
             return None
@@ -77,7 +77,7 @@ class ReplayedTraffic(PageTraffic):
         )
 
     def warning(self) -> str | None:
-        """Return what a reader should know of: pictures, say, that were not recorded; None if all were."""
+        """Return how many pictures and the like were not recorded, if any."""
         missed = self.answers.missed_parts if self.answers is not None else []
         if not missed:
             return None
@@ -157,11 +157,7 @@ class FileCassettes(Cassettes):
 
     @contextmanager
     def intercept_calls(self, name: Path) -> Iterator[AttemptCalls | None]:
-        """Record or replay the model calls of this task; gives what does it, if they are not live.
-
-        Raises:
-            Fault: source *replay*: the cassette cannot be used any more.
-        """
+        """Record or replay the model calls of this task; see ``Cassettes``."""
         calls = self._open(name)
         token = current_calls.set(calls)
         try:
@@ -188,15 +184,7 @@ class FileCassettes(Cassettes):
 
     @asynccontextmanager
     async def intercept_pages(self, name: Path, live: Iterable[str]) -> AsyncIterator[PageTraffic]:
-        """Give what records the requests of an attempt's pages, or answers them.
-
-        Args:
-            name: of the trial's cassette.
-            live: origins of the config's sites, which are asked in every case.
-
-        Raises:
-            Fault: source *replay*: the recording cannot be used any more.
-        """
+        """Give what records the requests of an attempt's pages, or answers them; see ``Cassettes``."""
         traffic, origins = ReplayedTraffic(), tuple(live)
         if self.records_pages(name):
 
@@ -221,11 +209,7 @@ class FileCassettes(Cassettes):
         calls: InterceptedCalls | None,
         recording: dict[str, Any] | None = None,
     ) -> None:
-        """Write what was recorded of an attempt, unless that errored: it would be replayed as a fault.
-
-        Raises:
-            OSError: it cannot be written.
-        """
+        """Write what was recorded of an attempt, unless that errored: it would be replayed as a fault."""
         recorder = calls if isinstance(calls, CallRecorder) else None
         if metadata.verdict is Verdict.ERRORED or (recorder is None and recording is None):
             return

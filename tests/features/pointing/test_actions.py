@@ -11,14 +11,15 @@ from pytest_browsereval.features.pointing.actions import (
     BadAction,
     Coordinates,
     Geometry,
-    check_tools,
     offered,
     tool_calls,
 )
+from pytest_browsereval.features.pointing.computer_use import ComputerUseConfig
 from pytest_browsereval.features.pointing.spellings import actions_in, key_name, read_action
 from pytest_browsereval.tools.foreign import foreign_tools
 from pytest_browsereval.tools.toolkits import CATALOG, resolve_tools
 
+AGENT = ComputerUseConfig(provider="openai", model="gpt-x")
 VIEW = (1280, 720)
 GRID = Geometry(VIEW, VIEW)
 TOOLS = {tool.name: tool for kit in CATALOG.values() for tool in kit.tools}
@@ -343,10 +344,10 @@ def test_hostile_text_holds_none(text: str) -> None:
 
 def test_actions_need_their_tools() -> None:
     """The refusal has the missing tools and what to write."""
-    check_tools("computer-use", {tool.name: tool for tool in resolve_tools({})})
+    AGENT.check_tools({tool.name: tool for tool in resolve_tools({})}, ())
     without = {tool.name: tool for tool in resolve_tools({"pointer": False, "press_key": False})}
     with pytest.raises(ValueError, match="needs the tools") as caught:
-        check_tools("computer-use", without)
+        AGENT.check_tools(without, ())
     for told in ("'computer-use'", "type_keys, press_key", "`pointer: false`", "`press_key: false`"):
         assert told in str(caught.value)
 
@@ -356,7 +357,7 @@ def test_a_browser_with_tools_of_its_own_is_told_as_the_reason() -> None:
     names = ("look", *(tool.name for tool in resolve_tools({})))
     tools = {tool.name: tool for tool in foreign_tools([ForeignTool(name, "", {}) for name in names])}
     with pytest.raises(ValueError, match=r"the browser brings tools of its own\. Write  browser: playwright"):
-        check_tools("computer-use", tools)
+        AGENT.check_tools(tools, ())
 
 
 def test_actions_are_offered_by_the_tools_that_are_on() -> None:
