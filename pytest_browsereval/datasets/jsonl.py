@@ -28,15 +28,7 @@ class JsonLinesConfig(RowFile):
     type: Literal["jsonl"] = "jsonl"
 
     def index(self, base_dir: Path, ids: Collection[str] | None = None) -> Sequence[RowRef]:
-        """Return the selected rows.
-
-        Args:
-            base_dir: the folder of the eval config.
-            ids: if given, only the rows with these ids.
-
-        Raises:
-            DatasetError: the file cannot be read or is empty, a row has no id, ids clash.
-        """
+        """Return the selected rows; see ``DatasetConfig``."""
         path = self.file(base_dir)
         with refuse_unreadable(path), path.open("rb") as file:
             # A named row can be run while others are still broken. A sample needs all rows, in any case.
@@ -49,11 +41,7 @@ class JsonLinesConfig(RowFile):
         return select_rows(refs, self.select, lambda ref: self.map_columns(self._row(ref)), path, ids)
 
     def read(self, ref: RowRef) -> Task:
-        """Return one row, checked in full.
-
-        Raises:
-            DatasetError: with file, line, key, value and what is allowed.
-        """
+        """Return one row, checked in full; see ``DatasetConfig``."""
         return self.task(self._row(ref), ref)
 
     def _row(self, ref: RowRef) -> Any:

@@ -53,17 +53,17 @@ class SiteConfig(BaseModel):
             given = ", ".join(sorted(self.model_fields_set)) or "nothing"
             raise ValueError(
                 f"a site has exactly one of static and command; given: {given}. "
-                "Write {static: FOLDER} or {command: [PROGRAM, ARGUMENT, ...]}"
+                "Write `{static: FOLDER}` or `{command: [PROGRAM, ARGUMENT, ...]}`."
             )
         if self.package is not None and self.static is None:
             raise ValueError(
                 f"package is {self.package!r}, and only a static site lies in a package. "
-                "Write {package: NAME, static: FOLDER}"
+                "Write `{package: NAME, static: FOLDER}`."
             )
         if self.static is not None and (beside := self.model_fields_set - {"static", "package", "toolkits"}):
             raise ValueError(
                 f"a static site has no {', '.join(sorted(beside))}. "
-                "Leave that out, or serve the site with a command"
+                "Leave that out, or serve the site with a command."
             )
         return self
 
@@ -101,7 +101,7 @@ def check(configs: Mapping[str, SiteConfig], base_dir: Path) -> None:
         if config.package is not None and _package_folder(config.package) is None:
             raise ConfigError(
                 f"sites.{name}.package is {config.package!r}, and no package of that name is installed. "
-                f"Allowed: a package that Python can import. Type  pip install {config.package}"
+                f"Allowed: a package that Python can import. Run `pip install {config.package}`."
             )
         folder = config.folder(base_dir)
         if not folder.is_dir():

@@ -25,10 +25,8 @@ def port_number(text: str) -> int:
     """Return the port. A file behind the option is refused, which argparse takes for its value."""
     number = int(text) if text.isascii() and text.isdecimal() else -1
     if not 0 <= number <= 65535:
-        message = (
-            f"{text!r} is not a port. Write --eval-dashboard=PORT, or put --eval-dashboard behind the files"
-        )
-        raise argparse.ArgumentTypeError(message)
+        advice = "Write `--eval-dashboard=PORT`, or put `--eval-dashboard` behind the files"
+        raise argparse.ArgumentTypeError(f"{text!r} is not a port. {advice}")
     return number
 
 

@@ -37,8 +37,8 @@ def check_extra() -> None:
     if lacking := [name for name in NEEDS if find_spec(name) is None]:
         verb = "is" if len(lacking) == 1 else "are"
         raise UsageError(
-            f"--eval-dashboard needs {' and '.join(lacking)}, which {verb} not installed. Type  "
-            "pip install 'pytest-browsereval[dashboard]'"
+            f"--eval-dashboard needs {' and '.join(lacking)}, which {verb} not installed. Run "
+            "`pip install 'pytest-browsereval[dashboard]'`."
         )
 
 
@@ -63,9 +63,8 @@ class DashboardServer:
         except (OSError, OverflowError) as error:
             message = getattr(error, "strerror", None) or str(error)
             raise UsageError(
-                f"--eval-dashboard={port}: the port cannot be used: {message}. Name another "
-                "one, or none for a "
-                "free one."
+                f"--eval-dashboard={port}: the port cannot be used: {message}. Name another one, or none for "
+                "a free one."
             ) from None
         self.dashboard = Dashboard(runs, self._listener.getsockname()[1])
         self.url = self.dashboard.access.url

@@ -30,7 +30,7 @@ def doctor(arguments: argparse.Namespace) -> int:
         return examine_config(arguments)
     if given := next((name for name in OPTIONS if getattr(arguments, name)), None):
         option = {"runs": "run"}.get(given, given).replace("_", "-")
-        raise UsageError(f"--{option} is about a config. Write  browsereval doctor CONFIG --{option}")
+        raise UsageError(f"--{option} is about a config. Run `browsereval doctor CONFIG --{option}`.")
     from pytest_browsereval.features.doctor.machine import examine_machine
 
     return examine_machine()

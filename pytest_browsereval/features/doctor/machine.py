@@ -35,6 +35,6 @@ def examine_machine() -> int:
         say("", f"a headless shell takes less: this one costs 1.5 times the CPU{pop_ups}. To get one:")
         say("", ways(this_machine())[0].strip())
     if not binary.draws_text:
-        print("There is no font: pages with text crash. Type  browsereval install-browser", file=sys.stderr)
+        print("There is no font: pages with text crash. Run `browsereval install-browser`.", file=sys.stderr)
         return 1
     return 0

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 from pytest_browsereval.analysis.new_run import make_run
 from pytest_browsereval.capture.message_log import MessageLogger
@@ -17,7 +17,6 @@ from pytest_browsereval.datasets.ids import safe_id
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.interop.files import picture_suffix, wrong
 from pytest_browsereval.model.messages import SCHEMA_VERSION, ToolCallMessage, now
-from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.redaction.config import redact_config
 from pytest_browsereval.run.foreign import Imported
@@ -40,7 +39,15 @@ def write_run(attempts: Sequence[Imported], target: Path, kind: str, source: Pat
     """
     _check_ids(attempts)
     with make_run(target, "import") as store:
-        store.write_manifest(_manifest(attempts, target.name, kind, source))
+        store.write_manifest(
+            {
+                "schema_version": SCHEMA_VERSION,
+                "started_at": min((a.started_at for a in attempts if a.started_at), default=None),
+                "name": target.name,
+                "imported_from": {"kind": kind, "folder": source.resolve().name, "imported_at": now()},
+                "packages": {"pytest-browsereval": version("pytest-browsereval")},
+            }
+        )
         for attempt in attempts:
             _write(attempt, store)
         # No process of this run was ever in flight.
@@ -60,16 +67,6 @@ def _check_ids(attempts: Sequence[Imported]) -> None:
         seen[attempt.key] = attempt.folder
 
 
-def _manifest(attempts: Sequence[Imported], name: str, kind: str, source: Path) -> dict[str, Any]:
-    return {
-        "schema_version": SCHEMA_VERSION,
-        "started_at": min((a.started_at for a in attempts if a.started_at), default=None),
-        "name": name,
-        "imported_from": {"kind": kind, "folder": source.resolve().name, "imported_at": now()},
-        "packages": {"pytest-browsereval": version("pytest-browsereval")},
-    }
-
-
 def _write(attempt: Imported, store: RunStore) -> None:
     task = attempt.task
     is_one = attempt.key == TrialKey(task.query_id)
@@ -77,32 +74,15 @@ def _write(attempt: Imported, store: RunStore) -> None:
     folder = store.begin_attempt(attempt.key, node_id)
     saver = TrajectorySaver(folder.path)
     _copy_pictures(attempt.pictures, folder.path / "screenshots")
-    log = MessageLogger(folder.path)
-    try:
+    with closing(MessageLogger(folder.path)) as log:
         for message in attempt.messages:
             log.log(message)
-    finally:
-        log.close()
     # Before the metadata: a folder with metadata is a finished attempt to every reader.
     saver.save_task(task, (), {}, {})
     if attempt.grades:
         saver.save_grades(attempt.grades)
-    saver.save_metadata(_metadata(attempt, node_id))
-    folder.finish()
-
-
-def _copy_pictures(pictures: Mapping[int, Path], target: Path) -> None:
-    for number, path in pictures.items():
-        if number < 1:
-            raise wrong(path, "has no number from 1.")
-        target.mkdir(exist_ok=True)
-        shutil.copyfile(path, target / f"{number:03d}.{picture_suffix(path)}", follow_symlinks=False)
-
-
-def _metadata(attempt: Imported, node_id: str) -> TaskMetadata:
     verdict, source, reason = attempt.verdict
-    task = attempt.task
-    return make_metadata(
+    metadata = make_metadata(
         task,
         attempt.key,
         node_id,
@@ -125,6 +105,16 @@ def _metadata(attempt: Imported, node_id: str) -> TaskMetadata:
         error_source=source,
         reason=reason,
     )
+    saver.save_metadata(metadata)
+    folder.finish()
+
+
+def _copy_pictures(pictures: Mapping[int, Path], target: Path) -> None:
+    for number, path in pictures.items():
+        if number < 1:
+            raise wrong(path, "has no number from 1.")
+        target.mkdir(exist_ok=True)
+        shutil.copyfile(path, target / f"{number:03d}.{picture_suffix(path)}", follow_symlinks=False)
 
 
 def with_rows(attempts: Sequence[Imported], rows: Mapping[str, Task]) -> list[Imported]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from pytest_browsereval.errors import ErrorSource, TerminationReason
 from pytest_browsereval.features.interop.files import find_numbered, read_as, read_value, task_folders
 from pytest_browsereval.features.interop.stream_events import read_log
-from pytest_browsereval.graders.verdicts import PassWhen, Primary
+from pytest_browsereval.graders.verdicts import Primary
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.results import EvalWarning, TaskError
 from pytest_browsereval.model.tasks import RowMetadata, Task
@@ -57,16 +57,18 @@ class _Grades(_Block):
     grades: dict[str, _Grade]
 
 
-class _Trouble(_Block):
+class _Problem(_Block):
+    """An error or a warning."""
+
     source: str = "unknown"
     message: str = ""
     timestamp: str = ""
     details: JsonValue = None
 
-    @property
-    def known_source(self) -> ErrorSource:
-        """The source as our enumeration has it."""
-        return SOURCES.get(self.source, ErrorSource.UNKNOWN)
+    def fields(self) -> dict[str, Any]:
+        """Return what errors and warnings of ours have too."""
+        source = SOURCES.get(self.source, ErrorSource.UNKNOWN)
+        return {"source": source, "message": self.message, "timestamp": self.timestamp}
 
 
 class _Tokens(_Block):
@@ -84,8 +86,8 @@ class _Metadata(_Block):
     total_duration_ms: float | None = Field(default=None, ge=0, strict=True, allow_inf_nan=False)
     termination_reason: TerminationReason = TerminationReason.UNKNOWN
     final_answer: str | None = None
-    errors: list[_Trouble] = Field(default_factory=list)
-    warnings: list[_Trouble] = Field(default_factory=list)
+    errors: list[_Problem] = Field(default_factory=list)
+    warnings: list[_Problem] = Field(default_factory=list)
     agent_config: dict[str, JsonValue] = Field(default_factory=dict)
     grader_results: dict[str, _Grade] = Field(default_factory=dict)
     token_usage: _Tokens | None = None
@@ -105,8 +107,11 @@ def _read(folder: Path) -> Imported:
     file = folder / METADATA
     data = read_as(_Metadata, read_value(file), file)
     messages, cut = read_log(folder / "messages.jsonl")
-    grades = _grades(data.grader_results or _grades_of(folder / GRADES))
-    tokens = data.token_usage.model_dump() if data.token_usage else {}
+    grades_file, found = folder / GRADES, data.grader_results
+    if not found and grades_file.exists():
+        found = read_as(_Grades, {"grades": read_value(grades_file)}, grades_file).grades
+    grades = {name: _grade(name, grade) for name, grade in found.items()}
+    first = next((name for name in PRIMARY if name in grades), next(iter(grades), None))
     return Imported(
         folder=folder,
         task=_task(data),
@@ -119,10 +124,10 @@ def _read(folder: Path) -> Imported:
         total_duration_ms=data.total_duration_ms,
         agent_config=data.agent_config,
         grades=grades,
-        pass_when=_rule(grades),
-        errors=tuple(map(_error, data.errors)),
-        warnings=(*map(_warning, data.warnings), *cut),
-        usage=Usage(**tokens),
+        pass_when="all" if first is None else Primary(primary=first),
+        errors=tuple(_error(problem) for problem in data.errors),
+        warnings=(*(EvalWarning(**problem.fields()) for problem in data.warnings), *cut),
+        usage=Usage(**data.token_usage.model_dump()) if data.token_usage else Usage(),
     )
 
 
@@ -142,36 +147,18 @@ def _task(data: _Metadata) -> Task:
     )
 
 
-def _grades_of(file: Path) -> dict[str, _Grade]:
-    return read_as(_Grades, {"grades": read_value(file)}, file).grades if file.exists() else {}
-
-
-def _grades(found: dict[str, _Grade]) -> dict[str, GraderResult]:
-    return {
-        name: GraderResult(
-            grader=name,
-            verdict=Verdict.PASSED if grade.passed else Verdict.FAILED,
-            score=grade.score,
-            reasoning=grade.reasoning,
-            details=grade.details or {},
-            fingerprint=f"{KIND}/{name}",
-        )
-        for name, grade in found.items()
-    }
-
-
-def _rule(grades: dict[str, GraderResult]) -> PassWhen:
-    first = next((name for name in PRIMARY if name in grades), next(iter(grades), None))
-    return "all" if first is None else Primary(primary=first)
-
-
-def _error(trouble: _Trouble) -> TaskError:
-    given = trouble.details
-    details = given if given is None or isinstance(given, dict) else {"details": given}
-    return TaskError(
-        source=trouble.known_source, message=trouble.message, timestamp=trouble.timestamp, details=details
+def _grade(name: str, grade: _Grade) -> GraderResult:
+    return GraderResult(
+        grader=name,
+        verdict=Verdict.PASSED if grade.passed else Verdict.FAILED,
+        score=grade.score,
+        reasoning=grade.reasoning,
+        details=grade.details or {},
+        fingerprint=f"{KIND}/{name}",
     )
 
 
-def _warning(trouble: _Trouble) -> EvalWarning:
-    return EvalWarning(source=trouble.known_source, message=trouble.message, timestamp=trouble.timestamp)
+def _error(problem: _Problem) -> TaskError:
+    given = problem.details
+    details = given if given is None or isinstance(given, dict) else {"details": given}
+    return TaskError(**problem.fields(), details=details)

@@ -7,7 +7,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pytest_browsereval.commands.base import Command
 from pytest_browsereval.commands.runs import HELP, add_config, find_run
@@ -16,13 +15,11 @@ from pytest_browsereval.errors import BrowserEvalError, PluginError, UsageError,
 from pytest_browsereval.model.display import format_count
 from pytest_browsereval.redaction.known import redact_known
 
-if TYPE_CHECKING:
-    from pytest_browsereval.model.tasks import Task
-
 
 def import_run(arguments: argparse.Namespace) -> int:
     """Make a run folder of another system's run, and print what is in it."""
     from pytest_browsereval.analysis.summary import summary_of
+    from pytest_browsereval.datasets.jsonl import JsonLinesConfig
     from pytest_browsereval.features.interop.attempts import with_rows, write_run
     from pytest_browsereval.features.interop.readers import read_run
     from pytest_browsereval.model.grades import Verdict
@@ -32,7 +29,9 @@ def import_run(arguments: argparse.Namespace) -> int:
     with _naming(arguments.kind):
         attempts = read_run(arguments.kind, source)
     if arguments.rows is not None:
-        attempts = with_rows(attempts, _rows(Path(arguments.rows)))
+        dataset = JsonLinesConfig(path=Path(arguments.rows))
+        rows = {ref.query_id: dataset.read(ref) for ref in dataset.index(Path.cwd())}
+        attempts = with_rows(attempts, rows)
     try:
         with _naming(arguments.kind):  # what it has returned may hold anything
             store = write_run(attempts, target, arguments.kind, source)
@@ -42,9 +41,8 @@ def import_run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"{target} cannot be written: {error}.") from None
     message = ", ".join(f"{summary.count(verdict)} {verdict}" for verdict in Verdict)
     print(f"{format_count(len(attempts), 'attempt')} in {target}: {message}")
-    ungraded = sum(not attempt.grades for attempt in attempts)
-    if ungraded:
-        print(f"{ungraded} of them have no grade yet. Type  browsereval regrade {target} --config FILE")
+    if ungraded := sum(not attempt.grades for attempt in attempts):
+        print(f"{ungraded} of them have no grade yet. Run `browsereval regrade {target} --config FILE`.")
     for attempt in attempts:
         for warning in attempt.warnings:
             print(f"note: {attempt.task.query_id}: {warning.message}")
@@ -52,8 +50,12 @@ def import_run(arguments: argparse.Namespace) -> int:
 
 
 @contextmanager
-def _naming(name: str) -> Iterator[None]:
+def _naming(name: str, written: Path | None = None) -> Iterator[None]:
     """Have an error say which format it is of.
+
+    Args:
+        name: of the format.
+        written: what it writes.
 
     Raises:
         PluginError: in the place of anything that its code must not raise.
@@ -62,16 +64,10 @@ def _naming(name: str) -> Iterator[None]:
         yield
     except (BrowserEvalError, OSError, KeyboardInterrupt):
         raise
-    except BaseException as error:  # a reader may call sys.exit
-        raise PluginError(f"the format {name!r} broke: {describe_error(error)}. Mend the plug-in.") from error
-
-
-def _rows(path: Path) -> dict[str, Task]:
-    """Return the rows of a dataset of our own form by their ids."""
-    from pytest_browsereval.datasets.jsonl import JsonLinesConfig
-
-    dataset = JsonLinesConfig(path=path)
-    return {ref.query_id: dataset.read(ref) for ref in dataset.index(Path.cwd())}
+    except BaseException as error:  # a package's own code, which may call sys.exit
+        half = f" What it has written to {written} is not whole." if written and written.exists() else ""
+        message = f"the format {name!r} broke: {describe_error(error)}. Mend the plug-in.{half}"
+        raise PluginError(message) from error
 
 
 def export_run(arguments: argparse.Namespace) -> int:
@@ -82,19 +78,12 @@ def export_run(arguments: argparse.Namespace) -> int:
 
     _report_left_out()
     chosen = find_format(ExportFormat, arguments.to)
-    run, target = find_run(arguments.run_name, arguments.config), Path(arguments.output)
-    store = RunStore(run)
+    store, target = RunStore(find_run(arguments.run_name, arguments.config)), Path(arguments.output)
     try:
-        exported = chosen.write(store, target)
+        with _naming(chosen.name, target):
+            exported = chosen.write(store, target)
     except OSError as error:
         raise UsageError(f"{target} cannot be written: {error}.") from None
-    except (BrowserEvalError, KeyboardInterrupt):
-        raise
-    except BaseException as error:  # a package's own code, which may call sys.exit
-        half = f" What it has written to {target} is not whole." if target.exists() else ""
-        raise PluginError(
-            f"the format {chosen.name!r} broke: {describe_error(error)}. Mend the plug-in.{half}"
-        ) from error
     if not isinstance(exported, Exported):
         raise PluginError(
             f"the format {chosen.name!r} returned {describe_value(exported)}, which is not an Exported: what "

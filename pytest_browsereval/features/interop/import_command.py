@@ -7,7 +7,7 @@ import contextlib
 import hashlib
 import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,7 @@ STDOUT = "-"
 
 def import_rows(arguments: argparse.Namespace) -> int:
     """Write the rows as JSON Lines, and print their number, their hash and what was left out."""
+    from pytest_browsereval.datasets.benchmark import BenchmarkConfig
     from pytest_browsereval.datasets.reader import index_rows, read_all
 
     here = Path.cwd()
@@ -32,16 +33,19 @@ def import_rows(arguments: argparse.Namespace) -> int:
     _check_target(target, dataset.file(here), force=arguments.force)
     tasks = read_all((dataset, ref) for ref in index_rows(dataset, here))
     _check_protected(tasks, arguments)
-    text = "".join(f"{line}\n" for line in _lines(tasks))
-    _write(text, target)
+    rows = (task.model_dump(mode="json", exclude_defaults=True) for task in tasks)
+    text = "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
+    if target is None:
+        sys.stdout.write(text)
+    else:
+        write(target, text)
     digest = hashlib.sha256(text.encode()).hexdigest()
-    said = [
-        f"{format_count(len(tasks), 'row')}, sha256 {digest}",
-        *dataset.notes(here),
-        *_list_dropped(dataset, here),
-    ]
-    said += _needing_trust(tasks)
-    print("\n".join(said), file=sys.stderr if target is None else sys.stdout)
+    lines = [f"{format_count(len(tasks), 'row')}, sha256 {digest}", *dataset.notes(here)]
+    if isinstance(dataset, BenchmarkConfig):
+        dropped = dataset.import_rows(here).dropped
+        lines += [f"left out: {query_id}: {reason}" for query_id, reason in dropped]
+    lines += _needing_trust(tasks)
+    print("\n".join(lines), file=sys.stderr if target is None else sys.stdout)
     return 0
 
 
@@ -110,33 +114,10 @@ def _check_protected(tasks: Sequence[Task], arguments: argparse.Namespace) -> No
     if protected:
         raise UsageError(
             f"{format_count(len(protected), 'row is', 'rows are')} protected "
-            f"({', '.join(protected[:3])}): their "
-            "benchmark asks that answers are never written in clear, as they would end up in what models "
-            "learn from. Nothing was written. Name the file in the eval config instead:  dataset: "
-            f"[{{type: {arguments.type}, path: {arguments.path or 'FILE'}}}]"
+            f"({', '.join(protected[:3])}): their benchmark asks that answers are never written in clear, as "
+            "they would end up in what models learn from. Nothing was written. Name the file in the eval "
+            f"config instead: `dataset: [{{type: {arguments.type}, path: {arguments.path or 'FILE'}}}]`."
         )
-
-
-def _lines(tasks: Sequence[Task]) -> Iterator[str]:
-    for task in tasks:
-        row: Mapping[str, Any] = task.model_dump(mode="json", exclude_defaults=True)
-        yield json.dumps(row, ensure_ascii=False)
-
-
-def _write(text: str, target: Path | None) -> None:
-    if target is None:
-        sys.stdout.write(text)
-    else:
-        write(target, text)
-
-
-def _list_dropped(dataset: DatasetConfig, here: Path) -> Iterator[str]:
-    """Yield a line for each row that was left out."""
-    from pytest_browsereval.datasets.benchmark import BenchmarkConfig
-
-    if isinstance(dataset, BenchmarkConfig):
-        for query_id, reason in dataset.import_rows(here).dropped:
-            yield f"left out: {query_id}: {reason}"
 
 
 def _needing_trust(tasks: Sequence[Task]) -> Iterator[str]:
@@ -155,9 +136,8 @@ def _needing_trust(tasks: Sequence[Task]) -> Iterator[str]:
                     needs.setdefault(need, []).append(task.query_id)
     for need, ids in needs.items():
         yield (
-            f"a grader of {format_count(len(ids), 'row')} ({', '.join(ids[:3])}) {need}: read "
-            "the rows before you "
-            "write  trusted: true  in the block of this dataset, without which they are refused"
+            f"a grader of {format_count(len(ids), 'row')} ({', '.join(ids[:3])}) {need}. These rows are "
+            "refused until you have read them and written `trusted: true` in the block of their dataset."
         )
 
 

@@ -84,25 +84,22 @@ def _read(folder: Path) -> Imported:
     is_second = result.schema_version == SECOND_SCHEMA
     steps = _second_steps(result, file, numbers) if is_second else _first_steps(result)
     answer = result.agent_final_answer if is_second else result.final_result_response
-    return Imported(
-        folder=folder,
-        task=_task(result, folder),
-        messages=[UserMessage(content=result.task, timestamp=""), *steps],
-        pictures=pictures,
-        final_answer=answer,
-        agent_config={"type": KIND, **({"schema_version": SECOND_SCHEMA} if is_second else {})},
-        **(result.browsereval.model_dump() if result.browsereval else {}),
-    )
-
-
-def _task(result: _Result, folder: Path) -> Task:
     query_id = result.task_id or folder.name
-    return Task(
+    task = Task(
         query_id=query_id,
         query=result.task,
         dataset=KIND,
         # Keys that we have no name for are kept: the writer puts them back.
         metadata=RowMetadata(original_task_id=query_id, source=result.model_extra or None),
+    )
+    return Imported(
+        folder=folder,
+        task=task,
+        messages=[UserMessage(content=result.task, timestamp=""), *steps],
+        pictures=pictures,
+        final_answer=answer,
+        agent_config={"type": KIND, **({"schema_version": SECOND_SCHEMA} if is_second else {})},
+        **(result.browsereval.model_dump() if result.browsereval else {}),
     )
 
 
@@ -119,9 +116,8 @@ def _pictures(folder: Path) -> dict[int, Path]:
 
 def _first_steps(result: _Result) -> Iterator[Message]:
     """Yield the steps; this schema does not say which picture belongs to which step."""
-    for number, (thought, action) in enumerate(
-        zip_longest(result.thoughts or [], result.action_history or [])
-    ):
+    steps = zip_longest(result.thoughts or [], result.action_history or [])
+    for number, (thought, action) in enumerate(steps):
         yield from _read_thought(thought)
         if action is not None:
             yield from _action(number, action, None)

@@ -13,17 +13,10 @@ from typing import Any
 from pytest_browsereval.capture.message_log import read_messages
 from pytest_browsereval.datasets.ids import safe_folder, safe_id
 from pytest_browsereval.errors import ErrorSource, UsageError
+from pytest_browsereval.features.interop import online_mind2web as form
 from pytest_browsereval.features.interop.files import wrong
-from pytest_browsereval.features.interop.online_mind2web import (
-    ACTION,
-    KIND,
-    OURS,
-    RESULT,
-    SECOND_SCHEMA,
-    TRAJECTORY,
-)
 from pytest_browsereval.graders.judging.pictures import find_pictures, number_of
-from pytest_browsereval.graders.judging.steps import Step, list_steps
+from pytest_browsereval.graders.judging.steps import list_steps
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.messages import AssistantMessage, Message, ToolCallMessage, ToolResultMessage
 from pytest_browsereval.model.results import TaskMetadata
@@ -68,7 +61,7 @@ def write_run(store: RunStore, target: Path) -> Exported:
             continue
         is_one = len(kinds) == 1
         place = target if is_one else target / f"{safe_folder(data.variant)}-{data.trial}"
-        trial = {} if is_one else {OURS: {"variant": data.variant, "trial": data.trial}}
+        trial = {} if is_one else {form.OURS: {"variant": data.variant, "trial": data.trial}}
         written.append(_write(folder, read_metadata(folder), place / names[data.query_id], trial))
     return Exported(tuple(written), tuple(left_out))
 
@@ -102,22 +95,22 @@ def _is_folder(query_id: str) -> bool:
 
 
 def _write(folder: Path, data: TaskMetadata, target: Path, trial: Mapping[str, Any]) -> Path:
-    (target / TRAJECTORY).mkdir(parents=True)
+    (target / form.TRAJECTORY).mkdir(parents=True)
     names: dict[int, str] = {}
     for picture in find_pictures(folder):
         if picture.is_symlink() or not picture.is_file():
             raise wrong(picture, "is not a plain file. Put the picture in its place.")
         number = number_of(picture)
         names[number] = f"{number:04d}{picture.suffix}"  # they sort by the first number of a name
-        shutil.copyfile(picture, target / TRAJECTORY / names[number])
+        shutil.copyfile(picture, target / form.TRAJECTORY / names[number])
     check_log(folder, is_empty_allowed=True)  # what follows a damaged line would be missing without a word
     messages = list(read_messages(folder))
     # An imported attempt is written as it was read, so that import and export change nothing.
-    is_theirs = data.agent_config.get("type") == KIND
+    is_theirs = data.agent_config.get("type") == form.KIND
     result = _theirs(folder, data, messages, names) if is_theirs else _ours(data, messages)
     result |= {"image_names": list(names.values()), **trial}
     text = json.dumps(result, ensure_ascii=False, indent=1)
-    (target / RESULT).write_text(text + "\n", encoding="utf-8")
+    (target / form.RESULT).write_text(text + "\n", encoding="utf-8")
     return target
 
 
@@ -127,14 +120,10 @@ def _ours(data: TaskMetadata, messages: Sequence[Message]) -> dict[str, Any]:
         "task_id": data.query_id,
         "task": data.query,
         "final_result_response": data.final_answer,
-        "action_history": [_line(step) for step in steps],
+        "action_history": [step.line(1000).partition(". ")[2] for step in steps],  # without its number
         "thoughts": [step.thought for step in steps],
         "start_url": data.start_url,
     }
-
-
-def _line(step: Step) -> str:
-    return step.line(1000).partition(". ")[2]
 
 
 # -- attempts that were imported from this form
@@ -155,14 +144,14 @@ def _theirs(
     source = read_stored(folder).task.metadata.source
     result = {**(source if isinstance(source, dict) else {}), "task_id": data.query_id, "task": data.query}
     blocks = list(_blocks(messages))
-    if data.agent_config.get("schema_version") != SECOND_SCHEMA:
+    if data.agent_config.get("schema_version") != form.SECOND_SCHEMA:
         return result | {
             "final_result_response": data.final_answer,
             "action_history": _without_end([block.action for block in blocks]),
             "thoughts": _without_end([block.thought for block in blocks]),
         }
     return result | {
-        "schema_version": SECOND_SCHEMA,
+        "schema_version": form.SECOND_SCHEMA,
         "agent_final_answer": data.final_answer,
         "action_history": _history(blocks, names),
     }
@@ -195,7 +184,9 @@ def _blocks(messages: Sequence[Message]) -> Iterator[_Block]:
             block = _Block(thought=message.content)
         elif isinstance(message, ToolCallMessage):
             result = results.get(message.tool_call_id)
-            action = next(iter(message.params.values()), None) if message.tool == ACTION else message.params
+            action = (
+                next(iter(message.params.values()), None) if message.tool == form.ACTION else message.params
+            )
             yield _Block(block.thought, action, result.screenshot if result else None, has_action=True)
             block = _Block()
     if block.thought is not None:

@@ -12,17 +12,8 @@ from pytest_browsereval.config_text import DocumentError, format_path
 from pytest_browsereval.config_text.json_text import json_value
 from pytest_browsereval.errors import ErrorSource, UsageError
 from pytest_browsereval.features.interop.files import wrong
-from pytest_browsereval.model.messages import (
-    AssistantMessage,
-    DelegationMessage,
-    DelegationResultMessage,
-    ErrorMessage,
-    Message,
-    ToolCallMessage,
-    ToolResultMessage,
-    check_time,
-    message_adapter,
-)
+from pytest_browsereval.model import messages as ours
+from pytest_browsereval.model.messages import Message
 from pytest_browsereval.model.results import EvalWarning
 
 # Types of the form of the design documents, which is ours as well.
@@ -81,16 +72,13 @@ class EventLog:
 
     def warnings(self) -> tuple[EvalWarning, ...]:
         """Return what of the log could not be taken over."""
-        lines = []
-        if self._is_cut:
-            lines.append("the last line of messages.jsonl was cut and is left out")
-        if self._unplaced:
-            lines.append(
-                f"{self._unplaced} events ({', '.join(sorted(NO_PLACE))}) of messages.jsonl are left out"
-            )
-        return tuple(
-            EvalWarning(source=ErrorSource.MESSAGE_LOGGING, message=text, timestamp="") for text in lines
-        )
+        kinds = ", ".join(sorted(NO_PLACE))
+        texts = {
+            "the last line of messages.jsonl was cut and is left out": self._is_cut,
+            f"{self._unplaced} events ({kinds}) of messages.jsonl are left out": self._unplaced,
+        }
+        source = ErrorSource.MESSAGE_LOGGING
+        return tuple(EvalWarning(source=source, message=text, timestamp="") for text in texts if texts[text])
 
     def _wrong(self, message: str) -> UsageError:
         return UsageError(f"{format_path(self._path)}:{self._line}: {message}")
@@ -99,7 +87,7 @@ class EventLog:
         """Return the timestamp of an event; empty if it has none, for the time of reading is not it."""
         given = event.get("timestamp", "")
         try:
-            return check_time(given if isinstance(given, str) else repr(given))
+            return ours.check_time(given if isinstance(given, str) else repr(given))
         except ValueError as error:
             raise self._wrong(f"timestamp: {error}.") from None
 
@@ -114,11 +102,11 @@ class EventLog:
             return []
         try:
             if kind == "error" and "errorText" in value:
-                return [ErrorMessage(content=value["errorText"], timestamp=self._time(value))]
+                return [ours.ErrorMessage(content=value["errorText"], timestamp=self._time(value))]
             if kind in DESIGNED:
                 if "timestamp" not in value:
                     raise self._wrong(f"the {kind} has no timestamp.")
-                return [message_adapter.validate_python(value)]
+                return [ours.message_adapter.validate_python(value)]
             handler = self._handlers().get(kind)
             if handler is None:
                 raise self._wrong(f"the type {kind!r} is of neither form of BrowserOS.")
@@ -161,7 +149,7 @@ class EventLog:
     def _ended(self, key: str) -> Iterator[Message]:
         timestamp, parts = self._texts.pop(key, ("", []))
         if text := "".join(parts):
-            yield AssistantMessage(content=text, timestamp=timestamp, parent_id=self._span)
+            yield ours.AssistantMessage(content=text, timestamp=timestamp, parent_id=self._span)
 
     # -- tools
 
@@ -170,12 +158,12 @@ class EventLog:
         instruction = given.get("instruction") if isinstance(given, dict) else None
         if tool == DELEGATE and isinstance(instruction, str) and isinstance(call, str):
             self._span = call
-            yield DelegationMessage(
+            yield ours.DelegationMessage(
                 instruction=instruction, executor_id=call, span_id=call, timestamp=self._time(event)
             )
             return
         params = given if isinstance(given, dict) else {"input": given}
-        yield ToolCallMessage(
+        yield ours.ToolCallMessage(
             tool=tool, tool_call_id=call, params=params, parent_id=self._span, timestamp=self._time(event)
         )
 
@@ -184,24 +172,21 @@ class EventLog:
         yield from self._failed(event)
 
     def _returned(self, event: dict[str, Any]) -> Iterator[Message]:
-        call, output = event["toolCallId"], event["output"]
-        if call is not None and call == self._span:
-            self._span = None
-            yield self._delegated(call, output, self._time(event))
-            return
+        output = event["output"]
         is_error = isinstance(output, dict) and output.get("isError") is True
         yield self._result(event, output, is_error=is_error)
 
     def _failed(self, event: dict[str, Any]) -> Iterator[Message]:
-        if event["toolCallId"] == self._span:
-            self._span = None
-            yield self._delegated(event["toolCallId"], {"observation": event["errorText"]}, self._time(event))
-            return
         yield self._result(event, event["errorText"], is_error=True)
 
-    def _result(self, event: dict[str, Any], output: Any, *, is_error: bool) -> ToolResultMessage:
-        return ToolResultMessage(
-            tool_call_id=event["toolCallId"],
+    def _result(self, event: dict[str, Any], output: Any, *, is_error: bool) -> Message:
+        """Return the result of a call, or the report that the current delegation ends with."""
+        call = event["toolCallId"]
+        if call is not None and call == self._span:
+            self._span = None
+            return self._delegated(call, output, self._time(event))
+        return ours.ToolResultMessage(
+            tool_call_id=call,
             result=output,
             is_error=is_error,
             screenshot=event.get("screenshot"),
@@ -215,8 +200,8 @@ class EventLog:
         summary = str(said.get("observation", ""))
         if "status" not in said or "actionsPerformed" not in said:
             message = f"the delegation {call} ended without a report: {summary}"
-            return ErrorMessage(content=message, span_id=call, timestamp=timestamp)
-        return DelegationResultMessage(
+            return ours.ErrorMessage(content=message, span_id=call, timestamp=timestamp)
+        return ours.DelegationResultMessage(
             executor_id=call,
             span_id=call,
             summary=summary,
@@ -229,7 +214,7 @@ class EventLog:
     def _aborted(self, event: dict[str, Any]) -> Iterator[Message]:
         why = event.get("reason")
         content = f"aborted: {why}" if isinstance(why, str) else "aborted"
-        yield ErrorMessage(content=content, timestamp=self._time(event))
+        yield ours.ErrorMessage(content=content, timestamp=self._time(event))
 
 
 def read_log(path: Path) -> tuple[list[Message], tuple[EvalWarning, ...]]:

@@ -34,7 +34,7 @@ _PICTURE = r"screenshot(\d+)\.png"
 _PLAIN = r"screenshot(\d+)_no_box\.png"
 
 
-class _Said(BaseModel):
+class _ChatMessage(BaseModel):
     model_config = ConfigDict(frozen=True, strict=True, extra="ignore")
 
     role: Literal["system", "user", "assistant"]
@@ -49,10 +49,10 @@ class _Said(BaseModel):
         return "\n".join(text for text in texts if isinstance(text, str))
 
 
-class _Course(BaseModel):
+class _Conversation(BaseModel):
     model_config = ConfigDict(frozen=True, strict=True)
 
-    messages: list[_Said]
+    messages: list[_ChatMessage]
 
 
 def read_run(folder: Path) -> list[Imported]:
@@ -66,11 +66,15 @@ def read_run(folder: Path) -> list[Imported]:
 
 def _read(folder: Path) -> Imported:
     file = folder / MESSAGES
-    course = read_as(_Course, {"messages": read_value(file)}, file)
-    lines = [said for said in course.messages if said.role != "system"]
+    messages = read_as(_Conversation, {"messages": read_value(file)}, file).messages
+    lines = [message for message in messages if message.role != "system"]
     task = _task(lines, file)
     pictures = find_numbered(folder, _PICTURE)
-    left_out = len(find_numbered(folder, _PLAIN))
+    warnings = []
+    if left_out := len(find_numbered(folder, _PLAIN)):
+        why = "were not imported: the labelled ones show the same"
+        text = f"{left_out} pictures without labels (*_no_box.png) {why}"
+        warnings.append(EvalWarning(source=ErrorSource.SCREENSHOT, message=text, timestamp=""))
     answer = _answer(lines)
     return Imported(
         folder=folder,
@@ -79,19 +83,12 @@ def _read(folder: Path) -> Imported:
         pictures=pictures,
         final_answer=answer,
         termination_reason=TerminationReason.UNKNOWN if answer is None else TerminationReason.COMPLETED,
-        agent_config={"type": KIND, "system": [s.text for s in course.messages if s.role == "system"]},
-        warnings=(_warn_left_out(left_out),) if left_out else (),
+        agent_config={"type": KIND, "system": [m.text for m in messages if m.role == "system"]},
+        warnings=tuple(warnings),
     )
 
 
-def _warn_left_out(count: int) -> EvalWarning:
-    message = (
-        f"{count} pictures without labels (*_no_box.png) were not imported: the labelled ones show the same"
-    )
-    return EvalWarning(source=ErrorSource.SCREENSHOT, message=message, timestamp="")
-
-
-def _task(lines: list[_Said], file: Path) -> Task:
+def _task(lines: list[_ChatMessage], file: Path) -> Task:
     found = _TASK.search(lines[0].text) if lines and lines[0].role == "user" else None
     if found is None:
         raise wrong(
@@ -108,7 +105,7 @@ def _task(lines: list[_Said], file: Path) -> Task:
     )
 
 
-def _answer(lines: list[_Said]) -> str | None:
+def _answer(lines: list[_ChatMessage]) -> str | None:
     """Return what the last message answers; None if it is another action."""
     found = _ACTION.search(lines[-1].text) if lines[-1].role == "assistant" else None
     if found is None or found["name"].upper() != "ANSWER":
@@ -117,26 +114,26 @@ def _answer(lines: list[_Said]) -> str | None:
     return text[1:-1] if text.startswith("[") and text.endswith("]") else text
 
 
-def _steps(lines: list[_Said], pictures: dict[int, Path]) -> Iterator[Message]:
+def _steps(lines: list[_ChatMessage], pictures: dict[int, Path]) -> Iterator[Message]:
     """Yield thoughts and actions; the picture of a turn has its number and is taken before its action."""
     turn, call = 1, None
-    for said in lines:
-        if said.role == "assistant":
-            yield AssistantMessage(content=said.text, timestamp="")
-            call = f"turn-{turn}"
-            if (action := _call(said.text, call)) is None:
-                call = None
-            else:
-                yield action
+    for line in lines:
+        if line.role == "assistant":
+            yield AssistantMessage(content=line.text, timestamp="")
+            if (call := _call(line.text, f"turn-{turn}")) is not None:
+                yield call
             continue
         turn += 1
-        if call is not None:
-            picture = turn if turn in pictures else None
+        if call is None:  # what the agent said was no action
+            yield UserMessage(content=line.text, timestamp="")
+        else:
             yield ToolResultMessage(
-                tool_call_id=call, result=said.text, is_error=False, screenshot=picture, timestamp=""
+                tool_call_id=call.tool_call_id,
+                result=line.text,
+                is_error=False,
+                screenshot=turn if turn in pictures else None,
+                timestamp="",
             )
-        else:  # what the agent said was no action
-            yield UserMessage(content=said.text, timestamp="")
         call = None
 
 

@@ -108,7 +108,7 @@ def _notes(toolsets: Toolsets) -> Iterator[str]:
     for variant, vetoed in toolsets.vetoes.items():
         for name, why in vetoed.items():
             yield f"{name} is not offered to {variant}: {why}"
-    yield "Switch toolkits and tools by  tools: {NAME: true or false}  in the config or in a variant."
+    yield "Write `tools: {NAME: true}` or `tools: {NAME: false}` in the config or in a variant to switch one."
 
 
 def _choice(toolsets: Toolsets) -> dict[str, Any]:

@@ -117,8 +117,8 @@ class CommandAgentConfig(AgentConfig):
     def _fits_together(self) -> Self:
         if not self.command or not self._words()[0]:
             raise ValueError(
-                "there is neither a command nor a preset. Write  command: [PROGRAM, ARGUMENT, ...]  or "
-                "preset: claude-code"
+                "there is neither a command nor a preset. Write `command: [PROGRAM, ARGUMENT, ...]` or "
+                "`preset: claude-code`."
             )
         words = self._words()
         placeholders.check(words, IN_COMMANDS, "command")
@@ -136,7 +136,7 @@ class CommandAgentConfig(AgentConfig):
         ):
             if name in used and not has:
                 raise ValueError(
-                    f"the command has the placeholder {{{name}}}, and nothing for it. Write  {key}"
+                    f"the command has the placeholder {{{name}}}, but nothing fills it in. Write `{key}`."
                 )
         return self
 
@@ -190,23 +190,22 @@ class CommandAgentConfig(AgentConfig):
         program = self._program(base_dir)
         # By the PATH that the program gets, which the block may have changed.
         if shutil.which(program, path=env.get("PATH")) is None:
-            how = f"Install {own.title}:  {own.install}" if own else "Install it, or write its path"
+            how = f"Run `{own.install}`" if own else "Install it"
             raise ConfigError(
-                f"the agent {self.label()!r} runs {program!r}, which is not a program: it is not there "
-                f"or not executable. {how}  (a path is relative to the config; `program` stands in for the "
-                "first word of the command)."
+                f"the agent {self.label()!r} runs {program!r}, which does not exist or cannot be executed. "
+                f"{how}, or write its path, relative to the config, as `program: PATH`."
             )
         # Its home is an empty folder, so that no setting of the user's changes results.
         if own and own.needs_one_of and not any(env.get(name) for name in own.needs_one_of):
             names = " or ".join(own.needs_one_of)
             raise ConfigError(
                 f"{own.title} runs in a home of the attempt's own, where nobody is logged in: {names} has to "
-                f'be set. Set it, or write  env: {{{own.needs_one_of[0]}: "${{YOUR_KEY}}"}}  into the block.'
+                f'be set. Set it, or write `env: {{{own.needs_one_of[0]}: "${{YOUR_KEY}}"}}` in the block.'
             )
         if self.mcp != "off" and importlib.util.find_spec("mcp") is None:
             raise ConfigError(
                 f"the agent {self.label()!r} uses the attempt's tools by MCP, and the package mcp is not "
-                "installed. Type  pip install 'pytest-browsereval[mcp]'  or write  mcp: off"
+                "installed. Run `pip install 'pytest-browsereval[mcp]'`, or write `mcp: off`."
             )
 
     def _words(self) -> tuple[str, ...]:

@@ -27,15 +27,7 @@ class WholeFile(RowFile):
     """Base of the members whose files cannot be read in part."""
 
     def index(self, base_dir: Path, ids: Collection[str] | None = None) -> Sequence[RowRef]:
-        """Return the selected rows, in file order.
-
-        Args:
-            base_dir: the folder of the eval config.
-            ids: if given, only the rows with these ids.
-
-        Raises:
-            DatasetError: the file cannot be read or is empty, a row has no id, ids clash.
-        """
+        """Return the selected rows; see ``DatasetConfig``."""
         path = self.file(base_dir)
         rows = self._rows(path)
         listed = RowIndex(path, self.id_column)
@@ -46,11 +38,7 @@ class WholeFile(RowFile):
         )
 
     def read(self, ref: RowRef) -> Task:
-        """Return one row, checked in full.
-
-        Raises:
-            DatasetError: with file, line, key, value and what is allowed.
-        """
+        """Return one row, checked in full; see ``DatasetConfig``."""
         rows = self._rows(ref.path)
         return self.task(rows[ref.offset][1] if ref.offset < len(rows) else None, ref)
 

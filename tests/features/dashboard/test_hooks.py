@@ -307,7 +307,7 @@ def test_a_missing_extra_is_told_before_anything_is_spent(evals: Evals, library:
         result = evals.run(*files, "--eval-dashboard")
         assert result.ret == pytest.ExitCode.USAGE_ERROR
         told = (
-            f"--eval-dashboard needs {library}, which is not installed. Type  pip install 'pytest-browsereval"
+            f"--eval-dashboard needs {library}, which is not installed. Run `pip install 'pytest-browsereval"
         )
         assert told in result.stderr.str() + result.stdout.str()
     assert not (evals.path / "results").exists()

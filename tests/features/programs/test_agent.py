@@ -369,9 +369,9 @@ def test_files_that_are_too_much_to_search_are_told(desk: Desk, monkeypatch: pyt
         ({}, r"neither a command nor a preset"),
         ({"command": []}, r"neither a command nor a preset"),
         ({"command": ["x", "{taks}"]}, r"placeholder \{taks\}, which is unknown\. Did you mean 'task'\?"),
-        ({"command": ["x", "{model}"]}, r"placeholder \{model\}, and nothing for it\. Write  model: NAME"),
-        ({"command": ["x", "{cdp_url}"]}, r"Write  cdp: true"),
-        ({"command": ["x", "{mcp_config}"], "mcp": "off"}, r"Write  mcp: http"),
+        ({"command": ["x", "{model}"]}, r"placeholder \{model\}, but nothing fills it in\. Write `model: NAME`"),
+        ({"command": ["x", "{cdp_url}"]}, r"Write `cdp: true`"),
+        ({"command": ["x", "{mcp_config}"], "mcp": "off"}, r"Write `mcp: http`"),
         ({"command": ["x"], "env": {"A": "{no}"}}, r"env has the placeholder \{no\}"),
         ({"command": ["x"], "prompt": "{cdp_url}"}, r"prompt has the placeholder \{cdp_url\}"),
         ({"command": ["x"], "mcp_config": {"http": {"a": ["{x}"]}}}, r"mcp_config\.http has the placeholder"),
@@ -396,9 +396,9 @@ def test_what_is_missing_is_found_before_anything_runs(
     monkeypatch.setenv("PATH", str(tmp_path))
     for name in ("CODEX_API_KEY", "NOT_SET"):
         monkeypatch.delenv(name, raising=False)
-    with pytest.raises(ConfigError, match=r"Install Claude Code:  npm install -g @anthropic-ai/claude-code"):
+    with pytest.raises(ConfigError, match=r"Run `npm install -g @anthropic-ai/claude-code`"):
         agent(preset="claude-code").preflight(tmp_path)
-    with pytest.raises(ConfigError, match=r"runs '.*/my/claude', which is not a program"):
+    with pytest.raises(ConfigError, match=r"runs '.*/my/claude', which does not exist"):
         agent(preset="claude-code", program="my/claude").preflight(tmp_path)
     with pytest.raises(ConfigError, match="passes on NOT_SET, and there is no such variable"):
         agent(command=["{python}"], pass_env=["NOT_SET"]).preflight(tmp_path)

@@ -119,7 +119,7 @@ def timezone(row: Row, given: Given) -> Iterator[Finding]:
             "timezone",
             Level.WARNING,
             f"{found[0]!r} depends on the zone of the machine.",
-            "Fix it:  browser: {type: playwright, timezone: Europe/Oslo}",
+            "Write `browser: {type: playwright, timezone: Europe/Oslo}`.",
         )
 
 
