@@ -10,8 +10,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-from pytest_browsereval.features.programs.paths import InnerPath
 from pytest_browsereval.features.programs.placeholders import filled
+from pytest_browsereval.features.programs.rules import InnerPath
 
 URL_VARIABLE, TOKEN_VARIABLE = "BROWSEREVAL_MCP_URL", "BROWSEREVAL_MCP_TOKEN"
 """Variables that every program gets; the bridge for stdio reads them too."""

@@ -9,8 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -53,7 +52,7 @@ class Launch:
 
 
 class Program:
-    """One run of a program.
+    """One run of a program; once it is closed, nothing of it runs any more.
 
     Args:
         launch: how it is started.
@@ -192,25 +191,6 @@ def _marked(mark: bytes) -> Iterator[int]:
         with contextlib.suppress(OSError):
             if mark in (folder / "environ").read_bytes().split(b"\0"):
                 yield int(folder.name)
-
-
-@asynccontextmanager
-async def running(launch: Launch, out: TakeLine, err: TakeLine) -> AsyncIterator[Program]:
-    """Run a program while the block does; afterwards nothing of it runs any more.
-
-    Args:
-        launch: how it is started.
-        out: given each line of standard output, in turn.
-        err: the same for standard error.
-
-    Raises:
-        Fault: source *agent*, when it cannot be started.
-    """
-    program = Program(launch, out, err)
-    try:
-        yield program
-    finally:
-        await program.close()
 
 
 def _head_of(line: bytes) -> bytes:

@@ -14,18 +14,29 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import PurePosixPath
 from typing import Annotated, Any, Literal
 
 import jmespath
 from jmespath.exceptions import JMESPathError
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from pytest_browsereval.features.programs.paths import InnerPath
 from pytest_browsereval.model.usage import Usage
 from pytest_browsereval.redaction.text import well_formed
 
 MAX_DOCUMENT = 1_000_000
 """Characters of standard output that are kept to be read as a whole."""
+
+
+def _stays_inside(text: str) -> str:
+    path = PurePosixPath(text)
+    if not path.name or path.is_absolute() or ".." in path.parts or "\\" in text or "\0" in text:
+        raise ValueError(f"{text!r} is not a path inside the attempt's folder. Write `answer.txt`, say.")
+    return text
+
+
+InnerPath = Annotated[str, AfterValidator(_stays_inside)]
+"""Relative, with slashes, and without a way out."""
 
 
 def _compiles(expression: str) -> str:

@@ -7,6 +7,7 @@ import pytest
 from pydantic import ValidationError
 
 from pytest_browsereval.features.programs import rules
+from pytest_browsereval.features.programs.agent import CommandAgentConfig
 from pytest_browsereval.features.programs.presets import preset, presets
 from pytest_browsereval.features.programs.rules import AnswerEvent, EventRules, OutputReader, UsageRule
 
@@ -63,7 +64,7 @@ def test_wrong_numbers_count_nothing() -> None:
 
 def test_rules_pass_over_lines_that_they_do_not_fit() -> None:
     """An expression that fails on a line says nothing of it."""
-    usage = preset("gemini").usage
+    usage = UsageRule(**preset("gemini").block["usage"])
     assert usage.usage({"stats": {"models": "none"}, "response": "x"}) is not None
     assert usage.usage({"response": "x"}) is None
     assert EventRules().texts({"type": "assistant", "content": ["a", 1, "", "b"]}) == ["a", "b"]
@@ -80,7 +81,8 @@ def test_an_expression_is_checked_when_it_is_read() -> None:
 def test_presets_name_programs_that_are_told_how_to_install() -> None:
     """Each says what to type, which variables it passes on, and which of them it cannot do without."""
     assert set(presets()) == {"claude-code", "codex", "gemini"}
-    for each in presets().values():
+    for name, each in presets().items():
+        assert CommandAgentConfig(preset=name).preset == name
         assert each.install.startswith("npm install -g ")
         assert each.passes
         assert set(each.needs_one_of) <= set(each.passes)

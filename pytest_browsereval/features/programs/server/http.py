@@ -19,7 +19,6 @@ from weakref import WeakKeyDictionary
 from pytest_browsereval.capture.context import CaptureContext
 from pytest_browsereval.errors import ErrorSource
 from pytest_browsereval.features.programs.server.served import Receive, Scope, Send, ToolboxServer
-from pytest_browsereval.features.programs.server.tokens import new_token
 from pytest_browsereval.features.programs.server.toolbox import SharedToolbox
 from pytest_browsereval.tools.base import Toolbox
 from pytest_browsereval.tools.toolkit import Toolkit
@@ -30,6 +29,17 @@ if TYPE_CHECKING:
 HOST = "127.0.0.1"
 _PATH = re.compile(r"/([0-9a-f]+)/mcp/?")
 _SHUTDOWN_S = 1
+_TOKEN_PREFIX = secrets.token_hex(16)
+
+
+def new_token() -> str:
+    """Return a token for one attempt. All tokens of this process begin alike."""
+    return _TOKEN_PREFIX + secrets.token_hex(16)
+
+
+def common_part() -> str:
+    """Return what all tokens of this process begin with: redacting it makes any of them useless."""
+    return _TOKEN_PREFIX
 
 
 @dataclass

@@ -18,8 +18,7 @@ from mcp.types import CallToolResult, ImageContent, TextContent
 
 from pytest_browsereval.agents.noop import NoopConfig
 from pytest_browsereval.errors import ErrorSource, Fault, LimitReached, TerminationReason
-from pytest_browsereval.features.programs.server.http import Endpoint, serving
-from pytest_browsereval.features.programs.server.tokens import common_part
+from pytest_browsereval.features.programs.server.http import Endpoint, common_part, serving
 from pytest_browsereval.model.messages import ToolResultMessage
 from pytest_browsereval.tools.base import tool
 from pytest_browsereval.tools.toolkit import Policy, Toolkit
