@@ -2,34 +2,32 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from pytest_browsereval.capture.trajectory import open_written
+from pytest_browsereval.capture.trajectory import read_written
 from pytest_browsereval.features.dashboard.feed import Feed, Watched
 from pytest_browsereval.features.dashboard.flights import PICTURES
 from pytest_browsereval.local_server import PAGE_HEADERS, PageAccess
 from pytest_browsereval.redaction.text import well_formed
+from pytest_browsereval.report.viewer import page as viewer
 from pytest_browsereval.report.viewer.attempts import read_attempt
-from pytest_browsereval.report.viewer.page import page, policy_of
 from pytest_browsereval.report.viewer.records import details_of
 from pytest_browsereval.run.store import TrialKey
 
 if TYPE_CHECKING:
-    from starlette.applications import Starlette
     from starlette.requests import Request
     from starlette.responses import Response
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
-from functools import cache
-from importlib.resources import files
-
-from pytest_browsereval.report.viewer.page import SCRIPTS, Form, part, run_form, script_named
 
 # A request of the page is a few words; more is not from the page.
 MOST_BYTES = 64 * 1024
@@ -106,33 +104,10 @@ class Dashboard:
 
     def app(self) -> ASGIApp:
         """Return the application; it imports what serves it."""
-        inner = self._routes()
-
-        async def guarded(scope: Scope, receive: Receive, send: Send) -> None:
-            async def guarding(message: Message) -> None:
-                if message["type"] == "http.response.start":
-                    given = {name.lower() for name, _ in message["headers"]}
-                    message["headers"] += [pair for pair in GUARDS if pair[0] not in given]
-                await send(message)
-
-            why = self._refusal(scope)
-            if why is not None:
-                await _refuse(403, why)(scope, receive, guarding)
-                return
-            await inner({**scope, "root_path": f"/{self.access.token}"}, receive, guarding)
-
-        return guarded
-
-    def _refusal(self, scope: Scope) -> str | None:
-        """Return why a request is not answered; None if it is."""
-        headers = ((name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"])
-        return self.access.find_refusal(headers, str(scope["path"]).removeprefix("/").partition("/")[0])
-
-    def _routes(self) -> Starlette:
         from starlette.applications import Starlette
         from starlette.routing import Route
 
-        return Starlette(
+        inner = Starlette(
             routes=[
                 Route("/", self._home),
                 Route("/{run:int}/", self._page),
@@ -142,6 +117,22 @@ class Dashboard:
                 Route("/{run:int}/control", self._control, methods=["POST"]),
             ]
         )
+
+        async def guarded(scope: Scope, receive: Receive, send: Send) -> None:
+            async def guarding(message: Message) -> None:
+                if message["type"] == "http.response.start":
+                    given = {name.lower() for name, _ in message["headers"]}
+                    message["headers"] += [pair for pair in GUARDS if pair[0] not in given]
+                await send(message)
+
+            headers = ((name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"])
+            token = str(scope["path"]).removeprefix("/").partition("/")[0]
+            if (why := self.access.find_refusal(headers, token)) is not None:
+                await _refuse(403, why)(scope, receive, guarding)
+            else:
+                await inner({**scope, "root_path": f"/{self.access.token}"}, receive, guarding)
+
+        return guarded
 
     def _of(self, request: Request) -> Feed:
         from starlette.exceptions import HTTPException
@@ -168,8 +159,8 @@ class Dashboard:
         names = [one.watched.name for one in self.feeds]
         data["live"] |= {"runs": names, "own": request.path_params["run"]}
         form = live_form()
-        text = page(data, feed.watched.name, form=form)
-        return HTMLResponse(text, headers={"Content-Security-Policy": _allow_framing(policy_of(form))})
+        text = viewer.page(data, feed.watched.name, form=form)
+        return HTMLResponse(text, headers={"Content-Security-Policy": _allow_framing(viewer.policy_of(form))})
 
     async def _events(self, request: Request) -> Response:
         from starlette.responses import StreamingResponse
@@ -185,22 +176,18 @@ class Dashboard:
         folder = _folder(self._of(request), key)
         if folder is None:
             return _refuse(404, "there is no such attempt")
-        stored = read_attempt(str(folder), key)
-        return Response(_as_bytes(details_of(stored, is_served=True)), media_type=_JSON)
+        details = details_of(read_attempt(str(folder), key), is_served=True)
+        return Response(well_formed(json.dumps(details, ensure_ascii=False)), media_type=_JSON)
 
     async def _picture(self, request: Request) -> Response:
         from starlette.responses import Response
 
         folder = _folder(self._of(request), request.path_params["key"], "screenshots")
         match = _PICTURE.fullmatch(request.path_params["name"])
-        if folder is None or match is None:
-            return _refuse(404, "there is no such picture")
-        try:
-            with open_written(str(folder / match[0])) as file:
-                content = file.read()
-        except OSError:
-            return _refuse(404, "there is no such picture")
-        return Response(content, media_type=PICTURES[match[1]])
+        if folder is not None and match is not None:
+            with contextlib.suppress(OSError):
+                return Response(read_written(folder / match[0]), media_type=PICTURES[match[1]])
+        return _refuse(404, "there is no such picture")
 
     async def _control(self, request: Request) -> Response:
         from starlette.responses import Response
@@ -220,14 +207,14 @@ class Dashboard:
         except ValidationError as error:
             return _refuse(400, str(error).partition("\n")[0])
         try:
-            _obey(feed, wish)
+            _apply_request(feed, wish)
         except OSError as error:
             return _refuse(500, f"the disk refused: {error.strerror or error}")
         feed.catch_up()
         return Response(b"{}", media_type=_JSON)
 
 
-def _obey(feed: Feed, wish: PageRequest) -> None:
+def _apply_request(feed: Feed, wish: PageRequest) -> None:
     control = feed.watched.control
     if wish.want in ("skip", "keep"):
         key = TrialKey(wish.query_id, wish.variant, wish.trial)
@@ -247,10 +234,6 @@ def _folder(feed: Feed, key: str, below: str = "") -> Path | None:
     return folder if folder.is_dir() and folder.resolve() == folder else None
 
 
-def _as_bytes(value: Any) -> bytes:
-    return well_formed(json.dumps(value, ensure_ascii=False)).encode()
-
-
 def _refuse(status: int, why: str) -> Response:
     from starlette.responses import Response
 
@@ -265,14 +248,17 @@ POLICY = (
 
 
 @cache
-def live_form() -> Form:
+def live_form() -> viewer.Form:
     """Return the form of the dashboard's page."""
     own = files("pytest_browsereval.features.dashboard")
 
     def read(name: str) -> str:
         return own.joinpath(name).read_text(encoding="utf-8")
 
-    viewers = [read("script/asking.js") if name == "details" else script_named(name) for name in SCRIPTS]
+    viewers = [
+        read("script/asking.js") if name == "details" else viewer.script_named(name)
+        for name in viewer.SCRIPTS
+    ]
     scripts = (*viewers, *(read(f"script/{name}.js") for name in ("lanes", "queue", "live")))
-    style = part("page.css") + read("live.css")
-    return replace(run_form(), scripts=scripts, style=style, policy=POLICY, live=read("live.html"))
+    style = viewer.part("page.css") + read("live.css")
+    return replace(viewer.run_form(), scripts=scripts, style=style, policy=POLICY, live=read("live.html"))

@@ -191,24 +191,12 @@ class Feed:
         news.set()
 
     def _lanes(self) -> dict[str, Any]:
-        flights = [
-            {
-                "key": one.key,
-                "worker": one.worker,
-                "place": one.place,
-                "began_ms": round(one.began_ms),
-                "steps": one.steps,
-                "cost": one.cost_usd,
-                "picture": one.picture,
-                "last": one.last,
-            }
-            for one in self._flights
-        ]
+        flights = [flight.as_json() for flight in self._flights]
         processes = self._queue.processes
-        expected = [f"gw{number}" for number in range(processes)]
-        seen = list(self._flights.workers)
+        expected = (f"gw{number}" for number in range(processes))
         busy = {flight.worker for flight in self._flights}
-        idle = [name for name in dict.fromkeys((*reversed(seen), *expected)) if name not in busy]
+        known = dict.fromkeys((*reversed(self._flights.workers), *expected))
+        idle = [name for name in known if name not in busy]
         names = [*busy, *idle[: max(processes - len(busy), 0)]] or ["main"]
         return {"workers": sorted(names, key=_by_number), "lanes": self._queue.lanes, "flights": flights}
 
@@ -232,13 +220,12 @@ class Feed:
     def data(self) -> dict[str, Any]:
         """Return the data of a new page: the viewer's, and how things stand beside it."""
         self.catch_up()
+        messages = [event for event in self.events if event.kind == "message"]
         live = {
             "last": self._name_of(self._number),
             "now_ms": round(time.time() * 1000),
             "states": {name: json.loads(text) for name, (_, text) in self.states.items()},
-            "messages": [json.loads(one.text) for one in list(self.events) if one.kind == "message"][
-                -SHOWN_AT_FIRST:
-            ],
+            "messages": [json.loads(event.text) for event in messages[-SHOWN_AT_FIRST:]],
             "folder": str(self.watched.store.root),
         }
         rows = self._table.as_json({**self.about(), "home": "", "details": ""})

@@ -55,6 +55,12 @@ class Flight:
                 found.append({"key": self.key, "line": self.lines, "message": self.last})
         return found
 
+    def as_json(self) -> dict[str, Any]:
+        """Return what a page shows of it."""
+        names = ("key", "worker", "place", "steps", "picture", "last")
+        plain = {name: getattr(self, name) for name in names}
+        return {**plain, "began_ms": round(self.began_ms), "cost": self.cost_usd}
+
     def _count(self, message: dict[str, Any]) -> None:
         self.steps += message.get("type") == "tool_call"
         usage = message.get("usage")

@@ -72,11 +72,11 @@ class LiveView:
         return [Watched(one.config.name, one.store, one.control) for one in known]
 
     def _line(self) -> str:
-        self._is_announced = True
         return f"dashboard: {self._server.url if self._server else ''}"
 
     def pytest_report_header(self) -> str:
         """Print the address."""
+        self._is_announced = True
         return self._line()
 
     @pytest.hookimpl(wrapper=True)
@@ -85,8 +85,9 @@ class LiveView:
 
         (The controller's wrapper is around this one: rows are checked by now.)
         """
-        if not self._is_announced:
-            self._write(self._line())
+        reporter: Any = self._session.config.pluginmanager.get_plugin("terminalreporter")
+        if not self._is_announced and reporter is not None:
+            reporter.write_line(self._line())
         self._begin()
         return (yield)
 
@@ -104,11 +105,8 @@ class LiveView:
     def _queue(self, active_run: ActiveRun) -> list[Queued]:
         """Return the trials of an eval in the order of the session."""
         rows = self._controller.rows
-        names = {
-            node_id: node_id.partition("::")[2].partition("@")[0]
-            for node_id in self._controller.expected
-            if rows.get(node_id) is active_run
-        }
+        own = (node_id for node_id in self._controller.expected if rows.get(node_id) is active_run)
+        names = {node_id: node_id.partition("::")[2].partition("@")[0] for node_id in own}
         only = {name.partition("[")[0] for name in names.values()}
         entries = {entry.name: entry for entry in active_run.plan.entries(only=only)}
         found = ((node_id, entries[name]) for node_id, name in names.items() if name in entries)
@@ -120,8 +118,7 @@ class LiveView:
         counts = [spec.partition("*")[0] if "*" in spec else "1" for spec in specs]
         processes = sum(int(count) for count in counts if count.isdecimal())
         config = active_run.config
-        most = max(processes, 1)
-        lanes = config.lanes if config.num_workers is None else -(-config.num_workers // most)
+        lanes = config.lanes if config.num_workers is None else -(-config.num_workers // max(processes, 1))
         if processes and option.dist not in ("load", "no"):
             lanes = min(lanes, 2)
         return Places(processes=processes, lanes=lanes)
@@ -166,11 +163,6 @@ class LiveView:
             write(*values)
         except OSError as error:
             self._problem = str(error)
-
-    def _write(self, line: str) -> None:
-        reporter: Any = self._session.config.pluginmanager.get_plugin("terminalreporter")
-        if reporter is not None:
-            reporter.write_line(line)
 
 
 def _task(active_run: ActiveRun, entry: Entry) -> str:

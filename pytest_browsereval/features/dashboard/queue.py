@@ -69,14 +69,12 @@ class Queue:
             for node_id, query_id, variant, trial, query in line["trials"]:
                 self.trials[node_id] = Trial(TrialKey(query_id, variant, trial), query)
         elif kind == "over":
-            return self._over(self.trials[line["node_id"]], line["verdict"], line["why"])
+            trial, verdict = self.trials[line["node_id"]], line["verdict"]
+            trial.is_over, trial.why = True, "" if verdict else line["why"]
+            return [trial] if verdict else []
         elif kind == "end":
             self.exit_code = int(line["exit_code"])
         return []
-
-    def _over(self, trial: Trial, verdict: str | None, why: str) -> list[Trial]:
-        trial.is_over, trial.why = True, "" if verdict else why
-        return [trial] if verdict else []
 
     def state(self, running: Collection[str], control: ControlState) -> dict[str, Any]:
         """Return what a page shows of the queue.
