@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
+import platform
+import sys
 from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_browsereval.commands.base import Command, add_overrides, registry_near
+from pytest_browsereval.commands.base import Command, add_overrides, registry_near, say, version_of
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.display import format_count
 
@@ -19,6 +22,12 @@ if TYPE_CHECKING:
 
 # Findings of a rule; `--all` lists all of them.
 SHOWN = 5
+
+# Whose versions are shown.
+PACKAGES = (
+    *("pytest-browsereval", "pytest", "pytest-xdist", "pytest-html"),
+    *("playwright", "openai", "pydantic"),
+)
 
 # Options that need a config.
 OPTIONS = ("online", "runs", "validate", "ask_judge", "eval_set", "all")
@@ -31,9 +40,28 @@ def doctor(arguments: argparse.Namespace) -> int:
     if given := next((name for name in OPTIONS if getattr(arguments, name)), None):
         option = {"runs": "run"}.get(given, given).replace("_", "-")
         raise UsageError(f"--{option} is about a config. Run `browsereval doctor CONFIG --{option}`.")
-    from pytest_browsereval.features.doctor.machine import examine_machine
-
     return examine_machine()
+
+
+def examine_machine() -> int:
+    """Print the versions, the browser's by launching it; 1 if something is missing."""
+    from pytest_browsereval.browsers.binary import find_binary, playwright_features_off
+    from pytest_browsereval.browsers.install import ways
+    from pytest_browsereval.browsers.machine import this_machine
+
+    say("python", f"{platform.python_version()} ({sys.executable})")
+    for name in PACKAGES:
+        say(name, version_of(name))
+    binary = asyncio.run(find_binary())
+    say("browser", str(binary))
+    if not binary.is_headless_shell:
+        pop_ups = "" if playwright_features_off() else " (2.8 times here: its pop-ups cannot be switched off)"
+        say("", f"a headless shell takes less: this one costs 1.5 times the CPU{pop_ups}. To get one:")
+        say("", ways(this_machine())[0].strip())
+    if not binary.draws_text:
+        print("There is no font: pages with text crash. Run `browsereval install-browser`.", file=sys.stderr)
+        return 1
+    return 0
 
 
 def examine_config(arguments: argparse.Namespace) -> int:

@@ -14,18 +14,12 @@ from typing import TypeVar
 
 from pydantic import BaseModel
 
+from pytest_browsereval import errors
 from pytest_browsereval.addresses import find_certificates
 from pytest_browsereval.browsers.playwright.manager import WindowManager
 from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.config_text import format_path
-from pytest_browsereval.errors import (
-    BrowserEvalError,
-    ConfigError,
-    DatasetError,
-    Fault,
-    PluginError,
-    UsageError,
-)
+from pytest_browsereval.errors import ConfigError
 from pytest_browsereval.features.doctor.golden import try_golden
 from pytest_browsereval.features.doctor.lint.base import Finding, Level, Row
 from pytest_browsereval.features.doctor.lint.linting import lint
@@ -122,11 +116,14 @@ def examine(config: EvalConfig, registry: Registry, options: Options) -> Report:
     active_run = ActiveRun(RunSpec(config=config, registry=registry, store=store), NewTrials)
     loaded = load(config, registry)
     graders = _used_graders(config, loaded.rows)
-    report.checks += _agents(config)
-    report.checks += _judge(config)
+    for name, agent in config.variants.items():
+        report.checks.append(_try("agent", name, agent.type, agent.preflight, config.base_dir))
+    if config.judge is not None:
+        report.checks.append(_try("judge", _name(config.judge), "has a key", check_key, config.judge))
     report.checks += _tools(active_run, report.checks)
     report.checks += _rows(config, loaded.rows)
-    report.checks += _grader_setups(config, graders)
+    tried = (_try("grader", one.grader.label, "", one.grader.preflight, config.base_dir) for one in graders)
+    report.checks += (check for check in tried if check.state is State.ERROR)
     with tempfile.TemporaryDirectory(prefix="browsereval-doctor-") as name:
         report.checks += asyncio.run(_live(config, registry, graders, options, Path(name)))
         runs = options.runs
@@ -142,16 +139,6 @@ def examine(config: EvalConfig, registry: Registry, options: Options) -> Report:
 
 
 # -- without a browser
-
-
-def _agents(config: EvalConfig) -> Iterator[Check]:
-    for name, agent in config.variants.items():
-        yield _try("agent", name, agent.type, agent.preflight, config.base_dir)
-
-
-def _judge(config: EvalConfig) -> Iterator[Check]:
-    if config.judge is not None:
-        yield _try("judge", _name(config.judge), "has a key", check_key, config.judge)
 
 
 def _try(area: str, subject: str, message: str, check: Callable[[T], object], value: T) -> Check:
@@ -170,7 +157,7 @@ def _name(judge: JudgeConfig) -> str:
 def _tools(active_run: ActiveRun, before: Sequence[Check]) -> Iterator[Check]:
     try:
         prepared = active_run.trials.prepare()
-    except (UsageError, Fault) as error:
+    except (errors.UsageError, errors.Fault) as error:
         if not any(one.state is State.ERROR and one.message in str(error) for one in before):
             yield Check(State.ERROR, "setup", active_run.config.name, str(error))
     else:
@@ -183,7 +170,7 @@ def _rows(config: EvalConfig, rows: Sequence[Row]) -> Iterator[Check]:
         count = sum(row.dataset is dataset for row in rows)
         try:
             path = dataset.file(config.base_dir)
-        except DatasetError as error:
+        except errors.DatasetError as error:
             yield Check(State.ERROR, "rows", dataset.type, str(error))
             continue
         message = f"{count} of type {dataset.type}, sha256 {(file_hash(path)['sha256'] or 'unknown')[:16]}"
@@ -216,18 +203,13 @@ def _used_graders(config: EvalConfig, rows: Sequence[Row]) -> list[_Used]:
 def _models(grader: GraderConfig, config: EvalConfig, tasks: Iterable[Task]) -> tuple[JudgeConfig, ...]:
     found: list[ModelNeed] = []
     for task in tasks:
-        with suppress(PluginError):  # the rows report what is wrong
+        with suppress(errors.PluginError):  # the rows report what is wrong
             found += (need for need in ask_needs(grader, task).models if need not in found)
     models = []
     for need in found:
         with suppress(ValueError):  # the rows report that it has none
             models.append(need.choose_model(config.judge))
     return tuple(models)
-
-
-def _grader_setups(config: EvalConfig, used: Iterable[_Used]) -> Iterator[Check]:
-    tried = (_try("grader", one.grader.label, "", one.grader.preflight, config.base_dir) for one in used)
-    yield from (check for check in tried if check.state is State.ERROR)
 
 
 # -- with all that a run starts
@@ -240,7 +222,7 @@ async def _live(
     checks += [one async for one in _models_there(config, graders, options)]
     checks += [one async for one in _judges(graders)] if options.ask_judge else []
     checks += [one async for one in _sites(config, folder)]
-    return [*checks, await _browser(config)]
+    return [*checks, await _try_live("browser", config.browser.type, "no window", _open_window(config))]
 
 
 async def _goldens(registry: Registry, graders: Sequence[_Used]) -> AsyncIterator[Check]:
@@ -249,8 +231,7 @@ async def _goldens(registry: Registry, graders: Sequence[_Used]) -> AsyncIterato
         tried = [one async for one in try_golden(member, registry)]
         wrong = [one for one in tried if not one.is_right]
         for one in wrong:
-            got = one.problem or (f"{one.result.verdict}: {one.result.reasoning}" if one.result else "")
-            message = f"{one.golden.name!r} has to be {one.golden.verdict}; it is {got}"
+            message = f"{one.golden.name!r} has to be {one.golden.verdict}; it is {one.outcome}"
             yield Check(State.ERROR, "grader", member.type_name(), message)
         if tried and not wrong:
             yield Check(State.OK, "grader", member.type_name(), f"right on {len(tried)} known attempts")
@@ -284,12 +265,11 @@ async def _models_there(
 
 async def _judges(graders: Sequence[_Used]) -> AsyncIterator[Check]:
     """Yield whether each model that graders ask answers one short question."""
-    judges: list[JudgeConfig] = []
+    asked: list[JudgeConfig] = []
     for judge in (judge for one in graders for judge in one.models):
-        if judge in judges:
-            continue
-        judges.append(judge)
-        yield await _try_live("judge", _name(judge), "no answer", _ask(judge))
+        if judge not in asked:
+            asked.append(judge)
+            yield await _try_live("judge", _name(judge), "no answer", _ask(judge))
 
 
 async def _try_live(area: str, subject: str, late: str, work: Awaitable[str]) -> Check:
@@ -297,7 +277,7 @@ async def _try_live(area: str, subject: str, late: str, work: Awaitable[str]) ->
     try:
         async with asyncio.timeout(ANSWER_S):
             return Check(State.OK, area, subject, await work)
-    except (BrowserEvalError, TimeoutError) as error:
+    except (errors.BrowserEvalError, TimeoutError) as error:
         return Check(State.ERROR, area, subject, str(error) or f"{late} in {ANSWER_S:g} s")
 
 
@@ -327,11 +307,6 @@ async def _sites(config: EvalConfig, folder: Path) -> AsyncIterator[Check]:
 async def _start_site(sites: Sites, name: str) -> str:
     async with sites.lease([name]) as urls:
         return f"answers at {urls[name]}"
-
-
-async def _browser(config: EvalConfig) -> Check:
-    """Return whether the browser starts and opens a window."""
-    return await _try_live("browser", config.browser.type, "no window", _open_window(config))
 
 
 async def _open_window(config: EvalConfig) -> str:

@@ -18,14 +18,10 @@ class Tried:
     """What came of one golden attempt."""
 
     golden: Golden
-    result: GraderResult | None
-    problem: str = ""
-    """Why there is no result."""
-
-    @property
-    def is_right(self) -> bool:
-        """True if the grade is the one that is known."""
-        return self.result is not None and self.result.verdict is self.golden.verdict
+    is_right: bool
+    """True if the grade is the one that is known."""
+    outcome: str
+    """The grade, or why there is none."""
 
 
 async def try_golden(member: type[GraderConfig], registry: Registry | None = None) -> AsyncIterator[Tried]:
@@ -38,9 +34,12 @@ async def try_golden(member: type[GraderConfig], registry: Registry | None = Non
     for golden in member.golden():
         with tempfile.TemporaryDirectory(prefix="browsereval-golden-") as folder:
             try:
-                yield Tried(golden, await _grade_golden(member, golden, Path(folder), registry))
+                grade = await _grade_golden(member, golden, Path(folder), registry)
             except Exception as error:  # noqa: BLE001 the caller reports whatever a grader raises
-                yield Tried(golden, None, f"{type(error).__name__}: {error}")
+                yield Tried(golden, is_right=False, outcome=f"{type(error).__name__}: {error}")
+            else:
+                is_right = grade.verdict is golden.verdict
+                yield Tried(golden, is_right, f"{grade.verdict}: {grade.reasoning}")
 
 
 async def _grade_golden(

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from math import ceil
@@ -149,31 +149,27 @@ def _limit_s(config: EvalConfig, rows: int) -> float:
 
 def _pytest(command: list[str], limit_s: float) -> str:
     """Run pytest to its end, and return the last lines of what it says."""
-    with subprocess.Popen(  # noqa: S603 ourselves
-        supervise_command(command, GRACE_S),
-        stdin=subprocess.PIPE,  # supervised: all ends when this process does
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
-    ) as process:
+    # A pipe of our own, as `communicate` closes one of the process: all ends when this side of it is closed.
+    ours, held = os.pipe()
+    with (
+        os.fdopen(ours) as stdin,
+        os.fdopen(held, "w"),
+        subprocess.Popen(  # noqa: S603 ourselves
+            supervise_command(command, GRACE_S),
+            stdin=stdin,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+        ) as process,
+    ):
         try:
-            said = _read_output(process, limit_s)
+            output, _ = process.communicate(timeout=limit_s)
         except subprocess.TimeoutExpired:
             process.terminate()
             process.wait(GRACE_S * 4)
             return f"pytest did not finish within {limit_s:.0f} s"
-    return "\n".join(said.splitlines()[-_TAIL:])
-
-
-def _read_output(process: subprocess.Popen[str], limit_s: float) -> str:
-    """Wait for the end with the pipe open: ``communicate`` would close it."""
-    lines: list[str] = []
-    reader = threading.Thread(target=lambda: lines.extend(process.stdout or ()), daemon=True)
-    reader.start()
-    process.wait(limit_s)
-    reader.join(GRACE_S)
-    return "".join(lines)
+    return "\n".join(output.splitlines()[-_TAIL:])
 
 
 def _find_broken(

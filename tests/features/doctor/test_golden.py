@@ -31,7 +31,7 @@ def tried(member: type[GraderConfig]) -> list[Tried]:
 def test_graders_know_their_golden_attempts(name: str) -> None:
     """Each tells its own right and wrong attempts apart; there is one of either kind."""
     results = tried(MEMBERS[name])
-    assert [f"{r.golden.name}: {r.problem or r.result}" for r in results if not r.is_right] == []
+    assert [f"{r.golden.name}: {r.outcome}" for r in results if not r.is_right] == []
     assert {r.golden.verdict for r in results} >= {Verdict.PASSED, Verdict.FAILED}
 
 
@@ -58,4 +58,4 @@ def test_a_grader_that_has_gone_wrong_is_found() -> None:
             raise ValueError(f"broken {recorded.task.query_id}")
 
     assert [result.is_right for result in tried(Blind)] == [True, False, True, False]
-    assert {result.problem for result in tried(Broken)} == {"ValueError: broken price"}
+    assert {result.outcome for result in tried(Broken)} == {"ValueError: broken price"}

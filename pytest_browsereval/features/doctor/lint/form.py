@@ -26,7 +26,7 @@ def unsafe_id(row: Row, _: Given) -> Iterator[Finding]:
     if found := _UNSAFE_ID.search(query_id):
         message = f"the id has {found[0]!r}; folders and node ids are made of an encoded form."
         yield row.report(
-            "unsafe-id", Level.NOTE, message, ("Choose an id of letters, digits, '.', '_' and '-'.")
+            "unsafe-id", Level.NOTE, message, "Choose an id of letters, digits, '.', '_' and '-'."
         )
 
 

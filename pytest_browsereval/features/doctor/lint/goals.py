@@ -46,11 +46,8 @@ def _find_unstated(row: Row) -> Iterator[tuple[str, str]]:
     if not stated and (RELATIVE.search(query) or INCOMPLETE.search(query)):
         return
     for key, text in row.expectations():
-        yield from (
-            (key, written)
-            for written, day in dates_in(text)
-            if key.startswith("checks") and day not in stated
-        )
+        if key.startswith("checks"):
+            yield from ((key, written) for written, day in dates_in(text) if day not in stated)
 
 
 def _is_of_one_id(check: Mapping[str, Any]) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import date
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -83,7 +83,7 @@ async def ask_pages(rows: Iterable[Row]) -> tuple[Finding, ...]:
     )
 
 
-async def _answers(urls: Iterable[str]) -> Mapping[str, int | str]:
+async def _answers(urls: Collection[str]) -> Mapping[str, int | str]:
     """Return the status of each page, or why there is none."""
     import httpx
 
@@ -98,8 +98,7 @@ async def _answers(urls: Iterable[str]) -> Mapping[str, int | str]:
             except (httpx.HTTPError, httpx.InvalidURL, OSError, TimeoutError) as error:
                 return str(error) or type(error).__name__
 
-        listed = list(urls)
-        return dict(zip(listed, await asyncio.gather(*map(ask, listed)), strict=True))
+        return dict(zip(urls, await asyncio.gather(*map(ask, urls)), strict=True))
 
 
 def _judge_answer(row: Row, url: str, answer: int | str) -> Iterator[Finding]:

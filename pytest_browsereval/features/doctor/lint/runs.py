@@ -130,7 +130,7 @@ def _pages(row: Row, made: list[StoredAttempt]) -> Iterator[Finding]:
     if crashed is not None:
         message = f"a page has shown {crashed[1][0]!r} ({crashed[0].folder})."
         yield row.report(
-            "app-crash", Level.WARNING, message, ("Mend the app: agents are judged by what it does.")
+            "app-crash", Level.WARNING, message, "Mend the app: agents are judged by what it does."
         )
     walled = [one for one, text in texts if _WALL.search(text)]
     if walled and not _WALL.search(row.task.query):
