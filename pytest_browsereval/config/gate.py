@@ -15,14 +15,8 @@ from pytest_browsereval.model.rules import RuleResult
 from pytest_browsereval.registry import Component, MemberOf
 
 ON_VERDICTS = (
-    "min_pass_rate",
-    "tags",
-    "websites",
-    "variants",
-    "min_task_rate",
-    "must_pass",
-    "max_regressions",
-    "max_drop",
+    *("min_pass_rate", "tags", "websites", "variants", "min_task_rate", "must_pass"),
+    *("max_regressions", "max_drop"),
 )
 """The rules that limit how many rows may fail."""
 

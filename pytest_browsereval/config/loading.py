@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 from pydantic import ValidationError
 
+from pytest_browsereval import validation_errors
 from pytest_browsereval.agents.base import AgentConfig
 from pytest_browsereval.config.draft import Draft
 from pytest_browsereval.config.environment import Interpolation
@@ -22,15 +23,7 @@ from pytest_browsereval.redaction.known import know_secrets
 from pytest_browsereval.redaction.spellings import list_spellings
 from pytest_browsereval.registry import MemberOf, Registry
 from pytest_browsereval.unsupported import KEYS
-from pytest_browsereval.validation_errors import (
-    Problem,
-    accepts_camel_case,
-    canonical_key,
-    list_problems,
-    shorten,
-    walk,
-    wrong_booleans,
-)
+from pytest_browsereval.validation_errors import Problem, canonical_key, list_problems, wrong_booleans
 
 AGENTS: tuple[KeyPath, ...] = (("agent",), ("variants",))
 """The keys of agents."""
@@ -243,7 +236,7 @@ def _read(path: Path) -> Document:
         raise ConfigError(f"{name}: the file is empty. Write at least `agent: ...` and `dataset: ...`.")
     if not isinstance(document.value, dict):
         raise ConfigError(
-            f"{name}:1: an eval config is a block of keys, not {shorten(document.value)}. "
+            f"{name}:1: an eval config is a block of keys, not {validation_errors.shorten(document.value)}. "
             "Write at least `agent: ...` and `dataset: ...`."
         )
     return document
@@ -295,8 +288,9 @@ def _complete_datasets(draft: Draft) -> None:
     blocks = []
     for place, entry in enumerate(given):
         path: KeyPath = ("dataset", place)
-        block = {"path": entry} if isinstance(entry, str) else entry
+        block = entry
         if isinstance(entry, str):
+            block = {"path": entry}
             draft.note_move(path, (*path, "path"))
         if isinstance(block, dict) and "type" not in block and isinstance(block.get("path"), str):
             block = {**block, "type": _type_of(draft, (*path, "path"), block["path"])}
@@ -332,15 +326,14 @@ def _validate(draft: Draft, registry: Registry) -> EvalConfig | None:
             covered = problem.kind != "extra_forbidden" and any(
                 problem.path[: len(path)] == path or path[:-1] == problem.path for path in known
             )
-            if problem.kind == "too_short" and any(_is_inside(other.path, problem.path) for other in found):
-                continue  # the list is only too short because its entry is wrong
+            # A list may only be too short because its entry is wrong.
+            covered |= problem.kind == "too_short" and any(
+                other.path != problem.path and other.path[: len(problem.path)] == problem.path
+                for other in found
+            )
             if not covered:
                 draft.problems.append(problem)
         return None
-
-
-def _is_inside(path: KeyPath, outer: KeyPath) -> bool:
-    return len(path) > len(outer) and path[: len(outer)] == outer
 
 
 def take_refused(draft: Draft) -> None:
@@ -369,11 +362,11 @@ def rename_keys(draft: Draft, registry: Registry) -> None:
         draft: values as the user wrote them.
         registry: the members that blocks may name.
     """
-    for path, block, kind in walk(draft.tree, ConfigFile, registry):
+    for path, block, kind in validation_errors.walk(draft.tree, ConfigFile, registry):
         # Names of variants, headers and variables stay as they are, and so do keys of plug-ins that accept
         # one spelling only. Keys of a block that no model describes are renamed, because a reader of another
         # system may know them; keys further inside are not, because they may be data.
-        if not isinstance(block, dict) or not (kind is None or accepts_camel_case(kind)):
+        if not isinstance(block, dict) or not (kind is None or validation_errors.accepts_camel_case(kind)):
             continue
         items = list(block.items())
         block.clear()

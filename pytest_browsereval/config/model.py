@@ -9,13 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import (
-    AfterValidator,
-    Field,
-    PrivateAttr,
-    ValidationInfo,
-    field_validator,
-)
+from pydantic import AfterValidator, Field, PrivateAttr, ValidationInfo, field_validator
 
 from pytest_browsereval.agents.base import AgentConfig
 from pytest_browsereval.browsers.base import BrowserConfig, PictureFormat
@@ -208,8 +202,7 @@ class EvalConfig(Block):
     @classmethod
     def _names_differ(cls, value: tuple[GraderConfig, ...]) -> tuple[GraderConfig, ...]:
         labels = [grader.label for grader in value]
-        twice = next((label for label in labels if labels.count(label) > 1), None)
-        if twice:
+        if twice := next((label for label in labels if labels.count(label) > 1), None):
             raise ValueError(f"two graders are named {twice!r}. Give one a `name` of its own.")
         return value
 
@@ -287,8 +280,6 @@ class EvalConfig(Block):
     def content_hash(self) -> str:
         """Return 16 hex digits over everything that can change results."""
         # Names, folders, speed and the budget cannot; nor can the gate, which only reads results.
-        dump = self.public_dump()
-        own = ("name", "output_dir", "cassettes", "lanes", "num_workers", "gate", "budget", "calibration")
-        for key in own:
-            dump.pop(key)
+        own = {"name", "output_dir", "cassettes", "lanes", "num_workers", "gate", "budget", "calibration"}
+        dump = {key: value for key, value in self.public_dump().items() if key not in own}
         return hashlib.sha256(json.dumps(dump, sort_keys=True).encode()).hexdigest()[:16]

@@ -38,7 +38,8 @@ def config_schema(registry: Registry) -> dict[str, Any]:
         own = _schema_of(member, f"{_definition(family, name)}.")
         definitions.update(own.pop("$defs", {}))
         own["properties"]["type"] = {"enum": [name, *aliases]}
-        own["required"] = sorted({*own.get("required", ()), *_type_key(family)})
+        needs_type = () if family in HAS_DEFAULT_TYPE else ("type",)
+        own["required"] = sorted({*own.get("required", ()), *needs_type})
         definitions[_definition(family, name)] = own
     _shorthands(schema)
     filled: dict[str, Any] = _fill_members(schema, registry)
@@ -51,10 +52,6 @@ def config_schema(registry: Registry) -> dict[str, Any]:
 
 def _definition(family: str, name: str) -> str:
     return f"{family}.{name.replace('/', '.')}"
-
-
-def _type_key(family: str) -> tuple[str, ...]:
-    return () if family in HAS_DEFAULT_TYPE else ("type",)
 
 
 def _schema_of(model: type[BaseModel], prefix: str) -> dict[str, Any]:
@@ -71,16 +68,14 @@ def _schema_of(model: type[BaseModel], prefix: str) -> dict[str, Any]:
     return schema
 
 
-def _models_in(model: type[BaseModel], seen: set[type[BaseModel]] | None = None) -> Iterator[type[BaseModel]]:
-    seen = set() if seen is None else seen
-    if model in seen:
-        return
-    seen.add(model)
-    yield model
-    for field in model.model_fields.values():
-        for kind in _classes_in(field.annotation):
-            if issubclass(kind, BaseModel) and not issubclass(kind, Component):
-                yield from _models_in(kind, seen)
+def _models_in(model: type[BaseModel]) -> list[type[BaseModel]]:
+    """Return a model and those that its fields hold, at any depth, without members of families."""
+    found = [model]
+    for each in found:  # which grows meanwhile
+        for field in each.model_fields.values():
+            kinds = (kind for kind in _classes_in(field.annotation) if issubclass(kind, BaseModel))
+            found += (kind for kind in kinds if not issubclass(kind, Component) and kind not in found)
+    return found
 
 
 def _classes_in(annotation: Any) -> Iterator[type]:
@@ -104,13 +99,8 @@ def _field_texts(model: type[BaseModel]) -> dict[str, str]:
             continue
         body = tree.body[0].body if isinstance(tree.body[0], ast.ClassDef) else []
         for line, text in itertools.pairwise(body):
-            name = (
-                line.target.id
-                if isinstance(line, ast.AnnAssign) and isinstance(line.target, ast.Name)
-                else ""
-            )
-            if name and isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant):
-                texts[name] = " ".join(str(text.value.value).split())
+            if isinstance(line, ast.AnnAssign) and isinstance(text, ast.Expr):
+                texts[ast.unparse(line.target)] = " ".join(str(ast.literal_eval(text.value)).split())
     return texts
 
 
@@ -119,11 +109,10 @@ def _field_texts(model: type[BaseModel]) -> dict[str, str]:
 
 def _shorthands(schema: dict[str, Any]) -> None:
     properties = schema["properties"]
-    agent = {PLACEHOLDER: "agent"}
     schema["required"] = ["dataset"]
     schema["oneOf"] = [{"required": ["agent"]}, {"required": ["variants"]}]
-    properties["agent"] = {"description": "The agent; `variants` names several.", **agent}
-    properties["timeout_ms"] = {**_definition_of(schema, "LimitsConfig")["properties"]["timeout_ms"]}
+    properties["agent"] = {"description": "The agent; `variants` names several.", PLACEHOLDER: "agent"}
+    properties["timeout_ms"] = {**schema["$defs"]["LimitsConfig"]["properties"]["timeout_ms"]}
     properties["variants"]["propertyNames"]["pattern"] = VARIANT_NAME
     properties["sites"]["propertyNames"]["pattern"] = SITE_NAME
     properties["tools"]["properties"] = _switches()
@@ -146,11 +135,6 @@ def _switches() -> dict[str, Any]:
         key: {"type": "boolean", "description": text, "default": is_on}
         for key, (text, is_on) in {**kits, **tools}.items()
     }
-
-
-def _definition_of(schema: dict[str, Any], name: str) -> dict[str, Any]:
-    block: dict[str, Any] = schema["$defs"][name]
-    return block
 
 
 def _fill_members(value: Any, registry: Registry) -> Any:

@@ -66,9 +66,8 @@ def read_text(path: Path) -> str:
         return path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
-        raise DocumentError(
-            f"not UTF-8 (byte {error.object[error.start]:#04x}). Save it as UTF-8.", line
-        ) from None
+        message = f"not UTF-8 (byte {error.object[error.start]:#04x}). Save it as UTF-8."
+        raise DocumentError(message, line) from None
     except OSError as error:
         raise DocumentError(unreadable(path, error)) from None
 

@@ -34,9 +34,8 @@ def json_value(text: str) -> Any:
     except UnicodeEncodeError as error:
         half = error.object[error.start]
         line = text.lower().count("\n", 0, max(text.lower().find(ascii(half)[1:-1]), 0)) + 1
-        raise DocumentError(
-            f"{half!r} is half a character, which no file can hold. Leave it out.", line
-        ) from None
+        message = f"{half!r} is half a character, which no file can hold. Leave it out."
+        raise DocumentError(message, line) from None
     except ValueError as error:
         raise DocumentError(f"not JSON: {error}.") from None
     return value

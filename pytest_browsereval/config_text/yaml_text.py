@@ -163,8 +163,7 @@ def _yaml_line(root: yaml.Node | None, path: KeyPath) -> int | None:
         return None
     node, line = root, _line(root)
     for part in path:
-        found = _yaml_child(node, part)
-        if found is None:
+        if (found := _yaml_child(node, part)) is None:
             break
         line, node = found
     return line
@@ -178,9 +177,5 @@ def _yaml_child(node: yaml.Node, part: str | int) -> tuple[int, yaml.Node] | Non
     for key, value in node.value:
         if not _is_merge(key) and key.value == str(part):
             return _line(key), value
-    for key, value in node.value:
-        if _is_merge(key):
-            for source in _find_merged_nodes(value):
-                if (found := _yaml_child(source, part)) is not None:
-                    return found
-    return None
+    merged = (source for key, value in node.value if _is_merge(key) for source in _find_merged_nodes(value))
+    return next(filter(None, (_yaml_child(source, part) for source in merged)), None)

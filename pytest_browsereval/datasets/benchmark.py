@@ -137,12 +137,6 @@ class BenchmarkConfig(DatasetConfig):
             for reason, ids in by_reason.items()
         )
 
-    def _row(self, original: Any) -> dict[str, Any]:
-        row = self.convert(original)
-        metadata = {"source": original, **row.pop("metadata", {})}
-        row = {"dataset": self.title.lower(), **row, "metadata": metadata}
-        return {**row, "graders": list(self.graders)} if self.graders else row
-
 
 @dataclass(frozen=True)
 class _Key:
@@ -161,24 +155,24 @@ def _import_file(key: _Key, state: State) -> Imported:
     problems: list[str] = []
     for line, original in config.originals(path):
         try:
-            rows.append((line, config._row(original)))  # noqa: SLF001 one class in two places
+            row = config.convert(original)
+            metadata = {"source": original, **row.pop("metadata", {})}
+            row = {"dataset": config.title.lower(), **row, "metadata": metadata}
+            rows.append((line, {**row, "graders": list(config.graders)} if config.graders else row))
         except RowProblem as error:
             problems.append(f"{format_path(path)}:{line}: {error}")
         except RecursionError:
             problems.append(f"{format_path(path)}:{line}: the row is nested too deeply.")
         except Dropped as reason:
-            dropped.append((_name_of(original), str(reason)))
+            block = original if isinstance(original, Mapping) else {}
+            query_id = next((block[key] for key in ("id", "task_id", "ID") if key in block), "?")
+            dropped.append((str(query_id), str(reason)))
     if problems:
         refuse(problems)
     listed = RowIndex(path, "query_id")
     for place, (line, row) in enumerate(rows):
         listed.add_row(row, line, place)
     return Imported(tuple(rows), tuple(dropped), tuple(listed.finish()))
-
-
-def _name_of(original: Any) -> str:
-    row = original if isinstance(original, Mapping) else {}
-    return str(next((row[key] for key in ("id", "task_id", "ID") if key in row), "?"))
 
 
 # -- what members use

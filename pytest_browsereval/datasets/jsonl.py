@@ -66,7 +66,7 @@ class JsonLinesConfig(RowFile):
                     rows.add(match[1].decode(), line, offset, length)
                 except UnicodeDecodeError as error:
                     rows.report(line, _describe_error(error))
-            elif not raw.isspace():
+            else:
                 skipped = len(BOM) if line == 1 and raw.startswith(BOM) else 0
                 _parse_id(rows, raw[skipped:], line, offset + skipped)
             offset += length

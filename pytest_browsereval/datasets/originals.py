@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -50,14 +51,12 @@ def number_of(row: Mapping[str, Any], key: str) -> int | None:
     if value is None or value == "":
         return None
     # Cells of tables are texts, and a whole number may be written 3.0.
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        raise RowProblem(f"{key}: expected a whole number, not {beginning(str(value), 60)!r}.")
     try:
-        number = float(value)
-    except ValueError:
-        raise RowProblem(f"{key}: expected a whole number, not {value!r}.") from None
+        number = math.nan if isinstance(value, bool) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
     if not number.is_integer():
-        raise RowProblem(f"{key}: expected a whole number, not {value!r}.")
+        raise RowProblem(f"{key}: expected a whole number, not {beginning(str(value), 60)!r}.")
     return int(number)
 
 

@@ -198,17 +198,16 @@ class RowIndex:
 
     def add_row(self, row: object, line: int, offset: int, length: int = 0) -> None:
         """Add a row that was parsed."""
+        name = self._column
         if not isinstance(row, dict):
             self.report(line, f"a row is a block of keys, not {shorten(row)}.")
-        elif self._column not in row:
-            hint = nearest(self._column, {str(key) for key in row} - ROW_KEYS)
-            self.report(line, f"the row has no {self._column!r}.{hint} Give every row an id.")
-        elif not isinstance(row[self._column], str):
-            self.report(
-                line, f"{self._column}: expected a text, not {shorten(row[self._column])}; put it in quotes."
-            )
+        elif name not in row:
+            hint = nearest(name, {str(key) for key in row} - ROW_KEYS)
+            self.report(line, f"the row has no {name!r}.{hint} Give every row an id.")
+        elif not isinstance(row[name], str):
+            self.report(line, f"{name}: expected a text, not {shorten(row[name])}; put it in quotes.")
         else:
-            self.add(row[self._column], line, offset, length)
+            self.add(row[name], line, offset, length)
 
     def report(self, line: int, message: str) -> None:
         """Note a problem of a line that has no usable id."""

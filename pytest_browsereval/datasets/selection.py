@@ -42,8 +42,7 @@ def select_rows(
         groups = [""] * len(refs) if select.by is None else _groups(refs, select.by, row_of, path)
         refs = [refs[place] for place in _draw_sample(groups, select.sample, select.seed)]
     refs = refs[: select.limit]
-    wanted = None if ids is None else set(ids)
-    return refs if wanted is None else [ref for ref in refs if ref.query_id in wanted]
+    return refs if ids is None else _keep_ids(refs, ids)
 
 
 def _with_ids(refs: list[RowRef], ids: Sequence[str], path: Path) -> list[RowRef]:
@@ -53,6 +52,10 @@ def _with_ids(refs: list[RowRef], ids: Sequence[str], path: Path) -> list[RowRef
     ]
     if missing:
         refuse(missing)
+    return _keep_ids(refs, ids)
+
+
+def _keep_ids(refs: list[RowRef], ids: Collection[str]) -> list[RowRef]:
     wanted = set(ids)
     return [ref for ref in refs if ref.query_id in wanted]
 
@@ -64,9 +67,7 @@ def _with_tags(refs: list[RowRef], tags: Sequence[str], row_of: RowOf, path: Pat
         seen |= own
         if own & wanted:
             kept.append(ref)
-    unknown = [tag for tag in tags if tag not in seen]
-    if unknown:
-        tag = unknown[0]
+    if (tag := next((tag for tag in tags if tag not in seen), None)) is not None:
         listed = ", ".join(sorted(seen)[:20]) or "none"
         raise DatasetError(
             f"{format_path(path)}: select.tags: no row has the tag {tag!r}.{nearest(tag, seen)} "

@@ -54,12 +54,13 @@ class Redactor:
         """Return how many characters before a place are the beginning of a secret."""
         if text[max(place - SHORTEST_PART, 0) : place] not in self._grams:
             return 0
-        sizes = ((one, size) for one in self.spellings for size in range(SHORTEST_PART, len(one)))
-        return max((size for one, size in sizes if text.endswith(one[:size], 0, place)), default=0)
+        return max((size for one, size in self._parts() if text.endswith(one[:size], 0, place)), default=0)
 
     def _tail_behind(self, text: str, place: int) -> int:
         """Return how many characters behind a place are the end of a secret."""
         if text[place : place + SHORTEST_PART] not in self._grams:
             return 0
-        sizes = ((one, size) for one in self.spellings for size in range(SHORTEST_PART, len(one)))
-        return max((size for one, size in sizes if text.startswith(one[-size:], place)), default=0)
+        return max((size for one, size in self._parts() if text.startswith(one[-size:], place)), default=0)
+
+    def _parts(self) -> Iterator[tuple[str, int]]:
+        return ((one, size) for one in self.spellings for size in range(SHORTEST_PART, len(one)))

@@ -70,18 +70,13 @@ def redact_line(value: Any, redact: Callable[[str], str]) -> tuple[bytes, Any]:
         value: what JSON can say.
         redact: replaces secrets in a text, wherever they stand in it.
     """
-    if redact is str or not _is_changed(value, redact):
+    if redact is str or redact(joined := "\n".join(_texts(value))) == joined:
         try:
             return to_json(value) + b"\n", None
         except PydanticSerializationError:  # halves of surrogate pairs
             pass
     safe = redact_json(value, redact)
     return to_json(safe) + b"\n", None if safe == value else safe
-
-
-def _is_changed(value: Any, redact: Callable[[str], str]) -> bool:
-    joined = "\n".join(_texts(value))
-    return redact(joined) != joined
 
 
 def _texts(value: Any) -> list[str]:

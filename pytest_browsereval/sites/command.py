@@ -238,19 +238,16 @@ def _free_port() -> int:
         with socket.socket() as listener, contextlib.suppress(OSError):
             listener.bind(("127.0.0.1", port))
             return port
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
+    with socket.create_server(("127.0.0.1", 0)) as listener:
         given: int = listener.getsockname()[1]
     return given
 
 
 def _is_taken(port: int) -> bool:
-    with socket.socket() as listener:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            listener.bind(("127.0.0.1", port))
-        except OSError as error:
-            return error.errno == errno.EADDRINUSE
+    try:
+        socket.create_server(("127.0.0.1", port)).close()
+    except OSError as error:
+        return error.errno == errno.EADDRINUSE
     return False
 
 

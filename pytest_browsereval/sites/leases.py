@@ -87,8 +87,7 @@ class Sites:
         except Fault as fault:
             if self._is_closed:
                 raise
-            last = self._answered_at.get(name)
-            what = f"the site {name!r}"
+            last, what = self._answered_at.get(name), f"the site {name!r}"
             raise Outage(fault.source, str(fault), what=what, answered_at=last) from fault
         self._answered_at[name] = time.time()
         try:
@@ -106,23 +105,16 @@ class Sites:
 
     async def _share(self, name: str) -> Site:
         async with self._starting[name]:
-            site = self._shared.get(name)
-            if site is not None and site.has_ended:  # its last holder got the error
-                del self._shared[name]
-                await self._discard(site)
-                site = None
-            if site is None:
-                site = self._shared[name] = await self._start(name)
-        return site
+            if name in self._shared and self._shared[name].has_ended:  # its last holder got the error
+                await self._discard(self._shared.pop(name))
+            if name not in self._shared:
+                self._shared[name] = await self._start(name)
+            return self._shared[name]
 
     async def _take(self, name: str) -> Site:
-        site = None
-        while site is None and self._idle[name]:
-            site = self._idle[name].pop()
-            if site.has_ended:
-                await self._discard(site)
-                site = None
-        site = site or await self._start(name)
+        while (idle := self._idle[name]) and idle[-1].has_ended:
+            await self._discard(idle.pop())
+        site = idle.pop() if idle else await self._start(name)
         try:
             await site.reset()
         except BaseException:
@@ -131,7 +123,7 @@ class Sites:
         return site
 
     async def _start(self, name: str) -> Site:
-        site = self._new(name)
+        site = self._make_site(name)
         self._running.add(site)
         try:
             await site.start()
@@ -143,7 +135,7 @@ class Sites:
             raise Fault(ErrorSource.SITE, f"The site {name!r} was asked for while the run was ending.")
         return site
 
-    def _new(self, name: str) -> Site:
+    def _make_site(self, name: str) -> Site:
         config = self._configs[name]
         if config.static is not None:
             from pytest_browsereval.sites.static import StaticSite  # most evals have no web server

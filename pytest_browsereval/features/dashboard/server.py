@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.dashboard.app import Dashboard
 from pytest_browsereval.features.dashboard.feed import Watched
-from pytest_browsereval.local_server import HOST
+from pytest_browsereval.local_server import HOST, UVICORN
 
 if TYPE_CHECKING:
     from uvicorn import Server
@@ -107,17 +107,7 @@ class DashboardServer:
     async def _serve(self) -> None:
         import uvicorn
 
-        config = uvicorn.Config(
-            self.dashboard.app(),
-            lifespan="off",
-            ws="none",
-            http="h11",
-            log_config=None,
-            log_level="critical",
-            access_log=False,
-            server_header=False,
-            timeout_graceful_shutdown=1,
-        )
+        config = uvicorn.Config(self.dashboard.app(), http="h11", **UVICORN)
         with self._lock:
             if self._is_closing:
                 return

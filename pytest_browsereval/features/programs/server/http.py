@@ -9,7 +9,7 @@ import secrets
 import socket
 import sys
 from collections.abc import AsyncIterator, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from contextlib import asynccontextmanager, nullcontext
 from contextvars import Context
 from dataclasses import dataclass
 from importlib import import_module
@@ -20,15 +20,14 @@ from pytest_browsereval.capture.context import CaptureContext
 from pytest_browsereval.errors import ErrorSource
 from pytest_browsereval.features.programs.server.served import Receive, Scope, Send, ToolboxServer
 from pytest_browsereval.features.programs.server.toolbox import SharedToolbox
+from pytest_browsereval.local_server import HOST, UVICORN
 from pytest_browsereval.tools.base import Toolbox
 from pytest_browsereval.tools.toolkit import Toolkit
 
 if TYPE_CHECKING:
     from uvicorn import Server
 
-HOST = "127.0.0.1"
 _PATH = re.compile(r"/([0-9a-f]+)/mcp/?")
-_SHUTDOWN_S = 1
 _TOKEN_PREFIX = secrets.token_hex(16)
 
 
@@ -98,16 +97,7 @@ class ToolServer:
 
         # Opened here, so that the port is known before the first request.
         listener = socket.create_server((HOST, 0))
-        config = uvicorn.Config(
-            self,
-            lifespan="off",
-            ws="none",
-            log_config=None,
-            log_level="critical",
-            access_log=False,
-            server_header=False,
-            timeout_graceful_shutdown=_SHUTDOWN_S,
-        )
+        config = uvicorn.Config(self, **UVICORN)
         config.load()
         server = uvicorn.Server(config)
         server.lifespan = config.lifespan_class(config)
@@ -185,25 +175,15 @@ async def serving(
     server = _servers.setdefault(asyncio.get_running_loop(), ToolServer())
     key, endpoint = await server.open(SharedToolbox(tools, capture, kits))
     try:
-        async with _going_ahead(capture):
+        # A program may think while its pictures are drawn, unless it drives the page beside the tools.
+        async with nullcontext() if capture.window.cdp_url is not None else capture.going_ahead():
             yield endpoint
     finally:
         await asyncio.shield(asyncio.ensure_future(server.close(key)))
-        _tell(endpoint, capture)
-
-
-def _going_ahead(capture: CaptureContext) -> AbstractAsyncContextManager[None]:
-    """Let a program think while its pictures are drawn, unless it drives the page beside the tools."""
-    return nullcontext() if capture.window.cdp_url is not None else capture.going_ahead()
-
-
-def _tell(endpoint: Endpoint, capture: CaptureContext) -> None:
-    if endpoint.refused:
-        capture.add_warning(
-            ErrorSource.AGENT, f"{endpoint.refused} requests for its tools had no token or a wrong one"
-        )
-    if endpoint.toolbox.late_calls:
-        capture.add_warning(
-            ErrorSource.AGENT,
-            f"{endpoint.toolbox.late_calls} tool calls came after the task was over, and were refused",
-        )
+        late = endpoint.toolbox.late_calls
+        for count, what in (
+            (endpoint.refused, "requests for its tools had no token or a wrong one"),
+            (late, "tool calls came after the task was over, and were refused"),
+        ):
+            if count:
+                capture.add_warning(ErrorSource.AGENT, f"{count} {what}")
