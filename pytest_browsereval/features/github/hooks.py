@@ -80,7 +80,11 @@ class GitHub:
         if file := os.environ.get(SUMMARY):
             self._append(Path(file), list(parts.values()), terminalreporter)
         if self._commands is not None:
-            lines = [line for owner, part in parts.items() for line in _annotations(owner, part)]
+            workspace = Path(os.environ.get("GITHUB_WORKSPACE") or Path.cwd())
+            lines: list[str] = []
+            for owner, part in parts.items():
+                places = {entry.key: entry.ref for entry in owner.plan.entries()}
+                lines += annotations_of(part, places, workspace)
             for line in (self._commands.resume, *lines, self._commands.stop) if lines else ():
                 terminalreporter.line(line)
 
@@ -101,9 +105,3 @@ class GitHub:
                 target.write(job_summary(parts, room))
         except OSError as error:
             out.line(f"{SUMMARY}: {file} cannot be written: {error.strerror}")
-
-
-def _annotations(owner: ActiveRun, part: JobPart) -> list[str]:
-    workspace = Path(os.environ.get("GITHUB_WORKSPACE") or Path.cwd())
-    places = {entry.key: entry.ref for entry in owner.plan.entries()}
-    return list(annotations_of(part, places, workspace))

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pytest_browsereval.analysis.summary import RunSummary, TrialOutcome
+from pytest_browsereval.analysis.summary import RunSummary
 from pytest_browsereval.config_text import format_path
 from pytest_browsereval.datasets.base import RowRef
 from pytest_browsereval.model.display import one_line
@@ -85,10 +85,8 @@ def _rows(part: JobPart) -> Iterator[str]:
         trials = [trial for trial in part.summary.trials if trial.metadata.verdict is verdict]
         if trials:
             names = name_trials(trials[:MOST_ROWS], part.summary)
-            cells = [
-                (name, trial.metadata.reason, str(trial.metadata.total_steps))
-                for name, trial in zip(names, trials, strict=False)
-            ]
+            shown = zip(names, (trial.metadata for trial in trials), strict=False)
+            cells = [(name, data.reason, str(data.total_steps)) for name, data in shown]
             table = _table((f"{verdict} in {part.name}", "why", "steps"), cells)
             left = len(trials) - len(cells)
             yield f"{table}\n\n{left:,} more are in the run's page." if left else table
@@ -118,20 +116,17 @@ def annotations_of(part: JobPart, places: dict[TrialKey, RowRef], workspace: Pat
     bad = [t for verdict in _ORDER for t in part.summary.trials if t.metadata.verdict is verdict]
     rows = []
     for trial, name in zip(bad, name_trials(bad, part.summary), strict=True):
-        data, place = trial.metadata, _place(places.get(_key(trial)), workspace)
+        data = trial.metadata
+        place = _place(places.get(TrialKey(data.query_id, data.variant, data.trial)), workspace)
         rows.append((kind, place, f"{data.verdict}: {name}", one_line(data.reason, 500)))
     yield from _limit(rows, MOST_ANNOTATIONS - (len(missed) if kind == "error" else 0))
-
-
-def _key(trial: TrialOutcome) -> TrialKey:
-    return TrialKey(trial.metadata.query_id, trial.metadata.variant, trial.metadata.trial)
 
 
 def _limit(found: Sequence[tuple[str, str, str, str]], most: int = MOST_ANNOTATIONS) -> Iterator[str]:
     """Yield as many as GitHub shows; the last one counts the rest."""
     most = max(1, most)
-    shown_, rest = (found, []) if len(found) <= most else (found[: most - 1], found[most - 1 :])
-    for kind, place, title, message in shown_:
+    shown, rest = (found, []) if len(found) <= most else (found[: most - 1], found[most - 1 :])
+    for kind, place, title, message in shown:
         yield f"::{kind} {place}title={_property(title)}::{_data(message)}"
     if rest:
         kind, _, title, _ = rest[0]

@@ -169,11 +169,8 @@ class HtmlReport:
         if not self._has_columns:
             return
         values = read_properties(report)
-        grades = ", ".join(
-            f"{name.removeprefix('score.')} {_score(score)}"
-            for name, score in values.items()
-            if str(name).startswith("score.")
-        )
+        scores = {name: score for name, score in values.items() if str(name).startswith("score.")}
+        grades = ", ".join(f"{name.removeprefix('score.')} {_score(it)}" for name, it in scores.items())
         cost = values.get("cost_usd")
         money = "" if not isinstance(cost, int | float) else f"${cost:.4f}" if cost else "$0"
         verdict = str(values.get("verdict", ""))

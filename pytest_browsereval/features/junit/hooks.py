@@ -112,11 +112,8 @@ class JUnit:
         An error or a failure stays: with ``--dist=each``, nothing else reports a crash.
         """
         unfinished = list(self._xml.node_reporters.values())
-        ended = {
-            _name_case(reporter.to_xml())
-            for reporter in self._xml.node_reporters_ordered
-            if reporter not in unfinished
-        }
+        whole = (reporter for reporter in self._xml.node_reporters_ordered if reporter not in unfinished)
+        ended = {_name_case(reporter.to_xml()) for reporter in whole}
         for reporter in unfinished:
             case = reporter.to_xml()
             is_bad = any(child.tag in ("error", "failure") for child in case)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,34 +33,32 @@ def list_tools(arguments: argparse.Namespace) -> int:
         print(f"{kit.key}: {kit.label}{owner}{bound}")
         for tool in (one for one in catalog.tools if one.key in kit.tools):
             state = _state(tool.key, toolsets, is_default=tool.default_on, is_fixed=kit.is_fixed)
-            print(f"  {tool.key:<{WIDTH}}{state:<11}{_first_sentence(tool.description)}".rstrip())
-    for line in _notes(toolsets):
-        print(line)
+            sentence = tool.description.partition(". ")[0].rstrip(".")
+            print(f"  {tool.key:<{WIDTH}}{state:<11}{sentence}".rstrip())
+    for variant, vetoed in toolsets.vetoes.items():
+        for name, why in vetoed.items():
+            print(f"{name} is not offered to {variant}: {why}")
+    print(
+        "Write `tools: {NAME: true}` or `tools: {NAME: false}` in the config or in a variant."
+    )
     return 0
 
 
 def _of_installed() -> Toolsets:
     """Return the catalog without a config: built-in toolkits, and those of packages that need no options."""
     from pytest_browsereval.builtins import load_registry
-    from pytest_browsereval.registry import Registry
     from pytest_browsereval.run.toolsets import Toolsets
     from pytest_browsereval.tools.toolkits import CATALOG
 
     # Conftests are not loaded: without a config it is unknown which ones count.
-    registry: Registry = load_registry()
     plugged = []
-    for name, member, owner in registry.members("toolkit"):
+    for name, member, owner in load_registry().members("toolkit"):
         try:
-            plugged.append(_build_kit(member.model_validate({"type": name}), owner))
+            block: Any = member.model_validate({"type": name})
+            plugged.append(replace(block.build(), owner=owner))
         except ValueError as error:  # it needs options
             print(f"{name} (from {owner}) needs options: {str(error).splitlines()[0]}")
     return Toolsets((*CATALOG.values(), *plugged))
-
-
-def _build_kit(block: Any, owner: str) -> Any:
-    from dataclasses import replace
-
-    return replace(block.build(), owner=owner)
 
 
 def _of_config(arguments: argparse.Namespace) -> Toolsets:
@@ -99,29 +97,15 @@ def _state(tool: str, toolsets: Toolsets, *, is_default: bool, is_fixed: bool) -
     return "on" if on else "off"
 
 
-def _first_sentence(text: str) -> str:
-    return text.partition(". ")[0].rstrip(".")
-
-
-def _notes(toolsets: Toolsets) -> Iterator[str]:
-    """Yield what is switched on and cannot be of use, then how to switch."""
-    for variant, vetoed in toolsets.vetoes.items():
-        for name, why in vetoed.items():
-            yield f"{name} is not offered to {variant}: {why}"
-    yield "Write `tools: {NAME: true}` or `tools: {NAME: false}` in the config or in a variant to switch one."
-
-
 def _choice(toolsets: Toolsets) -> dict[str, Any]:
     """Return what a config turns on; nothing without one."""
     if not toolsets.by_variant:
         return {}
-    return {
-        "variants": {
-            name: {"tools": [tool.name for tool in tools], "vetoed": dict(toolsets.vetoes[name])}
-            for name, tools in toolsets.by_variant.items()
-        },
-        "sites": {key: sorted(sites) for key, sites in toolsets.sites_of.items()},
+    variants = {
+        name: {"tools": [tool.name for tool in tools], "vetoed": dict(toolsets.vetoes[name])}
+        for name, tools in toolsets.by_variant.items()
     }
+    return {"variants": variants, "sites": {key: sorted(names) for key, names in toolsets.sites_of.items()}}
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
