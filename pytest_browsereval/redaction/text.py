@@ -23,7 +23,7 @@ def well_formed(text: str) -> str:
 def map_leaves(
     value: Any, change: Callable[[Any], Any], change_name: Callable[[str], str] | None = None
 ) -> Any:
-    """Return plain JSON with all changed that is neither an object nor a list.
+    """Return plain JSON with all changed that is neither an object nor a list; tuples become lists.
 
     Args:
         value: is not changed itself.
@@ -35,7 +35,7 @@ def map_leaves(
             change_name(name) if change_name else name: map_leaves(inner, change, change_name)
             for name, inner in value.items()
         }
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return [map_leaves(inner, change, change_name) for inner in value]
     return change(value)
 

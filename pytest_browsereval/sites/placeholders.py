@@ -6,6 +6,8 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
+from pytest_browsereval.redaction.text import map_texts
+
 _ADDRESSES = ("url", "start_url")
 
 _PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
@@ -45,10 +47,4 @@ def fill(value: Any, urls: Mapping[str, str]) -> Any:
         value: a JSON value; other kinds of values are returned untouched.
         urls: base URLs by the name of the site.
     """
-    if isinstance(value, str):
-        return _PLACEHOLDER.sub(lambda found: urls.get(found[1], found[0]), value)
-    if isinstance(value, Mapping):
-        return {key: fill(inner, urls) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return type(value)(fill(inner, urls) for inner in value)
-    return value
+    return map_texts(value, lambda text: _PLACEHOLDER.sub(lambda found: urls.get(found[1], found[0]), text))

@@ -38,9 +38,7 @@ def list_tools(arguments: argparse.Namespace) -> int:
     for variant, vetoed in toolsets.vetoes.items():
         for name, why in vetoed.items():
             print(f"{name} is not offered to {variant}: {why}")
-    print(
-        "Write `tools: {NAME: true}` or `tools: {NAME: false}` in the config or in a variant."
-    )
+    print("Write `tools: {NAME: true}` or `tools: {NAME: false}` in the config or in a variant.")
     return 0
 
 

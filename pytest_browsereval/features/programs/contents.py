@@ -24,6 +24,7 @@ _PACKED: dict[bytes, tuple[Callable[[io.BytesIO], Any], Callable[[bytes], bytes]
     b"BZh": (bz2.BZ2File, bz2.compress),
     b"\xfd7zXZ\0": (lzma.LZMAFile, lzma.compress),
 }
+_DAMAGED = (OSError, EOFError, lzma.LZMAError, zlib.error)
 _ZIP = b"PK\x03\x04"
 _BOMS = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 _WIDE = {
@@ -81,9 +82,8 @@ class DataRedactor:
         safe = self.redact_text(text)
         if safe == text:
             return data
-        if _is_binary(data):
-            return self._same_length(data, "utf-8")
-        return safe.encode("utf-8", "surrogateescape")
+        is_binary = b"\0" in data or (data.decode(errors="ignore") != text)
+        return self._same_length(data, "utf-8") if is_binary else safe.encode("utf-8", "surrogateescape")
 
     def _same_length(self, data: bytes, encoding: str) -> bytes:
         errors = "surrogateescape" if encoding == "utf-8" else "surrogatepass"
@@ -105,7 +105,7 @@ class DataRedactor:
         try:
             with unpack(io.BytesIO(data)) as file:
                 return self._read(file)
-        except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
+        except _DAMAGED as error:
             raise NotSearched from error
 
     def _read(self, file: Any) -> bytes:
@@ -131,21 +131,9 @@ class DataRedactor:
                     new.writestr(copy, safe)
                 has_changed |= (comment := old.comment) != (safe := self.redact_unopened(comment))
                 new.comment = safe
-        except (OSError, EOFError, ValueError, RuntimeError, NotImplementedError) as error:
-            raise NotSearched from error
-        except (zipfile.BadZipFile, zlib.error, lzma.LZMAError) as error:
+        except (*_DAMAGED, ValueError, RuntimeError, zipfile.BadZipFile) as error:
             raise NotSearched from error
         return fresh.getvalue() if has_changed else self.redact_unopened(data)
-
-
-def _is_binary(data: bytes) -> bool:
-    if b"\0" in data:
-        return True
-    try:
-        data.decode()
-    except UnicodeDecodeError:
-        return True
-    return False
 
 
 def _align(before: str, after: str, shortest: int) -> list[tuple[str, bool]]:

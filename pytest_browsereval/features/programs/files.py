@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 from collections.abc import Callable, Iterator
@@ -39,17 +40,13 @@ def redact_folder(folder: Path, redact: Callable[[str], str], token: str) -> tup
     left: list[Path] = []
     rest, redactor = MOST_BYTES, DataRedactor(without, MOST_BYTES)
     for number, path in enumerate(itertools.islice(_files(folder), MOST_FILES + _MOST_LISTED)):
-        try:
+        with contextlib.suppress(OSError):
             size = path.stat().st_size
-            if number >= MOST_FILES or size > rest:
-                left.append(path)
-                continue
+            is_small = number < MOST_FILES and size <= rest
             # Counted before it is read: a folder may hold more than fits into memory.
-            rest -= size
-            if not _redact_file(path, redactor):
+            rest -= size * is_small
+            if not (is_small and _redact_file(path, redactor)):
                 left.append(path)
-        except OSError:
-            continue
     names = tuple(without(path.relative_to(folder).as_posix()) for path in left[:_MOST_LISTED])
     _rename(folder, without)
     return names
@@ -91,18 +88,14 @@ def _rename(folder: Path, redact: Callable[[str], str]) -> None:
     for parent, folders, files in os.walk(folder, topdown=False):
         for name in (*sorted(files), *sorted(folders)):
             path = Path(parent, name)
-            try:
+            with contextlib.suppress(OSError):
                 if path.is_symlink() and (target := os.readlink(path)) != (safe := redact(target)):  # noqa: PTH115
                     path.unlink()
                     path.symlink_to(safe)
                 if (clean := redact(name)) != name:
                     path.rename(_free(path.with_name(clean[:_LONGEST_NAME])))
-            except OSError:
-                continue
 
 
 def _free(path: Path) -> Path:
-    names = itertools.chain(
-        [path], (path.with_stem(f"{path.stem}-{number}") for number in itertools.count(2))
-    )
-    return next(name for name in names if not os.path.lexists(name))
+    others = (path.with_stem(f"{path.stem}-{number}") for number in itertools.count(2))
+    return next(name for name in itertools.chain([path], others) if not os.path.lexists(name))

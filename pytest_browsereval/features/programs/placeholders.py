@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from pytest_browsereval.errors import nearest
+from pytest_browsereval.redaction.text import map_texts
 
 _PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}|(?<!\$)\{([A-Za-z_]\w*)\}")
 """``${NAME}`` is none: programs read it as a variable in their own files."""
@@ -41,11 +42,9 @@ def check(value: Any, allowed: Iterable[str], where: str) -> None:
 
 def filled(value: Any, values: Mapping[str, str]) -> Any:
     """Return the value with its placeholders filled in; what is filled in is not looked at again."""
-    if isinstance(value, str):
+
+    def fill(text: str) -> str:
         # In one pass: a task that holds braces is not a place to fill in.
-        return _PLACEHOLDER.sub(lambda match: f"{{{match[1]}}}" if match[1] else values[match[2]], value)
-    if isinstance(value, Mapping):
-        return {key: filled(inner, values) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [filled(inner, values) for inner in value]
-    return value
+        return _PLACEHOLDER.sub(lambda match: f"{{{match[1]}}}" if match[1] else values[match[2]], text)
+
+    return map_texts(value, fill)

@@ -328,7 +328,7 @@ def test_a_port_that_cannot_be_used(evals: Evals) -> None:
         assert f"{given!r} is not a port" in result.stderr.str()
     result = evals.run("--eval-dashboard", "shop.eval.yaml")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    assert "'shop.eval.yaml' is not a port. Write --eval-dashboard=PORT" in result.stderr.str()
+    assert "'shop.eval.yaml' is not a port. Write `--eval-dashboard=PORT`" in result.stderr.str()
     assert not (evals.path / "results").exists()
 
 

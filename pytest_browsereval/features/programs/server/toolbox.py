@@ -97,19 +97,15 @@ class SharedToolbox:
     async def _run(self, name: str, arguments: dict[str, Any]) -> Answer:
         # Not listed, but programs call what they remember.
         if name in self._vetoed:
-            refused = await self._tools.refuse(
-                name, arguments, f"{name} is not offered: {self._vetoed[name]}"
-            )
+            why = f"{name} is not offered: {self._vetoed[name]}"
+            refused = await self._tools.refuse(name, arguments, why)
             return Answer(refused.ok, refused.output)
         before = self._capture.screenshot.count
         result = await self._tools.call(name, arguments)
         if self._tools.is_done:
             self.is_done.set()
-        if name != PICTURE_TOOL or not result.ok:
-            return Answer(result.ok, result.output)
-        return Answer(
-            result.ok, result.output, await self._picture(before), f"image/{self._capture.config.picture}"
-        )
+        picture = await self._picture(before) if name == PICTURE_TOOL and result.ok else None
+        return Answer(result.ok, result.output, picture, f"image/{self._capture.config.picture}")
 
     async def _picture(self, before: int) -> bytes | None:
         """Return the picture that was recorded for the call, or one of its own where none was."""
