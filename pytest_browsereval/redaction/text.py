@@ -23,7 +23,7 @@ def well_formed(text: str) -> str:
 def map_leaves(
     value: Any, change: Callable[[Any], Any], change_name: Callable[[str], str] | None = None
 ) -> Any:
-    """Return plain JSON with all changed that is neither an object nor a list; tuples become lists.
+    """Return plain JSON with all changed that is neither an object nor a list or tuple.
 
     Args:
         value: is not changed itself.
@@ -36,7 +36,7 @@ def map_leaves(
             for name, inner in value.items()
         }
     if isinstance(value, list | tuple):
-        return [map_leaves(inner, change, change_name) for inner in value]
+        return type(value)(map_leaves(inner, change, change_name) for inner in value)
     return change(value)
 
 
