@@ -63,8 +63,7 @@ class _Variant:
         """Fill a key as ``take`` does; later, check that the command line has given it otherwise."""
         if self.take(block, key, *variables, path=path):
             return
-        where = (*self.path, *path, key)
-        self.draft.checks.append(partial(_check, self.draft, where, variables))
+        self.draft.checks.append(partial(_check, self.draft, (*self.path, *path, key), variables))
 
     def model(self, block: dict[str, Any], *path: str) -> dict[str, Any]:
         """Return a block with the model of the agent."""
@@ -78,9 +77,8 @@ class _Variant:
     def note_unused(self, variables: list[str], reason: str) -> None:
         """Note variables that are set and have no effect."""
         if given := [variable for variable in variables if self.environ.get(variable)]:
-            self.draft.notes.append(
-                f"{', '.join(given)} {'is' if len(given) == 1 else 'are'} not used: {reason}."
-            )
+            verb = "is" if len(given) == 1 else "are"
+            self.draft.notes.append(f"{', '.join(given)} {verb} not used: {reason}.")
 
 
 def _check(draft: Draft, where: KeyPath, variables: tuple[str, ...]) -> None:

@@ -17,7 +17,7 @@ from collections.abc import AsyncIterator, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_browsereval.features.dashboard.flights import Flight, Flights, messages_of
+from pytest_browsereval.features.dashboard.flights import Flights, messages_of
 from pytest_browsereval.features.dashboard.queue import Queue, Trial
 from pytest_browsereval.report.viewer.attempts import (
     StoredAttempt,
@@ -100,14 +100,21 @@ class Feed:
             self._has_scanned = True  # what comes from now on is news, however short it is there
             self._scan({flight.key for flight in self._flights})
         for flight in begun:
-            self._begin(flight)
+            trial = self._queue.trials.get(flight.node_id)
+            self._take_tries(tuple(flight.key.split("/"))[:-1], trial)
+            if flight.key not in self._known:  # else it is graded again: its row stays until then
+                self._tell_unfinished(flight.folder, flight.key, trial)
         for flight in self._flights:
             self._tell_all("message", flight.look())
         for flight in ended:
-            self._end(flight)
-        for trial in over:
-            self._take_tries(parts := self._parts(trial), trial)
-            self._take_again("/".join(parts))
+            self._tell_all("message", flight.look())
+            self._take(read_attempt(flight.folder, flight.key))
+        for done in over:
+            parts = self.watched.store.trial_folder(done.key).relative_to(self._tasks).parts
+            self._take_tries(parts, done)
+            # The last attempt of a finished trial that was not seen may have been graded again.
+            if (key := self._stored.get("/".join(parts))) is not None:
+                self._take(read_attempt(f"{self._tasks}{os.sep}{key}", key))
         self._stand()
 
     def _scan(self, in_flight: set[str]) -> None:
@@ -119,20 +126,10 @@ class Feed:
                     self._known.add(attempt.key)
                     self._stored[attempt.key.rpartition("/")[0]] = attempt.key
 
-    def _begin(self, flight: Flight) -> None:
-        trial = self._queue.trials.get(flight.node_id)
-        self._take_tries(tuple(flight.key.split("/"))[:-1], trial)
-        if flight.key not in self._known:  # else it is graded again: its row stays until then
-            self._tell_unfinished(flight.folder, flight.key, trial)
-
     def _tell_unfinished(self, folder: str, key: str, trial: Trial | None) -> None:
         query_id, query = (trial.key.query_id, trial.query) if trial else ("", "")
         attempt = StoredAttempt(folder, key, None, "")
         self._tell_rows(self._table.add(attempt, query_id=query_id, query=query))
-
-    def _end(self, flight: Flight) -> None:
-        self._tell_all("message", flight.look())
-        self._take(read_attempt(flight.folder, flight.key))
 
     def _take_tries(self, parts: tuple[str, ...], trial: Trial | None) -> None:
         """Read attempts of a trial that began and ended between two looks."""
@@ -143,19 +140,11 @@ class Feed:
                 self._tell_all("message", messages_of(attempt.folder, attempt.key))
             self._take(attempt)
 
-    def _take_again(self, trial: str) -> None:
-        """Read the last attempt of a finished trial that was not seen: it may have been graded again."""
-        if (key := self._stored.get(trial)) is not None:
-            self._take(read_attempt(f"{self._tasks}{os.sep}{key}", key))
-
     def _take(self, attempt: StoredAttempt) -> None:
         self._stored.pop(attempt.key.rpartition("/")[0], None)
         self._table.drop_unfinished(attempt.key)
         self._known.add(attempt.key)
         self._tell_rows(self._table.add(attempt))
-
-    def _parts(self, trial: Trial) -> tuple[str, ...]:
-        return self.watched.store.trial_folder(trial.key).relative_to(self._tasks).parts
 
     # -- news
 

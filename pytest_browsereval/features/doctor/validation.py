@@ -121,7 +121,18 @@ class _Trial:
         file, output = self.folder / f"{agent}.jsonl", self.folder / agent
         lines = (json.dumps(row.task.model_dump(mode="json", exclude_defaults=True)) for row in rows)
         file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-        output_text = _pytest(self._command(agent, file, output), _limit_s(self.config, len(rows)))
+        dataset = json.dumps([{"type": "jsonl", "path": str(file)}])
+        gate = ["gate={}"] if self.config.is_gated else []  # rows that it names may be left out
+        command = [
+            *(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"),
+            *(f"--eval-config={self.config.path}", f"--eval-agent={agent}", "--eval-trials=1"),
+            f"--eval-output={output}",
+            *(f"--eval-set={text}" for text in (*self.sets, f"dataset={dataset}", *gate)),
+        ]
+        lanes = self.config.num_workers or self.config.lanes
+        attempts = ceil(len(rows) / lanes) * (1 + self.config.retries)
+        limit_s = START_S + attempts * (self.config.limits.timeout_ms / 1000 + GRADING_S)
+        output_text = _pytest(command, limit_s)
         runs = [path for path in output.glob("*/*") if (path / "tasks").is_dir()]
         self.result.runs += runs
         trials = {t.metadata.query_id: t for run in runs for t in summary_of(RunStore(run)).trials}
@@ -129,22 +140,6 @@ class _Trial:
             found for row in rows for found in _find_broken(row, agent, trials, output_text)
         )
         return {query_id: trial.metadata.verdict for query_id, trial in trials.items()}
-
-    def _command(self, agent: str, rows: Path, output: Path) -> list[str]:
-        dataset = json.dumps([{"type": "jsonl", "path": str(rows)}])
-        gate = ["gate={}"] if self.config.is_gated else []  # rows that it names may be left out
-        return [
-            *(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"),
-            *(f"--eval-config={self.config.path}", f"--eval-agent={agent}", "--eval-trials=1"),
-            f"--eval-output={output}",
-            *(f"--eval-set={text}" for text in (*self.sets, f"dataset={dataset}", *gate)),
-        ]
-
-
-def _limit_s(config: EvalConfig, rows: int) -> float:
-    lanes = config.lanes if config.num_workers is None else config.num_workers
-    attempts = ceil(rows / lanes) * (1 + config.retries)
-    return START_S + attempts * (config.limits.timeout_ms / 1000 + GRADING_S)
 
 
 def _pytest(command: list[str], limit_s: float) -> str:

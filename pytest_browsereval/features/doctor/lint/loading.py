@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.config_text import format_path
-from pytest_browsereval.datasets.base import DatasetConfig, RowRef, Select
+from pytest_browsereval.datasets.base import RowRef, Select
 from pytest_browsereval.datasets.reader import index_rows, read_row
 from pytest_browsereval.datasets.selection import check_depends_on
 from pytest_browsereval.errors import ConfigError, DatasetError
@@ -53,16 +53,20 @@ def load(config: EvalConfig, registry: Registry) -> Loaded:
     variant = next(iter(config.variants))
     seen: dict[str, str] = {}
     for dataset in config.dataset:
-        for ref in _refs(dataset, config, loaded):
+        refs: Sequence[RowRef] = ()
+        try:
+            refs = index_rows(dataset, config.base_dir)
+        except DatasetError as error:
+            loaded.findings += findings_of(error, format_path((config.base_dir / dataset.path).absolute()))
+        for ref in refs:
             where = f"{format_path(ref.path)}:{ref.line}"
             if (other := seen.setdefault(ref.query_id, where)) != where:
                 message = f"the id {ref.query_id!r} is also in {other}."
                 advice = "Ids must differ over all datasets of a config; rename one."
-                loaded.findings.append(
-                    Finding("duplicate-id", Level.ERROR, where, ref.query_id, message, advice)
-                )
-                continue
-            loaded.rows += _row(plan, Entry(ref.query_id, ref, dataset, variant, 1), where, loaded)
+                found = Finding("duplicate-id", Level.ERROR, where, ref.query_id, message, advice)
+                loaded.findings.append(found)
+            else:
+                loaded.rows += _row(plan, Entry(ref.query_id, ref, dataset, variant, 1), where, loaded)
     loaded.findings += _dependencies(config, loaded.rows)
     return loaded
 
@@ -80,14 +84,6 @@ def _dependencies(config: EvalConfig, rows: Sequence[Row]) -> Iterator[Finding]:
         check_depends_on([row.task for row in rows], known)
     except DatasetError as error:
         yield from findings_of(error, rows[0].where.rpartition(":")[0])
-
-
-def _refs(dataset: DatasetConfig, config: EvalConfig, loaded: Loaded) -> Sequence[RowRef]:
-    try:
-        return index_rows(dataset, config.base_dir)
-    except DatasetError as error:
-        loaded.findings += findings_of(error, format_path((config.base_dir / dataset.path).absolute()))
-        return ()
 
 
 def _row(plan: Plan, entry: Entry, where: str, loaded: Loaded) -> Iterator[Row]:

@@ -115,10 +115,8 @@ def _coins(row: Row, tried: list[StoredAttempt]) -> Iterator[Finding]:
     for own in by_setting.values():
         good = sum(one.metadata.verdict is Verdict.PASSED for one in own)
         if len(own) >= ENOUGH_FOR_A_COIN and COIN[0] <= good / len(own) <= COIN[1]:
-            name = own[0].metadata.variant
-            message = (
-                f"{good} of {len(own)} attempts of the variant {name!r} passed it, as a coin would fall."
-            )
+            which = f"attempts of the variant {own[0].metadata.variant!r}"
+            message = f"{good} of {len(own)} {which} passed it, as a coin would fall."
             advice = "Look whether goal, site or grader decides; compare by several trials."
             yield row.report("coin-flip", Level.WARNING, message, advice)
 
