@@ -34,7 +34,6 @@ def load_config(
     *,
     registry: Registry,
     overrides: Sequence[str] = (),
-    options: Mapping[str, object] | None = None,
     environ: Mapping[str, str] | None = None,
     agent: str | None = None,
 ) -> EvalConfig:
@@ -44,7 +43,6 @@ def load_config(
         path: the file.
         registry: the members that blocks may name.
         overrides: ``key.path=value`` each; they take precedence over the file.
-        options: values by dotted key; they take precedence over the overrides.
         environ: the environment; by default that of the process.
         agent: the only variant to run, or the type of an agent that replaces those of the file; problems of
             the others are then ignored.
@@ -58,8 +56,6 @@ def load_config(
     _override(draft, overrides, registry)
     if agent is not None:
         _choose_agent(draft, agent, registry)
-    for key, value in (options or {}).items():
-        draft.set(tuple(key.split(".")), value, f"the option for {key}")
     return _build_config(draft, path, registry)
 
 
@@ -79,13 +75,7 @@ def config_from(value: Mapping[str, Any], *, path: Path, registry: Registry) -> 
     return _build_config(_draft(document, path, registry, Interpolation(os.environ)), path, registry)
 
 
-def load_gate(
-    path: Path,
-    *,
-    registry: Callable[[], Registry],
-    overrides: Sequence[str] = (),
-    environ: Mapping[str, str] | None = None,
-) -> GateConfig:
+def load_gate(path: Path, *, registry: Callable[[], Registry], overrides: Sequence[str] = ()) -> GateConfig:
     """Return the gate of a config's file.
 
     The rest of the file is ignored, so that a job that only gates needs no API key.
@@ -94,13 +84,11 @@ def load_gate(
         path: the file.
         registry: makes the registry; called only if the gate names rules of plug-ins.
         overrides: ``gate.key=value`` each; they take precedence over the file.
-        environ: the environment; by default that of the process.
 
     Raises:
         ConfigError: the file cannot be read, or the gate has problems.
     """
-    document = _read(path.absolute())
-    environment = Interpolation(os.environ if environ is None else environ)
+    document, environment = _read(path.absolute()), Interpolation(os.environ)
     tree = environment.fill(_select_keys(document, "gate"))
     know_secrets(list_spellings(environment.secrets))  # rules of plug-ins may say them
     return _gate(Draft(tree, format_path(path), document.line_of, environment), registry, overrides)

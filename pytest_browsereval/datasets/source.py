@@ -56,8 +56,7 @@ def read_table(text: str, delimiter: str) -> tuple[list[str], list[tuple[int, di
     """
     lines = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     header: list[str] = []
-    rows = []
-    begins = 1
+    rows, begins = [], 1
     try:
         for cells in lines:
             if not header and any(cells):

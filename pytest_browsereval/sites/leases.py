@@ -79,7 +79,7 @@ class Sites:
         if name not in self._configs:
             raise ConfigError(
                 f"{name!r} is not a site of the config.{nearest(name, self._configs)} "
-                f"Sites: {', '.join(self._configs) or 'none'}. Add it to the key 'sites'."
+                f"Sites: {', '.join(self._configs) or 'none'}. Add it to `sites`."
             )
         is_exclusive = self._configs[name].reset is not None
         try:

@@ -120,12 +120,14 @@ def test_no_more_trials_have_to_pass_than_there_are(load: Load, tmp_path: Path) 
     assert load_gate(tmp_path / "evals/shop.yaml", registry=Registry).passed_trials == 3
 
 
-def test_a_gate_alone_names_its_source(tmp_path: Path) -> None:
+def test_a_gate_alone_names_its_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Messages name the manifest; only variables in the gate itself have to be set."""
     with pytest.raises(ConfigError, match=r"^run/manifest\.json: gate\.newer: unknown key\."):
         gate_from({"newer": 1}, registry=Registry, name="run/manifest.json")
     file = tmp_path / "gate.yaml"
     file.write_text("gate: {baseline: '${HERE}/base.json', max_drop: 0}\nagent: {api_key: '${NOT_SET}'}\n")
-    assert load_gate(file, environ={"HERE": "x"}, registry=Registry).baseline == Path("x/base.json")
+    monkeypatch.setenv("HERE", "x")
+    assert load_gate(file, registry=Registry).baseline == Path("x/base.json")
+    monkeypatch.delenv("HERE")
     with pytest.raises(ConfigError, match="the environment variable 'HERE' is not set"):
-        load_gate(file, environ={}, registry=Registry)
+        load_gate(file, registry=Registry)

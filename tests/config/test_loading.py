@@ -285,12 +285,6 @@ def test_messages_have_no_keys(refused: Refused) -> None:
 # -- other ways to a config
 
 
-def test_options_beat_overrides_and_file(load: Load) -> None:
-    """Values from the caller have the last word."""
-    config = load(SMALL + "trials: 2\n", "trials=3", "retries=0", options={"trials": 4})
-    assert (config.trials, config.retries) == (4, 0)
-
-
 def test_a_mapping_makes_a_config(
     tmp_path: Path, registry: Registry, monkeypatch: pytest.MonkeyPatch
 ) -> None:

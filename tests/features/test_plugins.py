@@ -300,7 +300,7 @@ def test_formats_that_clash_are_told_at_once(evals: Evals, capsys: pytest.Captur
     assert "both have an ExportFormat 'acme/first'. That of acme_clash 2.5 is used; rename" in told.err
     first, left_out = told.out.splitlines()
     assert first == f"1 of 3 attempts in {target}"
-    assert left_out == "left out: 2 attempts of which the format 'acme/first' says nothing"
+    assert left_out == "left out: 2 attempts that the format 'acme/first' does not mention"
 
 
 BROKEN_FORMATS = """

@@ -56,7 +56,7 @@ def examine_machine() -> int:
     say("browser", str(binary))
     if not binary.is_headless_shell:
         pop_ups = "" if playwright_features_off() else " (2.8 times here: its pop-ups cannot be switched off)"
-        say("", f"a headless shell takes less: this one costs 1.5 times the CPU{pop_ups}. To get one:")
+        say("", f"a headless shell needs less: this browser takes 1.5 times its CPU{pop_ups}. To get one:")
         say("", ways(this_machine())[0].strip())
     if not binary.draws_text:
         print("There is no font: pages with text crash. Run `browsereval install-browser`.", file=sys.stderr)

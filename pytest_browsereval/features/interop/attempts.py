@@ -112,7 +112,7 @@ def _write(attempt: Imported, store: RunStore) -> None:
 def _copy_pictures(pictures: Mapping[int, Path], target: Path) -> None:
     for number, path in pictures.items():
         if number < 1:
-            raise wrong(path, "has no number from 1.")
+            raise wrong(path, "has the number 0: pictures count from 1.")
         target.mkdir(exist_ok=True)
         shutil.copyfile(path, target / f"{number:03d}.{picture_suffix(path)}", follow_symlinks=False)
 

@@ -94,7 +94,7 @@ def export_run(arguments: argparse.Namespace) -> int:
     for line in exported.left_out:
         print(f"left out: {line}")
     if (unsaid := total - len(exported.folders) - len(exported.left_out)) > 0:
-        print(f"left out: {format_count(unsaid, 'attempt')} of which the format {chosen.name!r} says nothing")
+        print(f"left out: {format_count(unsaid, 'attempt')} that the format {chosen.name!r} does not mention")
     return 0
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -20,7 +20,7 @@ ModelT = TypeVar("ModelT", bound=BaseModel)
 # A larger file is not a record of a task.
 MOST_BYTES = 500_000_000
 
-# Keys of a value in a message.
+# Keys of a path in a message: a value may be nested without end.
 MOST_KEYS = 12
 
 
@@ -90,12 +90,10 @@ def read_value(path: Path) -> Any:
             raise wrong(path, f"is larger than {MOST_BYTES} bytes.")
         return json_value(read_text(path))
     except DocumentError as error:
-        # Not every error has a line, as of a file that is not there.
-        place = f"{format_path(path)}:{error.line}" if error.line else format_path(path)
-        raise UsageError(f"{place}: {error}") from None
+        raise UsageError(error.locate(format_path(path))) from None
 
 
-def read_as(model: type[ModelT], value: Any, path: Path, line: int | None = None) -> ModelT:
+def read_as(model: type[ModelT], value: Any, path: Path) -> ModelT:
     """Return a value that was read from a file as what it has to be.
 
     Raises:
@@ -104,19 +102,18 @@ def read_as(model: type[ModelT], value: Any, path: Path, line: int | None = None
     try:
         return model.model_validate(value)
     except ValidationError as error:
-        place = format_path(path) if line is None else f"{format_path(path)}:{line}"
-        parts = (f"{place}: {_key(e['loc']) or 'the file'}: {e['msg']}." for e in error.errors())
+        parts = []
+        for one in error.errors():
+            keys = one["loc"]
+            key = ".".join(map(str, keys[:MOST_KEYS])) + "..." * (len(keys) > MOST_KEYS)
+            parts.append(f"{format_path(path)}: {key or 'the file'}: {one['msg']}.")
         raise UsageError("\n".join(parts)) from None
 
 
-def _key(path: Sequence[int | str]) -> str:
-    """Return a path of keys, cut where a value is nested without end."""
-    return ".".join(map(str, path[:MOST_KEYS])) + "..." * (len(path) > MOST_KEYS)
-
-
 _MAGIC = {
-    b"\x89PNG\r\n\x1a\n": "png",
-    b"\xff\xd8\xff": "jpeg",
+    "png": re.compile(rb"\x89PNG\r\n\x1a\n"),
+    "jpeg": re.compile(rb"\xff\xd8\xff"),
+    "webp": re.compile(rb"RIFF....WEBP", re.DOTALL),
 }
 
 
@@ -128,11 +125,9 @@ def picture_suffix(path: Path) -> str:
     """
     with path.open("rb") as file:
         head = file.read(12)
-    for magic, suffix in _MAGIC.items():
-        if head.startswith(magic):
+    for suffix, magic in _MAGIC.items():
+        if magic.match(head):
             return suffix
-    if head[:4] == b"RIFF" and head[8:] == b"WEBP":
-        return "webp"
     raise wrong(path, "is not a picture: neither PNG, JPEG nor WebP.")
 
 

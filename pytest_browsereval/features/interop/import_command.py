@@ -84,7 +84,7 @@ def _options(given: Sequence[str]) -> dict[str, Any]:
             if not isinstance(inner, dict):
                 raise ConfigError(f"--set {text}: {name!r} holds no keys.")
         if not equals or not last or "" in outer:
-            raise ConfigError(f"--set {text}: write KEY=VALUE, such as select.limit=20.")
+            raise ConfigError(f"--set {text}: write `KEY=VALUE`, such as `select.limit=20`.")
         try:
             inner[last] = parse(value, ".yaml").value
         except DocumentError as error:
@@ -98,13 +98,13 @@ def _check_target(target: Path | None, source: Path, *, force: bool) -> None:
     if target is None:
         return
     if not target.absolute().parent.is_dir():
-        raise UsageError(f"{target}: there is no folder {target.parent}. Make it first.")
+        raise UsageError(f"{target}: the folder {target.parent} does not exist. Create it first.")
     if target.exists() and not target.is_file():
-        raise UsageError(f"{target} is not a file. Name one, or - to print.")
+        raise UsageError(f"{target} is not a file. Name one, or write `-` to print.")
     if target.exists() and source.exists() and target.samefile(source):
-        raise UsageError(f"{target} is the file that is read. Name another one.")
+        raise UsageError(f"{target} is the file that is being read. Name another one.")
     if target.exists() and not force:
-        raise UsageError(f"{target} is there already. Name another file, or add --force to replace it.")
+        raise UsageError(f"{target} already exists. Name another file, or add `--force` to replace it.")
 
 
 def _check_protected(tasks: Sequence[Task], arguments: argparse.Namespace) -> None:

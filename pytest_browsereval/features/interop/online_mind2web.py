@@ -11,13 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from pytest_browsereval.config.model import VARIANT_NAME
 from pytest_browsereval.features.interop.files import read_as, read_value, task_folders, wrong
-from pytest_browsereval.model.messages import (
-    AssistantMessage,
-    Message,
-    ToolCallMessage,
-    ToolResultMessage,
-    UserMessage,
-)
+from pytest_browsereval.model import messages as ours
+from pytest_browsereval.model.messages import Message
 from pytest_browsereval.model.tasks import RowMetadata, Task
 from pytest_browsereval.run.foreign import Imported
 
@@ -95,7 +90,7 @@ def _read(folder: Path) -> Imported:
     return Imported(
         folder=folder,
         task=task,
-        messages=[UserMessage(content=result.task, timestamp=""), *steps],
+        messages=[ours.UserMessage(content=result.task, timestamp=""), *steps],
         pictures=pictures,
         final_answer=answer,
         agent_config={"type": KIND, **({"schema_version": SECOND_SCHEMA} if is_second else {})},
@@ -138,13 +133,13 @@ def _second_steps(result: _Result, file: Path, numbers: dict[str, int]) -> Itera
 
 def _read_thought(text: str | None) -> Iterator[Message]:
     if text:
-        yield AssistantMessage(content=text, timestamp="")
+        yield ours.AssistantMessage(content=text, timestamp="")
 
 
 def _action(number: int, action: JsonValue, picture: int | None) -> Iterator[Message]:
     key = "text" if isinstance(action, str) else "value"
     call = f"action-{number + 1}"
-    yield ToolCallMessage(tool=ACTION, tool_call_id=call, params={key: action}, timestamp="")
-    yield ToolResultMessage(
+    yield ours.ToolCallMessage(tool=ACTION, tool_call_id=call, params={key: action}, timestamp="")
+    yield ours.ToolResultMessage(
         tool_call_id=call, result=NOT_RECORDED, is_error=False, screenshot=picture, timestamp=""
     )

@@ -11,13 +11,8 @@ from pydantic import BaseModel, ConfigDict
 
 from pytest_browsereval.errors import ErrorSource, TerminationReason
 from pytest_browsereval.features.interop.files import find_numbered, read_as, read_value, task_folders, wrong
-from pytest_browsereval.model.messages import (
-    AssistantMessage,
-    Message,
-    ToolCallMessage,
-    ToolResultMessage,
-    UserMessage,
-)
+from pytest_browsereval.model import messages as ours
+from pytest_browsereval.model.messages import Message
 from pytest_browsereval.model.results import EvalWarning
 from pytest_browsereval.model.tasks import RowMetadata, Task
 from pytest_browsereval.run.foreign import Imported
@@ -79,7 +74,7 @@ def _read(folder: Path) -> Imported:
     return Imported(
         folder=folder,
         task=task,
-        messages=[UserMessage(content=task.query, timestamp=""), *_steps(lines[1:], pictures)],
+        messages=[ours.UserMessage(content=task.query, timestamp=""), *_steps(lines[1:], pictures)],
         pictures=pictures,
         final_answer=answer,
         termination_reason=TerminationReason.UNKNOWN if answer is None else TerminationReason.COMPLETED,
@@ -119,15 +114,15 @@ def _steps(lines: list[_ChatMessage], pictures: dict[int, Path]) -> Iterator[Mes
     turn, call = 1, None
     for line in lines:
         if line.role == "assistant":
-            yield AssistantMessage(content=line.text, timestamp="")
+            yield ours.AssistantMessage(content=line.text, timestamp="")
             if (call := _call(line.text, f"turn-{turn}")) is not None:
                 yield call
             continue
         turn += 1
         if call is None:  # what the agent said was no action
-            yield UserMessage(content=line.text, timestamp="")
+            yield ours.UserMessage(content=line.text, timestamp="")
         else:
-            yield ToolResultMessage(
+            yield ours.ToolResultMessage(
                 tool_call_id=call.tool_call_id,
                 result=line.text,
                 is_error=False,
@@ -137,11 +132,11 @@ def _steps(lines: list[_ChatMessage], pictures: dict[int, Path]) -> Iterator[Mes
         call = None
 
 
-def _call(text: str, call: str) -> ToolCallMessage | None:
+def _call(text: str, call: str) -> ours.ToolCallMessage | None:
     """Return the action of a turn, its arguments as they were written; None for an answer or no action."""
     found = _ACTION.search(text)
     if found is None or found["name"].upper() == "ANSWER":
         return None
     rest = found["rest"].strip()
     params = {"argument": rest} if rest else {}
-    return ToolCallMessage(tool=found["name"].lower(), tool_call_id=call, params=params, timestamp="")
+    return ours.ToolCallMessage(tool=found["name"].lower(), tool_call_id=call, params=params, timestamp="")

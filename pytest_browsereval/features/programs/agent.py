@@ -165,7 +165,7 @@ class CommandAgentConfig(AgentConfig):
         unset = [name for name in self.pass_env if name not in os.environ]
         if unset:
             raise ConfigError(
-                f"the agent {self.label()!r} passes on {', '.join(unset)}, and there is no such variable. "
+                f"the agent {self.label()!r} passes on {', '.join(unset)}, which is not set. "
                 "Set it, or leave it out of pass_env."
             )
         env = environment(self.passed(), self.env)

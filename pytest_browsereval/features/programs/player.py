@@ -75,7 +75,7 @@ class ProgramPlayer(AgentEvaluator):
             async with AsyncExitStack() as stack:
                 code = await self._play(stack)
         except OSError as error:
-            raise Fault(ErrorSource.HARNESS, f"the program cannot be equipped: {error}") from error
+            raise Fault(ErrorSource.HARNESS, f"the program cannot be prepared: {error}") from error
         except LimitReached:
             tools.answer = tools.answer or self._reader.final()  # what it had said by then is judged
             raise
@@ -133,7 +133,7 @@ class ProgramPlayer(AgentEvaluator):
         if self._config.cdp and cdp_url is None:
             raise Fault(
                 ErrorSource.BROWSER,
-                "the program wants to drive the browser by CDP, and this browser gives no address for it. "
+                "the program drives the browser by CDP, but this browser gives no address for it. "
                 "Use `browser: {type: playwright}`, or write `cdp: false`.",
             )
         values = {

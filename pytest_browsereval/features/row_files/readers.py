@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field
 
-from pytest_browsereval.config_text import Document, DocumentError, parse, read_text
+from pytest_browsereval.config_text import DocumentError, parse, read_text
 from pytest_browsereval.config_text.json_text import json_value
 from pytest_browsereval.datasets.base import RowRef
 from pytest_browsereval.datasets.rows import ROW_KEYS, RowFile, RowIndex, rename_columns
@@ -69,7 +71,7 @@ class JsonConfig(WholeFile):
 
     def reader(self) -> Reader:
         """Return the function that reads JSON."""
-        return _json_rows
+        return _JSON
 
 
 class YamlConfig(WholeFile):
@@ -79,19 +81,11 @@ class YamlConfig(WholeFile):
 
     def reader(self) -> Reader:
         """Return the function that reads YAML."""
-        return _yaml_rows
+        return _YAML
 
 
-# Functions of the module and no lambdas: the cache of rows has them in its keys.
-def _json_rows(text: str) -> list[Row]:
-    return _list_rows(parse(text, ".json"))
-
-
-def _yaml_rows(text: str) -> list[Row]:
-    return _list_rows(parse(text, ".yaml"))
-
-
-def _list_rows(document: Document) -> list[Row]:
+def _list_rows(suffix: str, text: str) -> list[Row]:
+    document = parse(text, suffix)
     for line, message in document.problems:
         raise DocumentError(message, line)
     rows, path = document.value, tuple[str, ...]()
@@ -101,6 +95,9 @@ def _list_rows(document: Document) -> list[Row]:
         raise DocumentError("expected a list of rows, or a block with the one key 'tasks' that holds it.", 1)
     return [(document.line_of((*path, place)) or 1, row) for place, row in enumerate(rows or [])]
 
+
+# Made once: the cache of rows has them in its keys.
+_JSON, _YAML = partial(_list_rows, ".json"), partial(_list_rows, ".yaml")
 
 # -- CSV
 
@@ -168,11 +165,9 @@ def _cell(key: str, cell: str) -> Any:
     looks_like_json = cell.lstrip().startswith(("[", "{"))
     if key in _LISTS and not looks_like_json:
         return [part.strip() for part in cell.split(";") if part.strip()]
-    if key in _STRUCTURED or (key in _LISTS and looks_like_json):
+    if key in _STRUCTURED | _LISTS:
         return json_value(cell)
     if key in _EITHER and looks_like_json:
-        try:
+        with contextlib.suppress(DocumentError):
             return json_value(cell)
-        except DocumentError:
-            return cell
     return cell

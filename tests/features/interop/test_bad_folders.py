@@ -103,7 +103,7 @@ BROWSEROS: dict[str, tuple[Spoil, str]] = {
     ),
     "number 0": (
         lambda task: (task / "screenshots/0.png").write_bytes(picture()),
-        "0.png: has no number from 1",
+        "0.png: has the number 0",
     ),
     "a link": (lambda task: (task / "screenshots/9.png").symlink_to("/etc/hostname"), "9.png: is a link"),
     "a linked folder": (lambda task: (task.parent / "more").symlink_to("/etc"), "more: is a link"),

@@ -64,16 +64,16 @@ def test_a_file_is_never_replaced_unasked(capsys: pytest.CaptureFixture[str]) ->
     """A file that is there stays, unless --force is given; the source always stays."""
     Path("rows.jsonl").write_text("mine")
     arguments = ("webvoyager", "voyage.jsonl", "-o", "rows.jsonl")
-    assert "add --force to replace it" in refused(capsys, *arguments)
+    assert "add `--force` to replace it" in refused(capsys, *arguments)
     assert Path("rows.jsonl").read_text() == "mine"
     assert main(["import", *arguments, "--force"]) == 0
     capsys.readouterr()
     before = Path("voyage.jsonl").read_bytes()
-    assert "is the file that is read" in refused(
+    assert "is the file that is being read" in refused(
         capsys, "webvoyager", "voyage.jsonl", "-o", "voyage.jsonl", "--force"
     )
     assert Path("voyage.jsonl").read_bytes() == before
-    assert "there is no folder none" in refused(capsys, *arguments[:-1], "none/rows.jsonl")
+    assert "the folder none does not exist" in refused(capsys, *arguments[:-1], "none/rows.jsonl")
 
 
 def test_protected_rows_are_not_written(capsys: pytest.CaptureFixture[str]) -> None:
@@ -112,7 +112,7 @@ def test_rows_that_are_left_out_are_told(capsys: pytest.CaptureFixture[str]) -> 
             ["webvoyager", "voyage.jsonl", "--set", "referenc=x"],
             "webvoyager: referenc: unknown key. Did you mean",
         ),
-        (["webvoyager", "voyage.jsonl", "--set", "reference"], "write KEY=VALUE"),
+        (["webvoyager", "voyage.jsonl", "--set", "reference"], "write `KEY=VALUE`"),
         (["webvoyager", "voyage.jsonl", "--set", "select=[", "--set", "x=1"], "--set select=[: the value is"),
         (["webvoyager", "voyage.jsonl", "--set", "select=1", "--set", "select.limit=1"], "'select' holds no"),
         (["csv", "voyage.jsonl"], "voyage.jsonl:1: "),
@@ -130,5 +130,5 @@ def test_what_is_no_file_is_never_replaced(capsys: pytest.CaptureFixture[str], k
     """A file that took the place of a device would break the machine."""
     os.mkfifo("target") if kind == "pipe" else Path("target").mkdir()
     told = refused(capsys, "webvoyager", "voyage.jsonl", "-o", "target", "--force")
-    assert "target is not a file. Name one, or - to print." in told
+    assert "target is not a file. Name one, or write `-` to print." in told
     assert not Path("target").is_file()

@@ -403,7 +403,7 @@ def test_what_is_missing_is_found_before_anything_runs(
         agent(preset="claude-code").preflight(tmp_path)
     with pytest.raises(ConfigError, match=r"runs '.*/my/claude', which does not exist"):
         agent(preset="claude-code", program="my/claude").preflight(tmp_path)
-    with pytest.raises(ConfigError, match="passes on NOT_SET, and there is no such variable"):
+    with pytest.raises(ConfigError, match="passes on NOT_SET, which is not set"):
         agent(command=["{python}"], pass_env=["NOT_SET"]).preflight(tmp_path)
     (tmp_path / "codex").write_text("#!/bin/sh\n")
     (tmp_path / "codex").chmod(0o755)

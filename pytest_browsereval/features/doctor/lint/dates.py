@@ -70,7 +70,7 @@ def expired_date(row: Row, given: Given) -> Iterator[Finding]:
         yield row.report(
             "expired-date",
             Level.NOTE if row.is_local(given.config) else Level.WARNING,
-            f"{key}: {message} is past"
+            f"{key}: {message} has passed"
             + ("." if row.task.protected else f" ({(given.today - day).days} days)."),
             "Move the date, or leave the row out if it asks for something to come.",
         )

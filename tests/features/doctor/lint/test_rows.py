@@ -75,7 +75,7 @@ FOUND: list[tuple[str, str, dict[str, Any], str]] = [
         "expired-date",
         "warning",
         {"query": "Book a room for January 10, 2026.", **LIVE},
-        "'January 10, 2026' is past (50 ",
+        "'January 10, 2026' has passed (50 ",
     ),
     (
         "expired-date",
@@ -87,7 +87,7 @@ FOUND: list[tuple[str, str, dict[str, Any], str]] = [
         "expired-date",
         "warning",
         {"query": "A flight on 3rd of May 2025?", **LIVE},
-        "'3rd of May 2025' is past",
+        "'3rd of May 2025' has passed",
     ),
     (
         "hard-coded-year",
