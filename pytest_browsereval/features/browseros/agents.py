@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from pytest_browsereval.config.draft import Draft
@@ -73,32 +74,26 @@ def _claude_code(draft: Draft, path: KeyPath, sizes: list[ScreenSize]) -> None:
     draft.move((*path, "claude_path"), (*path, "program"))
 
 
-@dataclass(frozen=True)
-class _Coordinates:
-    """Converts an agent that answers with points, in a protocol of its vendor."""
+def _coordinates(name: str, instead: str, draft: Draft, path: KeyPath, sizes: list[ScreenSize]) -> None:
+    """Convert an agent that answers with points, in a protocol of its vendor.
 
-    name: str
-    instead: str
-
-    def __call__(self, draft: Draft, path: KeyPath, sizes: list[ScreenSize]) -> None:
-        """Make it a ``computer-use`` agent if the block has an endpoint for chat completions."""
-        block = draft.get(path)
-        if "screen_size" in block:
-            sizes.append(ScreenSize((*path, "screen_size"), block.pop("screen_size")))
-        has_endpoint = "base_url" in block or "provider" in block
-        if not (has_endpoint and "model" in block):
-            draft.report(
-                (*path, "type"),
-                f"the protocol of {self.name!r} is its vendor's own. A model that answers with points over "
-                f"chat completions does the same work; write `{self.instead}`",
-            )
-            give_up(draft, path)
-            return
-        draft.move((*path, "turn_limit"), (*path, "max_turns"))
-        block["type"] = "computer-use"
-        block.setdefault("provider", "openai-compatible")
-        block.setdefault("coordinates", "normalized")
-        block.setdefault("max_turns", TURNS)
+    It becomes a ``computer-use`` agent if the block has an endpoint for chat completions.
+    """
+    block = draft.get(path)
+    if "screen_size" in block:
+        sizes.append(ScreenSize((*path, "screen_size"), block.pop("screen_size")))
+    if "model" not in block or not {"base_url", "provider"} & block.keys():
+        draft.report(
+            (*path, "type"),
+            f"the protocol of {name!r} is its vendor's own. A model that answers with points over "
+            f"chat completions does the same work; write `{instead}`",
+        )
+        give_up(draft, path)
+        return
+    draft.move((*path, "turn_limit"), (*path, "max_turns"))
+    block["type"] = "computer-use"
+    defaults = {"provider": "openai-compatible", "coordinates": "normalized", "max_turns": TURNS}
+    block.update({key: value for key, value in defaults.items() if key not in block})
 
 
 def _plain_orchestrator(draft: Draft, path: KeyPath) -> None:
@@ -148,12 +143,14 @@ def give_up(draft: Draft, path: KeyPath) -> None:
 _POINTS = "coordinates: normalized, max_turns: 30}"
 _CONVERTERS: dict[str, Callable[[Draft, KeyPath, list[ScreenSize]], None]] = {
     "claude-code": _claude_code,
-    "gemini-computer-use": _Coordinates(
+    "gemini-computer-use": partial(
+        _coordinates,
         "gemini-computer-use",
         "agent: {type: computer-use, provider: google, model: gemini-2.5-pro, api_key: GEMINI_API_KEY, "
         + _POINTS,
     ),
-    "yutori-navigator": _Coordinates(
+    "yutori-navigator": partial(
+        _coordinates,
         "yutori-navigator",
         "agent: {type: computer-use, provider: openai-compatible, base_url: https://HOST/v1, model: NAME, "
         "api_key: NAME_OF_VARIABLE, " + _POINTS,

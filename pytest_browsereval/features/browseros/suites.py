@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -42,12 +42,8 @@ class _Variant:
 
     draft: Draft
     environ: Mapping[str, str]
-    label: str
+    path: KeyPath
     block: dict[str, Any]
-    path: KeyPath = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.path = ("variants", self.label)
 
     def take(self, block: dict[str, Any], key: str, *variables: str, path: KeyPath = ()) -> bool:
         """Fill a key from the first variable that is set; return True if one is."""
@@ -110,7 +106,7 @@ def convert_suite(draft: Draft, environ: Mapping[str, str]) -> None:
     if make is None or "variants" in draft.tree:
         return  # not an agent of a suite; validation reports it
     label = environ.get("EVAL_VARIANT") or "default"
-    variant = _Variant(draft, environ, label, draft.tree.pop("agent"))
+    variant = _Variant(draft, environ, ("variants", label), draft.tree.pop("agent"))
     draft.tree["variants"] = {label: variant.block}
     draft.note_move(("agent",), variant.path)
     draft.aliases["agent",] = variant.path

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from pytest_browsereval.analysis.summary import TrialOutcome, summary_of
 from pytest_browsereval.config import EvalConfig
-from pytest_browsereval.features.doctor.lint.base import Finding, Level, Row
+from pytest_browsereval.features.doctor.lint.base import Finding, Row
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.processes import supervise_command
 from pytest_browsereval.run.store import RunStore
@@ -173,7 +173,7 @@ def _find_broken(
     trial = trials.get(row.task.query_id)
     if trial is None:
         message = f"the agent {agent!r} made no attempt: {output_text}"
-        yield row.report("errored-attempt", Level.ERROR, message, "Mend what pytest says.")
+        yield row.error("errored-attempt", message, "Mend what pytest says.")
     elif trial.metadata.verdict is Verdict.ERRORED:
         message = f"the attempt of {agent!r} broke: {trial.metadata.reason}."
-        yield row.report("errored-attempt", Level.ERROR, message, "Mend it before a model is paid.")
+        yield row.error("errored-attempt", message, "Mend it before a model is paid.")

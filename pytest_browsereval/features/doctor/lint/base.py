@@ -64,6 +64,18 @@ class Row:
         """Return a finding about this row, without what a protected one expects."""
         return Finding(rule, level, self.where, self.task.query_id, hide_quotes(message, self.task), advice)
 
+    def error(self, rule: str, message: str, advice: str) -> Finding:
+        """Return a finding that makes the exit code 1."""
+        return self.report(rule, Level.ERROR, message, advice)
+
+    def warning(self, rule: str, message: str, advice: str) -> Finding:
+        """Return a finding that is likely to matter."""
+        return self.report(rule, Level.WARNING, message, advice)
+
+    def note(self, rule: str, message: str, advice: str) -> Finding:
+        """Return a finding that is good to know."""
+        return self.report(rule, Level.NOTE, message, advice)
+
     def expectations(self) -> Iterator[tuple[str, str]]:
         """Yield the texts and numbers that the row's answer and checks expect, each with its key."""
         yield from _leaves(self.task.answer, "answer")

@@ -86,9 +86,8 @@ def hard_coded_year(row: Row, _: Given) -> Iterator[Finding]:
     for key, text in row.expectations():
         years = [year for year in _YEARS.findall(text) if year not in known]
         if years:
-            yield row.report(
+            yield row.warning(
                 "hard-coded-year",
-                Level.WARNING,
                 f"{key} expects the year {row.quote(years[0])}, and the goal asks for {asks[0]!r}.",
                 "Name the year in the goal, or check for what does not age.",
             )
@@ -115,9 +114,8 @@ def timezone(row: Row, given: Given) -> Iterator[Finding]:
     scripts = [str(check.get("js", "")) for check in row.task.checks]
     found = _NOW.search(row.task.query) or next(filter(None, map(_CLOCK.search, scripts)), None)
     if found:
-        yield row.report(
+        yield row.warning(
             "timezone",
-            Level.WARNING,
             f"{found[0]!r} depends on the zone of the machine.",
             "Write `browser: {type: playwright, timezone: Europe/Oslo}`.",
         )

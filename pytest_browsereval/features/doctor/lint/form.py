@@ -25,16 +25,14 @@ def unsafe_id(row: Row, _: Given) -> Iterator[Finding]:
     query_id = row.task.query_id
     if found := _UNSAFE_ID.search(query_id):
         message = f"the id has {found[0]!r}; folders and node ids are made of an encoded form."
-        yield row.report(
-            "unsafe-id", Level.NOTE, message, "Choose an id of letters, digits, '.', '_' and '-'."
-        )
+        yield row.note("unsafe-id", message, "Choose an id of letters, digits, '.', '_' and '-'.")
 
 
 def missing_start_url(row: Row, _: Given) -> Iterator[Finding]:
     """Find rows that begin on an empty page."""
     if row.task.start_url is None and not re.search(r"https?://", row.task.query):
         message = "it has no start page, and the goal names no address: the window opens empty."
-        yield row.report("missing-start-url", Level.WARNING, message, 'Write a "start_url".')
+        yield row.warning("missing-start-url", message, 'Write a "start_url".')
 
 
 def unresolved_placeholder(row: Row, given: Given) -> Iterator[Finding]:
@@ -45,11 +43,11 @@ def unresolved_placeholder(row: Row, given: Given) -> Iterator[Finding]:
     for key, text in texts.items():
         if found := _MARK.search(text):
             message = f"{key} has {found[0]!r}, which was not filled in."
-            yield row.report("unresolved-placeholder", Level.ERROR, message, "Put the site's address there.")
+            yield row.error("unresolved-placeholder", message, "Put the site's address there.")
     refused = {name for _, name in unknown_sites({"start_url": task.start_url}, given.config.sites)}
     for name in sorted(names_in(task.start_url or "") - set(given.config.sites) - refused):
         message = f"start_url has {{{name}}}, and the config has no site of that name."
-        yield row.report("unresolved-placeholder", Level.ERROR, message, "Add it to the key `sites`.")
+        yield row.error("unresolved-placeholder", message, "Add it to the key `sites`.")
 
 
 def baked_port(row: Row, _: Given) -> Iterator[Finding]:
@@ -59,9 +57,9 @@ def baked_port(row: Row, _: Given) -> Iterator[Finding]:
     advice = "Run the app as a site of the config (`sites`), and write its name in braces."
     for key, text in texts.items():
         if found := _PORT.search(text):
-            yield row.report("baked-port", Level.WARNING, f"{key} has the address {found[0]!r}.", advice)
+            yield row.warning("baked-port", f"{key} has the address {found[0]!r}.", advice)
     for name in task.metadata.additional.keys() & _PORT_KEYS:
-        yield row.report("baked-port", Level.NOTE, f"metadata.additional.{name} is not used here.", advice)
+        yield row.note("baked-port", f"metadata.additional.{name} is not used here.", advice)
 
 
 def plain_gold(row: Row, _: Given) -> Iterator[Finding]:
@@ -72,12 +70,10 @@ def plain_gold(row: Row, _: Given) -> Iterator[Finding]:
         return
     advice = "Read the benchmark's own encrypted file by its importer, and never publish this one."
     if task.protected:
-        yield row.report(
-            "plain-gold", Level.ERROR, "it is protected, and its answer stands in clear.", advice
-        )
+        yield row.error("plain-gold", "it is protected, and its answer stands in clear.", advice)
     elif task.answer is not None and (found := _PROTECTED.search(task.dataset)):
         message = f"the data set {found[0]!r} asks that its answers are never in clear, but they stand here."
-        yield row.report("plain-gold", Level.WARNING, message, advice)
+        yield row.warning("plain-gold", message, advice)
 
 
 RULES = (unsafe_id, missing_start_url, unresolved_placeholder, baked_port, plain_gold)
@@ -89,9 +85,7 @@ def same_ids(given: Given) -> Iterator[Finding]:
     for row in given.rows:
         if folded[row.task.query_id.strip().casefold()] > 1:
             message = "another id is the same but for blanks and the case of letters."
-            yield row.report(
-                "unsafe-id", Level.WARNING, message, ("Rename one: readers take them for one row.")
-            )
+            yield row.warning("unsafe-id", message, "Rename one: readers take them for one row.")
 
 
 def unpinned_data(given: Given) -> Iterator[Finding]:

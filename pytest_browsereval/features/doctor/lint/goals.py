@@ -29,10 +29,10 @@ def goal_check_conflict(row: Row, given: Given) -> Iterator[Finding]:
     for place, check in enumerate(row.task.checks):
         if (found := _ALL.search(query)) and check.get("count") == 1:
             message = f"the goal says {found[0]!r}, and checks.{place} asks for exactly one."
-            yield row.report("goal-check-conflict", Level.WARNING, message, advice)
+            yield row.warning("goal-check-conflict", message, advice)
         if (found := _RANDOM.search(query)) and _is_of_one_id(check):
             message = f"the goal says {found[0]!r}, and checks.{place} asks for a certain id."
-            yield row.report("goal-check-conflict", Level.WARNING, message, advice)
+            yield row.warning("goal-check-conflict", message, advice)
     level = Level.NOTE if row.is_local(given.config) else Level.WARNING
     for key, written in _find_unstated(row):
         message = f"{key} expects the date {row.quote(written)}, which the goal does not state."
@@ -61,26 +61,23 @@ def underspecified_answer(row: Row, _: Given) -> Iterator[Finding]:
     for key, text in row.expectations():
         is_contained = key.endswith((".contains", ".text")) or (key.startswith("answer") and is_loose)
         if is_contained and len(text.strip()) <= SHORT:
-            yield row.report(
+            yield row.warning(
                 "underspecified-answer",
-                Level.WARNING,
                 f"{key}: {row.quote(text)} is so short that wrong answers hold it too.",
                 "Expect more of the text, or compare numbers (match: number) or the whole (match: exact).",
             )
     exactly = any(getattr(g, "match", "") in ("exact", "includes") for g in row.graders)
     found = _OPEN.search(row.task.query)
     if exactly and found and row.task.answer is not None:
-        yield row.report(
+        yield row.note(
             "underspecified-answer",
-            Level.NOTE,
             f"the goal says {found[0]!r}, and one certain answer is expected.",
             "Have the goal determine the answer, or list all that are right.",
         )
     is_possible = row.task.metadata.additional.get("answer_type") == "possible"
     if exactly and is_possible and any(getattr(g, "allow_possible", False) for g in row.graders):
-        yield row.report(
+        yield row.warning(
             "underspecified-answer",
-            Level.WARNING,
             "the benchmark calls the answer possible, one of many, and it is matched.",
             "Let a judge compare with it (webvoyager).",
         )
@@ -125,9 +122,8 @@ def needs_login(row: Row, _: Given) -> Iterator[Finding]:
         message = "the benchmark says that a user has to be logged in."
     else:
         return
-    yield row.report(
+    yield row.note(
         "needs-login",
-        Level.NOTE,
         message,
         "Prepare the account (setup_script, a stored state of the browser), or leave the row out.",
     )
@@ -137,7 +133,7 @@ def needs_captcha(row: Row, _: Given) -> Iterator[Finding]:
     """Find goals that speak of a captcha."""
     if found := _CAPTCHA.search(row.task.query):
         message = f"the goal says {found[0]!r}: a wall against agents is the environment's, not the agent's."
-        yield row.report("needs-captcha", Level.NOTE, message, "Leave the row out, or read its result so.")
+        yield row.note("needs-captcha", message, "Leave the row out, or read its result so.")
 
 
 RULES = (goal_check_conflict, underspecified_answer, rubric_mismatch, needs_login, needs_captcha)

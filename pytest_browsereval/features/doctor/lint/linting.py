@@ -104,14 +104,14 @@ async def _answers(urls: Collection[str]) -> Mapping[str, int | str]:
 def _judge_answer(row: Row, url: str, answer: int | str) -> Iterator[Finding]:
     advice = "Name another start page, or leave the row out."
     if isinstance(answer, str):
-        yield row.report("dead-url", Level.ERROR, f"{url} does not answer: {answer}.", advice)
+        yield row.error("dead-url", f"{url} does not answer: {answer}.", advice)
     elif answer in _GONE:
-        yield row.report("dead-url", Level.ERROR, f"{url}: the server {_GONE[answer]}.", advice)
+        yield row.error("dead-url", f"{url}: the server {_GONE[answer]}.", advice)
     elif answer == _TAKEN_DOWN:
-        yield row.report("takedown", Level.ERROR, f"{url} was taken down for legal reasons (451).", advice)
+        yield row.error("takedown", f"{url} was taken down for legal reasons (451).", advice)
     elif answer == _NEEDS_LOGIN:
         message = f"{url} asks who is there (401)."
-        yield row.report("needs-login", Level.WARNING, message, "Prepare an account, or leave the row out.")
+        yield row.warning("needs-login", message, "Prepare an account, or leave the row out.")
     elif answer >= _BROKEN:
         message = f"{url} answers with the status {answer}."
-        yield row.report("dead-url", Level.WARNING, message, "Look again later: it may be up by then.")
+        yield row.warning("dead-url", message, "Look again later: it may be up by then.")

@@ -11,7 +11,7 @@ from typing import Any
 
 from pytest_browsereval.capture.trajectory import open_written, read_written
 from pytest_browsereval.errors import Fault
-from pytest_browsereval.features.doctor.lint.base import Finding, Given, Level, Row, word
+from pytest_browsereval.features.doctor.lint.base import Finding, Given, Row, word
 from pytest_browsereval.graders.values import look_up
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.results import TaskMetadata
@@ -85,20 +85,20 @@ def _rates(row: Row, made: list[StoredAttempt]) -> Iterator[Finding]:
     passed = [one for one in judged if one.metadata.verdict is Verdict.PASSED]
     if (idle := _last(judged, "noop")) is not None and idle in passed:
         message = "an agent that does nothing passes it."
-        yield row.report("always-passes", Level.ERROR, message, "Check for something that has to be done.")
+        yield row.error("always-passes", message, "Check for something that has to be done.")
     if (oracle := _last(judged, "scripted")) is not None and oracle not in passed:
         message = f"its own solution fails: {oracle.metadata.reason or 'no reason is recorded'}."
-        yield row.report("never-passes", Level.ERROR, message, "Mend the solution, the check or the site.")
+        yield row.error("never-passes", message, "Mend the solution, the check or the site.")
     tried = [one for one in judged if one.agent not in ("noop", "scripted")]
     good = [one for one in tried if one in passed]
     agents = len({one.setting for one in tried})
     of = f"{len(tried)} judged attempts by {agents} configuration{'s' * (agents != 1)}"
     if len(tried) >= ENOUGH and not good:
         advice = "Prove by a solution that it can be solved; keep it if it is only hard."
-        yield row.report("never-passes", Level.WARNING, f"none of {of} passed it.", advice)
+        yield row.warning("never-passes", f"none of {of} passed it.", advice)
     if len(tried) >= ENOUGH and len(good) == len(tried):
         message = f"all of {of} passed it."
-        yield row.report("always-passes", Level.NOTE, message, "It no longer tells agents apart.")
+        yield row.note("always-passes", message, "It no longer tells agents apart.")
     yield from _coins(row, tried)
 
 
@@ -118,7 +118,7 @@ def _coins(row: Row, tried: list[StoredAttempt]) -> Iterator[Finding]:
             which = f"attempts of the variant {own[0].metadata.variant!r}"
             message = f"{good} of {len(own)} {which} passed it, as a coin would fall."
             advice = "Look whether goal, site or grader decides; compare by several trials."
-            yield row.report("coin-flip", Level.WARNING, message, advice)
+            yield row.warning("coin-flip", message, advice)
 
 
 def _pages(row: Row, made: list[StoredAttempt]) -> Iterator[Finding]:
@@ -127,18 +127,16 @@ def _pages(row: Row, made: list[StoredAttempt]) -> Iterator[Finding]:
     crashed = next(((one, found) for one, text in texts if (found := _CRASH.search(text))), None)
     if crashed is not None:
         message = f"a page has shown {crashed[1][0]!r} ({crashed[0].folder})."
-        yield row.report(
-            "app-crash", Level.WARNING, message, "Mend the app: agents are judged by what it does."
-        )
+        yield row.warning("app-crash", message, "Mend the app: agents are judged by what it does.")
     walled = [one for one, text in texts if _WALL.search(text)]
     if walled and not _WALL.search(row.task.query):
         message = f"{len(walled)} of {len(made)} attempts met a captcha or a wall against robots."
         advice = "Its failures are the environment's: leave the row out, or run it where it is let in."
-        yield row.report("needs-captcha", Level.WARNING, message, advice)
+        yield row.warning("needs-captcha", message, advice)
     logins = [one for one in made if _LOGIN_PAGE.search(one.metadata.final_url or "")]
     if logins and len(logins) == len(made):
         message = f"all of {len(made)} attempts ended on a page to log in at."
-        yield row.report("needs-login", Level.WARNING, message, "Prepare an account, or leave the row out.")
+        yield row.warning("needs-login", message, "Prepare an account, or leave the row out.")
 
 
 def _log(folder: Path) -> str:
@@ -162,7 +160,7 @@ def _find_unrecorded(row: Row, made: list[StoredAttempt]) -> Iterator[Finding]:
         if all(_at(path, state) is None for state in states):
             message = f"checks.{place} reads {path!r}, which none of {len(states)} recorded states has."
             advice = "Check the spelling, or have the site write it."
-            yield row.report("unrecorded-state", Level.WARNING, message, advice)
+            yield row.warning("unrecorded-state", message, advice)
 
 
 def _states(folder: Path) -> Iterator[Any]:
