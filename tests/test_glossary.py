@@ -37,7 +37,7 @@ CODE = """
 FIGURES = """
     agreement alignment analysis calibration comparator compare comparison correction diff
     evaluation measure observation pair passrate performance permutation plot quantity relevance
-    repeat statistics stats taskrate vote
+    repeat statistics stats vote
 """
 PLAIN = """
     about active afterwards ask assertion behaviour blank book bound catalog close closeness collection

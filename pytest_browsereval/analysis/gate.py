@@ -10,9 +10,8 @@ from statistics import fmean
 from pytest_browsereval.analysis import quarantine
 from pytest_browsereval.analysis.passrate import PassRate, pass_rate
 from pytest_browsereval.analysis.quarantine import find_quarantined
-from pytest_browsereval.analysis.repeats import count_tasks
+from pytest_browsereval.analysis.repeats import count_tasks, task_rate
 from pytest_browsereval.analysis.summary import RunSummary
-from pytest_browsereval.analysis.taskrate import task_rate
 from pytest_browsereval.config import GateConfig
 from pytest_browsereval.config.gate import GateRule
 from pytest_browsereval.datasets.ids import safe_id
@@ -62,7 +61,7 @@ def check_unlimited(summary: RunSummary, gate: GateConfig) -> RuleResult | None:
 
 def _rules(summary: RunSummary, gate: GateConfig, against: Sequence[RuleResult]) -> Iterator[RuleResult]:
     whole = [trial.metadata for trial in summary.trials]
-    out = find_quarantined(gate, whole)
+    out = find_quarantined(gate, (one.started_at for one in whole))
     data = [one for one in whole if one.query_id not in out]
     if gate.quarantine:
         yield RuleResult("quarantine", is_met=True, message=quarantine.describe_quarantine(gate, whole, out))
@@ -123,25 +122,19 @@ def _check_own(rule: GateRule, name: str, data: Sequence[AttemptDigest], gate: G
 
 
 def _parts(data: Sequence[AttemptDigest], gate: GateConfig) -> Iterator[RuleResult]:
-    for kind, word, floors, has in _KINDS:
-        for name, floor in floors(gate).items():
+    kinds: tuple[tuple[str, str, Mapping[str, float], Callable[[AttemptDigest, str], bool]], ...] = (
+        ("tags", "tag", gate.tags, lambda one, name: name in one.tags),
+        ("websites", "website", gate.websites, lambda one, name: one.website == name),
+        ("variants", "variant", gate.variants, lambda one, name: one.variant == name),
+    )
+    for kind, word, floors, has in kinds:
+        for name, floor in floors.items():
             trials = [one for one in data if has(one, name)]
             rule, shown = f"{kind}[{safe_id(name)}]", one_line(name, 60)
             if trials:
                 yield _floor(rule, f" of {shown}", trials, floor, gate)
             else:
                 yield RuleResult(rule, is_met=False, message=f"no trial of this run has the {word} {shown}")
-
-
-_KINDS: tuple[
-    tuple[str, str, Callable[[GateConfig], Mapping[str, float]], Callable[[AttemptDigest, str], bool]],
-    ...,
-] = (
-    ("tags", "tag", lambda gate: gate.tags, lambda one, name: name in one.tags),
-    ("websites", "website", lambda gate: gate.websites, lambda one, name: one.website == name),
-    ("variants", "variant", lambda gate: gate.variants, lambda one, name: one.variant == name),
-)
-"""Parts of a run with a floor of their own: the key, its word, the floors, and what belongs to one."""
 
 
 def _floor(
@@ -258,11 +251,14 @@ def _max_error_rate(data: Iterable[AttemptDigest], ceiling: float) -> RuleResult
     errors = pass_rate(data).errors
     if errors.value is None:
         return RuleResult("max_error_rate", is_met=False, message="no trial has a result")
-    is_met = errors.value <= ceiling
     digits = digits_apart(ceiling, errors.value)
     figures = f"error rate {percent(errors.value, digits)} ({errors.hits}/{errors.of})"
-    relation = "is within" if is_met else "is over"
-    return RuleResult("max_error_rate", is_met, f"{figures} {relation} {percent(ceiling, digits)}")
+    return _ceiling("max_error_rate", errors.value, ceiling, figures, percent(ceiling, digits))
+
+
+def _ceiling(name: str, value: float, ceiling: float, figures: str, bound: str) -> RuleResult:
+    is_met = value <= ceiling + ROUNDING
+    return RuleResult(name, is_met, f"{figures} {'is within' if is_met else 'is over'} {bound}")
 
 
 def _max_cost(cost: float | None, ceiling: float) -> RuleResult:
@@ -272,11 +268,9 @@ def _max_cost(cost: float | None, ceiling: float) -> RuleResult:
             "no usage"
         )
         return RuleResult("max_cost_usd", is_met=False, message=message)
-    is_met = cost <= ceiling + ROUNDING
-    relation = "is within" if is_met else "is over"
     digits = digits_apart(ceiling, cost, write=plain, least=4)
-    message = f"cost ${plain(cost, digits)} {relation} ${plain(ceiling, digits)}"
-    return RuleResult("max_cost_usd", is_met, message)
+    figures = f"cost ${plain(cost, digits)}"
+    return _ceiling("max_cost_usd", cost, ceiling, figures, f"${plain(ceiling, digits)}")
 
 
 def _per_trial(data: Iterable[AttemptDigest], gate: GateConfig) -> Iterator[RuleResult]:
@@ -285,7 +279,7 @@ def _per_trial(data: Iterable[AttemptDigest], gate: GateConfig) -> Iterator[Rule
     if gate.max_mean_steps is not None:
         yield _max_mean_steps([one.total_steps for one in judged], gate.max_mean_steps)
     if gate.max_p95_steps is not None:
-        yield _ceiling("max_p95_steps", [one.total_steps for one in judged], gate.max_p95_steps, "steps")
+        yield _of_all("max_p95_steps", [one.total_steps for one in judged], gate.max_p95_steps, "steps")
     durations = [one.total_duration_ms for one in judged]
     for name in ("max_mean_duration_s", "max_p95_duration_s"):
         if (ceiling := getattr(gate, name)) is not None:
@@ -297,29 +291,24 @@ def _per_trial(data: Iterable[AttemptDigest], gate: GateConfig) -> Iterator[Rule
                 )
                 yield RuleResult(name, is_met=False, message=message)
             else:
-                yield _ceiling(name, known, ceiling, "s")
+                yield _of_all(name, known, ceiling, "s")
 
 
-def _ceiling(name: str, values: Sequence[float], ceiling: float, unit: str) -> RuleResult:
+def _of_all(name: str, values: Sequence[float], ceiling: float, unit: str) -> RuleResult:
     if not values:
         return RuleResult(name, is_met=False, message="no trial was judged")
     is_mean = name.startswith("max_mean_")
     value = fmean(values) if is_mean else percentile(values, 0.95)
     kind = "mean" if is_mean else "95th percentile"
-    is_met = value <= ceiling + ROUNDING
-    relation = "is within" if is_met else "is over"
     shown = plain(value, digits_apart(ceiling, value, write=plain, least=2))
-    message = (
-        f"{kind} of {format_count(len(values), 'judged trial')} {shown} {unit} {relation} {ceiling:g} {unit}"
-    )
-    return RuleResult(name, is_met, message)
+    figures = f"{kind} of {format_count(len(values), 'judged trial')} {shown} {unit}"
+    return _ceiling(name, value, ceiling, figures, f"{ceiling:g} {unit}")
 
 
 def _max_mean_steps(steps: Sequence[int], ceiling: float) -> RuleResult:
     if not steps:
         return RuleResult("max_mean_steps", is_met=False, message="no trial was judged")
     mean = fmean(steps)
-    relation = "is within" if mean <= ceiling else "is over"
     shown = plain(mean, digits_apart(ceiling, mean, write=plain))
-    message = f"{shown} steps a trial ({sum(steps):,} in {len(steps):,}) {relation} {ceiling:g}"
-    return RuleResult("max_mean_steps", mean <= ceiling, message)
+    figures = f"{shown} steps a trial ({sum(steps):,} in {len(steps):,})"
+    return _ceiling("max_mean_steps", mean, ceiling, figures, f"{ceiling:g}")

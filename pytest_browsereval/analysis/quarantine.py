@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable
 from datetime import date
-from typing import Protocol
 
 from pytest_browsereval.config import GateConfig
 from pytest_browsereval.model.digest import AttemptDigest
@@ -15,26 +14,18 @@ from pytest_browsereval.model.display import join_first, one_line
 NAMED = 5
 
 
-class Begun(Protocol):
-    """What of a trial says on which day the run was."""
-
-    @property
-    def started_at(self) -> str:
-        """When its attempt was begun."""
-
-
-def find_quarantined(gate: GateConfig, trials: Iterable[Begun]) -> frozenset[str]:
+def find_quarantined(gate: GateConfig, started: Iterable[str]) -> frozenset[str]:
     """Return the ids that are left out: those whose last day is not before the day of the run.
 
     The day of the run, in UTC, is that of its last attempt's begin: the folder says the same tomorrow.
 
     Args:
         gate: the rules.
-        trials: of the run.
+        started: when the run's trials were started.
     """
     if not gate.quarantine:
         return frozenset()
-    days = (_day(text) for text in {trial.started_at[:10] for trial in trials})
+    days = (_day(text) for text in {time[:10] for time in started})
     today = max((day for day in days if day is not None), default=None)
     if today is None:
         return frozenset()

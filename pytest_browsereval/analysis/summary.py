@@ -132,7 +132,7 @@ def _row(trial: TrialOutcome) -> dict[str, Any]:
         "duration_ms": data.total_duration_ms,
         "cost_usd": trial.cost_usd,
         "termination_reason": str(data.termination_reason),
-        "grades": _grades(data, lambda grade: {"verdict": str(grade.verdict), "score": grade.score}),
+        "grades": _grades(data, "score", lambda grade: grade.score),
     }
 
 
@@ -143,17 +143,17 @@ def _disagreement(trial: TrialOutcome) -> dict[str, Any]:
         "variant": data.variant,
         "trial": data.trial,
         "verdict": str(data.verdict),
-        "grades": _grades(data, lambda grade: {"verdict": str(grade.verdict), "reason": grade.reasoning}),
+        "grades": _grades(data, "reason", lambda grade: grade.reasoning),
     }
 
 
-def _grades(
-    data: AttemptDigest, as_json: Callable[[GradeDigest], dict[str, Any]]
-) -> dict[str, dict[str, Any]]:
-    return {
-        name: {**as_json(grade), **({"advisory": True} if grade.advisory else {})}
-        for name, grade in data.grader_results.items()
-    }
+def _grades(data: AttemptDigest, key: str, value: Callable[[GradeDigest], Any]) -> dict[str, dict[str, Any]]:
+    grades: dict[str, dict[str, Any]] = {}
+    for name, grade in data.grader_results.items():
+        grades[name] = {"verdict": str(grade.verdict), key: value(grade)}
+        if grade.advisory:
+            grades[name]["advisory"] = True
+    return grades
 
 
 def summarise(attempts: Iterable[tuple[Path, TaskMetadata | AttemptDigest]]) -> RunSummary:

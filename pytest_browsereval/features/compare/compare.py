@@ -123,8 +123,8 @@ class Pair:
         """Its judged trials; None if a side has none."""
         if self.a is None or self.b is None or not (self.a.judged and self.b.judged):
             return None
-        sides = ((side.count(Verdict.PASSED), side.judged) for side in (self.a, self.b))
-        return Cell(*(figure for side in sides for figure in side))
+        a, b = self.a, self.b
+        return Cell(a.count(Verdict.PASSED), a.judged, b.count(Verdict.PASSED), b.judged)
 
 
 @dataclass(frozen=True)

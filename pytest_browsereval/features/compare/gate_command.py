@@ -41,7 +41,7 @@ def gate(arguments: argparse.Namespace) -> int:
     summary = summary_of(store)
     compared = None
     if rules.baseline is not None:
-        out = find_quarantined(rules, (trial.metadata for trial in summary.trials))
+        out = find_quarantined(rules, (trial.metadata.started_at for trial in summary.trials))
         compared = against_baseline(rules, base, outcomes_of(store, summary), left_out=out)
     selected = count_wanted(store) if (count := store.count_selected()) is None else count
     # Rules typed with `--eval-set` are a question about these rules alone.

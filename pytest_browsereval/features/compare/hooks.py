@@ -36,7 +36,7 @@ class Baselines(RunPart):
         compared: RunComparison | str | None = None
         if config.gate.baseline is not None:
             try:
-                out = find_quarantined(config.gate, (trial.metadata for trial in summary.trials))
+                out = find_quarantined(config.gate, (trial.metadata.started_at for trial in summary.trials))
                 run = outcomes_of(active_run.store, summary)
                 compared = against_baseline(config.gate, config.base_dir, run, left_out=out)
             except UsageError as error:

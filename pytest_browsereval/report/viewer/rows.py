@@ -220,7 +220,7 @@ def about_run(manifest: Mapping[str, Any], name: str, selected: int | None) -> d
 
 def _agents(config: Mapping[str, Any]) -> str:
     agents = agents_of(config).items()
-    return ", ".join(told if name == "default" else f"{name}: {told}" for name, told in agents)
+    return ", ".join(agent if name == "default" else f"{name}: {agent}" for name, agent in agents)
 
 
 def _files(datasets: Any) -> str:

@@ -60,7 +60,7 @@ def quarantine_of(block: Any, trials: Sequence[Trial]) -> dict[str, dict[str, st
         trials: the run's.
     """
     gate = _gate(block)
-    out = find_quarantined(gate, trials)
+    out = find_quarantined(gate, (trial.started_at for trial in trials))
     days = {query_id: last.isoformat() for query_id, last in gate.quarantine.items()}
     return {
         "now": {query_id: day for query_id, day in days.items() if query_id in out},

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from pytest_browsereval.features.shard.rows import division_of, shards_of
+from pytest_browsereval.features.shard.hooks import division_of, shards_of
 
 IDS = [[f"row-{n}"] for n in range(200)]
 
