@@ -26,11 +26,11 @@ def show(arguments: argparse.Namespace) -> int:
     problems = [problem for run in runs for problem in run.problems]
     content: dict[str, Any]
     if len(runs) == 1:
-        content, lines = runs[0].as_json(), report.text(runs[0])
+        content, lines = runs[0].content, report.text(runs[0])
     else:
         a, b = runs
         differences = _differences(a, b, problems)
-        content = {"a": a.as_json(), "b": b.as_json(), "differences": differences}
+        content = {"a": a.content, "b": b.content, "differences": differences}
         lines = report.pair(a, b, differences)
     if arguments.json:
         say_all(json.dumps(content, ensure_ascii=False, indent=1) + "\n")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -37,119 +37,12 @@ class RunDescription:
     folder: Path
     manifest: Mapping[str, Any]
     """Without secrets; empty if it is missing or damaged."""
-    counts: Mapping[str, Any]
-    """By ``summary.json``; empty without one."""
-    rules: Mapping[str, Any]
-    """The block of the gate, as the last session had it."""
-    rows: int
-    """Rows with at least one attempt."""
     resumes: tuple[Mapping[str, Any], ...]
     """A record for each resume, and for each browser that it started."""
+    content: dict[str, Any]
+    """All that is shown, as plain values."""
     problems: tuple[str, ...]
     """Files that cannot be read in full, each with what to do."""
-
-    @property
-    def name(self) -> str:
-        """The run's id."""
-        return self.folder.resolve().name
-
-    @property
-    def config(self) -> Mapping[str, Any]:
-        """The eval config as the run had it."""
-        return block_of(self.manifest.get("config"))
-
-    @property
-    def agents(self) -> dict[str, str]:
-        """Type and models of each variant's agent."""
-        return agents_of(self.config)
-
-    @property
-    def judge(self) -> str | None:
-        """The model that graders ask, if the config names one."""
-        judge = block_of(self.config.get("judge"))
-        votes = judge.get("votes", 1)
-        message = ", ".join(models_of(judge))
-        return f"{message}, {votes} votes" if message and votes != 1 else message or None
-
-    @property
-    def graders(self) -> tuple[str, ...]:
-        """The config's own graders; without any, the rows name theirs."""
-        return tuple(_grader(block_of(one)) for one in _entries(self.config.get("graders")))
-
-    @property
-    def datasets(self) -> tuple[dict[str, Any], ...]:
-        """Of each dataset its file, the hash of what is in it, its type and what was selected."""
-        blocks = [block_of(one) for one in _entries(self.config.get("dataset"))]
-        files = [block_of(one) for one in _entries(self.manifest.get("datasets"))]
-        if len(blocks) != len(files):
-            blocks = [{}] * len(files)
-        return tuple(
-            {
-                "file": file.get("file"),
-                "sha256": file.get("sha256"),
-                "type": block.get("type"),
-                "select": {key: value for key, value in block_of(block.get("select")).items() if value},
-            }
-            for file, block in zip(files, blocks, strict=True)
-        )
-
-    @property
-    def sites(self) -> tuple[str, ...]:
-        """The names of the local sites."""
-        return tuple(sorted(block_of(self.config.get("sites"))))
-
-    @property
-    def plugins(self) -> tuple[str, ...]:
-        """Who else brought members: packages with their versions, conftests."""
-        return tuple(map(str, _entries(self.manifest.get("plugins"))))
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """What of the config is not as it is by default, by dotted keys."""
-        return _find_changed(
-            {key: self.config[key] for key in OPTIONS if key in self.config}, _defaults(OPTIONS)
-        )
-
-    @property
-    def gate(self) -> dict[str, Any]:
-        """The rules that the run had to meet, by dotted keys."""
-        return _find_changed(self.rules, _defaults(("gate",))["gate"])
-
-    def as_json(self) -> dict[str, Any]:
-        """Return it as plain values."""
-        given = self.manifest
-        return {
-            "run": self.name,
-            "folder": str(self.folder),
-            "problems": list(self.problems),
-            "eval": given.get("name"),
-            "config_file": given.get("config_file"),
-            "config_hash": given.get("config_hash"),
-            "started_at": given.get("started_at"),
-            "counts": dict(self.counts),
-            "rows_attempted": self.rows,
-            "agents": self.agents,
-            "judge": self.judge,
-            "graders": list(self.graders),
-            "datasets": list(self.datasets),
-            "browser": given.get("browser"),
-            "lanes": self.config.get("lanes"),
-            "num_workers": self.config.get("num_workers"),
-            "options": self.options,
-            "gate": self.gate,
-            "sites": list(self.sites),
-            "tools": len(_entries(given.get("tools"))),
-            "tool_schema_hash": given.get("tool_schema_hash"),
-            "plugins": list(self.plugins),
-            "python": given.get("python"),
-            "platform": given.get("platform"),
-            "packages": dict(block_of(given.get("packages"))),
-            "git_commit": given.get("git_commit"),
-            "merged_from": list(_entries(given.get("merged_from"))),
-            "merged_at": given.get("merged_at"),
-            "imported_from": dict(block_of(given.get("imported_from"))),
-            "resumes": [dict(one) for one in self.resumes],
-        }
 
 
 def describe(folder: Path) -> RunDescription:
@@ -173,17 +66,44 @@ def describe(folder: Path) -> RunDescription:
     summary = _read(folder / "summary.json", problems)
     judged = _summarize_verdicts(folder, problems) if summary else {}
     counts = {key: judged.get(key, summary[key]) for key in COUNTS if key in summary}
+    rules = block_of(summary.get("gate", block_of(manifest.get("config")).get("gate")))
     tasks = folder / "tasks"
-    return RunDescription(
-        folder=folder,
-        # A run of an older version may hold what is known as a secret today.
-        manifest=redact_config(manifest),
-        counts={key: value for key, value in counts.items() if value is not None},
-        rules=block_of(summary.get("gate", block_of(manifest.get("config")).get("gate"))),
-        rows=sum(row.is_dir() for row in tasks.iterdir()) if tasks.is_dir() else 0,
-        resumes=read_resumes(folder, problems),
-        problems=tuple(problems),
-    )
+    given = redact_config(manifest)  # a run of an older version may hold what is known as a secret today
+    config, resumes = block_of(given.get("config")), read_resumes(folder, problems)
+    content = {
+        "run": folder.resolve().name,
+        "folder": str(folder),
+        "problems": problems,
+        "eval": given.get("name"),
+        "config_file": given.get("config_file"),
+        "config_hash": given.get("config_hash"),
+        "started_at": given.get("started_at"),
+        "counts": {key: value for key, value in counts.items() if value is not None},
+        "rows_attempted": sum(row.is_dir() for row in tasks.iterdir()) if tasks.is_dir() else 0,
+        "agents": agents_of(config),
+        "judge": _judge(block_of(config.get("judge"))),
+        "graders": [_grader(block_of(one)) for one in _entries(config.get("graders"))],
+        "datasets": list(_datasets(given, config)),
+        "browser": given.get("browser"),
+        "lanes": config.get("lanes"),
+        "num_workers": config.get("num_workers"),
+        # Only what is not as it is by default.
+        "options": _find_changed({key: config[key] for key in OPTIONS if key in config}, _defaults(OPTIONS)),
+        "gate": _find_changed(rules, _defaults(("gate",))["gate"]),
+        "sites": sorted(block_of(config.get("sites"))),
+        "tools": len(_entries(given.get("tools"))),
+        "tool_schema_hash": given.get("tool_schema_hash"),
+        "plugins": list(map(str, _entries(given.get("plugins")))),
+        "python": given.get("python"),
+        "platform": given.get("platform"),
+        "packages": dict(block_of(given.get("packages"))),
+        "git_commit": given.get("git_commit"),
+        "merged_from": list(_entries(given.get("merged_from"))),
+        "merged_at": given.get("merged_at"),
+        "imported_from": dict(block_of(given.get("imported_from"))),
+        "resumes": [dict(one) for one in resumes],
+    }
+    return RunDescription(folder, given, resumes, content, tuple(problems))
 
 
 def _summarize_verdicts(folder: Path, problems: list[str]) -> dict[str, Any]:
@@ -217,6 +137,29 @@ def _read(file: Path, problems: list[str]) -> dict[str, Any]:
 
 
 # -- what is shown of a config
+
+
+def _judge(block: Mapping[str, Any]) -> str | None:
+    """Return the model that graders ask, if the config names one."""
+    votes = block.get("votes", 1)
+    models = ", ".join(models_of(block))
+    return f"{models}, {votes} votes" if models and votes != 1 else models or None
+
+
+def _datasets(manifest: Mapping[str, Any], config: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield of each dataset its file, the hash of what is in it, its type and what was selected."""
+    blocks = [block_of(one) for one in _entries(config.get("dataset"))]
+    files = [block_of(one) for one in _entries(manifest.get("datasets"))]
+    if len(blocks) != len(files):
+        blocks = [{}] * len(files)
+    for file, block in zip(files, blocks, strict=True):
+        select = {key: value for key, value in block_of(block.get("select")).items() if value}
+        yield {
+            "file": file.get("file"),
+            "sha256": file.get("sha256"),
+            "type": block.get("type"),
+            "select": select,
+        }
 
 
 def _grader(block: Mapping[str, Any]) -> str:

@@ -68,26 +68,27 @@ def _times(run: RunDescription) -> str:
 
 def _facts(run: RunDescription) -> dict[str, list[str]]:
     """Return the lines of each name; names without one are left out."""
-    given, config = run.manifest, run.config
-    lanes = f"num_workers {config['num_workers']}" if config.get("num_workers") else config.get("lanes")
+    given, found = run.manifest, run.content
+    is_known = bool(given.get("config"))
+    lanes = f"num_workers {found['num_workers']}" if found["num_workers"] else found["lanes"]
     facts: dict[str, Iterable[Any]] = {
-        "run": [run.name],
+        "run": [found["run"]],
         "folder": [format_path(run.folder)],
         "eval": [given.get("name")],
         "config": [_with_hash(given.get("config_file"), given.get("config_hash"))],
         "started": [given.get("started_at")],
         "trials": [_counts(run)],
-        "agent": (text if name == "default" else f"{name}: {text}" for name, text in run.agents.items()),
-        "judge": [run.judge],
-        "graders": [", ".join(run.graders) or ("those of the rows" if config else None)],
-        "dataset": map(_dataset, run.datasets),
+        "agent": (text if name == "default" else f"{name}: {text}" for name, text in found["agents"].items()),
+        "judge": [found["judge"]],
+        "graders": [", ".join(found["graders"]) or ("those of the rows" if is_known else None)],
+        "dataset": map(_dataset, found["datasets"]),
         "browser": [given.get("browser")],
         "lanes": [lanes],
-        "options": [_options(run.options) or ("all as by default" if config else None)],
-        "gate": [_options(run.gate)],
-        "sites": [", ".join(run.sites)],
+        "options": [_options(found["options"]) or ("all as by default" if is_known else None)],
+        "gate": [_options(found["gate"])],
+        "sites": [", ".join(found["sites"])],
         "tools": [_tools(given)],
-        "plug-ins": [", ".join(run.plugins)],
+        "plug-ins": [", ".join(found["plugins"])],
         "python": [_python(given)],
         "packages": [_packages(given.get("packages"))],
         "commit": [given.get("git_commit")],
@@ -105,8 +106,8 @@ def _with_hash(file: Any, digest: Any) -> str:
 
 def _counts(run: RunDescription) -> str:
     """Return how many trials came to what, by the run's summary."""
-    rows = f"{format_count(run.rows, 'row')} attempted"
-    counts = run.counts
+    rows = f"{format_count(run.content['rows_attempted'], 'row')} attempted"
+    counts = run.content["counts"]
     if not counts:
         selected = run.manifest.get("selected")
         of = f"{selected} selected, " if isinstance(selected, int) else ""
