@@ -6,8 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from pytest_browsereval.analysis.gate import NAMED
 from pytest_browsereval.analysis.summary import RunSummary
-from pytest_browsereval.model.display import format_count as counted_noun
-from pytest_browsereval.model.display import join_first, natural, one_line
+from pytest_browsereval.model.display import format_count, join_first, natural, one_line
 from pytest_browsereval.model.rules import RuleResult
 from pytest_browsereval.run.records import Lost, describe_foreign_records
 from pytest_browsereval.run.selection import (
@@ -48,13 +47,13 @@ def _incomplete(store: RunStore, summary: RunSummary) -> Iterator[str]:
     if wanted_trials and (others := _keys(summary) - wanted_trials):
         verb = "is of a trial" if len(others) == 1 else "are of trials"
         yield (
-            f"{counted_noun(len(others), 'result')} {verb} that no session has selected: "
+            f"{format_count(len(others), 'result')} {verb} that no session has selected: "
             f"{_list_trials(others)}. "
             "Remove the folders, or resume the run with these rows (--eval-resume)"
         )
     if mixed := list(_find_mixed(store, summary)):
         yield (
-            f"{counted_noun(len(mixed), 'trial')} kept older grades when the run was regraded: "
+            f"{format_count(len(mixed), 'trial')} kept older grades when the run was regraded: "
             f"{_list_trials(mixed)}. Regrade the run again (--eval-regrade)"
         )
     if kept := Lost(store.root).find_kept(trial.folder for trial in summary.trials):
@@ -66,7 +65,7 @@ def _find_mixed(store: RunStore, summary: RunSummary) -> Iterator[TrialKey]:
     due = read_regraded(store)
     for trial in summary.trials if due else ():
         data = trial.metadata
-        key = TrialKey(data.query_id, data.variant, data.trial)
+        key = TrialKey.of(data)
         # A later attempt has grades of its own.
         if max(data.regraded_at or "", data.completed_at) < due.get(key, ""):
             yield key
@@ -91,8 +90,7 @@ def _lacks(store: RunStore, summary: RunSummary, named: frozenset[TrialKey]) -> 
 
 
 def _keys(summary: RunSummary) -> frozenset[TrialKey]:
-    data = (trial.metadata for trial in summary.trials)
-    return frozenset(TrialKey(one.query_id, one.variant, one.trial) for one in data)
+    return frozenset(TrialKey.of(trial.metadata) for trial in summary.trials)
 
 
 def _list_trials(trials: Collection[TrialKey]) -> str:

@@ -137,7 +137,7 @@ class WholeRuns:
         bad = [trial.metadata for trial in summary.trials if trial.metadata.verdict is not Verdict.PASSED]
         if bad:
             reported = self._controller.keys_of(active_run, self._controller.verdicts)
-            unsaid = [one for one in bad if TrialKey(one.query_id, one.variant, one.trial) not in reported]
+            unsaid = [one for one in bad if TrialKey.of(one) not in reported]
             for verdict, count in Counter(one.verdict for one in unsaid).items():
                 yield f"{format_count(count, 'trial')} {verdict} that no item of this session reports"
         trials = active_run.trials

@@ -96,6 +96,11 @@ class TrialKey:
     variant: str = "default"
     trial: int = 1
 
+    @classmethod
+    def of(cls, data: TaskMetadata | AttemptDigest) -> TrialKey:
+        """Return the key of an attempt's trial."""
+        return cls(data.query_id, data.variant, data.trial)
+
     @property
     def cassette(self) -> Path:
         """The name of the trial's cassette."""
@@ -445,7 +450,7 @@ class RunStore:
         """
         last: dict[TrialKey, tuple[Path, AttemptDigest]] = {}
         for folder, data in self.digests():
-            key = TrialKey(data.query_id, data.variant, data.trial)
+            key = TrialKey.of(data)
             if key not in last or last[key][1].attempt < data.attempt:
                 last[key] = (folder, data)
         return sorted(last.values(), key=lambda one: one[1].started_at)

@@ -144,7 +144,7 @@ def _owners(stores: Sequence[RunStore]) -> dict[TrialKey, RunStore]:
     clashing: list[str] = []
     for store in stores:
         for folder, data in store.last_digests():
-            key = TrialKey(data.query_id, data.variant, data.trial)
+            key = TrialKey.of(data)
             # The digest lacks texts: equal digests need not be equal results.
             result = json.loads(read_written(folder / "metadata.json"))
             if key not in owners:

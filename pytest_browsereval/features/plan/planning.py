@@ -80,7 +80,7 @@ def _sums(earlier: Iterable[AttemptDigest]) -> tuple[dict[tuple[str, str], Used]
     of_variant: defaultdict[str, Used] = defaultdict(Used)
     seen: set[TrialKey] = set()
     for data in earlier:
-        key = TrialKey(data.query_id, data.variant, data.trial)
+        key = TrialKey.of(data)
         used = Used(
             # A further attempt is not a further trial: its cost counts, but the mean is by trial.
             trials=key not in seen,

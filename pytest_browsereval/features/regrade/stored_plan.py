@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from pytest_browsereval.capture.trajectory import TASK_FILE
@@ -65,8 +66,6 @@ class StoredPlan(Plan):
         self._store = spec.store
         self._modify = spec.behaviour.modify_task or (lambda task: task)
         self._redact = run.redact
-        self._stored: tuple[StoredEntry, ...] | None = None
-        self._by_name: dict[str, StoredEntry] | None = None
         self._tasks: dict[TrialKey, Trial] = {}
         self.rows_problem: str | None = None
         """Why the config's datasets cannot be read; then no stored task is compared with its row."""
@@ -78,22 +77,24 @@ class StoredPlan(Plan):
         del count
         return False
 
-    @property
+    @cached_property
     def stored(self) -> tuple[StoredEntry, ...]:
         """All trials as they were when this process first looked, in the order in which they were run.
 
         Raises:
             UsageError: a file of the run is damaged.
         """
-        if self._stored is None:
-            self._stored = tuple(self._read_all())
-        return self._stored
+        return tuple(self._read_all())
+
+    @cached_property
+    def _by_name(self) -> dict[str, StoredEntry]:
+        return {entry.name: entry for entry in self.stored}
 
     def _read_all(self) -> Iterator[StoredEntry]:
         last = self._store.last_digests()
         names, rows = _names(metadata for _, metadata in last), self._rows()
         for folder, metadata in last:
-            key = TrialKey(metadata.query_id, metadata.variant, metadata.trial)
+            key = TrialKey.of(metadata)
             dataset, ref = rows.get(key.query_id, (self.config.dataset[0], None))
             place = ref or RowRef(key.query_id, folder / "metadata.json", 0, 0)
             yield StoredEntry(names[key], place, dataset, key.variant, key.trial, folder, metadata)
@@ -135,8 +136,6 @@ class StoredPlan(Plan):
             KeyError: there is none.
             UsageError: a file of the run is damaged.
         """
-        if self._by_name is None:
-            self._by_name = {entry.name: entry for entry in self.stored}
         return self._by_name[name.partition("@")[0]]
 
     def marks(self, entry: Entry) -> tuple[str, ...]:
@@ -182,7 +181,7 @@ class StoredPlan(Plan):
         read_evidence(entry.folder)
         check_log(entry.folder)
         task, row_hash = self._task(entry, where, stored)
-        graders = self._of_config(stored.site_urls)
+        graders = tuple(fill_sites(grader, stored.site_urls) for grader in self.config.graders)
         if not graders:
             graders = self._own(task, stored, where)
             self._check_trust(entry, graders, stored.model_copy(update={"task": task}), where)
@@ -208,12 +207,6 @@ class StoredPlan(Plan):
     def _own(self, task: Task, stored: StoredTask, where: str) -> tuple[GraderConfig, ...]:
         """Return the graders of the row, for a config that names none."""
         del task
-        return self._of_attempt(stored, where)
-
-    def _of_config(self, site_urls: Mapping[str, str]) -> tuple[GraderConfig, ...]:
-        return tuple(fill_sites(grader, site_urls) for grader in self.config.graders)
-
-    def _of_attempt(self, stored: StoredTask, where: str) -> tuple[GraderConfig, ...]:
         if MARK in json.dumps(stored.graders):
             raise DatasetError(
                 f"{where}: its graders hold a secret, which is not stored. Write the graders into the config."
@@ -307,6 +300,6 @@ def _names(trials: Iterable[AttemptDigest]) -> dict[TrialKey, str]:
         name = own if re.fullmatch(re.escape(plain) + r"(\[[\w.-]+\])?", own, re.ASCII) else plain
         if name in taken:
             name = f"{plain}[{data.variant}-{data.trial}]"
-        names[TrialKey(data.query_id, data.variant, data.trial)] = name
+        names[TrialKey.of(data)] = name
         taken.add(name)
     return names

@@ -204,7 +204,7 @@ class RegradedTrials:
         before = {entry.key: entry for entry in self.plan.stored}
         found = []
         for data in trials:
-            entry = before.get(TrialKey(data.query_id, data.variant, data.trial))
+            entry = before.get(TrialKey.of(data))
             if entry is not None and data.regraded_at != entry.metadata.regraded_at:
                 found.append((entry.name, entry.metadata.verdict, data.verdict))
         return found

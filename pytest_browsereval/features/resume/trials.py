@@ -107,7 +107,7 @@ class ResumedTrials(NewTrials):
         """
         entries, store = list(entries), self.run.store
         super().check(entries, prepared)
-        stored = {_key(data): data for _, data in store.last_digests()}
+        stored = {TrialKey.of(data): data for _, data in store.last_digests()}
         selected = {entry.key for entry in entries}
         self._others = len(stored.keys() - selected)
         if self._wanted is not None:
@@ -239,10 +239,6 @@ class ResumedTrials(NewTrials):
             return None if self._wanted is None else len(self._wanted)
         wanted = count + self._others if self._wanted is None else len(self._wanted)
         return max(wanted, self._before)
-
-
-def _key(data: AttemptDigest) -> TrialKey:
-    return TrialKey(data.query_id, data.variant, data.trial)
 
 
 def _join_ids(ids: Iterable[str]) -> str:

@@ -40,6 +40,11 @@ class _Block:
 
     key: str
     value: list[Any]
+    more: int | None = None
+    """Bytes that its message log and its records would add, which are left out; None if there are none."""
+    records: int = 0
+    """Outputs, consoles and HAR files that are left out."""
+    logs: int = 0
     pictures: dict[str, str] = field(default_factory=dict)
     """Data addresses by the files' names."""
 
@@ -51,25 +56,12 @@ class _Block:
         return len(self.markup(number).encode()) + _AROUND
 
 
-@dataclass(frozen=True)
-class _Texts:
-    """What an attempt's texts take."""
-
-    size: int
-    """Bytes of its details without them."""
-    more: int
-    """Bytes that they add."""
-    logs: int
-    records: int
-
-
 class _Page:
     """What fits into the page."""
 
     def __init__(self, room: int) -> None:
         self.room = room
         self.blocks: dict[int, _Block] = {}
-        self._texts: dict[int, _Texts] = {}
         self.logs = 0
         """Message logs that did not fit."""
         self.records = 0
@@ -88,8 +80,8 @@ class _Page:
         self.blocks[number] = short
         self.room -= size
         if short.value != whole.value:
-            count = sum(name in records for name in TEXTS)
-            self._texts[number] = _Texts(size, whole.size(number) - size, int(bool(log)), count)
+            short.more = whole.size(number) - size
+            short.logs, short.records = int(bool(log)), sum(name in records for name in TEXTS)
 
     def add_texts(self, number: int, folder: Path, key: str) -> None:
         """Add the message log and the records of an attempt that is there, if they fit.
@@ -99,18 +91,17 @@ class _Page:
             folder: of the attempt.
             key: its path below ``tasks``.
         """
-        if (texts := self._texts.get(number)) is None:
-            return
-        if texts.more <= self.room:
+        short = self.blocks[number]
+        if short.more is not None and short.more <= self.room:
             attempt = read_attempt(str(folder), key)
             whole = _Block(attempt.key, details_of(attempt))
-            more = whole.size(number) - texts.size  # of an attempt that goes on it has grown
+            more = whole.size(number) - short.size(number)  # of an attempt that goes on it has grown
             if more <= self.room:
                 self.room -= more
                 self.blocks[number] = whole
                 return
-        self.logs += texts.logs
-        self.records += texts.records
+        self.logs += short.logs
+        self.records += short.records
 
     def add_picture(self, number: int, file: Path) -> None:
         """Add a picture, if it fits."""

@@ -63,7 +63,7 @@ class Table:
             return [row]
         is_again = attempt.key in self._costs
         self._costs[attempt.key] = _finite(data.cost_usd, 12)
-        row, trial = self._row(attempt.key, data, chunk), TrialKey(data.query_id, data.variant, data.trial)
+        row, trial = self._row(attempt.key, data, chunk), TrialKey.of(data)
         before = self._last.get(trial)
         if before is None or is_again:
             row[_PLACE["tries"]] = before[_PLACE["tries"]] if before else 1
