@@ -10,7 +10,6 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from pytest_browsereval.features.judges.measures import find_success
 from pytest_browsereval.graders.base import GraderFault, Recorded
 from pytest_browsereval.graders.judging.base import (
     ModelGrader,
@@ -221,7 +220,7 @@ def measure_attempt(recorded: Recorded, calls: list[Step], pictures: int) -> Fac
     steps = [call for call in calls if call.tool not in ENDINGS]
     made = [(call.tool, call.params) for call in steps]
     again = {place for place, (one, next_one) in enumerate(pairwise(made), 1) if one == next_one}
-    failed = sum(find_success(call) is False for call in calls)
+    failed = sum(call.success is False for call in calls)
     usage = recorded.usage
     # Zero tokens would read as a free attempt.
     has_usage = usage.input_tokens or usage.output_tokens  # not by programs, nor of calls that were cut off
@@ -237,7 +236,7 @@ def measure_attempt(recorded: Recorded, calls: list[Step], pictures: int) -> Fac
         input_tokens=usage.input_tokens if has_usage else None,
         output_tokens=usage.output_tokens if has_usage else None,
         # A call that is repeated and fails is wasted once, not twice.
-        wasted_steps=sum(n in again or not find_success(call) for n, call in enumerate(steps)),
+        wasted_steps=sum(n in again or not call.success for n, call in enumerate(steps)),
     )
 
 

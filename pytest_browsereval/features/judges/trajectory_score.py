@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, JsonValue, model_validator
 
-from pytest_browsereval.features.judges import measures
-from pytest_browsereval.features.judges.measures import find_success
 from pytest_browsereval.graders.base import Golden, GraderFault, Recorded
 from pytest_browsereval.graders.judging.base import ModelGrader, Opinion, give_task
 from pytest_browsereval.graders.judging.judge import Given, Judge
@@ -140,16 +139,16 @@ class TrajectoryScoreGrader(ModelGrader):
             **scores,
             "weightedTotal": total,
             "toolCalls": len(calls),
-            "failedCalls": sum(find_success(call) is False for call in calls),
-            "retries": measures.count_retries(calls),
+            "failedCalls": sum(call.success is False for call in calls),
+            "retries": count_retries(calls),
             "unfinished_calls": sum(not call.is_over for call in calls),
         }
-        odd = {c.tool for c in calls if c.is_over and measures.read_success(c.result) is None}
+        odd = {c.tool for c in calls if c.is_over and c.said is None}
         if odd:
             details["results_of_unknown_shape"] = [*sorted(odd)]
         if reasoning:
             details["reasoning"] = reasoning
-        details |= {"tokens": measures.estimate_tokens(messages), "durations": measures.sum_durations(calls)}
+        details |= {"tokens": estimate_tokens(messages), "durations": sum_durations(calls)}
         return Opinion(
             "passed" if passes else "failed",
             total,
@@ -182,7 +181,7 @@ class TrajectoryScoreGrader(ModelGrader):
 
 def score_by_rules(messages: Sequence[Message]) -> Categories:
     """Return the four scores by the rules that need no model."""
-    calls, tokens = list_steps(messages), measures.estimate_tokens(messages)
+    calls, tokens = list_steps(messages), estimate_tokens(messages)
     names = {call.tool for call in calls}
     if not calls:
         plan = 0.0
@@ -206,15 +205,11 @@ def compute_success_ratio(calls: Sequence[Step]) -> float:
     came are in neither count.
     """
     # A call that was cut off by the end of the attempt is nobody's failure.
-    over = [call for call in calls if find_success(call) is not None]
+    over = [call for call in calls if call.success is not None]
     if not over:
         return 1.0
-    failed = sum(find_success(call) is False for call in over)
-    ratio = (
-        (len(over) - failed) / len(over)
-        - RETRY_PENALTY * measures.count_retries(calls)
-        - ERROR_PENALTY * failed
-    )
+    failed = sum(call.success is False for call in over)
+    ratio = (len(over) - failed) / len(over) - RETRY_PENALTY * count_retries(calls) - ERROR_PENALTY * failed
     return max(0.0, round(ratio, 6))
 
 
@@ -224,7 +219,7 @@ def _describe_message(message: Message) -> str:
     elif isinstance(message, ToolResultMessage):
         text = json.dumps(message.result, ensure_ascii=False)
     else:
-        text = measures.get_message_text(message)
+        text = get_message_text(message)
     return f"{message.type}: {beginning(join_lines(text), MESSAGE_LIMIT)}"
 
 
@@ -237,3 +232,47 @@ def _write_log(*calls: tuple[str, bool]) -> str:
             ToolResultMessage(tool_call_id=str(number), result=result, is_error=not succeeds, duration_ms=5.0)
         )
     return "".join(f"{message.model_dump_json(by_alias=True, exclude_none=True)}\n" for message in messages)
+
+
+# -- measures of an attempt from its message log, without a model
+
+CHARACTERS_A_TOKEN = 4
+"""The usual rule of thumb, for agents that report no usage."""
+
+
+def count_retries(calls: Sequence[Step]) -> int:
+    """Return how often a tool was called twice in a row, with any arguments."""
+    return sum(before.tool == after.tool for before, after in pairwise(calls))
+
+
+def sum_durations(calls: Sequence[Step]) -> dict[str, JsonValue]:
+    """Return what was measured of the calls' time; what was not is left out, never made up."""
+    known = [(call.tool, call.duration_ms) for call in calls if call.duration_ms is not None]
+    by_tool: dict[str, float] = {}
+    for tool, duration_ms in known:
+        by_tool[tool] = round(by_tool.get(tool, 0.0) + duration_ms, 3)
+    return {"measured_calls": len(known), "total_ms": round(sum(by_tool.values()), 3), "by_tool": {**by_tool}}
+
+
+def estimate_tokens(messages: Sequence[Message]) -> int:
+    """Return about how many tokens the log holds: a quarter of its characters."""
+    return sum(map(len, _list_texts(messages))) // CHARACTERS_A_TOKEN
+
+
+def _list_texts(messages: Sequence[Message]) -> Iterator[str]:
+    for message in messages:
+        if isinstance(message, ToolCallMessage):
+            yield message.tool + json.dumps(message.params, ensure_ascii=False)
+        elif isinstance(message, ToolResultMessage):
+            result = message.result
+            yield result if isinstance(result, str) else json.dumps(result, ensure_ascii=False)
+        else:
+            yield get_message_text(message)
+
+
+def get_message_text(message: Message) -> str:
+    """Return what a message that is not a tool's says."""
+    for name in ("content", "instruction", "summary"):
+        if isinstance(text := getattr(message, name, None), str):
+            return text
+    return ""

@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 def label(arguments: argparse.Namespace) -> int:
     """Serve the labelling page until Ctrl-C."""
     from pytest_browsereval.config_text import format_path
-    from pytest_browsereval.features.labelling.book import LabelBook
-    from pytest_browsereval.features.labelling.labels import FILE, attempts_of
+    from pytest_browsereval.features.labelling.labels import FILE, LabelBook, attempts_of
     from pytest_browsereval.features.labelling.server import LabellingServer
     from pytest_browsereval.run.stored import check_log
 

@@ -20,8 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pytest_browsereval.capture.message_log import read_messages
 from pytest_browsereval.capture.trajectory import TASK_FILE, read_written
 from pytest_browsereval.errors import UsageError
-from pytest_browsereval.features.labelling.book import LabelBook
-from pytest_browsereval.features.labelling.labels import Attempt, Label, LabelWord
+from pytest_browsereval.features.labelling.labels import Attempt, Label, LabelBook, LabelWord
 from pytest_browsereval.graders.judging.pictures import find_pictures, number_of
 from pytest_browsereval.graders.judging.steps import Step, list_steps
 from pytest_browsereval.local_server import PAGE_HEADERS, LocalHandler, LocalServer, PageAccess

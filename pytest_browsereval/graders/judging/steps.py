@@ -12,6 +12,7 @@ from pytest_browsereval.capture.trajectory import read_written
 from pytest_browsereval.errors import Fault
 from pytest_browsereval.graders.base import GraderFault, Recorded
 from pytest_browsereval.graders.judging.judge import Given
+from pytest_browsereval.graders.values import read_json
 from pytest_browsereval.model.messages import AssistantMessage, Message, ToolCallMessage, ToolResultMessage
 from pytest_browsereval.redaction.known import beginning
 
@@ -44,6 +45,23 @@ class Step:
             return ""
         output = self.result.get("output", self.result) if isinstance(self.result, dict) else self.result
         return output if isinstance(output, str) else json.dumps(output, ensure_ascii=False)
+
+    @property
+    def success(self) -> bool | None:
+        """Whether it succeeded; None if the attempt ended before its result."""
+        return not self.is_error and self.said is not False if self.is_over else None
+
+    @property
+    def said(self) -> bool | None:
+        """Whether the result says that it is one of success; None if it says nothing that we know."""
+        result = self.result
+        if isinstance(result, str):
+            inner = read_json(result)
+            if not isinstance(inner, dict):
+                return True  # a plain sentence, the other shape that tools may answer in
+            result = inner
+        ok = result.get("ok") if isinstance(result, dict) else None
+        return ok if isinstance(ok, bool) else None
 
     def line(self, limit: int = 100) -> str:
         """Return the step in one line: number, tool, arguments each cut at the limit, and if it failed."""

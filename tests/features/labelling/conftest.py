@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.features.labelling.book import LabelBook
-from pytest_browsereval.features.labelling.labels import attempts_of
+from pytest_browsereval.features.labelling.labels import LabelBook, attempts_of
 from pytest_browsereval.features.labelling.server import LabellingServer
 from pytest_browsereval.model.tasks import Task
 from tests.labelled import folder_of, grade, graded, write_course, write_run

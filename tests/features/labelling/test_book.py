@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.errors import UsageError
-from pytest_browsereval.features.labelling.book import LabelBook
-from pytest_browsereval.features.labelling.labels import attempts_of
+from pytest_browsereval.features.labelling.labels import LabelBook, attempts_of
 from tests.labelled import grade, graded, write_run
 
 

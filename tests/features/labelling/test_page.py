@@ -9,7 +9,7 @@ from typing import Any
 from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowser
 from pytest_browsereval.browsers.playwright.manager import WindowManager
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
-from pytest_browsereval.features.labelling.book import LabelBook
+from pytest_browsereval.features.labelling.labels import LabelBook
 from pytest_browsereval.features.labelling.server import LabellingServer
 from tests.features.labelling.conftest import HOSTILE
 from tests.support import Run, until

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from pytest_browsereval.features.labelling.book import LabelBook
+from pytest_browsereval.features.labelling.labels import LabelBook
 from pytest_browsereval.features.labelling.server import LabellingServer
 
 

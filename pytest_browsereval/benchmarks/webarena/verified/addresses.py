@@ -102,7 +102,8 @@ def read_address(text: Any, reading: Reading, *, query: Mapping[str, Any] | None
         added: list[str] = []
         if reading.decodes_base64:
             path, added = _decode(path)
-        query = _parameters("&".join([*added, own] if own else added))
+        parsed = parse_qs("&".join([*added, own] if own else added), keep_blank_values=True)
+        query = {unquote(name): tuple(sorted(map(unquote, values))) for name, values in parsed.items()}
     return Address(base + path, _count(query, reading))
 
 
@@ -136,11 +137,6 @@ def _tidy(path: str) -> str:
             parts.append(part)
     ends = "/" if parts and path.endswith(("/", "/.", "/..")) else ""
     return "/" + "/".join(parts) + ends if path else ""
-
-
-def _parameters(query: str) -> dict[str, tuple[str, ...]]:
-    parsed = parse_qs(query, keep_blank_values=True)
-    return {unquote(name): tuple(sorted(map(unquote, values))) for name, values in parsed.items()}
 
 
 def _count(query: Mapping[str, Any], reading: Reading) -> Query:

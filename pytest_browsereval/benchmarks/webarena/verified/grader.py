@@ -4,28 +4,129 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import JsonValue, ValidationError
+from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
-from pytest_browsereval.benchmarks.webarena.verified import responses, traffic
+from pytest_browsereval.benchmarks.webarena.verified import traffic
+from pytest_browsereval.benchmarks.webarena.verified.comparing import (
+    TEXT,
+    check_schema,
+    differences,
+    make_criterion,
+    plain,
+    read_expected,
+    read_expected_value,
+    read_seen,
+    read_seen_value,
+)
 from pytest_browsereval.benchmarks.webarena.verified.events import read_events
-from pytest_browsereval.benchmarks.webarena.verified.responses import ResponseRules
 from pytest_browsereval.benchmarks.webarena.verified.traffic import TrafficRules
 from pytest_browsereval.capture.har import HAR_FILE
 from pytest_browsereval.graders.base import Golden, GraderConfig, Recorded
 from pytest_browsereval.graders.criteria import list_failed
-from pytest_browsereval.graders.values import describe_invalid
+from pytest_browsereval.graders.values import describe_invalid, is_deep, read_json
 from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.model.traffic import Traffic
 from pytest_browsereval.needs import Needs
 
+ANSWER = "AgentResponseEvaluator"
+
+_FENCED = re.compile(r"```(?:json)?\s*\n?(.*?)\n?```", re.DOTALL)
+
+
+class ExpectedResponse(BaseModel):
+    """What a row expects of the answer."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    task_type: str
+    status: str
+    retrieved_data: list[JsonValue] | None = None
+    error_details: JsonValue = None
+
+
+class ResponseRules(BaseModel):
+    """One ``AgentResponseEvaluator`` of a row."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    evaluator: str = ANSWER
+    ordered: bool = False
+    results_schema: dict[str, JsonValue]
+    expected: ExpectedResponse
+
+    @property
+    def task_type(self) -> str:
+        """``retrieve``, ``mutate`` or ``navigate``."""
+        return self.expected.task_type.lower()
+
+    def check(self) -> None:
+        """Check that the expectation can be read.
+
+        Raises:
+            ValueError: with what is wrong.
+        """
+        check_schema(self.results_schema)
+        self._data()
+
+    def _data(self) -> Any:
+        data = self.expected.retrieved_data
+        return read_expected(data, self.results_schema) if data else None
+
+    def criteria(self, answer: str | None) -> list[Criterion]:
+        """Return what of an answer is right and wrong; blocks for patterns.
+
+        Raises:
+            Fault: a pattern takes too long.
+        """
+        given = read_answer(answer)
+        if not isinstance(given, Mapping):
+            message = "no answer was given" if given is None else "the answer is not a JSON object"
+            return [make_criterion("answer", "a JSON object", answer, message)]
+        # The package knows the key by either name.
+        given = {"task_type": given.get("performed_operation"), **given}
+        found = []
+        for name in ("task_type", "status"):
+            word, actual = getattr(self.expected, name), given.get(name)
+            seen = read_seen_value(TEXT, actual) if isinstance(actual, str) else None
+            is_same = seen is not None and read_expected_value(TEXT, word).same(seen)
+            problem = "" if is_same else f"{name} is {actual!r}, not {word!r}"
+            found.append(make_criterion(name, word, actual, problem))
+        if self.task_type == "retrieve":
+            found.append(self._compare_data(given.get("retrieved_data")))
+        return found
+
+    def _compare_data(self, actual: Any) -> Criterion:
+        expected = self._data()
+        if not actual and not isinstance(actual, int | float):
+            seen = None
+        elif expected is None:
+            seen = actual
+        else:
+            seen = read_seen(actual if isinstance(actual, list) else [actual], self.results_schema)
+        found = differences(expected, seen, ordered=self.ordered, path="retrieved_data")
+        return make_criterion("retrieved_data", plain(expected), actual, "; ".join(found))
+
+
+def read_answer(answer: str | None) -> Any:
+    """Return the JSON of an answer, fenced or not; the text itself where it is none."""
+    if answer is None or not answer.strip():
+        return None
+    fenced = _FENCED.search(answer)
+    text = fenced[1].strip() if fenced else answer.strip()
+    value = read_json(text, text)
+    return text if is_deep(value) else value
+
+
 VERSION = 1
 
 _RULES: dict[str, type[ResponseRules] | type[TrafficRules]] = {
-    responses.NAME: ResponseRules,
+    ANSWER: ResponseRules,
     traffic.NAME: TrafficRules,
 }
 
@@ -42,12 +143,12 @@ class WebArenaVerifiedGrader(GraderConfig):
     def golden(cls) -> tuple[Golden, ...]:
         """Return right and wrong answers and requests."""
         prices: Any = {
-            "evaluator": responses.NAME,
+            "evaluator": ANSWER,
             "results_schema": {"type": "array", "items": {"type": "number", "format": "currency"}},
             "expected": {"task_type": "retrieve", "status": "SUCCESS", "retrieved_data": [12.5, 30]},
         }
         done: Any = {
-            "evaluator": responses.NAME,
+            "evaluator": ANSWER,
             "results_schema": {"type": "null"},
             "expected": {"task_type": "mutate", "status": "SUCCESS", "retrieved_data": None},
         }
@@ -103,7 +204,7 @@ class WebArenaVerifiedGrader(GraderConfig):
         rules = [_read(block) for block in task.evals]
         if not any(isinstance(rule, ResponseRules) for rule in rules):
             raise ValueError(
-                f"the grader {self.label!r} needs `evals` with an {responses.NAME}, as the rows of "
+                f"the grader {self.label!r} needs `evals` with an {ANSWER}, as the rows of "
                 "WebArena-Verified have them. Read those by  dataset: {type: webarena-verified, path: ...}."
             )
         return rules

@@ -11,14 +11,16 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 
 from pytest_browsereval.benchmarks.webarena.verified.addresses import Address, Reading, read_address
 from pytest_browsereval.benchmarks.webarena.verified.comparing import (
+    TEXT,
     check_schema,
     differences,
     make_criterion,
     read_expected,
+    read_expected_value,
     read_seen,
+    read_seen_value,
 )
 from pytest_browsereval.benchmarks.webarena.verified.events import Event
-from pytest_browsereval.benchmarks.webarena.verified.kinds import TEXT, read_expected_value, read_seen_value
 from pytest_browsereval.benchmarks.webarena.verified.texts import is_pattern, matches, names
 from pytest_browsereval.graders.patterns import check_pattern
 from pytest_browsereval.graders.values import read_json
@@ -183,16 +185,13 @@ class TrafficRules(BaseModel):
             for event in events
             if event.method.lower() == method
             and self._is_at(event.url, addresses)
-            and self._came_from(event, referers)
+            # A request that names no referer may have come from anywhere.
+            and (not (given := event.headers.get("referer")) or not referers or self._is_at(given, referers))
         ]
 
     def _is_at(self, url: str, addresses: Sequence[Address]) -> bool:
         seen = self._read_seen_address(url)
         return seen is not None and any(address.same_path(seen) for address in addresses)
-
-    def _came_from(self, event: Event, referers: Sequence[Address]) -> bool:
-        given = event.headers.get("referer")
-        return not referers or not given or self._is_at(given, referers)
 
     def _read_seen_address(self, url: str) -> Address | None:
         try:
@@ -203,15 +202,28 @@ class TrafficRules(BaseModel):
     def _problems(self, event: Event) -> list[str]:
         is_there = self._has_address(event.url, self._addresses())
         found = [] if is_there else [f"it went to {beginning(event.url, 300)}"]
-        found += self._find_wrong_referers(event)
+        headers = self.expected.headers or {}
+        for name, address in headers.items():
+            given = event.headers.get(name, "")
+            if name in _ADDRESSES and not self._has_address(given, self._headers_addresses(name)):
+                asked = " or ".join(_texts(address))
+                found.append(f"{name} is {beginning(given, 300)!r}, not {asked!r}")
         wanted = self._read_expected()
         if "headers" in wanted:
             wanted["headers"] = {name: v for name, v in wanted["headers"].items() if v is not None}
+        sent = None
+        if event.sent:
+            fields = _pick(self._count(event.sent), self.expected.post_data or {}, missing=None)
+            sent = read_seen(fields, self.post_data_schema or {"type": "object"})
         seen: dict[str, Any] = {
             "http_method": event.method,
             "response_status": event.status,
-            "headers": self._headers(event),
-            "post_data": self._read_sent(event),
+            "headers": {
+                name: read_seen_value(TEXT, event.headers[name.lower()])
+                for name in headers
+                if name.lower() in event.headers
+            },
+            "post_data": sent,
             "response_content": _pick(event.replied, self.expected.response_content or {}),
             "response_cookies": {name: read_seen_value(TEXT, value) for name, value in event.cookies.items()},
         }
@@ -224,25 +236,6 @@ class TrafficRules(BaseModel):
             return not differences(one, other)
 
         return seen is not None and any(a.same_path(seen) and a.same_query(seen, same) for a in addresses)
-
-    def _find_wrong_referers(self, event: Event) -> list[str]:
-        found = []
-        for name, wanted in (self.expected.headers or {}).items():
-            given = event.headers.get(name, "")
-            if name in _ADDRESSES and not self._has_address(given, self._headers_addresses(name)):
-                found.append(f"{name} is {beginning(given, 300)!r}, not {' or '.join(_texts(wanted))!r}")
-        return found
-
-    def _headers(self, event: Event) -> dict[str, Any]:
-        wanted = self.expected.headers or {}
-        given = {name: event.headers[name.lower()] for name in wanted if name.lower() in event.headers}
-        return {name: read_seen_value(TEXT, value) for name, value in given.items()}
-
-    def _read_sent(self, event: Event) -> Any:
-        if not event.sent:
-            return None
-        fields = _pick(self._count(event.sent), self.expected.post_data or {}, missing=None)
-        return read_seen(fields, self.post_data_schema or {"type": "object"})
 
 
 def _texts(value: str | list[str]) -> list[str]:
