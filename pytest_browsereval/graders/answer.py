@@ -8,21 +8,12 @@ from typing import Literal
 
 from pydantic import Field, JsonValue
 
+from pytest_browsereval.graders import values
 from pytest_browsereval.graders.base import Golden, GraderConfig, Recorded
 from pytest_browsereval.graders.comparators import check_date, is_close, is_same
 from pytest_browsereval.graders.criteria import make_criterion
 from pytest_browsereval.graders.patterns import check_pattern, has_match
-from pytest_browsereval.graders.values import (
-    TEXT_LIMIT,
-    find_dates,
-    find_numbers,
-    fold,
-    has_token,
-    read_date,
-    read_number,
-    show,
-    split_items,
-)
+from pytest_browsereval.graders.values import TEXT_LIMIT, fold, has_token, show
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.redaction.known import beginning
@@ -89,7 +80,7 @@ class AnswerGrader(GraderConfig):
             return given if isinstance(given, list) else [given]
         if isinstance(given, list) and all(isinstance(item, list) for item in given):
             return given
-        return [given if isinstance(given, list) else split_items(str(given), [])]
+        return [given if isinstance(given, list) else values.split_items(str(given), [])]
 
     def _check_reference(self, reference: JsonValue) -> None:
         what = f"the reference {show(reference, 120)} of the grader {self.label!r}"
@@ -98,7 +89,7 @@ class AnswerGrader(GraderConfig):
             if not items or not all(isinstance(item, (str, int, float)) for item in items):
                 raise ValueError(f'{what} is not a list of texts or numbers; write ["red", "blue"].')
         elif self.match == "number":
-            if read_number(reference) is None:
+            if values.read_number(reference) is None:
                 raise ValueError(f"{what} is not a number; write one such as 59.98.")
         elif isinstance(reference, bool) or not isinstance(reference, (str, int, float)) or reference == "":
             raise ValueError(f"{what} is not a text or number; write it as a text.")
@@ -164,8 +155,8 @@ class AnswerGrader(GraderConfig):
 
     def _includes(self, reference: JsonValue, answer: str) -> str:
         # A reference that is a number also stands for its other spellings: 1250 is in "1,250 dollars".
-        number = None if isinstance(reference, str) else read_number(reference)
-        if has_token(self._fold(reference), self._fold(answer)) or number in find_numbers(answer):
+        number = None if isinstance(reference, str) else values.read_number(reference)
+        if has_token(self._fold(reference), self._fold(answer)) or number in values.find_numbers(answer):
             return ""
         return f"the answer {show(answer, 200)} does not include {show(reference, 200)}"
 
@@ -174,8 +165,8 @@ class AnswerGrader(GraderConfig):
         return "" if matches else f"the answer {show(answer, 200)} does not match {show(reference, 200)}"
 
     def _number(self, reference: JsonValue, answer: str) -> str:
-        wanted, whole = read_number(reference), read_number(answer)
-        numbers = find_numbers(answer) if whole is None else [whole]
+        wanted, whole = values.read_number(reference), values.read_number(answer)
+        numbers = values.find_numbers(answer) if whole is None else [whole]
         if len(numbers) != 1:
             found = f"several numbers ({', '.join(map(str, numbers[:5]))})" if numbers else "no sure number"
             return f"the answer {show(answer, 200)} holds {found}; {show(reference)} alone was expected"
@@ -185,9 +176,9 @@ class AnswerGrader(GraderConfig):
         return f"the answer's number is {numbers[0]}, not {show(reference)}{within}"
 
     def _date(self, reference: JsonValue, answer: str) -> str:
-        wanted = read_date(str(reference), day_first=self.day_first)
-        whole = read_date(answer, day_first=self.day_first)
-        dates = find_dates(answer, day_first=self.day_first) if whole is None else [whole]
+        wanted = values.read_date(str(reference), day_first=self.day_first)
+        whole = values.read_date(answer, day_first=self.day_first)
+        dates = values.find_dates(answer, day_first=self.day_first) if whole is None else [whole]
         if len(dates) != 1 or wanted is None:
             found = f"{len(dates)} dates" if dates else "no date that can be read"
             return f"the answer {show(answer, 200)} holds {found}; {show(reference)} alone was expected"
@@ -196,7 +187,7 @@ class AnswerGrader(GraderConfig):
 
     def _compare_set(self, reference: list[JsonValue], answer: str) -> tuple[float, str]:
         """Return F1 over the items; the answer is right only if both sides hold the same ones."""
-        given = split_items(answer, reference)
+        given = values.split_items(answer, reference)
         missing = [r for r in reference if not any(self._is_same(r, item) for item in given)]
         extra = [item for item in given if not any(self._is_same(r, item) for r in reference)]
         if not missing and not extra:

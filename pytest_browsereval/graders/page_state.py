@@ -15,17 +15,11 @@ from pydantic import Field, JsonValue
 from pytest_browsereval.browsers.base import Window
 from pytest_browsereval.browsers.playwright.origins import cap_text
 from pytest_browsereval.errors import Fault, nearest
+from pytest_browsereval.graders import observing
 from pytest_browsereval.graders.base import Golden, GraderConfig, GraderFault, Recorded
 from pytest_browsereval.graders.comparators import Comparator, Reading, read_comparator, read_weight
 from pytest_browsereval.graders.criteria import compute_share, list_failed, summarize
-from pytest_browsereval.graders.observing import (
-    PAGE_KEYS,
-    LivePage,
-    check_place,
-    live_page,
-    parse_stored,
-    wait_until_final,
-)
+from pytest_browsereval.graders.observing import PAGE_KEYS, LivePage
 from pytest_browsereval.graders.page_values import NoValue
 from pytest_browsereval.graders.values import compile_path, look_up, show
 from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
@@ -130,7 +124,7 @@ def _value_check(check: Mapping[str, JsonValue], kind: str, weight: float) -> Pa
     if not isinstance(subject, str) or not subject.strip():
         raise ValueError(f"{kind!r} is {show(subject)}; write a text.")
     if kind == "storage":
-        check_place(subject)
+        observing.check_place(subject)
     if path is not None:
         if not isinstance(path, str):
             raise ValueError(f"'path' is {show(path)}; write a JMESPath expression as a text.")
@@ -192,10 +186,10 @@ class PageStateGrader(GraderConfig):
         homes = [url for url in (task.start_url, *site_urls.values()) if url]
 
         async def look() -> dict[str, JsonValue]:
-            async with live_page(window) as page:
+            async with observing.live_page(window) as page:
                 return await _read_page(page, checks, homes)
 
-        return await wait_until_final(look, lambda seen: self._is_final(checks, seen), self.wait_s)
+        return await observing.wait_until_final(look, lambda seen: self._is_final(checks, seen), self.wait_s)
 
     def _is_final(self, checks: list[PageCheck], seen: dict[str, JsonValue]) -> bool:
         try:
@@ -296,7 +290,7 @@ def _find_value(check: PageCheck, seen: Mapping[str, JsonValue]) -> tuple[JsonVa
         return entry, ""
     if "error" in entry:
         return None, str(entry["error"])
-    value = parse_stored(entry["value"]) if check.kind == "storage" else entry["value"]
+    value = observing.parse_stored(entry["value"]) if check.kind == "storage" else entry["value"]
     return look_up(check.path, value) if check.path else (value, "")
 
 

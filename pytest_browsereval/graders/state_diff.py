@@ -12,18 +12,10 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
 from pytest_browsereval.browsers.base import Window
 from pytest_browsereval.errors import Fault
+from pytest_browsereval.graders import observing
 from pytest_browsereval.graders.base import Golden, GraderConfig, GraderFault, Recorded
 from pytest_browsereval.graders.comparators import Comparator, Reading, read_comparator, read_weight
 from pytest_browsereval.graders.criteria import compute_share, summarize
-from pytest_browsereval.graders.observing import (
-    PAGE_KEYS,
-    check_place,
-    fetch_json,
-    has_page,
-    live_page,
-    parse_stored,
-    wait_until_final,
-)
 from pytest_browsereval.graders.page_values import NoValue
 from pytest_browsereval.graders.values import compile_path, look_up, show
 from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
@@ -56,7 +48,7 @@ class StateSource(BaseModel):
                 '{"storage": "local:cart"}'
             )
         if self.storage is not None:
-            check_place(self.storage)
+            observing.check_place(self.storage)
         return self
 
 
@@ -97,7 +89,7 @@ class StateDiffGrader(GraderConfig):
     """Compares the application's state with what a row expects, check by check, with partial credit."""
 
     type: Literal["state_diff"] = "state_diff"
-    reads: ClassVar[ChecksRead] = ChecksRead(lacking=PAGE_KEYS)
+    reads: ClassVar[ChecksRead] = ChecksRead(lacking=observing.PAGE_KEYS)
 
     source: StateSource
     """Where the state is."""
@@ -161,13 +153,17 @@ class StateDiffGrader(GraderConfig):
         async def look() -> dict[str, JsonValue]:
             source = self.source
             try:
-                if source.url is not None and not has_page(window):
-                    return {"state": await fetch_json(source.url, {})}  # with no page there are no cookies
-                async with live_page(window) as page:
+                if source.url is not None and not observing.has_page(window):
+                    return {
+                        "state": await observing.fetch_json(source.url, {})
+                    }  # with no page there are no cookies
+                async with observing.live_page(window) as page:
                     if source.js is not None:
                         return {"state": await page.value(source.js)}
                     if source.storage is not None:
-                        return {"state": parse_stored(await page.read_storage(source.storage, homes))}
+                        return {
+                            "state": observing.parse_stored(await page.read_storage(source.storage, homes))
+                        }
                     return {"state": await page.fetch(source.url or "")}
             except NoValue as error:
                 place = show(source.model_dump(exclude_none=True))
@@ -179,7 +175,7 @@ class StateDiffGrader(GraderConfig):
             except Fault:
                 return True
 
-        return await wait_until_final(look, is_final, self.wait_s)
+        return await observing.wait_until_final(look, is_final, self.wait_s)
 
     async def grade(self, recorded: Recorded) -> GraderResult:
         """Compare the state that was read with the checks.

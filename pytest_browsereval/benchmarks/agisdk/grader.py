@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, JsonValue, PrivateAttr
 
+from pytest_browsereval.benchmarks.agisdk import files
 from pytest_browsereval.benchmarks.agisdk.checks import (
     Check,
     Strings,
@@ -19,13 +20,6 @@ from pytest_browsereval.benchmarks.agisdk.checks import (
     read_checks,
     read_verdict,
     reads_state,
-)
-from pytest_browsereval.benchmarks.agisdk.files import (
-    INSTALL,
-    VERSIONS,
-    package_folder,
-    read_task,
-    script_file,
 )
 from pytest_browsereval.browsers.base import Window
 from pytest_browsereval.browsers.playwright.origins import origin_of
@@ -128,12 +122,12 @@ class AgisdkGrader(ModelGrader):
             return True
 
     def _package(self, base_dir: Path) -> Path:
-        package = package_folder(self.package_dir, base_dir)
+        package = files.package_folder(self.package_dir, base_dir)
         if package is None:
             where = "is not installed" if self.package_dir is None else f"is not in {self.package_dir}"
             raise ValueError(
                 f"the grader {self.label!r} needs files of the package agisdk for this row, and it {where}. "
-                f"Type  {INSTALL}  or write  package_dir: FOLDER , the folder that holds REAL/."
+                f"Type  {files.INSTALL}  or write  package_dir: FOLDER , the folder that holds REAL/."
             )
         return package
 
@@ -149,8 +143,8 @@ class AgisdkGrader(ModelGrader):
         """
         package = self._package(base_dir)
         name = str(task.metadata.additional.get("agisdk_task_id") or task.query_id.removeprefix("agisdk-"))
-        wanted = (self.task_version,) if self.task_version else VERSIONS
-        known = {v: found for v in wanted if (found := read_task(package, v, name)) is not None}
+        wanted = (self.task_version,) if self.task_version else files.VERSIONS
+        known = {v: found for v in wanted if (found := files.read_task(package, v, name)) is not None}
         if not self.task_version:
             start = (task.start_url or "").rstrip("/")
             # Both versions may have a task of that name.
@@ -183,7 +177,7 @@ class AgisdkGrader(ModelGrader):
                 self._script(check, task, base_dir)
 
     def _script(self, check: Check, task: Task, base_dir: Path) -> Path:
-        file = script_file(self._package(base_dir), check.subject, str(task.revision or "v2"))
+        file = files.script_file(self._package(base_dir), check.subject, str(task.revision or "v2"))
         if file is None or not file.read_bytes().strip():
             message = "is not there" if file is None else "is empty there, so the task can never be scored"
             raise ValueError(

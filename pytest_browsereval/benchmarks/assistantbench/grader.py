@@ -8,13 +8,7 @@ from typing import Any, Literal
 
 from pydantic import Field, JsonValue
 
-from pytest_browsereval.benchmarks.assistantbench.closeness import (
-    block_score,
-    number_score,
-    read_number,
-    score_pairs,
-    text_score,
-)
+from pytest_browsereval.benchmarks.assistantbench import closeness
 from pytest_browsereval.graders.base import Golden, GraderConfig, Recorded
 from pytest_browsereval.graders.criteria import make_criterion
 from pytest_browsereval.graders.values import TEXT_LIMIT, is_deep, read_json, show
@@ -104,24 +98,28 @@ def score_answer(answer: str, lines: list[str]) -> tuple[bool, float, Kind]:
     """
     kind, wanted = _reference(lines)
     given = _json(answer)
-    given = read_number(answer if given is None or isinstance(given, bool) else given)
+    given = closeness.read_number(answer if given is None or isinstance(given, bool) else given)
     if kind == "blocks" and not isinstance(given, list):
         given = _read_lines(given)
     # Agents like to wrap a single value in a list.
     if isinstance(given, list) and len(given) == 1 and kind == "number":
-        given = read_number(given[0])
+        given = closeness.read_number(given[0])
     if _is_empty(given):
         return False, 0.0, kind
     if kind == "number":
-        return True, number_score(given, wanted) if isinstance(given, float) else 0.0, kind
+        return True, closeness.number_score(given, wanted) if isinstance(given, float) else 0.0, kind
     if isinstance(given, list) and len(given) > ITEMS_LIMIT:
         return True, 0.0, kind
-    score = score_pairs(given, wanted, block_score) if kind == "blocks" else text_score(given, wanted)
+    score = (
+        closeness.score_pairs(given, wanted, closeness.block_score)
+        if kind == "blocks"
+        else closeness.text_score(given, wanted)
+    )
     return True, score, kind
 
 
 def _reference(lines: list[str]) -> tuple[Kind, Any]:
-    if len(lines) == 1 and isinstance(number := read_number(lines[0]), float):
+    if len(lines) == 1 and isinstance(number := closeness.read_number(lines[0]), float):
         return "number", number
     blocks = [_block(line) for line in lines]
     if all(isinstance(block, dict) for block in blocks):

@@ -18,16 +18,9 @@ from pytest_browsereval.features.judges.rubrics import Rubric, get_rubric, read_
 from pytest_browsereval.features.judges.scoring import RULES as SCORING
 from pytest_browsereval.features.judges.scoring import TINY, Scored, Scores, settle_scores
 from pytest_browsereval.graders.base import GraderFault, Recorded
-from pytest_browsereval.graders.judging import relevance
+from pytest_browsereval.graders.judging import pictures, relevance
 from pytest_browsereval.graders.judging.base import ModelGrader, Opinion, give_answer, give_task
 from pytest_browsereval.graders.judging.judge import Given, Judge
-from pytest_browsereval.graders.judging.pictures import (
-    Shown,
-    evidence_of,
-    load_pictures,
-    number_of,
-    sample_evenly,
-)
 from pytest_browsereval.graders.judging.replies import JudgeReply, Replies
 from pytest_browsereval.graders.judging.steps import give_actions, load_steps
 from pytest_browsereval.model.grades import Criterion, Verdict
@@ -210,8 +203,8 @@ class FaraMultimodalGrader(PictureOptions):
         Raises:
             Fault: there are none, or too many of them could not be rated.
         """
-        files = await asyncio.to_thread(load_pictures, recorded)
-        sample = sample_evenly(files, self.max_pictures, keep_last=KEEP_LAST)
+        files = await asyncio.to_thread(pictures.load_pictures, recorded)
+        sample = pictures.sample_evenly(files, self.max_pictures, keep_last=KEEP_LAST)
         counts: dict[str, JsonValue] = {"pictures": len(files), "sampled": len(sample)}
         # Rating costs a question for each five pictures, which few pictures do not need.
         if len(sample) <= self.max_shown:
@@ -221,7 +214,7 @@ class FaraMultimodalGrader(PictureOptions):
         ratings = {rated.picture: rated.rating for batch in found.batches for rated in batch.pictures}
         numbers = relevance.pick_best(ratings, keep=self.relevance_threshold, most=self.max_shown)
         counts["ratings"] = {str(number): rating for number, rating in ratings.items()}
-        return Chosen([path for path in sample if number_of(path) in numbers], counts, found.unrated)
+        return Chosen([path for path in sample if pictures.number_of(path) in numbers], counts, found.unrated)
 
     async def opinion(self, recorded: Recorded, judge: Judge, prepared: Chosen) -> Opinion:
         """Return one vote.
@@ -229,7 +222,7 @@ class FaraMultimodalGrader(PictureOptions):
         Raises:
             Fault: the judge cannot be asked.
         """
-        shown = [Shown(path) for path in prepared.paths]
+        shown = [pictures.Shown(path) for path in prepared.paths]
         said = await judge.ask(Sight, PICTURES, [give_task(recorded), give_answer(recorded), *shown])
         unsupported = "; ".join(f"{c.claim}: {c.shown}" for c in said.contradictions)
         opinion = Opinion.yes_or_no(
@@ -239,11 +232,11 @@ class FaraMultimodalGrader(PictureOptions):
                 _criterion("the answer is consistent with the pictures", said.is_consistent, unsupported),
                 _criterion("the task is satisfied", said.is_satisfied, ""),
             ),
-            evidence=evidence_of(prepared.paths),
+            evidence=pictures.evidence_of(prepared.paths),
             details={
                 **prepared.details,
                 "unrated": list(prepared.unrated),
-                "shown": [number_of(path) for path in prepared.paths],
+                "shown": [pictures.number_of(path) for path in prepared.paths],
                 "contradictions": [c.model_dump(mode="json") for c in said.contradictions],
             },
         )

@@ -9,16 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_browsereval.model.grades import Verdict
-from pytest_browsereval.stats.statistics import (
-    CONFIDENCE,
-    NEXT_TO_NOTHING,
-    Clustered,
-    Interval,
-    Share,
-    quantile,
-    students_t,
-    wilson,
-)
+from pytest_browsereval.stats import statistics
 
 
 @dataclass(frozen=True)
@@ -27,7 +18,7 @@ class Kappa:
 
     value: float
     standard_error: float
-    interval: Interval
+    interval: statistics.Interval
 
 
 @dataclass(frozen=True)
@@ -35,16 +26,16 @@ class Estimate:
     """A value and where it lies."""
 
     value: float
-    interval: Interval
+    interval: statistics.Interval
 
 
 def rogan_gladen(
-    seen: Share,
-    sensitivity: Share,
-    specificity: Share,
-    confidence: float = CONFIDENCE,
+    seen: statistics.Share,
+    sensitivity: statistics.Share,
+    specificity: statistics.Share,
+    confidence: float = statistics.CONFIDENCE,
     *,
-    by: Clustered | None = None,
+    by: statistics.Clustered | None = None,
 ) -> Estimate | None:
     """Return a share corrected for the errors of its judge.
 
@@ -70,8 +61,8 @@ def rogan_gladen(
     """
     if seen.value is None or sensitivity.value is None or specificity.value is None:
         raise ValueError("a share of nothing cannot be corrected, and corrects nothing")
-    z = quantile(confidence)
-    of = by.cases * (z / students_t(by.groups - 1, confidence)) ** 2 if by else seen.of
+    z = statistics.quantile(confidence)
+    of = by.cases * (z / statistics.students_t(by.groups - 1, confidence)) ** 2 if by else seen.of
     cases = of + z * z
     p = (seen.value * of + z * z / 2) / cases
     se, sp = ((share.hits + 1) / (share.of + 2) for share in (sensitivity, specificity))
@@ -84,14 +75,14 @@ def rogan_gladen(
     centre = middle + 2 * z * z * (middle * of_se - (1 - middle) * of_sp)
     reach = z * math.sqrt(variance) / youden
     value = (seen.value + specificity.value - 1) / (sensitivity.value + specificity.value - 1)
-    return Estimate(_bound(value), Interval(_bound(centre - reach), _bound(centre + reach)))
+    return Estimate(_bound(value), statistics.Interval(_bound(centre - reach), _bound(centre + reach)))
 
 
 def _bound(value: float) -> float:
     return min(1.0, max(0.0, value))
 
 
-def cohens_kappa(table: Sequence[Sequence[int]], confidence: float = CONFIDENCE) -> Kappa | None:
+def cohens_kappa(table: Sequence[Sequence[int]], confidence: float = statistics.CONFIDENCE) -> Kappa | None:
     """Return Cohen's kappa of a square table of counts, rows by one judge and columns by the other.
 
     Its interval is by the asymptotic standard error of Fleiss, Cohen and Everitt (1969). That error is 0
@@ -112,13 +103,13 @@ def cohens_kappa(table: Sequence[Sequence[int]], confidence: float = CONFIDENCE)
         return None
     value = (agreed / total - chance) / (1 - chance)
     error = math.sqrt(max(0.0, _variance(table, rows, columns, value)))
-    if error > NEXT_TO_NOTHING:
-        reach = quantile(confidence) * error
+    if error > statistics.NEXT_TO_NOTHING:
+        reach = statistics.quantile(confidence) * error
         low, high = value - reach, value + reach
     else:
-        seen = wilson(agreed, total, confidence)
+        seen = statistics.wilson(agreed, total, confidence)
         low, high = ((end - chance) / (1 - chance) for end in (seen.low, seen.high))
-    return Kappa(value, error, Interval(max(-1.0, low), min(1.0, high)))
+    return Kappa(value, error, statistics.Interval(max(-1.0, low), min(1.0, high)))
 
 
 def _variance(
@@ -162,7 +153,7 @@ class Confusion:
         return cohens_kappa(self.table)
 
     @property
-    def shares(self) -> Mapping[str, Share]:
+    def shares(self) -> Mapping[str, statistics.Share]:
         """All shares by their names in reports and files.
 
         *accuracy*: grades that people agree with. *precision*: of what the grader passes, what people pass.
@@ -171,11 +162,11 @@ class Confusion:
         """
         (true_positive, false_positive), (false_negative, true_negative) = self.table
         return {
-            "accuracy": Share(true_positive + true_negative, self.total),
-            "precision": Share(true_positive, true_positive + false_positive),
-            "recall": Share(true_positive, true_positive + false_negative),
-            "false_positive_rate": Share(false_positive, false_positive + true_negative),
-            "false_negative_rate": Share(false_negative, false_negative + true_positive),
+            "accuracy": statistics.Share(true_positive + true_negative, self.total),
+            "precision": statistics.Share(true_positive, true_positive + false_positive),
+            "recall": statistics.Share(true_positive, true_positive + false_negative),
+            "false_positive_rate": statistics.Share(false_positive, false_positive + true_negative),
+            "false_negative_rate": statistics.Share(false_negative, false_negative + true_positive),
         }
 
 
@@ -240,9 +231,9 @@ class People:
     """A row for each word of the first, a column for each of the second, pass before fail."""
 
     @property
-    def agreement(self) -> Share:
+    def agreement(self) -> statistics.Share:
         """Attempts on which both say the same."""
-        return Share(self.table[0][0] + self.table[1][1], sum(map(sum, self.table)))
+        return statistics.Share(self.table[0][0] + self.table[1][1], sum(map(sum, self.table)))
 
     @property
     def kappa(self) -> Kappa | None:
@@ -259,7 +250,7 @@ class People:
         }
 
 
-def share_json(share: Share) -> dict[str, Any]:
+def share_json(share: statistics.Share) -> dict[str, Any]:
     """Return a share with its interval as plain values."""
     return {
         "value": share.value,

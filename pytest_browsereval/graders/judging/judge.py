@@ -16,24 +16,9 @@ from pydantic import ValidationError
 from pytest_browsereval.capture.trajectory import read_written, write_whole
 from pytest_browsereval.errors import Fault, Outage, StopRun
 from pytest_browsereval.graders.base import GraderFault, Recorded
+from pytest_browsereval.graders.judging import replies
 from pytest_browsereval.graders.judging.pictures import QUALITY, SIDES, Shown, encode_picture
-from pytest_browsereval.graders.judging.replies import (
-    BARE,
-    LADDER,
-    LONGEST,
-    PARSER,
-    RULE,
-    TAGGED,
-    Fence,
-    JudgeReply,
-    ReplyT,
-    Unparseable,
-    form_rule,
-    read_reply,
-    response_format,
-    schema_of,
-    to_record,
-)
+from pytest_browsereval.graders.judging.replies import Fence, JudgeReply, ReplyT, Unparseable
 from pytest_browsereval.graders.protection import mask_of
 from pytest_browsereval.llm.client import chat_client
 from pytest_browsereval.llm.completion import Completion
@@ -47,7 +32,7 @@ U = TypeVar("U")
 RECORD = "judge"
 """The folder of an attempt with every reply that was paid for."""
 
-SENDING = (RULE, TAGGED, BARE, PARSER, LONGEST, SIDES, QUALITY)
+SENDING = (replies.RULE, replies.TAGGED, replies.BARE, replies.PARSER, replies.LONGEST, SIDES, QUALITY)
 """Our texts and limits around every question. A change of one may change every reply."""
 
 _FORMAT_WORDS = ("response_format", "json_schema", "json_object", "structured output", "json mode")
@@ -199,7 +184,7 @@ class Judge:
             paid += completion.usage
             self._check(completion, question.call)
             try:
-                value = read_reply(completion.text, question.reply, mode, fence)
+                value = replies.read_reply(completion.text, question.reply, mode, fence)
                 return _check_reply(value, question), paid, mode
             except (Unparseable, Fault) as error:
                 if is_second:
@@ -210,7 +195,7 @@ class Judge:
 
     async def _send(self, question: _Question[ReplyT], fence: Fence, mode: Output) -> Completion | None:
         """Send the question; None if the provider does not know the form that was asked for."""
-        form = form_rule(question.reply, mode, fence)
+        form = replies.form_rule(question.reply, mode, fence)
         content = await asyncio.to_thread(_make_content, question.parts, fence)
         messages: list[dict[str, Any]] = [
             {"role": "system", "content": f"{question.rules}\n\n{fence.rule}\n\n{form}"},
@@ -218,7 +203,7 @@ class Judge:
         ]
         try:
             completion = await chat_client(self.config).complete(
-                messages, response_format=response_format(question.reply, mode), role="judge"
+                messages, response_format=replies.response_format(question.reply, mode), role="judge"
             )
         except StopRun:
             raise
@@ -246,7 +231,7 @@ class Judge:
         """Return the form to ask for next; one that the config names is kept to."""
         if self.config.output != "auto":
             return mode
-        return LADDER[min(LADDER.index(mode) + 1, len(LADDER) - 1)]
+        return replies.LADDER[min(replies.LADDER.index(mode) + 1, len(replies.LADDER) - 1)]
 
     def _check(self, completion: Completion, call: str) -> None:
         if completion.refusal or completion.finish_reason == "content_filter":
@@ -274,7 +259,7 @@ class Judge:
             identity(self.config),
             SENDING,
             question.rules,
-            schema_of(question.reply),
+            replies.schema_of(question.reply),
             shown,
             self.ballot,
         ]
@@ -288,7 +273,7 @@ class Judge:
             "ballot": self.ballot,
             "model": self.config.model_name,
             "output": mode,
-            "reply": to_record(value, lambda text: mask(redact(text))),
+            "reply": replies.to_record(value, lambda text: mask(redact(text))),
             "usage": paid.model_dump(mode="json"),
         }
         try:

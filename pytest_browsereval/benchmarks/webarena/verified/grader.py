@@ -11,18 +11,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
-from pytest_browsereval.benchmarks.webarena.verified import traffic
-from pytest_browsereval.benchmarks.webarena.verified.comparing import (
-    TEXT,
-    check_schema,
-    differences,
-    make_criterion,
-    plain,
-    read_expected,
-    read_expected_value,
-    read_seen,
-    read_seen_value,
-)
+from pytest_browsereval.benchmarks.webarena.verified import comparing, traffic
 from pytest_browsereval.benchmarks.webarena.verified.events import read_events
 from pytest_browsereval.benchmarks.webarena.verified.traffic import TrafficRules
 from pytest_browsereval.capture.har import HAR_FILE
@@ -71,12 +60,12 @@ class ResponseRules(BaseModel):
         Raises:
             ValueError: with what is wrong.
         """
-        check_schema(self.results_schema)
+        comparing.check_schema(self.results_schema)
         self._data()
 
     def _data(self) -> Any:
         data = self.expected.retrieved_data
-        return read_expected(data, self.results_schema) if data else None
+        return comparing.read_expected(data, self.results_schema) if data else None
 
     def criteria(self, answer: str | None) -> list[Criterion]:
         """Return what of an answer is right and wrong; blocks for patterns.
@@ -87,16 +76,16 @@ class ResponseRules(BaseModel):
         given = read_answer(answer)
         if not isinstance(given, Mapping):
             message = "no answer was given" if given is None else "the answer is not a JSON object"
-            return [make_criterion("answer", "a JSON object", answer, message)]
+            return [comparing.make_criterion("answer", "a JSON object", answer, message)]
         # The package knows the key by either name.
         given = {"task_type": given.get("performed_operation"), **given}
         found = []
         for name in ("task_type", "status"):
             word, actual = getattr(self.expected, name), given.get(name)
-            seen = read_seen_value(TEXT, actual) if isinstance(actual, str) else None
-            is_same = seen is not None and read_expected_value(TEXT, word).same(seen)
+            seen = comparing.read_seen_value(comparing.TEXT, actual) if isinstance(actual, str) else None
+            is_same = seen is not None and comparing.read_expected_value(comparing.TEXT, word).same(seen)
             problem = "" if is_same else f"{name} is {actual!r}, not {word!r}"
-            found.append(make_criterion(name, word, actual, problem))
+            found.append(comparing.make_criterion(name, word, actual, problem))
         if self.task_type == "retrieve":
             found.append(self._compare_data(given.get("retrieved_data")))
         return found
@@ -108,9 +97,9 @@ class ResponseRules(BaseModel):
         elif expected is None:
             seen = actual
         else:
-            seen = read_seen(actual if isinstance(actual, list) else [actual], self.results_schema)
-        found = differences(expected, seen, ordered=self.ordered, path="retrieved_data")
-        return make_criterion("retrieved_data", plain(expected), actual, "; ".join(found))
+            seen = comparing.read_seen(actual if isinstance(actual, list) else [actual], self.results_schema)
+        found = comparing.differences(expected, seen, ordered=self.ordered, path="retrieved_data")
+        return comparing.make_criterion("retrieved_data", comparing.plain(expected), actual, "; ".join(found))
 
 
 def read_answer(answer: str | None) -> Any:

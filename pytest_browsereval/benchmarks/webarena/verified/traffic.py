@@ -9,17 +9,8 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 
+from pytest_browsereval.benchmarks.webarena.verified import comparing
 from pytest_browsereval.benchmarks.webarena.verified.addresses import Address, Reading, read_address
-from pytest_browsereval.benchmarks.webarena.verified.comparing import (
-    TEXT,
-    check_schema,
-    differences,
-    make_criterion,
-    read_expected,
-    read_expected_value,
-    read_seen,
-    read_seen_value,
-)
 from pytest_browsereval.benchmarks.webarena.verified.events import Event
 from pytest_browsereval.benchmarks.webarena.verified.texts import is_pattern, matches, names
 from pytest_browsereval.graders.patterns import check_pattern
@@ -78,7 +69,7 @@ class TrafficRules(BaseModel):
             ValueError: with what is wrong.
         """
         for schema in (self.query_params_schema, self.post_data_schema):
-            check_schema(schema)
+            comparing.check_schema(schema)
         for pattern in (*self.ignored_query_params_patterns, *self.ignored_post_data_params_patterns):
             check_pattern(pattern)
         for key in (*(self.expected.post_data or ()), *(self.expected.response_content or ())):
@@ -115,12 +106,12 @@ class TrafficRules(BaseModel):
         )
 
     def _addresses(self) -> list[Address]:
-        reading, query = self._reading(read_expected), self.expected.query_params
+        reading, query = self._reading(comparing.read_expected), self.expected.query_params
         return [read_address(url, reading, query=query) for url in self.expected.urls]
 
     def _headers_addresses(self, name: str) -> list[Address]:
         given = (self.expected.headers or {}).get(name, [])
-        return [read_address(url, self._reading(read_expected)) for url in _texts(given)]
+        return [read_address(url, self._reading(comparing.read_expected)) for url in _texts(given)]
 
     def _read_expected(self) -> dict[str, Any]:
         """Return what is compared besides the address."""
@@ -128,17 +119,19 @@ class TrafficRules(BaseModel):
         found: dict[str, Any] = {"http_method": wanted.http_method, "response_status": wanted.response_status}
         if wanted.headers:
             found["headers"] = {
-                name: None if name in _ADDRESSES else read_expected_value(TEXT, value)
+                name: None if name in _ADDRESSES else comparing.read_expected_value(comparing.TEXT, value)
                 for name, value in wanted.headers.items()
             }
         if wanted.post_data:
             kept = self._count(wanted.post_data)
-            found["post_data"] = read_expected(kept, self.post_data_schema or {"type": "object"})
+            found["post_data"] = comparing.read_expected(kept, self.post_data_schema or {"type": "object"})
         if wanted.response_content:
             found["response_content"] = wanted.response_content
         if wanted.response_cookies:
             cookies = wanted.response_cookies.items()
-            found["response_cookies"] = {name: read_expected_value(TEXT, value) for name, value in cookies}
+            found["response_cookies"] = {
+                name: comparing.read_expected_value(comparing.TEXT, value) for name, value in cookies
+            }
         return found
 
     def _count(self, fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -195,7 +188,7 @@ class TrafficRules(BaseModel):
 
     def _read_seen_address(self, url: str) -> Address | None:
         try:
-            return read_address(url, self._reading(read_seen))
+            return read_address(url, self._reading(comparing.read_seen))
         except ValueError:
             return None
 
@@ -214,26 +207,29 @@ class TrafficRules(BaseModel):
         sent = None
         if event.sent:
             fields = _pick(self._count(event.sent), self.expected.post_data or {}, missing=None)
-            sent = read_seen(fields, self.post_data_schema or {"type": "object"})
+            sent = comparing.read_seen(fields, self.post_data_schema or {"type": "object"})
         seen: dict[str, Any] = {
             "http_method": event.method,
             "response_status": event.status,
             "headers": {
-                name: read_seen_value(TEXT, event.headers[name.lower()])
+                name: comparing.read_seen_value(comparing.TEXT, event.headers[name.lower()])
                 for name in headers
                 if name.lower() in event.headers
             },
             "post_data": sent,
             "response_content": _pick(event.replied, self.expected.response_content or {}),
-            "response_cookies": {name: read_seen_value(TEXT, value) for name, value in event.cookies.items()},
+            "response_cookies": {
+                name: comparing.read_seen_value(comparing.TEXT, value)
+                for name, value in event.cookies.items()
+            },
         }
-        return found + differences(wanted, seen, extra_keys=True)
+        return found + comparing.differences(wanted, seen, extra_keys=True)
 
     def _has_address(self, url: str, addresses: Sequence[Address]) -> bool:
         seen = self._read_seen_address(url)
 
         def same(one: Any, other: Any) -> bool:
-            return not differences(one, other)
+            return not comparing.differences(one, other)
 
         return seen is not None and any(a.same_path(seen) and a.same_query(seen, same) for a in addresses)
 
@@ -257,7 +253,7 @@ def _pick(data: Mapping[str, Any] | None, keys: Mapping[str, Any], **missing: No
 
 def _criterion(name: str, expected: JsonValue, problem: str, event: Event | None = None) -> Criterion:
     actual = f"{event.method} {beginning(event.url, 300)} -> {event.status}" if event else None
-    return make_criterion(name, expected, actual, problem)
+    return comparing.make_criterion(name, expected, actual, problem)
 
 
 _STEP = re.compile(
