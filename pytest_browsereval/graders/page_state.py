@@ -189,13 +189,13 @@ class PageStateGrader(GraderConfig):
             async with observing.live_page(window) as page:
                 return await _read_page(page, checks, homes)
 
-        return await observing.wait_until_final(look, lambda seen: self._is_final(checks, seen), self.wait_s)
+        def is_final(seen: dict[str, JsonValue]) -> bool:
+            try:
+                return all(judge(check, seen, self.mode).verdict is Verdict.PASSED for check in checks)
+            except Fault:
+                return True
 
-    def _is_final(self, checks: list[PageCheck], seen: dict[str, JsonValue]) -> bool:
-        try:
-            return all(judge(check, seen, self.mode).verdict is Verdict.PASSED for check in checks)
-        except Fault:
-            return True
+        return await observing.wait_until_final(look, is_final, self.wait_s)
 
     async def grade(self, recorded: Recorded) -> GraderResult:
         """Compare what was seen with the checks.
@@ -236,17 +236,15 @@ async def _read_page(page: LivePage, checks: list[PageCheck], homes: list[str]) 
         elif check.kind == "role" and check.key not in seen["roles"]:
             seen["roles"][check.key] = await page.count_role(check.subject, check.name)
         elif check.kind in ("js", "storage") and check.subject not in seen[check.kind]:
-            seen[check.kind][check.subject] = await _read_value(page, check, homes)
+            try:
+                if check.kind == "js":
+                    value = await page.value(check.subject)
+                else:
+                    value = await page.read_storage(check.subject, homes)
+                seen[check.kind][check.subject] = {"value": value}
+            except NoValue as error:
+                seen[check.kind][check.subject] = {"error": str(error)}
     return seen
-
-
-async def _read_value(page: LivePage, check: PageCheck, homes: list[str]) -> dict[str, JsonValue]:
-    try:
-        if check.kind == "js":
-            return {"value": await page.value(check.subject)}
-        return {"value": await page.read_storage(check.subject, homes)}
-    except NoValue as error:
-        return {"error": str(error)}
 
 
 # -- pure: from evidence to criteria

@@ -76,14 +76,14 @@ class VisualWebArenaConfig(WebArenaRows):
         given = [image] if isinstance(image, str) and image else image or []
         if not isinstance(given, list) or not all(isinstance(place, str) for place in given):
             raise RowProblem("image: expected an address or a list of them.")
-        return [self._serve(self.fill_addresses(place)) for place in given]
-
-    def _serve(self, place: str) -> str:
-        if place.startswith(("http://", "https://", "{")):
-            return place
-        if self.pictures is None:
+        places = [self.fill_addresses(place) for place in given]
+        files = [place for place in places if not place.startswith(("http://", "https://", "{"))]
+        if files and self.pictures is None:
             raise Dropped("they show pictures that are files; `pictures` says where those are served")
-        return f"{self.pictures.rstrip('/')}/{place.removeprefix('./').lstrip('/')}"
+        base = (self.pictures or "").rstrip("/")
+        return [
+            f"{base}/{place.removeprefix('./').lstrip('/')}" if place in files else place for place in places
+        ]
 
 
 class WebChoreArenaConfig(WebArenaRows):

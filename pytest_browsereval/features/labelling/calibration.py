@@ -215,46 +215,37 @@ def hold(calibration: Calibration, bar: Bar, graders: Collection[str] = ()) -> t
 
 
 def _rules(one: Agreement, bar: Bar) -> Iterator[RuleResult]:
-    if bar.min_kappa is not None:
-        kappa = one.confusion.kappa
-        name = f"min_kappa[{one.grader}]"
-        if kappa is None:
-            yield RuleResult(name, is_met=False, message=f"{_name_grade(one)}: {_no_kappa(one)}")
-        else:
-            reached = kappa.interval.low if bar.is_strict else kappa.value
-            digits = digits_apart(bar.min_kappa, kappa.value, reached, write=plain, least=2)
-            low = plain(kappa.interval.low, digits)
-            end = f", whose 95 % interval begins at {low}," if bar.is_strict else ""
-            is_met = reached >= bar.min_kappa
-            relation = "reaches" if is_met else "is under"
-            message = (
-                f"{_name_grade(one)}: kappa {plain(kappa.value, digits)}{end} {relation} {bar.min_kappa:g}"
-            )
-            yield RuleResult(name, is_met, message)
-    if bar.max_fpr is not None:
-        yield _max_fpr(one, bar.max_fpr, is_strict=bar.is_strict)
+    name = f"{one.grader} ({one.fingerprint})" if one.fingerprint else one.grader
+    for key, mark, compare in (
+        ("min_kappa", bar.min_kappa, _compare_kappa),
+        ("max_fpr", bar.max_fpr, _compare_fpr),
+    ):
+        if mark is not None:
+            is_met, message = compare(one, mark, is_strict=bar.is_strict)
+            yield RuleResult(f"{key}[{one.grader}]", is_met, f"{name}: {message}")
 
 
-def _max_fpr(one: Agreement, ceiling: float, *, is_strict: bool) -> RuleResult:
+def _compare_kappa(one: Agreement, floor: float, *, is_strict: bool) -> tuple[bool, str]:
+    kappa = one.confusion.kappa
+    if not one.n:
+        return False, "no labelled attempt has a passed or failed grade of it, so there is nothing to compare"
+    if kappa is None:
+        counted = format_count(one.n, "attempt")
+        return False, f"kappa is not defined where labels and grades say the same of {counted}"
+    reached = kappa.interval.low if is_strict else kappa.value
+    digits = digits_apart(floor, kappa.value, reached, write=plain, least=2)
+    end = f", whose 95 % interval begins at {plain(kappa.interval.low, digits)}," if is_strict else ""
+    relation = "reaches" if reached >= floor else "is under"
+    return reached >= floor, f"kappa {plain(kappa.value, digits)}{end} {relation} {floor:g}"
+
+
+def _compare_fpr(one: Agreement, ceiling: float, *, is_strict: bool) -> tuple[bool, str]:
     share = one.confusion.shares["false_positive_rate"]
-    name = f"max_fpr[{one.grader}]"
     if share.value is None or share.interval is None:
-        message = "no compared attempt is labelled fail, so what it passes wrongly is unknown"
-        return RuleResult(name, is_met=False, message=f"{_name_grade(one)}: {message}")
+        return False, "no compared attempt is labelled fail, so what it passes wrongly is unknown"
     reached = share.interval.high if is_strict else share.value
     digits = digits_apart(ceiling, share.value, reached)
     end = f", whose 95 % interval ends at {percent(share.interval.high, digits)}," if is_strict else ""
-    is_met = reached <= ceiling
-    relation = "is within" if is_met else "is over"
-    message = f"false-positive rate {percent(share.value, digits)} ({share.hits}/{share.of}){end}"
-    return RuleResult(name, is_met, f"{_name_grade(one)}: {message} {relation} {percent(ceiling, digits)}")
-
-
-def _name_grade(one: Agreement) -> str:
-    return f"{one.grader} ({one.fingerprint})" if one.fingerprint else one.grader
-
-
-def _no_kappa(one: Agreement) -> str:
-    if not one.n:
-        return "no labelled attempt has a grade of it that passed or failed, so there is nothing to compare"
-    return f"kappa is not defined where labels and grades say the same of {format_count(one.n, 'attempt')}"
+    relation = f"{'is within' if reached <= ceiling else 'is over'} {percent(ceiling, digits)}"
+    rate = f"false-positive rate {percent(share.value, digits)} ({share.hits}/{share.of})"
+    return reached <= ceiling, f"{rate}{end} {relation}"

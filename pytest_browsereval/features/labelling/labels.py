@@ -128,12 +128,20 @@ def read_labels(path: Path) -> list[LabelLine]:
         lines = read_text(path).split("\n")
     except DocumentError as error:
         raise UsageError(f"{format_path(path)}: {error}") from None
-    return [
-        LabelLine(_label(text, place), place)
-        for number, text in enumerate(lines, 1)
-        if text.strip()
-        for place in [f"{format_path(path)}:{number}"]
-    ]
+    found = []
+    for number, text in enumerate(lines, 1):
+        place, value = f"{format_path(path)}:{number}", None
+        if text.strip():
+            try:
+                value = json_value(text)
+                found.append(LabelLine(Label.model_validate(value), place))
+            except DocumentError as error:
+                raise UsageError(f"{place}: {error} Mend the line, or take it out.") from None
+            except ValidationError as error:
+                problems = list_problems(error, Label, value)
+                why = " ".join(f"{p.where}: {p.message}" if p.path else p.message for p in problems)
+                raise UsageError(f"{place}: {why}") from None
+    return found
 
 
 def own_labels(store: RunStore) -> list[LabelLine]:
@@ -150,19 +158,6 @@ def own_labels(store: RunStore) -> list[LabelLine]:
         line if line.label.run else replace(line, label=line.label.model_copy(update=about))
         for line in read_labels(path)
     ]
-
-
-def _label(text: str, place: str) -> Label:
-    try:
-        value = json_value(text)
-    except DocumentError as error:
-        raise UsageError(f"{place}: {error} Mend the line, or take it out.") from None
-    try:
-        return Label.model_validate(value)
-    except ValidationError as error:
-        problems = list_problems(error, Label, value)
-        message = " ".join(f"{p.where}: {p.message}" if p.path else p.message for p in problems)
-        raise UsageError(f"{place}: {message}") from None
 
 
 def as_line(label: Label) -> str:

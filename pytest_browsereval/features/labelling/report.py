@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
 
 from pytest_browsereval.config_text import format_path
 from pytest_browsereval.features.labelling.agreement import Agreement, Disagreement, People
@@ -203,9 +202,6 @@ def _section(one: Agreement, calibration: Calibration) -> Iterator[str]:
     for title, found in (("Disagreements", one.disagreements), ("Errored grades", one.errored)):
         if found:
             head = ("attempt", "label", "grade", "reason", "folder")
-            yield from ("", f"{title}:", "", *draw_table(head, map(_row, found)))
-
-
-def _row(one: Disagreement) -> list[str]:
-    cells = (one.attempt, one.label, str(one.verdict), one.reason, format_path(Path(one.folder)))
-    return [quote_text(cell) for cell in cells]
+            cells = [(d.attempt, d.label, str(d.verdict), d.reason, format_path(d.folder)) for d in found]
+            quoted = [tuple(map(quote_text, row)) for row in cells]
+            yield from ("", f"{title}:", "", *draw_table(head, quoted))

@@ -56,13 +56,9 @@ def _same_address(expected: Address, actual: Address) -> bool:
     return expected.same_path(actual) and expected.same_query(actual, lambda one, other: bool(one == other))
 
 
-def _strip(text: str) -> str:
-    return text.strip()
-
-
 TEXT = Kind("string", texts.read_text, texts.same_text, has_patterns=True)
 NUMBER = Kind("number", quantities.read_number)
-URL = Kind("url", lambda value: read_address(value, Reading()), _same_address, _strip)
+URL = Kind("url", lambda value: read_address(value, Reading()), _same_address, str.strip)
 
 KINDS = {
     "string": TEXT,
@@ -78,8 +74,8 @@ KINDS = {
     "location-name": Kind("location-name", texts.read_text, texts.same_name),
     "string_list": Kind("string_list", texts.read_list),
     "json": Kind("json", texts.read_json),
-    "markdown": Kind("markdown", texts.read_markdown, tidied=_strip),
-    "base64": Kind("base64", texts.read_base64, texts.same_bytes, _strip, has_patterns=True),
+    "markdown": Kind("markdown", texts.read_markdown, tidied=str.strip),
+    "base64": Kind("base64", texts.read_base64, texts.same_bytes, str.strip, has_patterns=True),
     "null": Kind("null", texts.read_empty, tidied=lambda text: text.strip().lower()),
     "url": URL,
 }

@@ -46,11 +46,6 @@ class Event:
         return {str(h["name"]).lower(): str(h["value"]) for h in self.entry["request"].get("headers", ())}
 
     @property
-    def is_static(self) -> bool:
-        """Whether it is a file of the page: a script, a style, a picture, a font."""
-        return urlsplit(self.url).path.endswith(_STATIC)
-
-    @property
     def is_navigation(self) -> bool:
         """Whether it asks for a page, and not for a part of one."""
         accept = self.headers.get("accept", "").lower()
@@ -89,7 +84,8 @@ def read_events(file: Path) -> list[Event]:
     try:
         log = json.loads(read_written(file))["log"]
         events = [Event(entry) for entry in log["entries"]]
-        return [event for event in events if event.url and event.method and not event.is_static]
+        pages = [event for event in events if not urlsplit(event.url).path.endswith(_STATIC)]
+        return [event for event in pages if event.url and event.method]
     except FileNotFoundError:
         raise GraderFault(f"the attempt has no {file.name}: the network traffic was not recorded") from None
     except (OSError, ValueError, KeyError, TypeError) as error:
