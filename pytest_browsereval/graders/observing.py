@@ -380,13 +380,29 @@ async def open_page(window: PlaywrightWindow, url: str) -> None:
     Raises:
         Fault: source *grader*: the page cannot be opened in time.
     """
+    late = f"{url} did not open within {OPEN_LIMIT_S:g} s"
+    async with limit_work(OPEN_LIMIT_S, late, f"{url} cannot be opened"):
+        await window.goto(url)
+
+
+@asynccontextmanager
+async def limit_work(limit_s: float, late: str, broken: str) -> AsyncIterator[None]:
+    """Limit the time of what is done with a page.
+
+    Args:
+        limit_s: how long it may take.
+        late: the message of the fault where it takes longer.
+        broken: that where Playwright fails, whose reason follows.
+
+    Raises:
+        Fault: source *grader*: the page does not do it in time, or not at all.
+    """
     try:
-        async with asyncio.timeout(OPEN_LIMIT_S):
-            await window.goto(url)
+        async with asyncio.timeout(limit_s):
+            yield
     except TimeoutError:
-        raise GraderFault(f"{url} did not open within {OPEN_LIMIT_S:g} s") from None
+        raise GraderFault(late) from None
     except Exception as error:
         if not is_playwright_error(error):
             raise
-        why = beginning(str(error).splitlines()[0], 200)
-        raise GraderFault(f"{url} cannot be opened: {why}") from None
+        raise GraderFault(f"{broken}: {beginning(str(error).splitlines()[0], 200)}") from None

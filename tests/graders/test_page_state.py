@@ -69,14 +69,14 @@ HOLD: list[dict[str, Any]] = [
 BREAK: list[tuple[dict[str, Any], Any, str]] = [
     # check, actual, reason
     ({"url": "http://elsewhere/"}, None, 'not "http://elsewhere/"'),
-    ({"title": "cart"}, "Cart", 'it is "Cart", not "cart" (it would do in the lenient reading)'),
+    ({"title": "cart"}, "Cart", 'it is "Cart", not "cart" (it would pass in the lenient reading)'),
     ({"text": "Order 1"}, None, 'the text does not hold "Order 1"; the nearest line is "Order 17"'),
     ({"text": "never shown"}, None, 'the text does not hold "never shown"'),
     ({"role": "heading", "name": "Thank"}, 0, "the page shows 0 of the role 'heading' named 'Thank', not at"),
     ({"role": "button", "count": 1}, 2, "the page shows 2 of the role 'button', not 1"),
     ({"js": "basket.items.length", "min": 1}, None, "it threw ReferenceError: basket is not defined"),
     ({"js": "basket.items.length", "exists": False}, None, "it threw ReferenceError"),
-    ({"js": "cart.items.length", "equals": "2"}, 2, 'it is 2, not "2" (it would do in the lenient'),
+    ({"js": "cart.items.length", "equals": "2"}, 2, 'it is 2, not "2" (it would pass in the lenient'),
     ({"storage": "local:cart", "path": "items[5]", "equals": "mug"}, None, 'it is null, not "mug"'),
     ({"storage": "local:none", "equals": "x"}, None, 'it is null, not "x"'),
     ({"storage": "local:note", "path": "length(@)", "min": 99}, 7, "it is 7, less than 99"),

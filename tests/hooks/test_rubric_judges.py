@@ -74,5 +74,5 @@ def test_a_malformed_rubric_is_told_with_its_line(evals: Evals) -> None:
         evals.write_config(judge={"model": "scripted", "base_url": server.base_url, "api_key": "none"})
         code, output = go(evals)
     assert code == 4, output
-    assert "rows.jsonl:1: row 'a': the row's rubric has in its criterion 1 max_points: '0'." in output
+    assert "rows.jsonl:1: row 'a': the row's rubric has a criterion 1 with max_points: '0'." in output
     assert server.requests == []

@@ -70,7 +70,9 @@ def _read_check(entry: dict[str, Any]) -> Check:
             raise ValueError(f"the eval {show(entry)} has no 'expected_value'; write what the query gives.")
     elif entry.get("expected_value", True) is not True:
         # A script and a question say yes or no, so another expectation is a mistake of the row.
-        raise ValueError(f"the eval {show(entry)} expects something else than true, which {kind} cannot be.")
+        raise ValueError(
+            f"the eval {show(entry)} expects something other than true, which {kind} never gives."
+        )
     if kind == "script" and not _SCRIPT.fullmatch(subject):
         raise ValueError(f"the script {show(subject)} is not a plain file name such as eval_omnizon_1.py.")
     return Check(kind, subject, entry.get("expected_value", True), str(entry.get("description") or ""))

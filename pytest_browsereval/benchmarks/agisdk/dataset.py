@@ -84,8 +84,8 @@ class AgisdkConfig(BenchmarkConfig):
             raise Dropped("the benchmark says that they are infeasible")
         # A script that lies beside the tasks in the package and is empty scores nothing.
         scripts = self.path.parent / "eval_scripts"
-        for name in (check["script"] for check in evals if check.get("script")):
-            file = scripts / Path(str(name)).name
+        for script in (check["script"] for check in evals if check.get("script")):
+            file = scripts / Path(str(script)).name
             if scripts.is_dir() and not (file.is_file() and file.stat().st_size):
                 raise Dropped("their script is missing or empty, so nothing can score them")
         kind = text_of(original, "challengeType", default="")

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 from pydantic import Field, field_validator
 
+from pytest_browsereval.benchmarks.webarena.programs import PROGRAMS
 from pytest_browsereval.config_text import DocumentError
 from pytest_browsereval.datasets.benchmark import BenchmarkConfig, Dropped, RowProblem, text_of
 from pytest_browsereval.datasets.packages import INSTALLED, folder_of
@@ -19,21 +20,6 @@ from pytest_browsereval.model.display import format_count
 
 SITES = ("shopping", "shopping_admin", "reddit", "gitlab", "map", "wikipedia", "homepage", "classifieds")
 """Sites that rows name, ``__SHOPPING__`` and so on."""
-
-PROGRAMS = (
-    "get_query_text",
-    "get_query_text_lowercase",
-    "gitlab_get_project_memeber_role",
-    "reddit_get_latest_comment_content_by_username",
-    "reddit_get_parent_comment_username_of_latest_comment_by_username",
-    "reddit_get_post_url",
-    "shopping_get_num_reviews",
-    "shopping_get_product_attributes",
-    "shopping_get_product_price",
-    "shopping_get_rating_as_percentage",
-)
-"""Helper programs that rows call by ``func:`` and that need the page only. Most others ask a site
-with an administrator's password."""
 
 KEPT = (
     "require_login",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -13,17 +12,9 @@ from pydantic import JsonValue
 from pytest_browsereval.benchmarks.webarena.programs import address_of, expression_of
 from pytest_browsereval.benchmarks.webarena.rules import PictureTarget, Rules, Target
 from pytest_browsereval.browsers.base import Window
-from pytest_browsereval.browsers.playwright.waiting import is_playwright_error
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
+from pytest_browsereval.graders import observing
 from pytest_browsereval.graders.base import GraderFault
-from pytest_browsereval.graders.observing import (
-    STATE_LIMIT_BYTES,
-    LivePage,
-    live_page,
-    open_further_tab,
-    open_page,
-    wait_until_final,
-)
 from pytest_browsereval.graders.page_values import NoValue
 from pytest_browsereval.redaction.known import beginning
 
@@ -57,7 +48,7 @@ async def observe(
     Raises:
         Fault: source *grader*: a page cannot be opened or read.
     """
-    async with live_page(window) as page:
+    async with observing.live_page(window) as page:
         # Read before any other page is opened: rules name it `last`.
         last = page.url
     assert isinstance(window, PlaywrightWindow)  # noqa: S101 live_page takes no other
@@ -80,8 +71,8 @@ async def _open_at(window: PlaywrightWindow, url: str | None) -> AsyncIterator[N
     if url is None:
         yield
         return
-    async with open_further_tab(window):
-        await open_page(window, url)
+    async with observing.open_further_tab(window):
+        await observing.open_page(window, url)
         await window.settle()
         yield
 
@@ -93,24 +84,26 @@ async def _read_part(
     holds: Callable[[Rules, Target, Any], bool],
     wait_s: float,
 ) -> dict[str, JsonValue]:
-    async with live_page(window) as page:
+    async with observing.live_page(window) as page:
         for action in target.prep_actions:
             await _read_value(page, action)
 
     async def look() -> dict[str, JsonValue]:
-        async with live_page(window) as page:
+        async with observing.live_page(window) as page:
             value = await _read_value(page, expression_of(target.locator))
             # A cut text could lack what the rule looks for, and that would be a failure.
-            if isinstance(value, str) and len(value) > STATE_LIMIT_BYTES:
+            if isinstance(value, str) and len(value) > observing.STATE_LIMIT_BYTES:
                 where = beginning(page.url, 200)
-                message = f"{where} shows {len(value)} characters; at most {STATE_LIMIT_BYTES} are read"
+                message = (
+                    f"{where} shows {len(value)} characters; at most {observing.STATE_LIMIT_BYTES} are read"
+                )
                 raise GraderFault(message)
             return {"value": value if value is not None or target.locator.startswith("lambda:") else ""}
 
-    return await wait_until_final(look, lambda seen: holds(rules, target, seen["value"]), wait_s)
+    return await observing.wait_until_final(look, lambda seen: holds(rules, target, seen["value"]), wait_s)
 
 
-async def _read_value(page: LivePage, expression: str) -> JsonValue:
+async def _read_value(page: observing.LivePage, expression: str) -> JsonValue:
     """Return what an expression gives; None where it throws: the page is another one then."""
     try:
         return await page.value(expression)
@@ -123,19 +116,12 @@ async def _draw_pictures(window: PlaywrightWindow, asked: PictureTarget) -> list
     place = asked.eval_image_class.strip()
     # The class may be that of the picture or of what holds it.
     selector = f"{place}:is({_PICTURES}), {place} :is({_PICTURES})" if place else _PICTURES
-    try:
-        async with asyncio.timeout(PICTURE_LIMIT_S):
-            found = window.page.locator(selector).filter(visible=True)
-            count = min(await found.count(), MAX_PICTURES)
-            await found.evaluate_all(_DECODED)
-            drawn = [await _draw(found.nth(n)) for n in range(count)]
-    except TimeoutError:
-        raise GraderFault("the pictures of the page could not be drawn in time") from None
-    except Exception as error:
-        if not is_playwright_error(error):
-            raise
-        message = beginning(str(error).splitlines()[0], 200)
-        raise GraderFault(f"the pictures of the page cannot be drawn: {message}") from None
+    late = f"the pictures of the page took more than {PICTURE_LIMIT_S:g} s to draw"
+    async with observing.limit_work(PICTURE_LIMIT_S, late, "the pictures of the page cannot be drawn"):
+        found = window.page.locator(selector).filter(visible=True)
+        count = min(await found.count(), MAX_PICTURES)
+        await found.evaluate_all(_DECODED)
+        drawn = [await _draw(found.nth(n)) for n in range(count)]
     return [base64.b64encode(picture).decode() for picture in drawn]
 
 

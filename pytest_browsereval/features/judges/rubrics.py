@@ -6,9 +6,8 @@ import difflib
 import json
 import math
 import re
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 from pydantic import Field, JsonValue, model_validator
 
@@ -190,37 +189,30 @@ def _items(given: JsonValue) -> tuple[Item, ...]:
 
 def _item(key: str, given: JsonValue, names: tuple[str, ...], place: int) -> Item:
     if not isinstance(given, dict):
-        message = f"has as its criterion {place} no block but {beginning(str(given), 60)!r}. {_FORMS}"
+        message = f"has a criterion {place} that is not a block: {beginning(str(given), 60)!r}. {_FORMS}"
         raise ValueError(message)  # noqa: TRY004 the row is wrong, not its caller
     name, description, *_ = names
-    where = f"has in its criterion {place}"
+    where = f"has a criterion {place}"
     for other in given:
         # Benchmarks note more than a judge needs, but a misspelt key would change the score unseen.
         if other not in names and difflib.get_close_matches(other, names, n=1, cutoff=0.8):
-            raise ValueError(f"{where} the unknown key {other!r}.{nearest(other, names)}")
-    texts = {field: _text(given, field, where) for field in (name, description, "condition")}
+            raise ValueError(f"{where} with the unknown key {other!r}.{nearest(other, names)}")
+    texts = {}
+    for field in (name, description, "condition"):
+        value = given.get(field)
+        if value is not None and not isinstance(value, str):
+            wrong = beginning(str(value), 60)
+            raise ValueError(f"{where} whose {field} is not a text: {wrong!r}. Write a text.")
+        texts[field] = (value or "").strip()
     if not texts[name]:
-        raise ValueError(f"{where} no {name}. {_FORMS}")
+        raise ValueError(f"{where} without `{name}`. {_FORMS}")
     required = given.get("required")
     if required is not None and not isinstance(required, bool):
-        raise ValueError(f"{where} required: {required!r}. Write true or false.")
-    points = _points(given, where, default=1 if name == "requirement" else None)
+        raise ValueError(f"{where} with required: {required!r}. Write true or false.")
+    points = given.get("max_points", 1 if name == "requirement" else None)
+    if isinstance(points, bool) or not isinstance(points, int | float) or not 0 < points < math.inf:
+        shown = "out max_points" if points is None else f" max_points: {beginning(str(points), 60)!r}"
+        raise ValueError(f"{where} with{shown}. Write a number above 0.")
     return Item(
         key, texts[name], texts[description], points, required=bool(required), condition=texts["condition"]
     )
-
-
-def _text(given: Mapping[str, Any], field: str, where: str) -> str:
-    value = given.get(field)
-    if value is not None and not isinstance(value, str):
-        raise ValueError(f"{where} as {field} no text but {beginning(str(value), 60)!r}. Write a text.")
-    return (value or "").strip()
-
-
-def _points(given: Mapping[str, Any], where: str, default: int | None) -> float:
-    points = given.get("max_points", default)
-    if points is None:
-        raise ValueError(f"{where} no max_points. Write a number above 0.")
-    if isinstance(points, bool) or not isinstance(points, int | float) or not 0 < points < math.inf:
-        raise ValueError(f"{where} max_points: {beginning(str(points), 60)!r}. Write a number above 0.")
-    return points

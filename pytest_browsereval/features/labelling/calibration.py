@@ -204,7 +204,7 @@ def hold(calibration: Calibration, bar: Bar, graders: Collection[str] = ()) -> t
     if not calibration.graders:
         message = "no attempt of these runs has a grade"
     elif not held:
-        message = "all graders are advisory, so none was held to it. Name one by --grader"
+        message = "all graders are advisory, so none was compared with the limits. Name one by --grader"
     elif not calibration.labelled:
         message = "no attempt is labelled pass or fail, so there is nothing to compare"
     elif not any(one.n for one in held):

@@ -176,12 +176,12 @@ def _correct(
     sensitivity, specificity = labels.sensitivity, labels.specificity
     if min(sensitivity.of, specificity.of) < LEAST:
         why = (
-            f"by people's word {sensitivity.of:,} labelled attempts passed and {specificity.of:,} failed; it "
-            f"takes at least {LEAST} of each"
+            f"people labelled {sensitivity.of:,} attempts pass and {specificity.of:,} fail; at least {LEAST} "
+            "of each are needed"
         )
         return Correction(name, fingerprint, seen, labels, why_not=why)
     if rate.is_of_one_task:
-        why = f"all {seen.of:,} trials are of one task, and say nothing of how others come out"
+        why = f"all {seen.of:,} trials are of one task, which says nothing about others"
         return Correction(name, fingerprint, seen, labels, why_not=why)
     # Trials of one task are alike: as independent ones they would make the interval too narrow.
     found = rogan_gladen(seen, sensitivity, specificity, by=rate.by_task)

@@ -283,9 +283,11 @@ class _Handler(LocalHandler):
         except _Refused as refused:
             self._refuse(refused.status, str(refused))
         except LookupError:
-            self._refuse(HTTPStatus.NOT_FOUND, "there is no such thing")
+            self._refuse(HTTPStatus.NOT_FOUND, "not found")
         except OSError as error:
-            self._refuse(HTTPStatus.INTERNAL_SERVER_ERROR, f"the disk refused: {error.strerror or error}")
+            self._refuse(
+                HTTPStatus.INTERNAL_SERVER_ERROR, f"the file cannot be used: {error.strerror or error}"
+            )
 
     def _refuse(self, status: HTTPStatus, why: str) -> None:
         self._send(as_bytes({"error": why}), _JSON, status=status)

@@ -250,7 +250,10 @@ def test_a_judge_that_breaks_is_a_fault(tmp_path: Path) -> None:
         ({"type": "jmespath", "query": "a[", "expected_value": 1}, "is not a JMESPath expression"),
         ({"type": "jmespath", "query": "a"}, "no 'expected_value'"),
         ({"type": "jmespath", "expected_value": 1}, "no 'query'"),
-        ({"type": "llm_boolean", "rubric": "?", "expected_value": False}, "expects something else than true"),
+        (
+            {"type": "llm_boolean", "rubric": "?", "expected_value": False},
+            "expects something other than true",
+        ),
     ],
 )
 def test_checks_of_another_form_are_refused(entry: dict[str, Any], why: str) -> None:

@@ -12,8 +12,8 @@ import pytest
 from PIL import Image
 from playwright.async_api import Locator
 
-from pytest_browsereval.benchmarks.webarena import family as webarena_family
 from pytest_browsereval.benchmarks.webarena import grader as webarena
+from pytest_browsereval.benchmarks.webarena import programs
 from pytest_browsereval.benchmarks.webarena.grader import WebArenaGrader
 from pytest_browsereval.benchmarks.webarena.programs import address_of, read_program
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
@@ -307,7 +307,7 @@ def test_helper_programs_give_what_the_page_shows(live: Live, site: Site) -> Non
     result = attempt(live, site, *targets, wait_s=0)
     assert result.verdict is Verdict.PASSED, result.reasoning
     called = {call.partition("(")[0] for call in PROGRAMS} | {"get_query_text", "reddit_get_post_url"}
-    assert called == set(webarena_family.PROGRAMS)
+    assert called == set(programs.PROGRAMS)
 
 
 def test_what_is_not_on_the_page_fails(live: Live, site: Site) -> None:

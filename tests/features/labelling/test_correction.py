@@ -83,7 +83,7 @@ def test_trials_of_one_task_are_as_many_as_they_are_worth() -> None:
     assert one[0] < other[0] + 0.02  # and by Student's t a little wider
     assert one[1] > other[1] - 0.02
     (line,) = draw_corrections([only([trial(grade("j", fingerprint=PRINT))] * 5)])
-    assert line.endswith("all 5 trials are of one task, and say nothing of how others come out")
+    assert line.endswith("all 5 trials are of one task, which says nothing about others")
 
 
 def test_only_trials_count_that_the_judge_decides() -> None:
@@ -109,12 +109,12 @@ def test_only_trials_count_that_the_judge_decides() -> None:
         (
             Confusion(9, 10, 40, 0),
             {},
-            "by people's word 9 labelled attempts passed and 50 failed; it takes at least 10 of each",
+            "people labelled 9 attempts pass and 50 fail; at least 10 of each are needed",
         ),
         (
             Confusion(45, 1, 8, 5),
             {},
-            "by people's word 50 labelled attempts passed and 9 failed; it takes at least 10 of each",
+            "people labelled 50 attempts pass and 9 fail; at least 10 of each are needed",
         ),
         (
             Confusion(25, 25, 25, 25),

@@ -203,7 +203,7 @@ def test_a_label_that_is_lost_is_told(
     async def work(labeller: Labeller) -> None:
         book.path.mkdir()
         await labeller.press("p")
-        await labeller.sees("#problem", "Not done: the disk refused: Is a directory")
+        await labeller.sees("#problem", "Not done: the file cannot be used: Is a directory")
         assert await labeller.text("#name") == "a"
         assert await labeller.text("#count") == "0 of 3 labelled"
         book.path.rmdir()

@@ -82,7 +82,7 @@ def test_nothing_else_is_served(served: LabellingServer) -> None:
     """What is not an attempt, a picture or the page, by number, is not found."""
     for path in ELSEWHERE:
         status, body, _ = ask(served, path)
-        assert (status, json.loads(body)) == (404, {"error": "there is no such thing"}), path
+        assert (status, json.loads(body)) == (404, {"error": "not found"}), path
 
 
 def test_what_an_attempt_shows(served: LabellingServer) -> None:
@@ -141,7 +141,7 @@ def test_a_label_that_cannot_be_written_is_told(served: LabellingServer, book: L
     body = json.dumps({"place": 0, "label": "pass"})
     origin = f"http://{served.access.hosts[0]}"
     status, said, _ = ask(served, "labels", body, Content_Type="application/json", Origin=origin)
-    assert (status, json.loads(said)) == (500, {"error": "the disk refused: Is a directory"})
+    assert (status, json.loads(said)) == (500, {"error": "the file cannot be used: Is a directory"})
     assert book.label(0) is None
 
 
