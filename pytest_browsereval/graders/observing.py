@@ -329,7 +329,7 @@ async def wait_until_final(
 
     Args:
         look: reads the page.
-        is_final: whether there is nothing to wait for; runs in a thread.
+        is_final: whether there is nothing to wait for; runs in a thread. What cannot be judged is final.
         wait_s: how long to look on.
 
     Raises:
@@ -345,8 +345,11 @@ async def wait_until_final(
             if is_over:
                 raise
         else:
-            # In a thread, since the checks may hold slow patterns.
-            if is_over or await asyncio.to_thread(is_final, seen):
+            try:
+                # In a thread, since the checks may hold slow patterns.
+                if is_over or await asyncio.to_thread(is_final, seen):
+                    return seen
+            except Fault:
                 return seen
         await asyncio.sleep(POLL_S)
 

@@ -14,7 +14,7 @@ from pydantic import Field, JsonValue
 
 from pytest_browsereval.browsers.base import Window
 from pytest_browsereval.browsers.playwright.origins import cap_text
-from pytest_browsereval.errors import Fault, nearest
+from pytest_browsereval.errors import nearest
 from pytest_browsereval.graders import observing
 from pytest_browsereval.graders.base import Golden, GraderConfig, GraderFault, Recorded
 from pytest_browsereval.graders.comparators import Comparator, Reading, read_comparator, read_weight
@@ -190,10 +190,7 @@ class PageStateGrader(GraderConfig):
                 return await _read_page(page, checks, homes)
 
         def is_final(seen: dict[str, JsonValue]) -> bool:
-            try:
-                return all(judge(check, seen, self.mode).verdict is Verdict.PASSED for check in checks)
-            except Fault:
-                return True
+            return all(judge(check, seen, self.mode).verdict is Verdict.PASSED for check in checks)
 
         return await observing.wait_until_final(look, is_final, self.wait_s)
 

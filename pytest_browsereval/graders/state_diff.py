@@ -11,7 +11,6 @@ from typing import ClassVar, Literal
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
 from pytest_browsereval.browsers.base import Window
-from pytest_browsereval.errors import Fault
 from pytest_browsereval.graders import observing
 from pytest_browsereval.graders.base import Golden, GraderConfig, GraderFault, Recorded
 from pytest_browsereval.graders.comparators import Comparator, Reading, read_comparator, read_weight
@@ -170,10 +169,7 @@ class StateDiffGrader(GraderConfig):
                 raise GraderFault(f"the source {place} gives no state: {error}") from None
 
         def is_final(seen: dict[str, JsonValue]) -> bool:
-            try:
-                return all(c.judge(seen["state"], self.mode).verdict is Verdict.PASSED for c in checks)
-            except Fault:
-                return True
+            return all(c.judge(seen["state"], self.mode).verdict is Verdict.PASSED for c in checks)
 
         return await observing.wait_until_final(look, is_final, self.wait_s)
 

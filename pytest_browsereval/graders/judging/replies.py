@@ -140,22 +140,17 @@ def read_reply(text: str, reply: type[ReplyT], mode: Output, fence: Fence) -> Re
         Unparseable: with what is wrong.
     """
     json_text = _json_text(text, mode, fence)
-    _check_keys(json_text)
-    try:
-        return reply.model_validate_json(json_text)
-    except ValidationError as error:
-        raise Unparseable(describe_invalid(error)) from None
-
-
-def _check_keys(json_text: str) -> None:
-    """Refuse a text in which a key stands twice: of two verdicts a parser would take one in silence."""
     try:
         # Parsers take the last of two verdicts in silence, and a page could have a judge quote the other one.
         json.loads(json_text, object_pairs_hook=_refuse_repeated_keys)
     except RecursionError:
         raise Unparseable("it is nested too deeply") from None
     except ValueError:
-        return  # what is wrong with it, the strict reading tells
+        pass  # what is wrong with it, the strict reading tells
+    try:
+        return reply.model_validate_json(json_text)
+    except ValidationError as error:
+        raise Unparseable(describe_invalid(error)) from None
 
 
 def _refuse_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
