@@ -87,7 +87,7 @@ DOORS: dict[str, set[str]] = {
     "jsonschema": {"tools.foreign"},
     "PIL": {
         "features.pointing.pictures",
-        "features.mcp_browser.pictures",
+        "features.mcp_browser.window",
         "graders.judging.pictures",
         "testing.blank",
     },  # made smaller, or other

@@ -39,11 +39,7 @@ SHORTEST_KEY = 8
 _REGION = re.compile(r"[a-z0-9]+(-[a-z0-9]+)+")
 
 
-def _both_spellings(name: str) -> AliasChoices:
-    return AliasChoices(name, to_camel(name))
-
-
-BOTH_SPELLINGS = AliasGenerator(validation_alias=_both_spellings)
+BOTH_SPELLINGS = AliasGenerator(validation_alias=lambda name: AliasChoices(name, to_camel(name)))
 """Accepts ``base_url`` and BrowserOS's ``baseUrl``."""
 
 

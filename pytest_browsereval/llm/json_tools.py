@@ -49,10 +49,14 @@ def as_texts(request: Mapping[str, Any], *, has_schema: bool) -> Message:
     """
     rest = {key: value for key, value in request.items() if key not in ("tools", "tool_choice")}
     functions = _functions(request)
-    messages = _plain_messages(request["messages"], functions)
     if functions and has_schema:
-        rest["response_format"] = _response_format(functions)
-    return {**rest, "messages": messages}
+        forms = [_form(function) for function in functions]
+        schema = forms[0] if len(forms) == 1 else {"type": "object", "anyOf": forms}
+        rest["response_format"] = {
+            "type": "json_schema",
+            "json_schema": {"name": "tool_call", "schema": schema},
+        }
+    return {**rest, "messages": _plain_messages(request["messages"], functions)}
 
 
 def _functions(request: Mapping[str, Any]) -> Functions:
@@ -65,12 +69,6 @@ def _functions(request: Mapping[str, Any]) -> Functions:
     return [function for function in functions if named in (None, function["name"])]
 
 
-def _response_format(functions: Functions) -> dict[str, Any]:
-    forms = [_form(function) for function in functions]
-    schema = forms[0] if len(forms) == 1 else {"type": "object", "anyOf": forms}
-    return {"type": "json_schema", "json_schema": {"name": "tool_call", "schema": schema}}
-
-
 def _plain_messages(messages: Sequence[Mapping[str, Any]], functions: Functions) -> list[Message]:
     names: dict[str, str] = {}
     plain: list[Message] = []
@@ -78,17 +76,13 @@ def _plain_messages(messages: Sequence[Mapping[str, Any]], functions: Functions)
         calls = message.get("tool_calls") or ()
         names.update({call["id"]: call["function"]["name"] for call in calls})
         _append(plain, _plain(message, names))
-    if functions:
-        _tell_tools(plain, RULE + "\n".join(_describe_tool(function) for function in functions))
-    return plain
-
-
-def _tell_tools(plain: list[Message], text: str) -> None:
+    if not functions:
+        return plain
+    text = RULE + "\n".join(_describe_tool(function) for function in functions)
     if not plain or plain[0]["role"] != "system":
-        plain.insert(0, {"role": "system", "content": text})
-    else:
-        # In front: there it is the same for all attempts, and servers need not read it again.
-        plain[0] = {**plain[0], "content": f"{text}\n\n{plain[0]['content']}"}
+        return [{"role": "system", "content": text}, *plain]
+    # In front: there it is the same for all attempts, and servers need not read it again.
+    return [{**plain[0], "content": f"{text}\n\n{plain[0]['content']}"}, *plain[1:]]
 
 
 def _form(function: Mapping[str, Any]) -> dict[str, Any]:
@@ -147,12 +141,10 @@ def _plain(message: Mapping[str, Any], names: Mapping[str, str]) -> Message:
     calls = message.get("tool_calls") or ()
     rest = {key: value for key, value in message.items() if key != "tool_calls"}
     if calls and not rest.get("content"):
-        rest["content"] = "\n".join(_write_call(call["function"]) for call in calls)
+        made = [(call["function"]["name"], call["function"]["arguments"]) for call in calls]
+        texts = (json.dumps({"tool": name, "arguments": json.loads(given)}) for name, given in made)
+        rest["content"] = "\n".join(texts)
     return rest
-
-
-def _write_call(function: Mapping[str, Any]) -> str:
-    return json.dumps({"tool": function["name"], "arguments": json.loads(function["arguments"])})
 
 
 def _append(plain: list[Message], message: Message) -> None:

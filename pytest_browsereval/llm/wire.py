@@ -144,7 +144,10 @@ async def refuse_other_hosts(response: Any) -> None:
         return
     here = response.request.url
     there = here.join(response.headers["location"])
-    if _origin(there) == _origin(here) or _is_upgrade(here, there):
+    is_same = (there.scheme, there.host, there.port) == (here.scheme, here.host, here.port)
+    is_upgrade = (here.scheme, there.scheme) == ("http", "https") and here.host == there.host
+    # An address without a port says None.
+    if is_same or (is_upgrade and (here.port, there.port) == (None, None)):
         return
     # Without user and password, which stand before the @.
     host = there.netloc.decode(errors="replace").rpartition("@")[2]
@@ -152,16 +155,4 @@ async def refuse_other_hosts(response: Any) -> None:
         f"it redirects to {there.scheme}://{host}, which is another host: nothing was sent there. If that is "
         "meant, write its address as  base_url",
         status=response.status_code,
-    )
-
-
-def _origin(url: Any) -> tuple[str, str, int | None]:
-    return url.scheme, url.host, url.port
-
-
-def _is_upgrade(here: Any, there: Any) -> bool:
-    """Whether it is the same host, asked over TLS."""
-    ports = (here.port, there.port)
-    return (
-        here.host == there.host and ports == (None, None) and (here.scheme, there.scheme) == ("http", "https")
     )

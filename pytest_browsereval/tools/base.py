@@ -368,9 +368,12 @@ class Toolbox:
                 f"unknown tool {name!r:.80}.{nearest(name, self._tools)} Tools: {known_names}."
             )
         try:
-            values = self._check(known, arguments, guard)
-            if isinstance(values, ToolResult):
-                return values
+            try:
+                values = known.check_arguments(arguments)
+            except ValueError as error:
+                return ToolResult.refusal(f"wrong arguments for {name}: {error}")
+            if guard is not None and (why := guard(name, values)) is not None:
+                return ToolResult.refusal(why)
             return self._end(name, values) if name in ENDINGS else await self._run(known, values)
         except (Fault, LimitReached):
             raise
@@ -383,15 +386,3 @@ class Toolbox:
             return ToolResult(
                 ok=False, output=str(error) or kind, raised=f"{name} raised {kind}: {error!s:.{BRIEF}}"
             )
-
-    def _check(
-        self, known: Tool, arguments: dict[str, Any], guard: Guard | None
-    ) -> dict[str, Any] | ToolResult:
-        """Return the arguments of a call as its tool takes them, or why the call is refused."""
-        try:
-            values = known.check_arguments(arguments)
-        except ValueError as error:
-            return ToolResult.refusal(f"wrong arguments for {known.name}: {error}")
-        if guard is not None and (why := guard(known.name, values)) is not None:
-            return ToolResult.refusal(why)
-        return values

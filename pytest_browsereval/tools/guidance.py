@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pytest_browsereval.errors import ErrorSource, Fault
 from pytest_browsereval.tools.base import ENDINGS
-from pytest_browsereval.tools.toolkit import Directive, Policy, ToolChoice, Toolkit, Turn
+from pytest_browsereval.tools.toolkit import Directive, ToolChoice, Toolkit, Turn
 
 NO_PICTURES = "the model is shown no pictures"
 
@@ -69,13 +69,9 @@ def policy_text(kits: Iterable[Toolkit], available: Collection[str]) -> str:
     for kit in kits:
         if not set(kit.names) & set(available):
             absent += [kit.absent] * bool(kit.absent)
-        elif lines := [line.text for line in kit.policy if _is_offered(line, available)]:
+        elif lines := [line.text for line in kit.policy if set(line.needs) <= set(available)]:
             sections.append(_section(kit.label, lines))
     return "\n\n".join([*sections, *([_section("Not available", absent)] if absent else [])])
-
-
-def _is_offered(line: Policy, available: Collection[str]) -> bool:
-    return all(name in available for name in line.needs)
 
 
 def _section(title: str, lines: Iterable[str]) -> str:

@@ -61,7 +61,7 @@ class _OneAtATime:
 
     def __init__(self, window: Window) -> None:
         self._lock = asyncio.Lock()
-        self._lives_in = window
+        self._window = window
 
     @asynccontextmanager
     async def _turn(self) -> AsyncIterator[None]:
@@ -72,8 +72,8 @@ class _OneAtATime:
         """
         async with self._lock:
             yield
-        if self._lives_in.dead:
-            raise Fault(ErrorSource.BROWSER, self._lives_in.dead)
+        if self._window.dead:
+            raise Fault(ErrorSource.BROWSER, self._window.dead)
 
 
 class OutsideToolRunner(_OneAtATime):
@@ -82,10 +82,6 @@ class OutsideToolRunner(_OneAtATime):
     Args:
         window: has :meth:`Window.call_tool`.
     """
-
-    def __init__(self, window: Window) -> None:
-        super().__init__(window)
-        self._window = window
 
     async def __call__(self, tool: Tool, arguments: dict[str, Any]) -> ToolResult:
         """Run the tool and return the envelope.
@@ -114,6 +110,8 @@ class WindowToolRunner(_OneAtATime):
         window: where the tools act; a Playwright window, which our own tools are written for.
     """
 
+    _window: PlaywrightWindow
+
     def __init__(self, window: Window) -> None:
         super().__init__(window)
         if not isinstance(window, PlaywrightWindow):
@@ -122,7 +120,6 @@ class WindowToolRunner(_OneAtATime):
                 f"The built-in tools cannot act in a {type(window).__name__}. "
                 "Use `browser: {type: playwright}`.",
             )
-        self._window = window
 
     async def __call__(self, tool: Tool, arguments: dict[str, Any]) -> ToolResult:
         """Run the tool and return the envelope, with what happened beside it.

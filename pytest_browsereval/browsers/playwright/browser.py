@@ -11,7 +11,7 @@ from pydantic import model_validator
 from pytest_browsereval.browsers.base import Survey, WindowRequest
 from pytest_browsereval.browsers.binary import candidates, find_binary, launch_first, reason
 from pytest_browsereval.browsers.driver import start_driver, stop_driver
-from pytest_browsereval.browsers.playwright.chromium import ChromiumBrowser, Connection, filter_of
+from pytest_browsereval.browsers.playwright.chromium import ChromiumBrowser, Connection, filter_traffic
 from pytest_browsereval.browsers.playwright.contexts import PageOptions
 from pytest_browsereval.browsers.playwright.place import Place, WindowRules
 from pytest_browsereval.browsers.playwright.waiting import is_closed_error
@@ -101,13 +101,8 @@ class PlaywrightBrowser(ChromiumBrowser):
             return await self._living()
         options = self._options(request)
         options.pop("storage_state", None)  # a launch does not take it
-        origins = await filter_of(self._rules(request))
-        try:
+        async with filter_traffic(self._rules(request).allowed) as origins:
             own = await _launch(self.config, context={**options, **(origins.options if origins else {})})
-        except BaseException:
-            if origins is not None:
-                await origins.close()
-            raise
         own.is_lent = own.is_retired = True
         own.origins = origins
         self._lent = [*(old for old in self._lent if not old.has_ended), own]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 from abc import abstractmethod
-from collections.abc import Coroutine
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from pytest_browsereval.browsers.driver import END_S, stop_driver
 from pytest_browsereval.browsers.origin_filter import OriginFilter
 from pytest_browsereval.browsers.playwright.clipboard import SharedClipboard
 from pytest_browsereval.browsers.playwright.contexts import PageOptions
-from pytest_browsereval.browsers.playwright.origins import shorten
+from pytest_browsereval.browsers.playwright.origins import EVERYTHING, AllowedOrigins, shorten
 from pytest_browsereval.browsers.playwright.place import Place, WindowEvents, WindowRules
 from pytest_browsereval.browsers.playwright.ready import ReadyWindows
 from pytest_browsereval.browsers.playwright.starting import go_to_start
@@ -109,13 +110,9 @@ class Connection:
 
     async def new_window(self, options: dict[str, Any], rules: WindowRules) -> PlaywrightWindow:
         """Open an isolated window with one empty tab."""
-        origins = await filter_of(rules) if self.can_filter else None
-        try:
+        allowed = rules.allowed if self.can_filter else EVERYTHING
+        async with filter_traffic(allowed) as origins:
             context = await self.browser.new_context(**options, **(origins.options if origins else {}))
-        except BaseException:
-            if origins is not None:
-                await origins.close()
-            raise
         return await self.window_in(Place(context, origins=origins), rules)
 
     async def window_in(self, place: Place, rules: WindowRules) -> PlaywrightWindow:
@@ -164,9 +161,19 @@ class Connection:
         self.has_ended = True
 
 
-async def filter_of(rules: WindowRules) -> OriginFilter | None:
-    """Return the filter that a window's traffic goes through; None where everything is allowed."""
-    return await OriginFilter(rules.allowed).start() if rules.allowed else None
+@asynccontextmanager
+async def filter_traffic(allowed: AllowedOrigins) -> AsyncIterator[OriginFilter | None]:
+    """Give the filter that traffic goes through; None where everything is allowed.
+
+    It outlives the block, which puts it in front of a context, unless that fails.
+    """
+    origins = await OriginFilter(allowed).start() if allowed else None
+    try:
+        yield origins
+    except BaseException:
+        if origins is not None:
+            await origins.close()
+        raise
 
 
 class ChromiumBrowser(Browser):

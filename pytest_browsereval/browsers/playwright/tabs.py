@@ -82,7 +82,7 @@ class Tabs:
         notes: Notes,
         *,
         opened: Callable[[OpenTab], None],
-        flooded: Callable[[Page], None],
+        flooded: Callable[[Page], object],
     ) -> None:
         self.open: list[OpenTab] = []
         self.current: OpenTab | None = None

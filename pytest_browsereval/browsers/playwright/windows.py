@@ -48,7 +48,7 @@ class PlaywrightWindow(Window):
             rules.max_tabs + len(self._not_ours),
             self._notes,
             opened=self._on_tab,
-            flooded=self._close_page,
+            flooded=lambda page: self._dialogs.spawn(page.close()),
         )
         self._downloads = Downloads()
         self._endings: list[Callable[[], Awaitable[object]]] = []
@@ -286,9 +286,6 @@ class PlaywrightWindow(Window):
         tab.page.on("download", self._downloads.on_download)
         tab.page.on("framenavigated", self._on_navigated)
         self._camera.point_at(tab)
-
-    def _close_page(self, page: Page) -> None:
-        self._dialogs.spawn(page.close())
 
     def _on_dialog(self, dialog: Dialog) -> None:
         page = dialog.page

@@ -72,13 +72,10 @@ class FunctionAgent(AgentEvaluator):
             ending = _ending(error)
             if ending is not None:
                 raise ending from None
-            raise self._fault(error) from error
+            where = place_of(error, self._context.base_dir)
+            message = f"{self._name} raised {name_raised(error)}: {error}, at {where}{advise(error)}"
+            raise Fault(ErrorSource.AGENT, message) from error
         return self._result(returned)
-
-    def _fault(self, error: BaseException) -> Fault:
-        where = place_of(error, self._context.base_dir)
-        message = f"{self._name} raised {name_raised(error)}: {error}, at {where}{advise(error)}"
-        return Fault(ErrorSource.AGENT, message)
 
     def _result(self, returned: Any) -> AgentResult:
         if isinstance(returned, AgentResult):

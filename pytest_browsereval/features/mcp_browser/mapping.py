@@ -98,11 +98,8 @@ def read_where(use: ToolUse | None, text: str, page: str | None) -> Where:
     if use is None or use.pattern is None:
         return Where()
     found = re.search(use.pattern.replace("{page}", re.escape(page or "")), text)
-    return (
-        Where(**{name: value.strip() for name, value in found.groupdict().items() if value})
-        if found
-        else Where()
-    )
+    groups = found.groupdict() if found else {}
+    return Where(**{name: value.strip() for name, value in groups.items() if value})
 
 
 class MappingProblem(ValueError):
@@ -240,16 +237,12 @@ def _problems(mapped: Mapped) -> Iterator[str]:
                 f"{where} has no argument with '{{url}}'; write which one takes it of "
                 f"{_join_names(properties)}"
             )
-    if mapped.wants_page and not _tells_page(mapped):
+    sources = (mapped.uses.get("pages"), mapped.uses.get("navigate"))
+    if mapped.wants_page and not any("page" in use.groups for use in sources if use):
         yield (
             "tools.pages: no tool gives the page that other tools need; name one with a pattern such as "
             r"'(?P<page>\d+)'"
         )
-
-
-def _tells_page(mapped: Mapped) -> bool:
-    sources: tuple[Purpose, ...] = ("pages", "navigate")
-    return any("page" in use.groups for use in map(mapped.get, sources) if use)
 
 
 def _describe_problems(problems: Sequence[str], schemas: Mapping[str, Any]) -> str:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import base64
+import binascii
+import io
 import itertools
 import re
 from typing import Any
@@ -11,7 +14,6 @@ from pytest_browsereval.browsers.base import ForeignResult, PictureFormat, Tab, 
 from pytest_browsereval.browsers.playwright.origins import cap_text
 from pytest_browsereval.errors import ErrorSource, Fault
 from pytest_browsereval.features.mcp_browser.mapping import Mapped, Purpose, ToolUse, Where, read_where
-from pytest_browsereval.features.mcp_browser.pictures import convert_picture
 from pytest_browsereval.features.mcp_browser.wire import Answer, CallRefused, McpSession, ServerGone
 from pytest_browsereval.redaction.known import beginning
 
@@ -27,6 +29,13 @@ _LONGEST_TEXT = 300
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 _EMPTY = "about:blank"
 _ERROR_PAGE = "chrome-error:"
+
+_BEGINNINGS: dict[PictureFormat, tuple[bytes, int]] = {
+    "jpeg": (b"\xff\xd8\xff", 0),
+    "png": (b"\x89PNG\r\n", 0),
+    "webp": (b"WEBP", 8),
+}
+"""The bytes that tell a format, and where they are: the media type that a server names may be wrong."""
 
 _window_ids = itertools.count(1)
 
@@ -262,3 +271,33 @@ def _output(answer: Answer) -> str:
 def _short(text: str) -> str:
     text = " ".join(_COLOURS.sub("", text).split())
     return text if len(text) <= _LONGEST_TEXT else f"{beginning(text, _LONGEST_TEXT)}…"
+
+
+def convert_picture(encoded: str, picture: PictureFormat, quality: int) -> bytes:
+    """Return the picture in a format; unchanged if it has that already.
+
+    Args:
+        encoded: the picture in base64.
+        picture: the format wanted.
+        quality: 0 to 100, for jpeg and webp.
+
+    Raises:
+        ValueError: it is not a picture.
+    """
+    try:
+        data = base64.b64decode(encoded, validate=True)
+    except binascii.Error as error:
+        raise ValueError(f"its base64 is broken: {error}") from None
+    mark, place = _BEGINNINGS[picture]
+    if data[place : place + len(mark)] == mark:
+        return data
+    from PIL import Image
+
+    written = io.BytesIO()
+    try:
+        # Only these: other formats of Pillow start programs or read further files.
+        with Image.open(io.BytesIO(data), formats=("JPEG", "PNG", "WEBP", "GIF", "BMP")) as image:
+            image.convert("RGB").save(written, picture.upper(), quality=quality)
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
+        raise ValueError(f"its {len(data)} bytes cannot be read as a picture: {error}") from None
+    return written.getvalue()

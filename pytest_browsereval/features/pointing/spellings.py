@@ -76,12 +76,12 @@ _POINTS = ("coordinate", "coordinates", "position", "point", "start_box")
 _STARTS = ("start", "start_coordinate", "start_point", "start_position", "from")
 _ENDS = ("end", "end_coordinate", "end_point", "end_position", "to", "destination", "end_box")
 
+_PLAIN_KEYS = (
+    *("Enter", "Tab", "Escape", "Backspace", "Delete", "Insert", "Home", "End"),
+    *("PageUp", "PageDown", "Space", "Shift", "Alt", "Control", "Meta"),
+)
 _KEYS = {
-    **{
-        name.lower(): name
-        for name in ("Enter", "Tab", "Escape", "Backspace", "Delete", "Insert", "Home", "End")
-    },
-    **{name.lower(): name for name in ("PageUp", "PageDown", "Space", "Shift", "Alt", "Control", "Meta")},
+    **{name.lower(): name for name in _PLAIN_KEYS},
     **{f"arrow{way.lower()}": f"Arrow{way}" for way in ("Up", "Down", "Left", "Right")},
     **{way.lower(): f"Arrow{way}" for way in ("Up", "Down", "Left", "Right")},
     **{f"f{number}": f"F{number}" for number in range(1, 13)},
@@ -249,10 +249,8 @@ def _pair(value: Any) -> list[Any]:
 
 def _scrolling(flat: Mapping[str, Any], fields: Mapping[str, Any], unit: str) -> dict[str, Any]:
     """Return direction, amount and unit of a scroll."""
-    if fields.get("direction") is not None:
-        way: dict[str, Any] = {"direction": str(fields["direction"]).strip().lower()}
-    else:
-        way = {}
+    named = fields.get("direction")
+    way: dict[str, Any] = {} if named is None else {"direction": str(named).strip().lower()}
     if fields.get("amount") is not None:
         return way | {"unit": unit}
     # Gemini's `scroll_at` counts on its grid.
@@ -264,8 +262,8 @@ def _scrolling(flat: Mapping[str, Any], fields: Mapping[str, Any], unit: str) ->
     moves += [(flat.get(key), "right", "left") for key in ("scroll_x", "delta_x")]
     for given, positive, negative in moves:
         if isinstance(given, int | float) and given:
-            named = way or {"direction": positive if given > 0 else negative}
-            return {**named, "amount": abs(given), "unit": "pixels"}
+            moved = way or {"direction": positive if given > 0 else negative}
+            return {**moved, "amount": abs(given), "unit": "pixels"}
     return way
 
 

@@ -179,23 +179,19 @@ class VisualActionAgent(AgentEvaluator):
         did = ", ".join(each["action"] for each in self._history if each["action"] != "done")
         return f"The task was ended after: {did}." if did else "The task was ended without an action."
 
-    # -- pictures
-
     async def _look(self, *, is_first: bool = False) -> None:
-        picture = await self._seen(is_first=is_first)
+        see = self._sight.now if is_first else self._sight.after_action
+        picture = await see()
         window, tools = self._context.window, self._context.tools
         if picture is None and isinstance(window, PlaywrightWindow) and window.dialog is not None:
             # Nothing is drawn while a dialog is open, and the service has no word for one.
             self._warn("a dialog was dismissed, which the service could not be shown")
             # Dismissed: to accept could confirm what nobody has seen.
             await tools.call("handle_dialog", {"accept": False})
-            picture = await self._seen(is_first=is_first)
+            picture = await see()
         self._picture = picture or self._picture
         if self._picture is None:
             raise Fault(ErrorSource.SCREENSHOT, "no picture of the page can be taken to begin with")
-
-    async def _seen(self, *, is_first: bool) -> Picture | None:
-        return await (self._sight.now() if is_first else self._sight.after_action())
 
     def _warn(self, message: str) -> None:
         self._context.capture.add_warning(ErrorSource.AGENT, message)

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from pytest_browsereval.errors import ErrorSource, Fault, LimitReached, StopRun, TerminationReason
 from pytest_browsereval.features.replay.masking import AnswerMask, make_mask
@@ -63,6 +63,9 @@ class AttemptCalls(ABC):
         hide: takes secrets out of plain JSON.
     """
 
+    is_replayed: ClassVar[bool] = False
+    """Whether they are answered from a recording."""
+
     def __init__(self, hide: Change) -> None:
         self.judge_mask: AnswerMask | None = None
         self._hide = hide
@@ -90,11 +93,6 @@ class AttemptCalls(ABC):
             Fault: there is none.
             LimitReached: the recorded attempt was out of time here.
         """
-
-    @property
-    def is_replayed(self) -> bool:
-        """Whether they are answered from a recording."""
-        return False
 
     def mask_answer(self, task: Task, row: Task) -> None:
         """Keep the reference answer of a protected task out of the calls of its judges."""
@@ -166,6 +164,8 @@ class CallReplayer(AttemptCalls):
         restore: puts them in again.
     """
 
+    is_replayed = True
+
     def __init__(
         self,
         calls: Sequence[RecordedCall],
@@ -185,11 +185,6 @@ class CallReplayer(AttemptCalls):
         """Roles whose next call the end of the attempt may have prevented."""
         self._last = next((call for call in reversed(calls) if call.role != JUDGE), None)
         self._patience_s = dict(_compute_patience(calls))
-
-    @property
-    def is_replayed(self) -> bool:
-        """Whether they are answered from a recording."""
-        return True
 
     def warning(self) -> str | None:
         """Tell of recorded calls that nobody has made, except those that had no reply."""
@@ -216,8 +211,9 @@ class CallReplayer(AttemptCalls):
         if found is None:
             raise self._refuse(role, asked, [self._left[place][:2] for place in waiting])
         call, _, then = self._left.pop(found)
-        if call.fault is not None:
-            raise _rebuild_fault(call.fault)
+        if (met := call.fault) is not None:
+            kind = StopRun if met.get("stops_run") else Fault
+            raise kind(ErrorSource.PROVIDER, str(met.get("message", "")), status=met.get("status"))
         # Given up then, because a limit was over; now the limit has to end it again.
         if call.reply is None:
             raise await self._wait_for_end(call)
@@ -271,11 +267,6 @@ def _compute_patience(calls: Sequence[RecordedCall]) -> Iterator[tuple[tuple[str
     for call in calls:
         asked_ms += call.duration_ms
         yield (call.role, call.number), (call.given_up_ms or asked_ms) / 1000 + MARGIN_S
-
-
-def _rebuild_fault(recorded: dict[str, Any]) -> Fault:
-    kind = StopRun if recorded.get("stops_run") else Fault
-    return kind(ErrorSource.PROVIDER, str(recorded.get("message", "")), status=recorded.get("status"))
 
 
 current_calls: ContextVar[AttemptCalls | None] = ContextVar("browsereval_calls", default=None)
