@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import EllipsisType
-from typing import Protocol
+from typing import Any
 
 from pydantic import JsonValue
 
@@ -146,15 +146,7 @@ class Asker:
     """What to do where there is no page."""
 
 
-class Needing(Protocol):
-    """A member that says what it needs: a grader for a row, an agent for all of them."""
-
-    @property
-    def needs(self) -> Callable[..., Needs]:
-        """Return what it needs."""
-
-
-def ask_needs(member: Needing, *row: Task) -> Needs:
+def ask_needs(member: Any, *row: Task) -> Needs:
     """Return what a member needs.
 
     Args:
@@ -165,7 +157,7 @@ def ask_needs(member: Needing, *row: Task) -> Needs:
         PluginError: it raises, or returns anything else.
     """
     with naming(member, "needs"):
-        needs = member.needs(*row)
+        needs: Needs = member.needs(*row)
     return check_result(member, "needs", needs, Needs, "a Needs")
 
 

@@ -123,11 +123,6 @@ def _usage_error(error: pluggy.PluginValidationError) -> Exception:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_cmdline_main(config: pytest.Config) -> None:
-    """Take what the command line asks for into pytest's arguments."""
-    _take_configs(config)
-
-
-def _take_configs(config: pytest.Config) -> None:
     """Put the files of ``--eval-config`` among pytest's arguments.
 
     Named alone they are all that runs; beside other arguments they are added, unless an argument is
@@ -152,8 +147,8 @@ def pytest_configure(config: pytest.Config) -> None:
     # The rate is refused for tests by hand, of which nothing is known before they are collected.
     named = any(config.getoption(f"eval_{name}") for name in ("config", "min_pass_rate"))
     asks = named or any(is_eval(arg.partition("::")[0]) for arg in config.args)
-    is_early = _distributes(config) or config.getoption("htmlpath", None)
-    if asks or (is_early and _holds_evals(config)):
+    distributes = not is_worker(config) and any(config.getoption(one, None) for one in ("tx", "numprocesses"))
+    if asks or ((distributes or config.getoption("htmlpath", None)) and _holds_evals(config)):
         wake(config)
 
 
@@ -185,7 +180,8 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> EvalFile |
     """Collect eval configs: those named by ``--eval-config`` and every ``*.eval.*`` file."""
     config = parent.config
     is_found = is_eval(file_path.name) and _is_under_arguments(config, file_path)
-    if not is_found and not (file_path.suffix and _is_named(config, file_path)):
+    places = ((config.invocation_params.dir / file).resolve() for file in config.getoption("eval_config"))
+    if not is_found and not (file_path.suffix and file_path.resolve() in places):
         return None
     session = wake(parent.config)
     from pytest_browsereval.hooks.collection import EvalFile
@@ -199,20 +195,6 @@ def _is_under_arguments(config: pytest.Config, path: Path) -> bool:
         return True
     places = {(config.invocation_params.dir / arg.partition("::")[0]).resolve() for arg in config.args}
     return not places.isdisjoint((path.resolve(), *path.resolve().parents))
-
-
-def _is_named(config: pytest.Config, path: Path) -> bool:
-    files: list[str] = config.getoption("eval_config")
-    if not files:
-        return False
-    base = config.invocation_params.dir
-    return any((base / file).resolve() == path.resolve() for file in files)
-
-
-def _distributes(config: pytest.Config) -> bool:
-    return bool(config.getoption("tx", None) or config.getoption("numprocesses", None)) and not hasattr(
-        config, "workerinput"
-    )
 
 
 def _holds_evals(config: pytest.Config) -> bool:

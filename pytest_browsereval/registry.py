@@ -22,7 +22,6 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from pytest_browsereval.errors import BrowserEvalError, PluginError, RegistryError, describe_error, nearest
-from pytest_browsereval.unsupported import member_refusal
 
 FAMILIES = ("agent", "grader", "toolkit", "dataset", "browser", "rule")
 """The families that are open to plug-ins."""
@@ -131,11 +130,6 @@ class Registry:
                 "base. Derive it from AgentConfig, GraderConfig, ToolkitConfig, DatasetConfig or "
                 "BrowserConfig or GateRule of pytest_browsereval."
             )
-        if member.family not in FAMILIES:
-            raise RegistryError(
-                f"{owner} registers {member.__qualname__} in the family {member.family!r}. "
-                f"Families: {', '.join(FAMILIES)}."
-            )
         _check_annotations(member, owner)
         self._claim((member.family, member.type_name()), member, owner, aliases)
         return member
@@ -153,10 +147,6 @@ class Registry:
             RegistryError: the family is unknown, or a name is taken.
         """
         # A run uses few of some fifty built-in members, and importing all of them takes 0.3 s.
-        if family not in FAMILIES:
-            raise RegistryError(
-                f"{self._owner} announces {place} in the family {family!r}. Families: {', '.join(FAMILIES)}."
-            )
         self._claim((family, name), place, self._owner, aliases)
 
     def add_reader(self, reader: ConfigReader, *, owner: str | None = None) -> None:
@@ -206,6 +196,9 @@ class Registry:
         self, key: tuple[str, str], member: type[Component] | str, owner: str, aliases: tuple[str, ...]
     ) -> None:
         family, name = key
+        if family not in FAMILIES:
+            where = f"{owner} registers {_place_of(member)} in the family {family!r}"
+            raise RegistryError(f"{where}. Families: {', '.join(FAMILIES)}.")
         # Neither of two members wins: which plug-in is loaded last is an accident of the machine.
         for label in (name, *aliases):
             if (family, label) in self._owners:
@@ -241,8 +234,6 @@ class Registry:
 
     def unknown(self, family: str, name: str) -> str:
         """Return the message for an unknown name."""
-        if (refusal := member_refusal(family, name)) is not None:
-            return refusal
         known = [label for fam, label in self._owners if fam == family]
         return f"unknown {family} {name!r}.{nearest(name, known)} Known: {self.list_names(family)}."
 
@@ -329,7 +320,6 @@ class MemberOf:
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         """Return a schema that looks the member up in the validation context."""
-        del source, handler
         # The registry comes with the validation: at the time of this schema plug-ins are not loaded yet.
         return core_schema.with_info_plain_validator_function(
             self._validate,
@@ -342,7 +332,6 @@ class MemberOf:
         self, schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
         """Return a placeholder, which the ``schema`` command replaces by the installed members."""
-        del schema, handler
         default = {} if self.default is None else {"x-browsereval-default": self.default}
         return {"title": f"any {self.family}", "x-browsereval-family": self.family, **default}
 

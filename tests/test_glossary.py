@@ -17,7 +17,7 @@ GLOSSARY = PACKAGE.parent / "docs/glossary.md"
 REFUSED_HEADING = "## Words that we do not use"
 
 PROPER_NAMES = """
-    agisdk assistantbench browsecomp browseros chromium evals2 fara gaia github infinity mind2web
+    agisdk assistantbench browsecomp browseros chromium fara gaia github infinity mind2web
     miniwob odysseys playwright webarena webbench webtailbench webvoyager xdist
 """
 WEB = """
@@ -40,14 +40,14 @@ FIGURES = """
     repeat statistics stats vote
 """
 PLAIN = """
-    about active afterwards ask assertion behaviour blank book bound catalog close closeness collection
+    about active ask assertion behaviour blank book bound catalog close closeness collection
     combine computer conflict content conversation current date deadline delegate description
     detail display draft drift ending example family feed fence finish flight follow foreign form
     front further goal group guidance handwritten home interop journal kind known labelling leave
     live lookup mapping multimodal new observe online orchestrator order original overview own pace
     planning play point presence price protection provenance ready redaction redactor refusal
     relation representation restore second select selection serve show single spelling stand start
-    suite surroundings tail target testing trust unobserved unsupported use verified visual volatile
+    suite surroundings tail target testing trust unobserved use verified visual volatile
     wait whole workplace
 """
 PUBLIC = """

@@ -30,7 +30,6 @@ ROWS: tuple[frozenset[str], ...] = tuple(
                 "process_guard",
                 "processes",
                 "session_caches",
-                "unsupported",
             },
             {"contracts", "redaction", "registry", "temporary"},
             {"config_text", "model", "providers", "stats", "validation_errors"},

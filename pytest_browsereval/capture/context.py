@@ -13,9 +13,8 @@ from typing import Any, Literal, TypeVar
 from pydantic import BaseModel, JsonValue
 
 from pytest_browsereval.browsers.base import PictureFormat, Window
-from pytest_browsereval.capture.afterwards import Afterwards
 from pytest_browsereval.capture.dom import DomCapture
-from pytest_browsereval.capture.message_log import MessageLogger
+from pytest_browsereval.capture.message_log import Afterwards, MessageLogger
 from pytest_browsereval.capture.screenshots import ScreenshotCapture
 from pytest_browsereval.capture.sizes import MAX_MESSAGE_BYTES, Shortener
 from pytest_browsereval.errors import ErrorSource, Fault, LimitReached, TerminationReason

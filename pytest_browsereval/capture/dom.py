@@ -41,12 +41,8 @@ class DomCapture:
         self._window = window
         self._folder = folder / DOM_FOLDER
         self._redact = redact
-        self._count = 0
-
-    @property
-    def count(self) -> int:
+        self.count = 0
         """How many files there are."""
-        return self._count
 
     def path(self, number: int) -> Path:
         """Return the file of a number."""
@@ -60,12 +56,12 @@ class DomCapture:
             OSError: the file could not be written.
         """
         markup = await self._window.markup()
-        self._count += 1  # before anything is awaited again: parallel calls have numbers of their own
-        number = self._count
+        self.count += 1  # before anything is awaited again: parallel calls have numbers of their own
+        number = self.count
         try:
             await asyncio.to_thread(self._write, number, markup)
         except BaseException:
-            self._count -= number == self._count
+            self.count -= number == self.count
             raise
         return number
 

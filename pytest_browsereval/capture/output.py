@@ -87,7 +87,7 @@ class AttemptOutput:
         """Write what was begun, and close the file."""
         with self._lock:
             for kind, begun in self._begun.items():
-                if begun.is_begun:
+                if begun.length:
                     self._put(kind, begun)
             self._is_closed = True
             if self._log is not None:
@@ -100,23 +100,18 @@ class _Line:
 
     def __init__(self) -> None:
         self._pieces: list[str] = []
-        self._length = 0
-
-    @property
-    def is_begun(self) -> bool:
-        """Whether something is in it."""
-        return self._length > 0
+        self.length = 0
 
     def add(self, piece: str) -> None:
         """Add a piece; what comes after the longest line is counted and not kept."""
-        if piece and self._length < LONGEST_LINE:
-            self._pieces.append(piece[: LONGEST_LINE - self._length])
-        self._length += len(piece)
+        if piece and self.length < LONGEST_LINE:
+            self._pieces.append(piece[: LONGEST_LINE - self.length])
+        self.length += len(piece)
 
     def take(self) -> tuple[str, int]:
         """Return the line and how many characters of it are left out, and begin the next one."""
-        line, left_out = "".join(self._pieces), max(self._length - LONGEST_LINE, 0)
-        self._pieces, self._length = [], 0
+        line, left_out = "".join(self._pieces), max(self.length - LONGEST_LINE, 0)
+        self._pieces, self.length = [], 0
         return line, left_out
 
 

@@ -35,11 +35,6 @@ class Recording:
         self._trace = None if trace == "off" else Trace(redact, self.warnings.append)
         self._console = ConsoleLog(folder, redact, self.warnings.append) if console else None
 
-    @property
-    def is_on(self) -> bool:
-        """False if nothing is to be recorded."""
-        return self._trace is not None or self._console is not None
-
     async def begin(self, window: Window) -> None:
         """Record a window until it closes, if not ended before."""
         if not isinstance(window, PlaywrightWindow):
@@ -78,16 +73,15 @@ async def record_attempt(
 
     One that is given up is not saved.
     """
-    recording = Recording(folder, trace=trace, console=console, redact=redact)
+    recording, is_given_up = Recording(folder, trace=trace, console=console, redact=redact), False
     try:
-        try:
-            yield recording
-        except asyncio.CancelledError:
-            raise
-        except BaseException:
-            await recording.save()
-            raise
-        else:
-            await recording.save()
+        yield recording
+    except asyncio.CancelledError:
+        is_given_up = True
+        raise
     finally:
-        await recording.drop()
+        try:
+            if not is_given_up:
+                await recording.save()
+        finally:
+            await recording.drop()

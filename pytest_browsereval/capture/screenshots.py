@@ -24,12 +24,8 @@ class ScreenshotCapture:
         self._folder = folder / "screenshots"
         self._picture: PictureFormat = picture
         self._quality = quality
-        self._count = 0
-
-    @property
-    def count(self) -> int:
+        self.count = 0
         """How many pictures there are."""
-        return self._count
 
     def path(self, number: int) -> Path:
         """Return the file of a picture."""
@@ -44,11 +40,11 @@ class ScreenshotCapture:
         """
         data = await self._window.screenshot(self._picture, self._quality)
         # Not before: an attempt without pictures has no folder for them.
-        if not self._count:
+        if not self.count:
             self._folder.mkdir(exist_ok=True)
-        write_new(self.path(self._count + 1), data)
-        self._count += 1
-        return self._count
+        write_new(self.path(self.count + 1), data)
+        self.count += 1
+        return self.count
 
 
 def write_new(path: Path, data: bytes) -> None:

@@ -113,7 +113,7 @@ def clean_trace(raw: Path, target: Path, redact: Callable[[str], str]) -> None:
             for name in sorted(names, key=lambda name: not name.endswith(_EVENTS)):
                 if name.endswith(_EVENTS):
                     clean.writestr(name, b"".join(_events(source.read(name), kept, redact)))
-                elif _is_kept(name, kept):
+                elif not name.startswith("resources/") or Path(name).name in kept:
                     clean.writestr(name, _plain(source.read(name), redact))
         # Under its name only when it is whole: readers take what is there.
         temporary.replace(target)
@@ -126,19 +126,15 @@ def _events(data: bytes, kept: set[str], redact: Callable[[str], str]) -> Iterat
         event = json.loads(line)
         snapshot = event.get("snapshot", {})
         if event.get("type") == "resource-snapshot":
-            _clean_exchange(snapshot)
+            remove_logins(snapshot["request"])
+            remove_logins(snapshot["response"])
+            reply = snapshot["response"].get("content", {})
+            if not _DRAWN.match(str(reply.get("mimeType", ""))):
+                for key in ("_sha1", "_file", "text"):
+                    reply.pop(key, None)
         kept |= set(_files(snapshot))
         safe = redact_json(event, redact)
         yield json.dumps(safe, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
-
-
-def _clean_exchange(exchange: dict[str, Any]) -> None:
-    remove_logins(exchange["request"])
-    remove_logins(exchange["response"])
-    reply = exchange["response"].get("content", {})
-    if not _DRAWN.match(str(reply.get("mimeType", ""))):
-        for key in ("_sha1", "_file", "text"):
-            reply.pop(key, None)
 
 
 def _files(value: Any) -> Iterable[str]:
@@ -152,10 +148,6 @@ def _files(value: Any) -> Iterable[str]:
     elif isinstance(value, list):
         for inner in value:
             yield from _files(inner)
-
-
-def _is_kept(name: str, kept: set[str]) -> bool:
-    return not name.startswith("resources/") or Path(name).name in kept
 
 
 def _plain(data: bytes, redact: Callable[[str], str]) -> bytes:

@@ -22,7 +22,6 @@ from pytest_browsereval.errors import ConfigError
 from pytest_browsereval.redaction.known import know_secrets
 from pytest_browsereval.redaction.spellings import list_spellings
 from pytest_browsereval.registry import MemberOf, Registry
-from pytest_browsereval.unsupported import KEYS
 from pytest_browsereval.validation_errors import Problem, canonical_key, list_problems, wrong_booleans
 
 AGENTS: tuple[KeyPath, ...] = (("agent",), ("variants",))
@@ -169,7 +168,6 @@ def _gate(draft: Draft, registry: Callable[[], Registry], overrides: Sequence[st
     members = registry() if has_rules else Registry()
     rename_keys(draft, members)
     _override(draft, overrides, members)
-    take_refused(draft)
     for key in [key for key in draft.tree if key != "gate"]:
         draft.report((key,), "only keys of the gate can be set here, such as gate.min_pass_rate=0.9.")
     raw = draft.tree.get("gate", {})
@@ -199,7 +197,6 @@ def _build_config(draft: Draft, path: Path, registry: Registry) -> EvalConfig:
     know_secrets(list_spellings(environment.secrets))  # errors of rows come later, without this draft
     for reader in registry.readers:
         reader.convert_blocks(draft, registry)
-    take_refused(draft)
     _complete(draft, path)
     config = _validate(draft, registry)
     if config is not None and (config.gate.passed_trials or 0) > config.trials:
@@ -322,19 +319,6 @@ def _validate(draft: Draft, registry: Registry) -> EvalConfig | None:
             if not covered:
                 draft.problems.append(problem)
         return None
-
-
-def take_refused(draft: Draft) -> None:
-    """Remove unsupported keys from a draft; keys that ask for something are problems."""
-    # An ignored key would be worse than an error: its user believes in a rule that nobody checks.
-    for path, works in KEYS.items():
-        block = draft.get(path[:-1])
-        if isinstance(block, dict) and not _asks_for_nothing(block.pop(path[-1], None)):
-            draft.report(path, f"not supported yet. What works today: {works}.")
-
-
-def _asks_for_nothing(value: object) -> bool:
-    return value is None or value is False or value == "off" or value in ({}, [])
 
 
 class ConfigFile(EvalConfig):

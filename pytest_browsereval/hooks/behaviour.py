@@ -1,4 +1,4 @@
-"""Connects the behaviour hooks to an active_run, each only if some plug-in answers it."""
+"""Connects the behaviour hooks to a run, each only if some plug-in answers it."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from pytest_browsereval.errors import (
     describe_error,
     name_raised,
 )
+from pytest_browsereval.hooks.registration import ARGUMENTS
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.run.behaviour import Behaviour
 
@@ -43,40 +44,24 @@ def describe_outcome(hook: str, outcome: BaseException) -> str:
 
 def make_behaviour(config: pytest.Config, loaded: EvalConfig) -> Behaviour:
     """Return what the hooks of a session change about attempts; a hook without plug-ins costs nothing."""
-    hook = config.hook
 
-    def used(name: str, call: Callable[..., Any], source: ErrorSource = ErrorSource.HARNESS) -> Any:
-        caller = getattr(hook, name)
-        return _translate_raised(caller, call, source) if caller.get_hookimpls() else None
+    def used(
+        name: str, call: Callable[..., Any] | None = None, source: ErrorSource = ErrorSource.HARNESS
+    ) -> Any:
+        caller = getattr(config.hook, f"pytest_browsereval_{name}")
+
+        def ask(*args: Any) -> Any:
+            return caller(**dict(zip(ARGUMENTS[caller.name], args, strict=True)))
+
+        return _translate_raised(caller, call or ask, source) if caller.get_hookimpls() else None
 
     return Behaviour(
-        modify_task=used(
-            "pytest_browsereval_modify_task",
-            lambda task: _modify(config, task, loaded),
-        ),
-        window_opened=used(
-            "pytest_browsereval_window_opened",
-            lambda window, task: hook.pytest_browsereval_window_opened(window=window, task=task),
-        ),
-        create_agent=used(
-            "pytest_browsereval_create_agent",
-            lambda context: _create(config, context),
-            ErrorSource.AGENT,
-        ),
-        tool_call=used(
-            "pytest_browsereval_tool_call",
-            lambda name, arguments, task, window, node_id: hook.pytest_browsereval_tool_call(
-                name=name, arguments=arguments, task=task, window=window, node_id=node_id
-            ),
-        ),
-        message=used(
-            "pytest_browsereval_message",
-            lambda node_id, message: hook.pytest_browsereval_message(node_id=node_id, message=message),
-        ),
-        grade=used(
-            "pytest_browsereval_grade",
-            lambda grader, recorded: hook.pytest_browsereval_grade(grader=grader, recorded=recorded),
-        ),
+        modify_task=used("modify_task", lambda task: _modify(config, task, loaded)),
+        window_opened=used("window_opened"),
+        create_agent=used("create_agent", lambda context: _create(config, context), ErrorSource.AGENT),
+        tool_call=used("tool_call"),
+        message=used("message"),
+        grade=used("grade"),
     )
 
 

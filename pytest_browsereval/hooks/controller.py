@@ -42,12 +42,10 @@ class RunPart:
 
     def judge(self, active_run: ActiveRun, summary: RunSummary) -> Iterable[RuleResult]:
         """Return what rules of the gate say that are the feature's."""
-        del active_run, summary
         return ()
 
     def sum_up(self, active_run: ActiveRun, summary: RunSummary) -> tuple[dict[str, Any], list[str]]:
         """Return what stands in ``summary.json``, and the lines of reports beside the pass rate."""
-        del active_run, summary
         return {}, []
 
 
@@ -115,15 +113,13 @@ class Controller:
             for file, names in by_file.items():
                 path = self.session.path_of(file)
                 if path in self.session.runs or is_eval(path.name):
-                    self._check_named(self.session.load_run(path), file, set(names))
+                    active_run = self.session.load_run(path)
+                    try:
+                        self._check(active_run, file, set(names))
+                    except UsageError as error:  # what a plug-in raises may quote a key
+                        raise pytest.UsageError(active_run.redact(str(error))) from None
         except UsageError as error:
             raise pytest.UsageError(redact_known(str(error))) from None
-
-    def _check_named(self, active_run: ActiveRun, file: str, names: set[str]) -> None:
-        try:
-            self._check(active_run, file, names)
-        except UsageError as error:  # what a plug-in raises may quote a key
-            raise pytest.UsageError(active_run.redact(str(error))) from None
 
     def _check(self, active_run: ActiveRun, file: str, names: set[str]) -> None:
         prepared = self.session.prepared[active_run] = active_run.trials.prepare()
@@ -266,21 +262,12 @@ class Controller:
         own = (one.stopped for one in prefetch.sessions.values() if one.stopped is not None)
         return list(dict.fromkeys([*own, *self.stopped_by_workers]))
 
-    def unmade_of(self, active_run: ActiveRun, why: Unmade) -> int:
-        """Return how many trials of an eval were not allowed to run for that reason."""
-        return sum(self.rows[node_id] is active_run for node_id in self.unmade[why])
-
     def keys_of(self, active_run: ActiveRun, node_ids: Iterable[str]) -> set[TrialKey]:
         """Return which trials of an eval items are of."""
         ids = (node_id for node_id in node_ids if self.rows.get(node_id) is active_run)
         names = {node_id.partition("::")[2].partition("@")[0] for node_id in ids}
         rows = {name.partition("[")[0] for name in names}
         return {e.key for e in active_run.plan.entries(only=rows) if e.name in names} if names else set()
-
-    def _count_skipped(self, active_run: ActiveRun) -> int:
-        """Count skipped trials without a result, which an earlier session or a run ahead may have left."""
-        keys = self.keys_of(active_run, self.skipped)
-        return active_run.trials.count_skipped(sum(active_run.store.verdict(key) is None for key in keys))
 
     def _summarise(self, active_run: ActiveRun) -> None:
         self.records.check(active_run, is_over=self.finished.issuperset(self.expected))
@@ -289,12 +276,18 @@ class Controller:
         self.summaries[active_run] = summary
         beside = [one.sum_up(active_run, summary) for one in self.parts.values()]
         self.lines_beside[active_run] = [line for _, lines in beside for line in lines]
-        lacking = {key: self.unmade_of(active_run, why) for why, key in UNMADE_KEYS.items()}
+        lacking = {
+            key: sum(self.rows[node_id] is active_run for node_id in self.unmade[why])
+            for why, key in UNMADE_KEYS.items()
+        }
         is_run = active_run.trials.makes_attempts
         not_run = [name for name in self.lacking() if is_run and self.rows[name] is active_run]
+        # An earlier session or a run ahead may have left a result of a skipped trial.
+        of_skipped = self.keys_of(active_run, self.skipped)
+        skipped = sum(active_run.store.verdict(key) is None for key in of_skipped)
         counted = {
             "selected": self.count_selected(active_run),
-            "skipped": self._count_skipped(active_run),
+            "skipped": active_run.trials.count_skipped(skipped),
             **{key: count for key, count in lacking.items() if count},
             **({"not_run": [name.partition("::")[2] for name in not_run]} if not_run else {}),
         }
@@ -306,16 +299,16 @@ class Controller:
 
     def _tell_plugins(self, active_run: ActiveRun, summary: RunSummary) -> None:
         """Hand the summary to plug-ins: one that breaks takes neither the gate nor the reports along."""
-        name, hook = "pytest_browsereval_run_summary", self.session.config.hook
+        hook = self.session.config.hook.pytest_browsereval_run_summary
         try:
             with safe_output():
-                getattr(hook, name)(summary=summary, run_folder=active_run.store.root)
+                hook(summary=summary, run_folder=active_run.store.root)
         except OUTCOMES as outcome:
             if getattr(outcome, "returncode", None):  # somebody's own verdict on the run, and no green one
                 raise
-            self.broken_hooks[active_run] = redact_known(describe_outcome(name, outcome))
+            self.broken_hooks[active_run] = redact_known(describe_outcome(hook.name, outcome))
         except Exception as error:  # noqa: BLE001 the run is over and recorded
-            self.broken_hooks[active_run] = redact_known(f"{name} raised {describe_error(error)}")
+            self.broken_hooks[active_run] = redact_known(f"{hook.name} raised {describe_error(error)}")
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
@@ -341,9 +334,7 @@ class Controller:
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """Tell of run folders that cannot be summed up, and of hooks that broke when they were to."""
-        for active_run, problem in self.broken_hooks.items():
+        unwritten = [(run, f"summary.json was not written: {why}") for run, why in self.unsummed.items()]
+        for active_run, problem in (*self.broken_hooks.items(), *unwritten):
             terminalreporter.section(f"eval {active_run.config.name}", red=True)
             terminalreporter.line(problem, red=True)
-        for active_run, problem in self.unsummed.items():
-            terminalreporter.section(f"eval {active_run.config.name}", red=True)
-            terminalreporter.line(f"summary.json was not written: {problem}", red=True)

@@ -56,7 +56,8 @@ class Endings:
                 out.line(line, red=True)
         for line in self._undone(lacking):
             out.line(line, red=True)
-        self._list(out, lacking)
+        for name in list_names(controller.missing or lacking):
+            out.line(f"  {name}", red=True)
         if (command := self._command(lacking)) is not None:
             advice = dict.fromkeys(REASONS[why][1] for why, names in controller.unmade.items() if names)
             first = "".join(f"{one}, then " for one in advice if one)
@@ -86,10 +87,6 @@ class Endings:
                 yield f"not {done}, since {reason}: {count} of {total} trials{':' * (known == len(lacking))}"
         if known < len(lacking):
             yield f"not {done}: {len(lacking)} of {format_count(total, 'trial')}:"
-
-    def _list(self, out: Any, lacking: list[str]) -> None:
-        for name in list_names(self._controller.missing or lacking):
-            out.line(f"  {name}", red=True)
 
     def _command(self, lacking: Iterable[str]) -> str | None:
         """Return what to type to have the rest run; None where there is no run folder yet."""

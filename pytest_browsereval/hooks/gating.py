@@ -28,10 +28,7 @@ PREFIX = "gate::"
 def _rules(active_run: ActiveRun, summary: RunSummary, against: Sequence[RuleResult]) -> Iterator[RuleResult]:
     """Yield what each rule says; a run that lacks trials misses the gate, whatever the others come to."""
     yield from decide(summary, active_run.config.gate, against)
-    if incomplete := lacking(active_run.store, summary):
-        yield incomplete
-    if contradicted := contradicting(active_run.store, summary):
-        yield contradicted
+    yield from filter(None, (lacking(active_run.store, summary), contradicting(active_run.store, summary)))
 
 
 gating_key = pytest.StashKey["Gating"]()
@@ -118,10 +115,8 @@ class WholeRuns:
             return
         for active_run, summary in self._controller.summaries.items():
             if not active_run.config.is_gated and (wrong := list(self._wrong(active_run, summary))):
-                message = (
-                    f"eval {active_run.config.name}: the run is not green: {'; '.join(wrong)} (exit code 1)"
-                )
-                self._lines.append(message)
+                why = f"the run is not green: {'; '.join(wrong)} (exit code 1)"
+                self._lines.append(f"eval {active_run.config.name}: {why}")
                 session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     @pytest.hookimpl(trylast=True)

@@ -97,7 +97,7 @@ class EvalItem(pytest.Function, PlainId):
     _figures: tuple[tuple[str, Any], ...] = ()
     _longer_s: float = 0.0
     """How much longer its attempt took than the item waited for it; less than 0 if it waited longer."""
-    _output: Sequence[tuple[str, str]] = ()
+    output: Sequence[tuple[str, str]] = ()
     """Sections of its reports: what the attempt has printed and logged."""
     _select_by: tuple[pytest.Mark, ...] = ()
     """Tags and dataset whose names are markers of pytest or of a plug-in: rows are selected by them only."""
@@ -163,22 +163,19 @@ class EvalItem(pytest.Function, PlainId):
         self.metadata, self.folder = record.metadata, record.folder
         self._longer_s = self._took_s() - (time.perf_counter() - began)
         output: Any = self.config.pluginmanager.get_plugin("browsereval-output")
-        self._output = output.sections(self.folder)
+        self.output = output.sections(self.folder)
         output.report_warnings(self.folder)
         self.obj = attempt_function(self.metadata.query)
         resumed = [("resumed", True)] if self.was_resumed else []
         self._figures = (*properties(self.metadata, self.folder), *resumed)
         self.user_properties.extend(self._figures)
-        self._tell_plugins()
+        hook = self.ihook.pytest_browsereval_task_done
+        try:
+            hook(metadata=self.metadata, folder=self.folder)
+        except (pytest.skip.Exception, pytest.fail.Exception) as outcome:  # the row has its verdict
+            raise HookBroken(describe_outcome(hook.name, outcome)) from outcome
         if self.metadata.verdict is Verdict.ERRORED:
             raise AttemptErrored(self.metadata.reason)
-
-    def _tell_plugins(self) -> None:
-        name = "pytest_browsereval_task_done"
-        try:
-            getattr(self.ihook, name)(metadata=self.metadata, folder=self.folder)
-        except (pytest.skip.Exception, pytest.fail.Exception) as outcome:  # the row has its verdict
-            raise HookBroken(describe_outcome(name, outcome)) from outcome
 
     def _took_s(self) -> float:
         """Return how long the trial's attempts of this session took, whenever that was."""
@@ -222,12 +219,8 @@ class EvalItem(pytest.Function, PlainId):
     def release(self) -> None:
         """Let go of the attempt: thousands of items live until pytest ends, and their reports tell it all."""
         self.metadata = self.folder = None
-        self._output = ()
+        self.output = ()
         self.obj = eval_attempt
-
-    def add_output(self, report: pytest.TestReport) -> None:
-        """Show what the attempt has printed and logged, as pytest shows what it captures: in each report."""
-        report.sections.extend(self._output)
 
     def representation(self, why: str = "") -> Any:
         """Return the report of the attempt as pytest shows it, at the row or at the code that raised.
@@ -378,14 +371,12 @@ class Reports:
         if item.metadata is None:
             report.browsereval_unmade = item.unmade
             return report
-        item.add_output(report)
+        report.sections.extend(item.output)  # as pytest shows what it captures: in each report
         if call.when == "setup":
             item.set_duration(report)
             report.browsereval_verdict = str(item.metadata.verdict)
-        if call.excinfo is not None and isinstance(call.excinfo.value, AttemptErrored):
-            _expect(item, report, f"errored: {item.metadata.reason}")
-        elif call.excinfo is not None and isinstance(call.excinfo.value, AttemptFailed):
-            _expect(item, report, f"failed: {item.metadata.reason}")
+        if call.excinfo is not None and isinstance(call.excinfo.value, AttemptErrored | AttemptFailed):
+            _expect(item, report)
         elif why := _hidden(item, call):
             report.outcome, report.longrepr = "failed", item.representation(why)
             vars(report).pop("wasxfail", None)
@@ -397,11 +388,10 @@ def _separate_fault(item: pytest.Item, call: pytest.CallInfo[None], report: pyte
 
     To pytest and all its reporters what is raised in a call is a failure, of whatever class it is.
     """
-    raised = None if call.excinfo is None else call.excinfo.value
+    raised = call.excinfo and call.excinfo.value
+    is_fault = isinstance(raised, Fault)
     if isinstance(raised, BaseExceptionGroup):  # of a TaskGroup that runs several rows
         is_fault = raised.split(Fault)[1] is None
-    else:
-        is_fault = isinstance(raised, Fault)
     if is_fault and call.when == "call" and report.failed and is_by_hand(item):
         report.when = "setup"
 
@@ -420,13 +410,12 @@ def _hidden(item: EvalItem, call: pytest.CallInfo[None]) -> str:
     return ""
 
 
-def _expect(item: EvalItem, report: Any, reason: str) -> None:
+def _expect(item: EvalItem, report: Any) -> None:
     """Report a bad row under a gate as xfailed: the gate's items decide, so a green job shows no red row.
 
     The gate decides by the run folder: what has another verdict there was not graded again, and stays red.
     """
-    active_run = item.active_run
-    is_expected = active_run.config.are_rows_expected
-    if is_expected and item.metadata and active_run.store.verdict(item.entry.key) is item.metadata.verdict:
-        report.outcome = "skipped"
-        report.wasxfail = one_line(reason)
+    run, metadata = item.active_run, item.metadata
+    is_expected = run.config.are_rows_expected and metadata is not None
+    if metadata and is_expected and run.store.verdict(item.entry.key) is metadata.verdict:
+        report.outcome, report.wasxfail = "skipped", one_line(f"{metadata.verdict}: {metadata.reason}")

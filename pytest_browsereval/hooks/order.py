@@ -133,12 +133,9 @@ def _scopes(items: Sequence[pytest.Item]) -> list[set[str]]:
     sizes, merged = Counter(firsts), dict[int, set[str]]()
     for first, group in zip(firsts, groups, strict=True):
         merged.setdefault(first, set()).update(group)
-    return [merged[first] or ({_name_group(items[first])} if sizes[first] > 1 else set()) for first in firsts]
-
-
-def _name_group(item: pytest.Item) -> str:
-    """Return the name of an item's group without brackets, which would begin the id's parameters."""
-    return f"with_{item.name.replace('[', '-').replace(']', '')}"
+    # Names without brackets, which would begin the id's parameters.
+    names = [f"with_{item.name.replace('[', '-').replace(']', '')}" for item in items]
+    return [merged[first] or ({names[first]} if sizes[first] > 1 else set()) for first in firsts]
 
 
 def _groups(item: pytest.Item) -> set[str]:

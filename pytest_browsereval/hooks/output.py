@@ -180,7 +180,6 @@ class OutputRouting:
                 root.setLevel(before)
 
     def _is_for_pytest(self, record: logging.LogRecord) -> bool:
-        del record
         output = self.output()
         return output is None or output.is_passed_on
 

@@ -11,11 +11,17 @@ from typing import Any
 
 import pytest
 
+from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.hooks.order import relations_of
 from pytest_browsereval.run.relations import slots
 
 STOP_NAME, SUSPECTS_NAME = "stop", "suspects"
 """Files in the folder that the processes of a run share: see ``hooks/xdist.py``."""
+
+
+def count_lanes(config: EvalConfig, processes: int) -> int:
+    """Return how many attempts of a config run at once in each process."""
+    return config.lanes if config.num_workers is None else -(-config.num_workers // processes)
 
 
 class Partition:

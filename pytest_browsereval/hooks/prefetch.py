@@ -27,7 +27,7 @@ from pytest_browsereval.errors import (
 )
 from pytest_browsereval.hooks.items import EvalItem, Unmade
 from pytest_browsereval.hooks.order import Trial, find_related, key_of, needs_of, relations_of
-from pytest_browsereval.hooks.partition import Partition
+from pytest_browsereval.hooks.partition import Partition, count_lanes
 from pytest_browsereval.hooks.session import CLOSE_GRACE_S, EvalSession
 from pytest_browsereval.hooks.surroundings import Surroundings
 from pytest_browsereval.llm.client import close_clients
@@ -79,10 +79,10 @@ class Prefetch:
     def lanes(self) -> Lanes:
         """The lanes of this process; as many as the config with the most lanes asks for."""
         if self._lanes is None:
-            widths = [self._width(e.config.lanes, e.config.num_workers) for e in self.session.runs.values()]
+            configs = [run.config for run in self.session.runs.values()]
             self._lanes = Lanes(
-                max(widths, default=1),
-                stuck_s=max((e.config.limits.stuck_s for e in self.session.runs.values()), default=10),
+                max((count_lanes(one, self._partition.processes) for one in configs), default=1),
+                stuck_s=max((one.limits.stuck_s for one in configs), default=10),
                 may_start=self._may_start,
                 on_lost=self._forget,
             )
@@ -101,12 +101,6 @@ class Prefetch:
                 waiting=partial(_waiting, lanes, active_run),
             )
         return self.sessions[active_run]
-
-    def _width(self, lanes: int, num_workers: int | None) -> int:
-        if num_workers is None:
-            return lanes
-        processes = self._partition.processes
-        return -(-num_workers // processes)
 
     def _may_start(self) -> bool:
         expected = all(e.config.are_rows_expected for e in self.session.runs.values())
@@ -147,10 +141,7 @@ class Prefetch:
             raise unwritten from error
         except (KeyboardInterrupt, SystemExit, pytest.exit.Exception):
             raise
-        except (
-            pytest.skip.Exception,
-            pytest.xfail.Exception,
-        ) as error:  # it would hide the row
+        except (pytest.skip.Exception, pytest.xfail.Exception) as error:  # it would hide the row
             return self._settle(item, self._record_error(item, describe_error(error)))
         except BaseException as error:
             with contextlib.suppress(OSError):  # a time-out plug-in, say: counted, not lost
@@ -199,7 +190,8 @@ class Prefetch:
                 raise kind("what it depends on was not run")
         if unmet := self._unmet(item):
             return self._record_error(item, unmet)
-        self._fill(item)
+        self.lanes.want(item, self._attempt(item), groups=_groups(item), must=True)
+        self._look_ahead(item)
         try:
             try:
                 return self.lanes.take(item, lambda: self._tick(item))  # type: ignore[no-any-return]
@@ -250,10 +242,6 @@ class Prefetch:
         return record
 
     # -- what runs beside it
-
-    def _fill(self, item: EvalItem) -> None:
-        self.lanes.want(item, self._attempt(item), groups=_groups(item), must=True)
-        self._look_ahead(item)
 
     def _look_ahead(self, item: EvalItem) -> None:
         for other in self._startable(item):
@@ -343,19 +331,11 @@ class Prefetch:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> None:
         """Note the next item: all that a worker knows under a distribution that is not ours."""
-        del item
         self._partition.next = nextitem
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:
         """Close browsers and sites, then the loop, each with a deadline."""
-        self._close(CLOSE_GRACE_S)
-
-    def pytest_unconfigure(self) -> None:
-        """Close what is still open after an internal error."""
-        self._close(CLOSE_GRACE_S)
-
-    def _close(self, grace_s: float) -> None:
         if self._lanes is None:
             return
         lanes, self._lanes = self._lanes, None
@@ -365,7 +345,9 @@ class Prefetch:
                 await session.close()
             await close_clients()
 
-        lanes.close(grace_s, last)
+        lanes.close(CLOSE_GRACE_S, last)
+
+    pytest_unconfigure = pytest_sessionfinish  # what is still open after an internal error
 
 
 def _find_tied(items: Sequence[EvalItem]) -> tuple[frozenset[EvalItem], frozenset[EvalItem]]:

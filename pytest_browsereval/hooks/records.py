@@ -134,7 +134,8 @@ class RecordCheck:
             self.problems.append(
                 f"{store.root}: something other than this run has changed, made or removed records, so that "
                 f"their trials have no result: {named}. Find out what writes there, an agent's program "
-                "or a hook. --eval-resume runs these trials again. Remove folders of no trial of this run."
+                "or a hook. --eval-resume runs these trials again. Remove folders that belong to no trial of "
+                "this run."
             )
 
     @pytest.hookimpl(tryfirst=True)

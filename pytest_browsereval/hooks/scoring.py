@@ -1,25 +1,95 @@
-"""``EVALS2_OUTPUT_FILE``: a line for each trajectory that was scored, beside the run folder."""
+"""The trajectory scorer of the design documents, "evals2": switched on by environment variables."""
 
 from __future__ import annotations
 
 import json
 import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pytest_browsereval.model.grades import GraderResult
+from pytest_browsereval.errors import UsageError
+from pytest_browsereval.graders.base import GraderConfig
 from pytest_browsereval.model.results import TaskMetadata
-from pytest_browsereval.run.evals2 import LABEL, OUTPUT_FILE
+from pytest_browsereval.registry import Registry
+
+ENABLE, OUTPUT_FILE = "ENABLE_EVALS2", "EVALS2_OUTPUT_FILE"
+KEY, MODEL, BASE_URL = "OPENAI_API_KEY_FOR_SCORING", "OPENAI_MODEL_FOR_SCORING", "OPENAI_BASE_URL_FOR_SCORING"
+DEFAULT_MODEL = "gpt-4o-mini"
+
+LABEL = "evals2"
+"""The name of its grade."""
 
 SCORES = ("goalCompletion", "planCorrectness", "successRatio", "contextEfficiency", "weightedTotal")
 COUNTS = ("toolCalls", "failedCalls", "retries", "reasoning")
 
+ON, OFF = ("true", "1"), ("", "false", "0")
+
+
+@dataclass(frozen=True)
+class Evals2:
+    """What the environment says of it."""
+
+    is_on: bool = False
+    judge: Mapping[str, str] | None = None
+    """The model that scores goal and plan; None: they are scored by rules."""
+    output_file: str | None = None
+
+    @classmethod
+    def read(cls, environ: Mapping[str, str]) -> Evals2:
+        """Return it.
+
+        Args:
+            environ: the environment.
+
+        Raises:
+            UsageError: the switch is neither on nor off.
+        """
+        given = environ.get(ENABLE, "").strip().lower()
+        if given not in (*ON, *OFF):
+            raise UsageError(f"{ENABLE} is {given!r}. Set it to true or false.")
+        if given in OFF:
+            return cls()
+        judge = None
+        if environ.get(KEY):
+            judge = {"provider": "openai", "model": environ.get(MODEL) or DEFAULT_MODEL, "api_key": KEY}
+            if base_url := environ.get(BASE_URL):
+                judge["base_url"] = base_url
+        return cls(is_on=True, judge=judge, output_file=environ.get(OUTPUT_FILE) or None)
+
+    def graders(self, registry: Registry, *, asks_models: bool) -> tuple[GraderConfig, ...]:
+        """Return the grader that is asked beside those of config and rows; it never decides.
+
+        Args:
+            registry: where it is looked up.
+            asks_models: False where calls of models are recorded or replayed, which have none of this one.
+        """
+        if not self.is_on:
+            return ()
+        block: dict[str, object] = {"type": "trajectory_score", "name": LABEL, "advisory": True}
+        if self.judge is not None and asks_models:
+            block |= {"method": "model", "judge": dict(self.judge)}
+        made = registry.get("grader", "trajectory_score").model_validate(
+            block, context={"registry": registry}
+        )
+        assert isinstance(made, GraderConfig)  # noqa: S101 what the family holds
+        return (made,)
+
+    def notes(self, *, asks_models: bool) -> tuple[str, ...]:
+        """Return what a reader of the run should know."""
+        if not self.is_on:
+            return ()
+        model = self.judge["model"] if self.judge is not None and asks_models else None
+        by = f"by the model {model}" if model else "by rules"
+        return (f"{ENABLE}: every trajectory is scored {by}; the grade {LABEL!r} decides nothing",)
+
 
 class ScoreFile:
-    """Appends ``{query, score, timestamp}`` once a trial has its verdict.
+    """``EVALS2_OUTPUT_FILE``: gets ``{query, score, timestamp}`` once a trial has its verdict.
 
     Args:
         path: the file.
@@ -43,15 +113,11 @@ class ScoreFile:
         graded = datetime.fromisoformat(metadata.regraded_at or metadata.completed_at).timestamp()
         if grade is None or grade.score is None or graded < self._began:
             return
-        line = {"query": metadata.query, "score": _score(grade), "timestamp": round(graded * 1000)}
+        score: dict[str, Any] = {name: grade.details.get(name) for name in SCORES}
+        score["details"] = {name: grade.details[name] for name in COUNTS if name in grade.details}
+        line = {"query": metadata.query, "score": score, "timestamp": round(graded * 1000)}
         try:
             with self._path.open("ab", buffering=0) as file:  # in one piece: several processes append
                 file.write(json.dumps(line, ensure_ascii=False).encode() + b"\n")
         except OSError as error:
             warnings.warn(pytest.PytestWarning(f"{OUTPUT_FILE}: {error}"), stacklevel=1)
-
-
-def _score(grade: GraderResult) -> dict[str, Any]:
-    scores = {name: grade.details.get(name) for name in SCORES}
-    counts = {name: grade.details[name] for name in COUNTS if name in grade.details}
-    return {**scores, "details": counts}

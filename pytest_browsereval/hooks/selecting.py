@@ -63,17 +63,15 @@ class Selecting:
         """Tell of a tag that no row has, where ``-m`` selects nothing."""
         if items or self._session.problems or not config.option.markexpr:
             return
+        expression = config.option.markexpr
         known = {line.partition(":")[0].partition("(")[0].strip() for line in config.getini("markers")}
-        known |= {tag for one in self._session.runs.values() for tag in _tags(one)}
-        words = {*_IN_EXPRESSION.findall(config.option.markexpr)} - {"and", "or", "not", "True", "False"}
-        for name in sorted(words - known):
-            self._session.problems.append(UsageError(self._no_tag(name, config.option.markexpr)))
-
-    def _no_tag(self, name: str, expression: str) -> str:
         tags = sorted({tag for one in self._session.runs.values() for tag in _tags(one)})
-        hint = nearest(name, tags)
-        message = f" They have: {join_first(tags, LISTED)}." if tags and not hint else ""
-        return f"-m {expression!r} selects nothing: no row has the tag or dataset {name!r}.{hint}{message}"
+        words = {*_IN_EXPRESSION.findall(expression)} - {"and", "or", "not", "True", "False"}
+        for name in sorted(words.difference(known, tags)):
+            hint = nearest(name, tags)
+            message = f" They have: {join_first(tags, LISTED)}." if tags and not hint else ""
+            problem = f"-m {expression!r} selects nothing: no row has the tag or dataset {name!r}."
+            self._session.problems.append(UsageError(f"{problem}{hint}{message}"))
 
 
 def _eval_of(config: pytest.Config, arg: str) -> Path | None:

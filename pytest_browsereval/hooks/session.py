@@ -6,6 +6,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,42 +20,16 @@ from pytest_browsereval.hooks.behaviour import make_behaviour
 from pytest_browsereval.hooks.conflicts import check_floor
 from pytest_browsereval.hooks.names import is_controlled_key, is_planned_key
 from pytest_browsereval.hooks.registration import Registration
+from pytest_browsereval.hooks.scoring import Evals2
 from pytest_browsereval.redaction.known import redact_known
 from pytest_browsereval.run.active import ActiveRun, EarlierRun, Prepared, RunSpec
 from pytest_browsereval.run.cassettes import LIVE, CassetteSource
-from pytest_browsereval.run.evals2 import Evals2
 from pytest_browsereval.run.lookup import LATEST, run_folder
 from pytest_browsereval.run.new_trials import NewTrials
 from pytest_browsereval.run.shards import Parts
 from pytest_browsereval.run.store import RunStore, home_of, new_run_id
 from pytest_browsereval.session_caches import begin_session, end_session
 from pytest_browsereval.temporary import sweep, use_parent
-
-
-class OutputFolders:
-    """The folders that runs of this session go into, each with the eval that they are of."""
-
-    def __init__(self) -> None:
-        self._owners: dict[str, str] = {}
-
-    def claim(self, home: Path, owner: str) -> None:
-        """Take a folder for an eval.
-
-        Args:
-            home: the folder above its runs.
-            owner: its file, or its test, for messages; the same owner may ask again.
-
-        Raises:
-            UsageError: the folder is another eval's.
-        """
-        place = os.path.normcase(os.path.realpath(home))
-        other = self._owners.setdefault(place, owner)
-        if other != owner:
-            raise UsageError(
-                f"{other} and {owner} have one name and one output folder: both would write trials into "
-                f"{format_path(home)}. Write another `name` or another `output_dir` into one of them."
-            )
-
 
 eval_session_key = pytest.StashKey["EvalSession"]()
 
@@ -68,11 +43,6 @@ OPTION_KEYS = (
     ("min_pass_rate", "gate.min_pass_rate"),
 )
 """Options that are short for ``--eval-set KEY=...``."""
-
-
-def _relative_path(base: Path, place: Path) -> Path:
-    """Return a path as one writes it into a config: without folders of this machine, where that can be."""
-    return place.relative_to(base) if place.is_relative_to(base) else place
 
 
 class EvalSession:
@@ -103,7 +73,8 @@ class EvalSession:
         """What the checks of each run have found out, in the process that makes them."""
         self.parts: dict[ActiveRun, Parts] = {}
         """Which part of its run each is, where the session runs a part only."""
-        self.output_folders = OutputFolders()
+        self._folders: dict[str, str] = {}
+        """The folders that runs of this session go into, each with the eval that they are of."""
         self.problems: list[UsageError] = []
         """Found while collecting; the run ends with them before anything is spent."""
         self.registration = Registration(config)
@@ -117,6 +88,32 @@ class EvalSession:
         except RegistryError as error:
             self._broken = self._broken or error
             self.problems.append(error)
+
+    @contextmanager
+    def note_problems(self) -> Iterator[None]:
+        """Have the run end with a ``UsageError`` that is raised within, once all has been collected."""
+        try:
+            yield
+        except UsageError as error:
+            self.problems.append(error)
+
+    def claim_folder(self, home: Path, owner: str) -> None:
+        """Take a folder for the runs of an eval.
+
+        Args:
+            home: the folder above its runs.
+            owner: its file, or its test, for messages; the same owner may ask again.
+
+        Raises:
+            UsageError: the folder is another eval's.
+        """
+        place = os.path.normcase(os.path.realpath(home))
+        other = self._folders.setdefault(place, owner)
+        if other != owner:
+            raise UsageError(
+                f"{other} and {owner} have one name and one output folder: both would write trials into "
+                f"{format_path(home)}. Write another `name` or another `output_dir` into one of them."
+            )
 
     # -- configs
 
@@ -137,9 +134,12 @@ class EvalSession:
         loaded = self._read(path)
         baseline = self._baseline(loaded)
         if baseline is not None and loaded.gate.compares:
-            gate = loaded.gate.model_copy(update={"baseline": _relative_path(loaded.base_dir, baseline)})
+            # Without folders of this machine, where that can be: the config is written down.
+            is_below = baseline.is_relative_to(loaded.base_dir)
+            place = baseline.relative_to(loaded.base_dir) if is_below else baseline
+            gate = loaded.gate.model_copy(update={"baseline": place})
             loaded = loaded.model_copy(update={"gate": gate})
-        self.output_folders.claim(home_of(loaded.output_dir, loaded.name), format_path(path))
+        self.claim_folder(home_of(loaded.output_dir, loaded.name), format_path(path))
         return self._make_run(loaded, baseline)
 
     def _read(self, path: Path) -> EvalConfig:
@@ -183,7 +183,14 @@ class EvalSession:
         loaded = self._choose_agent(loaded)
         if (earlier := self.find_earlier_run()) is None:
             return ActiveRun(self._spec(loaded, None, baseline), NewTrials)
-        folder = self._earlier_run(loaded, earlier)
+        run, option = earlier.run, earlier.option
+        if run != LATEST and self.runs:
+            raise UsageError(
+                f"--eval-{option}={run} is one run, and there are several configs. Name the one that it is "
+                f"of by --eval-config, or write --eval-{option}={LATEST} for the last run of each."
+            )
+        base, is_empty_allowed = self.config.invocation_params.dir, earlier.is_empty_allowed
+        folder = run_folder(loaded, run, base, before=self.run_id, is_empty_allowed=is_empty_allowed)
         return ActiveRun(self._spec(loaded, folder, baseline), earlier.make)
 
     def _spec(self, loaded: EvalConfig, folder: Path | None, baseline: Path | None) -> RunSpec:
@@ -194,43 +201,24 @@ class EvalSession:
             folder: of an earlier run; None for a new one.
             baseline: what it is compared with.
         """
-        option, fsync, registry = self.config.getoption, loaded.capture.fsync, self.registration.registry
+        option, registry = self.config.getoption, self.registration.registry
         asks_models = self.cassettes.mode == LIVE
-        scores = self.evals2.is_on
+        root = home_of(loaded.output_dir, loaded.name) / self.run_id if folder is None else folder
         return RunSpec(
             config=loaded,
             registry=registry,
-            store=RunStore.locate(
-                loaded.output_dir, loaded.name, self.run_id, worker=self.worker, fsync=fsync
-            )
-            if folder is None
-            else RunStore(folder, worker=self.worker, fsync=fsync),
+            store=RunStore(root, worker=self.worker, fsync=loaded.capture.fsync),
             began=self.began,
             behaviour=make_behaviour(self.config, loaded),
             cassettes=self.cassettes,
             baseline=baseline,
             limit=option("eval_limit"),
-            beside=self.evals2.graders(registry, asks_models=asks_models) if scores else (),
+            beside=self.evals2.graders(registry, asks_models=asks_models),
             keeps_going=option("eval_keep_going"),
             controlled_by=self.run_id if self.config.stash.get(is_controlled_key, False) else None,
             is_planned=self.config.stash.get(is_planned_key, False),
-            notes=(self.evals2.note(asks_models=asks_models),) if scores else (),
+            notes=self.evals2.notes(asks_models=asks_models),
         )
-
-    def _earlier_run(self, loaded: EvalConfig, earlier: EarlierRun) -> Path:
-        """Return the folder of the run that an option names.
-
-        Raises:
-            UsageError: there is no such run, or it would be that of several configs.
-        """
-        run, option = earlier.run, earlier.option
-        if run != LATEST and self.runs:
-            raise UsageError(
-                f"--eval-{option}={run} is one run, and there are several configs. Name the one that it is "
-                f"of by --eval-config, or write --eval-{option}={LATEST} for the last run of each."
-            )
-        base, is_empty_allowed = self.config.invocation_params.dir, earlier.is_empty_allowed
-        return run_folder(loaded, run, base, before=self.run_id, is_empty_allowed=is_empty_allowed)
 
     def find_earlier_run(self) -> EarlierRun | None:
         """Return the run whose trials an option of a feature takes up; None if no such option is given.
@@ -337,10 +325,8 @@ class EvalSession:
         """Refuse configs that were named on the command line before anything else happens."""
         if self.is_worker:
             return
-        try:
+        with self.note_problems():
             self.find_earlier_run()
-        except UsageError as error:
-            self.problems.append(error)
         self._refuse()
         base = self.config.invocation_params.dir
         for file in self.config.getoption("eval_config"):
@@ -356,28 +342,18 @@ class EvalSession:
         (Not a wrapper of the whole collection: a file that is found may be what wakes this session up.)
         A worker offers no items then and leaves the telling to the controller.
         """
-        if not (self.runs or self.problems):
-            self._check_run_without_config()
-        try:
+        with self.note_problems():
+            if not (self.runs or self.problems) and (earlier := self.find_earlier_run()) is not None:
+                raise UsageError(
+                    f"--eval-{earlier.option} needs the config that the run is of: --eval-config=FILE."
+                )
+        with self.note_problems():
             check_floor(self.config, session.items)
-        except UsageError as error:
-            self.problems.append(error)
         if self.problems and self.is_worker:
             self.config.workeroutput["browsereval_problems"] = self._problem_text()  # type: ignore[attr-defined]
             session.items.clear()
         else:
             self._refuse()
-
-    def _check_run_without_config(self) -> None:
-        """Note what is wrong if an option names an earlier run and nothing an eval."""
-        try:
-            earlier = self.find_earlier_run()
-        except UsageError as error:
-            self.problems.append(error)
-            return
-        if earlier is not None:
-            message = f"--eval-{earlier.option} needs the config that the run is of: --eval-config=FILE."
-            self.problems.append(UsageError(message))
 
     def _refuse(self) -> None:
         if self.problems:

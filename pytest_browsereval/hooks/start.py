@@ -58,7 +58,8 @@ def _register(session: EvalSession, config: pytest.Config) -> None:
     """Register what this process needs; a worker neither gates nor prints."""
     manager = config.pluginmanager
     manager.register(session, "browsereval-session")
-    _register_one_try(config)  # before others, which have to see each item first
+    if manager.has_plugin("rerunfailures") and not config.getoption("eval_allow_reruns"):
+        manager.register(OneTry(), "browsereval-one-try")  # before others, which have to see each item first
     surroundings = Surroundings(config)
     manager.register(surroundings, "browsereval-surroundings")
     manager.register(Prefetch(session, surroundings), "browsereval-prefetch")
@@ -90,9 +91,3 @@ def _register(session: EvalSession, config: pytest.Config) -> None:
     manager.register(Terminal(session, controller), "browsereval-terminal")
     manager.register(Endings(config, controller), "browsereval-endings")
     manager.register(WholeRuns(controller), "browsereval-whole-runs")
-
-
-def _register_one_try(config: pytest.Config) -> None:
-    """Keep rows from pytest-rerunfailures, unless the user lets it run them again."""
-    if config.pluginmanager.has_plugin("rerunfailures") and not config.getoption("eval_allow_reruns"):
-        config.pluginmanager.register(OneTry(), "browsereval-one-try")

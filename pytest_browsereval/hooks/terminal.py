@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
+from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,9 @@ import pytest
 from pytest_browsereval.analysis.summary import RunSummary
 from pytest_browsereval.config.model import BudgetConfig
 from pytest_browsereval.hooks.controller import Controller
+from pytest_browsereval.hooks.gating import gating_key
 from pytest_browsereval.hooks.items import EvalItem
+from pytest_browsereval.hooks.partition import count_lanes
 from pytest_browsereval.hooks.reruns import describe_reruns
 from pytest_browsereval.hooks.session import EvalSession
 from pytest_browsereval.model.display import format_count, wrap_text
@@ -53,29 +57,23 @@ class Terminal:
         earlier = active_run.trials.describe(_short(active_run.store.root, config))
         if not active_run.trials.makes_attempts:
             return [f"eval {loaded.name}: {earlier}"]
-        agents = ", ".join(f"{name}: {agent.label()}" for name, agent in loaded.variants.items())
-        if list(loaded.variants) == ["default"]:
-            agents = loaded.variants["default"].label()
-        parts = [f"agent {agents}"]
+        is_single = list(loaded.variants) == ["default"]
+        labels = [f"{name}: " * (not is_single) + agent.label() for name, agent in loaded.variants.items()]
         processes = config.getoption("numprocesses", None)
-        lanes = loaded.lanes
-        if loaded.num_workers is not None:
-            lanes = -(-loaded.num_workers // (processes or 1))
-        parts.append(format_count(lanes, "lane"))
-        if processes:
-            parts.append(f"in each of {processes} processes")
-            if config.getoption("dist", "load") not in ("load", "no"):
-                parts.append(f"--dist {config.getoption('dist')}: at most 2 lanes")
-        if loaded.trials > 1:
-            parts.append(f"{loaded.trials} trials")
-        if calls := active_run.cassettes.describe(lambda path: _short(path, config)):
-            parts.append(calls)
-        parts.append(f"browser {loaded.browser.type}")
-        if budget := _budget(loaded.budget):
-            parts.append(f"budget {budget}")
-        if earlier:
-            parts.append(earlier)
-        return [f"eval {loaded.name}: {', '.join(parts)}", *(f"  note: {note}" for note in loaded.notes)]
+        dist, budget = config.getoption("dist", "load"), _budget(loaded.budget)
+        parts = [
+            f"agent {', '.join(labels)}",
+            format_count(count_lanes(loaded, processes or 1), "lane"),
+            f"in each of {processes} processes" if processes else "",
+            f"--dist {dist}: at most 2 lanes" if processes and dist not in ("load", "no") else "",
+            f"{loaded.trials} trials" if loaded.trials > 1 else "",
+            active_run.cassettes.describe(lambda path: _short(path, config)),
+            f"browser {loaded.browser.type}",
+            f"budget {budget}" if budget else "",
+            earlier,
+        ]
+        said = ", ".join(filter(None, parts))
+        return [f"eval {loaded.name}: {said}", *(f"  note: {note}" for note in loaded.notes)]
 
     def pytest_report_collectionfinish(self, config: pytest.Config, items: list[pytest.Item]) -> list[str]:
         """Tell how many trials of each eval there are; with xdist the workers collect them."""
@@ -104,59 +102,38 @@ class Terminal:
             self.pytest_terminal_summary(reporter, session.config)
 
     def _table(self, out: Any, active_run: ActiveRun, summary: RunSummary, config: pytest.Config) -> None:
+        ascii_only = b"?" in "✓✗…·".encode(stdout_encoding(), "replace")
+        width, how = config.get_terminal_writer().fullwidth, {True: "green", False: "red"}
+        digests = [trial.metadata for trial in summary.trials]
+        write = partial(_write, out, width, ascii_only)
         out.section(f"eval {self._controller.label(active_run)}")
-        ascii_only, width = not _can_encode("✓✗…·", stdout_encoding()), config.get_terminal_writer().fullwidth
         for line in table(summary, width=width, ascii_only=ascii_only):
             out.line(line.text, **({COLOURS[line.verdict]: True} if line.verdict else {"bold": True}))
         out.line("")
-        if active_run.config.are_rows_expected:  # pytest tells no reason of what it expects
-            for line in reasons(summary, width=width, ascii_only=ascii_only):
-                out.line(line.text, **({COLOURS[line.verdict]: True} if line.verdict else {}))
-        for line in disagreements(summary, width=width, ascii_only=ascii_only):
-            out.line(line.text)
-        self._rates(out, active_run, summary, width, is_ascii=ascii_only)
-        self._write_repeats(out, summary, width, is_ascii=ascii_only)
-        gating: Any = config.pluginmanager.get_plugin("browsereval-gating")
-        for owner, name, rule in gating.results:
-            if owner is active_run:
-                text = f"gate {name}: {rule.message}"
-                for part in wrap_text(_ascii(text) if ascii_only else text, width):
-                    out.line(part, **{"green" if rule.is_met else "red": True})
-        self._end(out, active_run, summary, width)
+        is_expected = active_run.config.are_rows_expected  # pytest tells no reason of what it expects
+        why = reasons(summary, width=width, ascii_only=ascii_only) if is_expected else ()
+        for line in (*why, *disagreements(summary, width=width, ascii_only=ascii_only)):
+            out.line(line.text, **({COLOURS[line.verdict]: True} if line.verdict else {}))
+        for text in totals(summary, self._controller.count_selected(active_run), width=width):
+            out.line(text.replace("·", "|") if ascii_only else text, bold=True)
+        write(self._controller.lines_beside.get(active_run, ()))
+        write((*draw_repeats(summary), *warnings_of_passed(summary)))
+        rules = (one for one in config.stash[gating_key].results if one[0] is active_run)
+        for _, name, rule in rules:
+            write([f"gate {name}: {rule.message}"], **{how[rule.is_met]: True})
+        write(active_run.trials.list_changes(digests), bold=True)
+        write(f"browser: {name}" for name in [active_run.store.manifest().get("browser")] if name)
+        write(active_run.cassettes.list_notes(digests, lambda path: _short(path, config)))
         out.line(f"run folder: {_short(active_run.store.root, config)}")  # in one piece, to be copied
         if (page := active_run.store.root / PAGE).is_file():
             out.line(f"page: {_short(page, config)}")
 
-    def _rates(
-        self, out: Any, active_run: ActiveRun, summary: RunSummary, width: int, *, is_ascii: bool
-    ) -> None:
-        """Print the pass rate, and what features say beside it."""
-        selected = self._controller.count_selected(active_run)
-        for text in totals(summary, selected, width=width):
-            out.line(text.replace("·", "|") if is_ascii else text, bold=True)
-        for text in self._controller.lines_beside.get(active_run, ()):
-            for part in wrap_text(_ascii(text) if is_ascii else text, width):
-                out.line(part)
 
-    def _write_repeats(self, out: Any, summary: RunSummary, width: int, *, is_ascii: bool) -> None:
-        for text in (*draw_repeats(summary), *warnings_of_passed(summary)):
-            for part in wrap_text(_ascii(text.replace("·", "|")) if is_ascii else text, width):
-                out.line(part)
-
-    def _end(self, out: Any, active_run: ActiveRun, summary: RunSummary, width: int) -> None:
-        """Tell what the session has changed, and the browser of the run."""
-        for text in active_run.trials.list_changes(trial.metadata for trial in summary.trials):
-            for part in wrap_text(text, width):
-                out.line(part, bold=True)
-        lines = [f"browser: {name}" for name in [active_run.store.manifest().get("browser")] if name]
-        digests = [trial.metadata for trial in summary.trials]
-        lines += active_run.cassettes.list_notes(digests, lambda path: _short(path, self._session.config))
-        for part in (part for line in lines for part in wrap_text(line, width)):
-            out.line(part)
-
-
-def _ascii(text: str) -> str:
-    return text.encode("ascii", "replace").decode()
+def _write(out: Any, width: int, ascii_only: bool, texts: Iterable[str], **markup: bool) -> None:  # noqa: FBT001
+    for text in texts:
+        plain = text.replace("·", "|").encode("ascii", "replace").decode() if ascii_only else text
+        for part in wrap_text(plain, width):
+            out.line(part, **markup)
 
 
 def _short(path: Path, config: pytest.Config) -> str:
@@ -167,14 +144,6 @@ def _short(path: Path, config: pytest.Config) -> str:
 def stdout_encoding() -> str:
     """Return the encoding of what pytest prints summaries to: by then it captures no more."""
     return getattr(sys.stdout, "encoding", None) or "utf-8"
-
-
-def _can_encode(text: str, encoding: str) -> bool:
-    try:
-        text.encode(encoding)
-    except (UnicodeEncodeError, LookupError):
-        return False
-    return True
 
 
 def _budget(budget: BudgetConfig) -> str:

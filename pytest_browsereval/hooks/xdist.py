@@ -160,7 +160,6 @@ class SlotScheduling(LoadScheduling):  # type: ignore[misc] # xdist ships no typ
 
     def check_schedule(self, node: Any, duration: float = 0) -> None:
         """Top up a worker's queue; end it when its slot is empty."""
-        del duration
         if node.shutting_down or node not in self.node2collection:
             return
         slot = self._slots[node.gateway.id]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from pytest_browsereval.browsers.base import Survey
 from pytest_browsereval.config import EvalConfig
@@ -29,7 +30,6 @@ from pytest_browsereval.run.plan import Entry, Plan
 from pytest_browsereval.run.record import AttemptRecord
 from pytest_browsereval.run.store import RunStore
 from pytest_browsereval.run.toolsets import Toolsets
-from pytest_browsereval.tools.toolkit import Toolkit
 from pytest_browsereval.tools.toolkits import build_plugged_kits, kits_for
 
 if TYPE_CHECKING:
@@ -79,25 +79,22 @@ class Prepared:
     """What a reader of the run should know."""
 
 
-class Trials(Protocol):
-    """Where the trials of a run come from, and what becomes of them: new, resumed or regraded ones."""
+class Trials(ABC):
+    """Where the trials of a run come from, and what becomes of them; by default as in a new run."""
 
-    @property
-    def plan(self) -> Plan:
-        """All trials, and the way from one to its checked row."""
-
-    @property
-    def has_earlier(self) -> bool:
-        """Whether trials may have results of an earlier session."""
-
-    @property
-    def makes_attempts(self) -> bool:
-        """Whether agents are at work; else stored records of earlier sessions are written again."""
+    plan: Plan
+    """All trials, and the way from one to its checked row."""
+    has_earlier = False
+    """Whether trials may have results of an earlier session."""
+    makes_attempts = True
+    """Whether agents are at work; else stored records of earlier sessions are written again."""
 
     @property
     def needs_browser(self) -> bool:
         """Whether an attempt is to be made, so that the browser is started before the first item."""
+        return self.makes_attempts
 
+    @abstractmethod
     def prepare(self) -> Prepared:
         """Check what can be checked without a window: keys, callables, programs, folders of sites.
 
@@ -106,6 +103,7 @@ class Trials(Protocol):
             UsageError: the run's folder cannot be used.
         """
 
+    @abstractmethod
     def check(self, entries: Iterable[Entry], prepared: Prepared) -> list[str]:
         """Read and check every row that is to run, and what its graders need; return notes for readers.
 
@@ -117,7 +115,9 @@ class Trials(Protocol):
 
     def list_due(self, entries: Iterable[Entry]) -> list[Entry]:
         """Return the trials of which an attempt has to be made."""
+        return list(entries)
 
+    @abstractmethod
     def find_judged(self, entry: Entry) -> AttemptRecord | None:
         """Return the judged attempt of a trial that need not be made again; None if there is none."""
 
@@ -127,6 +127,7 @@ class Trials(Protocol):
         Args:
             count: of the session's items that are of this config.
         """
+        return count
 
     def count_skipped(self, count: int) -> int:
         """Return how many trials of the run were skipped before their attempt.
@@ -134,7 +135,9 @@ class Trials(Protocol):
         Args:
             count: of the session's items of this config that were.
         """
+        return count
 
+    @abstractmethod
     def begin(self, session: Session, manifest: dict[str, Any]) -> None:
         """Write down what the run is made of and which trials it is to have, once the browser is up.
 
@@ -143,6 +146,7 @@ class Trials(Protocol):
             OSError: it cannot be written.
         """
 
+    @abstractmethod
     async def make(self, session: Session, entry: Entry, node_id: str) -> AttemptRecord:
         """Make what a trial needs: an attempt with its retries, or new grades.
 
@@ -153,6 +157,7 @@ class Trials(Protocol):
             OSError: the run folder cannot be written.
         """
 
+    @abstractmethod
     def record_fault(self, entry: Entry, node_id: str, fault: Fault) -> AttemptRecord:
         """Record a trial as errored that could not finish by itself; needs no loop.
 
@@ -168,6 +173,7 @@ class Trials(Protocol):
         Args:
             folder: the run's, as messages call it.
         """
+        return ""
 
     def list_changes(self, trials: Iterable[AttemptDigest]) -> Iterator[str]:
         """Yield what has become of results that an earlier session had.
@@ -175,6 +181,7 @@ class Trials(Protocol):
         Args:
             trials: as the run folder has them now.
         """
+        yield from ()
 
     def cost_before(self, node_id: str) -> float:
         """Return what a trial had cost before this session, as far as its record holds that too.
@@ -182,6 +189,7 @@ class Trials(Protocol):
         Args:
             node_id: of its item.
         """
+        return 0.0
 
 
 @dataclass(frozen=True)
@@ -216,11 +224,18 @@ class ActiveRun:
     def __init__(self, spec: RunSpec, trials: Callable[[ActiveRun], Trials]) -> None:
         self.spec = spec
         self.config, self.store = spec.config, spec.store
-        self._plugged = self._build_kits()
+        try:
+            kits = build_plugged_kits(self.config.toolkits, spec.registry, self.config.browser)
+        except ValueError as error:
+            raise self.config.wrong(("toolkits",), error) from None
+        self._plugged = kits
         self.toolsets = Toolsets() if self.config.browser.brings_tools else self.make_toolsets(Survey())
         """The tools as far as the config says; a browser that brings its own has to be asked for them."""
-        own = (secret for member in self._members() for secret in texts_of(member, "secrets"))
-        self._secrets = {*self.config.secrets(), *own}
+        config = self.config
+        members = (*config.variants.values(), *config.graders, *config.toolkits, *config.sites.values())
+        beside = filter(None, (config.browser, config.judge))
+        own = (secret for member in (*members, *beside) for secret in texts_of(member, "secrets"))
+        self._secrets = {*config.secrets(), *own}
         self._take_secrets()
         self.budget = Budget(self.config.budget, self.store, spec.began)
         self.outages = Outages(self.store, spec.began, self.redact, keeps_going=spec.keeps_going)
@@ -235,16 +250,6 @@ class ActiveRun:
     def plan(self) -> Plan:
         """All its trials, and the way from one to its checked row."""
         return self.trials.plan
-
-    def _members(self) -> Iterable[Any]:
-        return (
-            *self.config.variants.values(),
-            *self.config.graders,
-            *self.config.toolkits,
-            self.config.browser,
-            *self.config.sites.values(),
-            *filter(None, [self.config.judge]),
-        )
 
     # -- secrets
 
@@ -265,12 +270,6 @@ class ActiveRun:
             self._take_secrets()
 
     # -- tools
-
-    def _build_kits(self) -> tuple[Toolkit, ...]:
-        try:
-            return build_plugged_kits(self.config.toolkits, self.spec.registry, self.config.browser)
-        except ValueError as error:
-            raise self.config.wrong(("toolkits",), error) from None
 
     def make_toolsets(self, survey: Survey) -> Toolsets:
         """Return the tools that are on in a browser.

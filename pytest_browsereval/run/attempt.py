@@ -43,17 +43,16 @@ from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.model.traffic import Traffic
 from pytest_browsereval.model.usage import Usage
 from pytest_browsereval.needs import merge_needs
-from pytest_browsereval.run.behaviour import Behaviour
+from pytest_browsereval.run.behaviour import Behaviour, CallGuard, MessageListener
 from pytest_browsereval.run.budget import Budget
 from pytest_browsereval.run.cassettes import Cassettes, InterceptedCalls, PageTraffic
 from pytest_browsereval.run.control import Control
 from pytest_browsereval.run.grading import Grading, decide, grade_all, total_cost
-from pytest_browsereval.run.guard import CallGuard, MessageListener
 from pytest_browsereval.run.outages import Outages
+from pytest_browsereval.run.plan import Trial
 from pytest_browsereval.run.record import AttemptRecord, make_metadata
 from pytest_browsereval.run.store import AttemptFolder, RunStore
 from pytest_browsereval.run.toolsets import Toolsets
-from pytest_browsereval.run.trial import Trial
 from pytest_browsereval.run.workplace import agent_context, open_capture
 from pytest_browsereval.sites import Sites, fill, names_in
 
@@ -418,7 +417,7 @@ class Course:
         except PLUGIN_ERRORS as error:  # a full disk, or a hook that broke at the message: the verdict stands
             if self.capture:
                 self.capture.add_warning(
-                    ErrorSource.MESSAGE_LOGGING, f"of the last line: {describe_error(error)}"
+                    ErrorSource.MESSAGE_LOGGING, f"the last message was not written: {describe_error(error)}"
                 )
         details = details_of(fault)
         return TaskError(source=fault.source, message=text, timestamp=line.timestamp, details=details)

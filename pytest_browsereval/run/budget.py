@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from collections.abc import Iterable
@@ -11,6 +10,7 @@ from pathlib import Path
 from pytest_browsereval.capture.trajectory import open_written
 from pytest_browsereval.config.model import BudgetConfig
 from pytest_browsereval.errors import OverBudget
+from pytest_browsereval.run.records import parse_lines
 from pytest_browsereval.run.store import RunStore
 
 _ROUNDING = 1e-9
@@ -54,7 +54,7 @@ class Budget:
             if cost_usd is None:
                 return (
                     f"budget.max_cost_usd is ${money:g}, and what {name} cost is not known: a model has no "
-                    "price (write prices into its block), or a program tells no usage"
+                    "price (write prices into its block), or a program reports no usage"
                 )
             spent += cost_usd
         if spent >= money - _ROUNDING:
@@ -116,12 +116,7 @@ class Budget:
             return
         whole = fresh[: fresh.rfind(b"\n") + 1]
         self._read_bytes += len(whole)
-        for line in whole.splitlines():
-            try:
-                record = json.loads(line)
-                name, cost_usd = str(record["attempt"]), record["cost_usd"]
-            except (ValueError, TypeError, KeyError):  # a write that was cut: a full disk, a loss of power
-                continue
+        for name, cost_usd in parse_lines(whole, lambda line: (str(line["attempt"]), line["cost_usd"])):
             before = self._paid.get(name, 0.0)
             is_known = cost_usd is not None and before is not None
             self._paid[name] = (before or 0.0) + float(cost_usd) if is_known else None

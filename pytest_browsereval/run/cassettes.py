@@ -81,7 +81,6 @@ class Cassettes:
         Raises:
             UsageError: it cannot.
         """
-        del names
         self._refuse_recordings()
 
     def _refuse_recordings(self) -> None:
@@ -97,7 +96,6 @@ class Cassettes:
         Raises:
             Fault: source *replay*: the cassette cannot be used any more.
         """
-        del name
         yield None
 
     @asynccontextmanager
@@ -111,7 +109,6 @@ class Cassettes:
         Raises:
             Fault: source *replay*: the recording cannot be used any more.
         """
-        del name, live
         self._refuse_recordings()  # tests by hand have not asked for the check
         yield PageTraffic()
 
@@ -136,7 +133,6 @@ class Cassettes:
         Args:
             shorten: returns a path as messages write it.
         """
-        del shorten
         return ""
 
     def list_notes(self, trials: Iterable[AttemptDigest], shorten: Callable[[Path], str]) -> Iterator[str]:
@@ -146,7 +142,6 @@ class Cassettes:
             trials: as the run folder has them.
             shorten: returns a path as messages write it.
         """
-        del trials, shorten
         yield from ()
 
 

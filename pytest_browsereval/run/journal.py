@@ -6,7 +6,7 @@ Written into the run folder for those who watch it; what attempts come to stands
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, astuple, dataclass
 from typing import Any
 
 from pytest_browsereval.model.messages import now
@@ -59,7 +59,8 @@ class Journal:
         self._store.root.mkdir(parents=True, exist_ok=True)  # nothing may have begun yet
         self._tell("begin", session=self._session, trials=len(trials), **asdict(places))
         for place in range(0, len(trials), AT_ONCE):
-            self._tell("queue", trials=[_line(one) for one in trials[place : place + AT_ONCE]])
+            part = [(one.node_id, *astuple(one.key), one.query) for one in trials[place : place + AT_ONCE]]
+            self._tell("queue", trials=part)
 
     def over(self, node_id: str, verdict: str | None, why: str = "") -> None:
         """Tell that a trial is over.
@@ -84,7 +85,3 @@ class Journal:
 
     def _tell(self, kind: str, **more: Any) -> None:
         self._store.append(JOURNAL, {"kind": kind, "at": now(), **more})
-
-
-def _line(one: Queued) -> list[Any]:
-    return [one.node_id, one.key.query_id, one.key.variant, one.key.trial, one.query]

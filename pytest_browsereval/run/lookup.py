@@ -124,7 +124,8 @@ class Runs:
         """
         if given == LATEST:
             for folder in self.newest_first(is_empty_allowed=is_empty_allowed):
-                if before is None or _is_before(folder, before):
+                # Seconds and names only: the same in each process of the run, whenever it asks.
+                if before is None or age(folder)[::2] < age(before)[::2]:
                     return folder
         elif given and is_run(base / given, is_empty_allowed=is_empty_allowed):
             return base / given
@@ -136,7 +137,11 @@ class Runs:
                 raise ConfigError(f"{given!r} is the id of {len(found)} runs: {several}. Give a run folder.")
             if found:
                 return found[0]
-        raise ConfigError(f"{_lacks(given, base)} {self._describe_newest(is_empty_allowed=is_empty_allowed)}")
+        if given and (base / given).is_dir():
+            why = f"{given} is not a run folder: it has no folder 'tasks'."
+        else:
+            why = f"there is no run {given!r}: a run folder has a folder 'tasks'."
+        raise ConfigError(f"{why} {self._describe_newest(is_empty_allowed=is_empty_allowed)}")
 
     def _describe_newest(self, *, is_empty_allowed: bool) -> str:
         """Return the newest runs, and what to type."""
@@ -150,11 +155,6 @@ class Runs:
         )
 
 
-def _is_before(folder: Path, other: Path) -> bool:
-    """Whether a run is older than another one; the same in each process of that one, whenever it asks."""
-    return (age(folder)[0], folder.name) < (age(other)[0], other.name)
-
-
 def _folders_named(name: str, top: Path) -> Iterator[Path]:
     """Yield the folders of a name below another one, not too deep; nothing of environments and packages."""
     for folder, inner, _ in os.walk(top):
@@ -163,12 +163,6 @@ def _folders_named(name: str, top: Path) -> Iterator[Path]:
             yield Path(folder, name)
         kept = sorted(one for one in inner if one != name and one not in _PRUNED and not one.startswith("."))
         inner[:] = kept if depth < _DEEPEST else []
-
-
-def _lacks(given: str, base: Path) -> str:
-    if given and (base / given).is_dir():
-        return f"{given} is not a run folder: it has no folder 'tasks'."
-    return f"there is no run {given!r}: a run folder has a folder 'tasks'."
 
 
 def run_folder(

@@ -94,8 +94,8 @@ def _toolkits(kits: Sequence[Toolkit], on: Collection[str]) -> list[dict[str, An
     ]
 
 
-def config_folder(base: Path, run: Path) -> str | None:
-    """Return the folder of a config as seen from a run's; None where no path leads there (another drive).
+def place_of(base: Path, run: Path) -> dict[str, str]:
+    """Return a manifest's ``config_folder``, as seen from the run's; nothing if no path leads there.
 
     Paths in a config are relative to it, and a run may lie anywhere.
 
@@ -104,9 +104,9 @@ def config_folder(base: Path, run: Path) -> str | None:
         run: the run's.
     """
     try:
-        return Path(os.path.relpath(base.resolve(), run.resolve())).as_posix()
-    except ValueError:
-        return None
+        return {"config_folder": Path(os.path.relpath(base.resolve(), run.resolve())).as_posix()}
+    except ValueError:  # another drive
+        return {}
 
 
 def tool_schema_hash(tools: Sequence[Tool]) -> str:

@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 from pytest_browsereval.errors import Fault, RunStopped
-from pytest_browsereval.model.digest import AttemptDigest
 from pytest_browsereval.model.grades import Verdict
-from pytest_browsereval.run.active import ActiveRun, Prepared
+from pytest_browsereval.run.active import ActiveRun, Prepared, Trials
 from pytest_browsereval.run.attempt import attempt, is_retried, record_fault
-from pytest_browsereval.run.plan import Entry, Plan
+from pytest_browsereval.run.plan import Entry, Plan, Trial
 from pytest_browsereval.run.preflight import check_trials, preflight
 from pytest_browsereval.run.record import AttemptRecord
 from pytest_browsereval.run.selection import note_selected
 from pytest_browsereval.run.session import Session, make_services
-from pytest_browsereval.run.trial import Trial
 
 
-class NewTrials:
-    """All trials of a config; ``Trials`` says what its methods are for.
+class NewTrials(Trials):
+    """All trials of a config.
 
     Args:
         run: whose trials they are.
     """
-
-    has_earlier = False
-    makes_attempts = True
 
     def __init__(self, run: ActiveRun) -> None:
         self.run = run
@@ -35,11 +30,6 @@ class NewTrials:
         self.plan = Plan(
             spec.config, spec.registry, limit=spec.limit, beside=spec.beside, may_be_filled=may_be_filled
         )
-
-    @property
-    def needs_browser(self) -> bool:
-        """True: there is something to run."""
-        return True
 
     def prepare(self) -> Prepared:
         """Check the config."""
@@ -50,22 +40,10 @@ class NewTrials:
         check_trials(self.run, entries, prepared.toolsets)
         return []
 
-    def list_due(self, entries: Iterable[Entry]) -> list[Entry]:
-        """Return all of them."""
-        return list(entries)
-
     def find_judged(self, entry: Entry) -> AttemptRecord | None:
         """Return the judged attempt that another process of the run has made."""
         found = self.run.store.last_result(entry.key)
         return AttemptRecord(*found) if found and found[0].verdict is not Verdict.ERRORED else None
-
-    def count_selected(self, count: int) -> int | None:
-        """Return the count: the run has the trials of this session."""
-        return count
-
-    def count_skipped(self, count: int) -> int:
-        """Return the count: nobody else has skipped any."""
-        return count
 
     def begin(self, session: Session, manifest: dict[str, Any]) -> None:
         """Write ``selected.jsonl`` and ``manifest.json``."""
@@ -95,21 +73,6 @@ class NewTrials:
         """Record an attempt that was not finished."""
         services = make_services(self.run, self.run.toolsets)
         return record_fault(self._ready(entry), services, node_id, fault)
-
-    def describe(self, folder: str) -> str:
-        """Return nothing: the run is new."""
-        del folder
-        return ""
-
-    def list_changes(self, trials: Iterable[AttemptDigest]) -> Iterator[str]:
-        """Yield nothing: results stay as they are."""
-        del trials
-        yield from ()
-
-    def cost_before(self, node_id: str) -> float:
-        """Return 0: an attempt has a record of its own."""
-        del node_id
-        return 0.0
 
     def _ready(self, entry: Entry) -> Trial:
         trial = self.plan.ready(entry)

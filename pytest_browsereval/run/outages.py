@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from pytest_browsereval.capture.trajectory import read_written
 from pytest_browsereval.errors import ErrorSource, Fault, Outage, RunStopped, StopRun
 from pytest_browsereval.model.grades import GraderResult
 from pytest_browsereval.run.store import RunStore, TrialKey
@@ -104,19 +102,8 @@ class Outages:
         return not (self._keeps_going and fault.source in (ErrorSource.PROVIDER, ErrorSource.SITE))
 
     def _lines(self) -> list[dict[str, Any]]:
-        try:
-            written = read_written(self._store.root / LEDGER)
-        except FileNotFoundError:
-            return []
-        lines = []
-        for text in written.splitlines():
-            try:
-                line = json.loads(text)
-                if line["at"] >= self._began:
-                    lines.append(line)
-            except (ValueError, TypeError, KeyError):  # a write that was cut: a full disk, a loss of power
-                continue
-        return lines
+        found = self._store.read_lines(LEDGER, lambda line: (line["at"] >= self._began, line))
+        return [line for is_of_session, line in found if is_of_session]
 
 
 def _rows(lines: list[dict[str, Any]], what: str) -> list[str]:

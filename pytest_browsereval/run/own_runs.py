@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from typing import Any
 
 from pytest_browsereval.config import EvalConfig
-from pytest_browsereval.run.manifest import config_folder
+from pytest_browsereval.run.manifest import place_of
 from pytest_browsereval.run.store import RunStore, TrialKey
 
 
@@ -42,8 +42,7 @@ class OwnRuns:
             fsync = self._config.capture.fsync
             store = RunStore.locate(output, name, run_id, worker=worker, fsync=fsync)
             self._held.enter_context(store.hold())
-            folder = config_folder(self._config.base_dir, store.root)
-            place = {} if folder is None else {"config_folder": folder}
+            place = place_of(self._config.base_dir, store.root)
             store.write_manifest({**manifest, "selected": None, **place})
             if self._config.budget.max_cost_usd is not None:
                 self._shared.root.mkdir(parents=True, exist_ok=True)  # all pay from the budget of the config

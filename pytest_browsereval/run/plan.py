@@ -29,7 +29,6 @@ from pytest_browsereval.registry import Registry, read_block
 from pytest_browsereval.run.relations import ALONE, Relations, notes_on, relations_of, sites_to_reset
 from pytest_browsereval.run.store import TrialKey
 from pytest_browsereval.run.toolsets import Toolsets
-from pytest_browsereval.run.trial import Trial
 from pytest_browsereval.sites import unknown_sites
 from pytest_browsereval.tools.toolkits import PAGELESS
 from pytest_browsereval.validation_errors import wrong_booleans
@@ -53,6 +52,23 @@ class Entry:
     def key(self) -> TrialKey:
         """Which trial it is."""
         return TrialKey(self.ref.query_id, self.variant, self.trial)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A row that was read and checked, with who works on it and who judges it."""
+
+    key: TrialKey
+    task: Task
+    graders: tuple[GraderConfig, ...]
+    agent: AgentConfig
+    """Of a run that is graded again it is not asked."""
+    row_hash: str = ""
+    """Of the row, before plug-ins changed it and placeholders were filled in."""
+    is_output_passed_on: bool = False
+    """Whether what an attempt prints goes on to whoever captures, as the output of a test does."""
+    sites: frozenset[str] = frozenset()
+    """Sites that the row uses, beside those that it names: placeholders may have been filled in before."""
 
 
 class Plan:
@@ -157,17 +173,14 @@ class Plan:
     def relates(self) -> bool:
         """Whether rows may have to do with each other, so that they are read while collecting."""
         if self._relates is None:
-            self._relates = any(self._relating(dataset) for dataset in self.config.dataset)
+            self._relates = False
+            for dataset in self.config.dataset:
+                try:
+                    with naming(dataset, "relates"):
+                        self._relates = self._relates or dataset.relates(self.config.base_dir)
+                except PluginError as error:  # :meth:`check` reports it
+                    self._problem, self._relates = error, True
         return self._relates
-
-    def _relating(self, dataset: DatasetConfig) -> bool:
-        """Whether a dataset's rows may relate; :meth:`check` reports what is wrong with it."""
-        try:
-            with naming(dataset, "relates"):
-                return dataset.relates(self.config.base_dir)
-        except PluginError as error:
-            self._problem = error
-            return True
 
     def may_relate(self, count: int) -> bool:
         """Whether so many rows have to be read to know; a few are read sooner than their file is searched."""
@@ -226,12 +239,10 @@ class Plan:
         if problems:
             refuse(problems)
         if any(task.depends_on for task in tasks.values()):
-            check_depends_on(tasks.values(), self._all_ids())
-
-    def _all_ids(self) -> set[str]:
-        """Return the ids of all rows of the datasets, those that are not selected too."""
-        whole = (dataset.model_copy(update={"select": Select()}) for dataset in self.config.dataset)
-        return {ref.query_id for dataset in whole for ref in index_rows(dataset, self.config.base_dir)}
+            # Of all rows, those that are not selected too.
+            whole = [dataset.model_copy(update={"select": Select()}) for dataset in self.config.dataset]
+            ids = {ref.query_id for dataset in whole for ref in index_rows(dataset, self.config.base_dir)}
+            check_depends_on(tasks.values(), ids)
 
     def ready(self, entry: Entry) -> Trial:
         """Return a trial, its row checked against graders and agent.
@@ -274,9 +285,12 @@ class Plan:
             check_pass_when(self.config.pass_when, [g.label for g in graders if not g.advisory])
             for grader in graders:
                 with naming(grader, "check", ValueError):
-                    self._check_grader(grader, task)
+                    grader.check(task, self.config.base_dir)
+                    check_needs(grader, task, offers_of(self.config), self.config)
             self._check_addresses(task, agent)
-            self._check_script(task)
+            way = "Prepare the state by the `reset` of the site or by the start_url"
+            needs = Needs(page=task.setup_script is not None)
+            check_fit(Asker("the row", "has a setup_script", way), needs, offers_of(self.config))
             self._check_reset(task)
         except ValueError as error:
             raise DatasetError(f"{where}: {error}") from None
@@ -316,10 +330,6 @@ class Plan:
             why = toolsets.with_absent_tools(variant, "no tool of the run reaches a page")
             check_fit(asker, ask_needs(agent), Offers(no_tools=why if is_lost else None))
 
-    def _check_grader(self, grader: GraderConfig, task: Task) -> None:
-        grader.check(task, self.config.base_dir)
-        check_needs(grader, task, offers_of(self.config), self.config)
-
     def _check_addresses(self, task: Task, agent: AgentConfig) -> None:
         if self._may_be_filled:
             return
@@ -340,22 +350,13 @@ class Plan:
                 f'{{{lacking[0]}: {{reset: "POST /reset"}}}} , or take requires_reset out of the row.'
             )
 
-    def _check_script(self, task: Task) -> None:
-        asker = Asker(
-            "the row",
-            "has a setup_script",
-            "Prepare the state by the `reset` of the site or by the start_url",
-        )
-        check_fit(asker, Needs(page=task.setup_script is not None), offers_of(self.config))
-
     def _check_that_all_is_read(self, task: Task, graders: Iterable[GraderConfig], where: str) -> None:
         """Refuse a row with a check that would be passed over in silence."""
         for check in task.checks:
             if not any(one.reads.include(check) for grader in graders for one in unfold(grader)):
+                known = ((name, m) for name, m, _ in self._registry.members("grader"))
                 readers = [
-                    name
-                    for name, member, _ in self._registry.members("grader")
-                    if issubclass(member, GraderConfig) and member.reads.include(check)
+                    name for name, m in known if issubclass(m, GraderConfig) and m.reads.include(check)
                 ]
                 keys, named = ", ".join(f"`{key}`" for key in check), " or ".join(readers)
                 raise DatasetError(

@@ -7,11 +7,14 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, TypeVar
 
 from pytest_browsereval.capture.trajectory import open_written, read_written
+
+T = TypeVar("T")
 
 RECORD = "metadata.json"
 """The record of an attempt, in its folder: all that a gate needs."""
@@ -145,6 +148,16 @@ def _number_of(folder: Path) -> int:
     return attempt_number(folder.name) or 0
 
 
+def parse_lines(written: bytes, take: Callable[[Any], T]) -> Iterator[T]:
+    """Yield what a function takes from each line of JSON.
+
+    One that it cannot use is passed over: a kill or a full disk has cut it, or a program has written it.
+    """
+    for line in written.splitlines():
+        with contextlib.suppress(ValueError, TypeError, KeyError):
+            yield take(json.loads(line))
+
+
 _ATTEMPT = re.compile("attempt-([0-9]{1,9})")
 
 
@@ -181,16 +194,14 @@ class Lost:
         self._folders: dict[str, str] = {}
         """The trials of all such attempts, by their folders."""
         try:
-            lines = read_written(root / REWRITTEN).splitlines()
+            written = read_written(root / REWRITTEN)
         except OSError:
             return
-        for line in lines:
-            with contextlib.suppress(ValueError, TypeError, KeyError):
-                folder = str(json.loads(line)["folder"])
-                trial, _, name = folder.rpartition("/")
-                if (number := attempt_number(name)) is not None:
-                    self._until[trial] = max(number, self._until.get(trial, 0))
-                    self._folders[folder] = trial
+        for folder in parse_lines(written, lambda line: str(line["folder"])):
+            trial, _, name = folder.rpartition("/")
+            if (number := attempt_number(name)) is not None:
+                self._until[trial] = max(number, self._until.get(trial, 0))
+                self._folders[folder] = trial
 
     def __bool__(self) -> bool:
         """Whether there are any."""

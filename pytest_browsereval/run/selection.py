@@ -65,15 +65,12 @@ def _append(store: RunStore, name: str, time: dict[str, str], trials: Iterator[T
 def read_regraded(store: RunStore) -> dict[TrialKey, str]:
     """Return when the last session began that was to grade a trial again, of each such trial."""
     found: dict[TrialKey, str] = {}
-    try:
-        lines = read_written(store.root / REGRADED_FILE).splitlines()
-    except OSError:
-        return found
-    for line in lines:
+    with contextlib.suppress(OSError):
         # A line that a kill has cut is of a session that has graded nothing yet.
-        with contextlib.suppress(ValueError, KeyError, TypeError):
-            record = json.loads(line)
-            found |= {TrialKey(*trial): str(record["begun_at"]) for trial in record["trials"]}
+        for trials in store.read_lines(
+            REGRADED_FILE, lambda line: {TrialKey(*trial): str(line["begun_at"]) for trial in line["trials"]}
+        ):
+            found |= trials
     return found
 
 

@@ -12,7 +12,7 @@ from pytest_browsereval.errors import Fault, RunStopped, UsageError
 from pytest_browsereval.run.active import ActiveRun, Prepared
 from pytest_browsereval.run.attempt import Services
 from pytest_browsereval.run.browser_checks import close_browser, start_browser
-from pytest_browsereval.run.manifest import config_folder, manifest
+from pytest_browsereval.run.manifest import manifest, place_of
 from pytest_browsereval.run.plan import Entry
 from pytest_browsereval.run.preflight import prepare_browser
 from pytest_browsereval.run.shards import Parts
@@ -108,11 +108,8 @@ class Session:
 
     def _place(self) -> dict[str, Any]:
         """Return what the manifest says of the run's place: its config's folder, and which part it is."""
-        folder = config_folder(self.run.config.base_dir, self.run.store.root)
-        return {
-            **({} if folder is None else {"config_folder": folder}),
-            **({} if self._parts is None else {"shards": self._parts.as_json()}),
-        }
+        parts = {} if self._parts is None else {"shards": self._parts.as_json()}
+        return {**place_of(self.run.config.base_dir, self.run.store.root), **parts}
 
     def _count_coming(self) -> int:
         """Return how many windows should be ready for trials that wait for a lane, of those that can be."""

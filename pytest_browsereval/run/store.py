@@ -12,13 +12,13 @@ import itertools
 import json
 import os
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from string import ascii_lowercase
-from typing import Any
+from typing import Any, TypeVar
 
 from pytest_browsereval.capture.trajectory import read_written, write_whole
 from pytest_browsereval.config_text import format_path
@@ -38,7 +38,9 @@ from pytest_browsereval.run.reading import (
     read_digests,
     reindex,
 )
-from pytest_browsereval.run.records import Lost, Records, attempt_number
+from pytest_browsereval.run.records import Lost, Records, attempt_number, parse_lines
+
+T = TypeVar("T")
 
 IN_FLIGHT = "in-flight"
 """The folder of what stands for attempts that have begun."""
@@ -81,11 +83,11 @@ def check_new(folder: Path) -> None:
         UsageError: it cannot.
     """
     if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
-        raise UsageError(f"{format_path(folder)}: is there already, and no folder. Name another one.")
+        raise UsageError(f"{format_path(folder)} already exists and is not a folder. Name another one.")
     if folder.is_dir() and any(folder.iterdir()):
-        raise UsageError(f"{format_path(folder)}: is there already, with files in it. Name a new folder.")
+        raise UsageError(f"{format_path(folder)} already exists and has files in it. Name a new folder.")
     if not folder.absolute().parent.is_dir():
-        raise UsageError(f"{format_path(folder)}: there is no folder {folder.parent}. Make it first.")
+        raise UsageError(f"{format_path(folder)}: there is no folder {folder.parent}. Create it first.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,6 +226,15 @@ class RunStore:
                 file.seek(-1, os.SEEK_END)
                 line = line if file.read(1) == b"\n" else b"\n" + line  # a write that was cut stays alone
             file.write(line)  # in one piece: other processes write too
+
+    def read_lines(self, name: str, take: Callable[[Any], T]) -> Iterator[T]:
+        """Yield what a function takes from each line of such a file, as ``parse_lines`` does.
+
+        Raises:
+            OSError: it cannot be read; one that is missing is empty.
+        """
+        with contextlib.suppress(FileNotFoundError):
+            yield from parse_lines(read_written(self.root / name), take)
 
     # -- who writes it
 

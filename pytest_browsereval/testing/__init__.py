@@ -32,39 +32,27 @@ if TYPE_CHECKING:
     from pytest_browsereval.testing.toolkits import tool_problems as tool_problems
     from pytest_browsereval.testing.toolkits import toolkit_problems as toolkit_problems
 
-_MODULES = {
-    "AgentConformance": "agents",
-    "BrowserConformance": "browsers",
-    "Call": "replies",
-    "ConformanceSite": "site",
-    "EvalDriver": "evals",
-    "EvalRun": "evals",
-    "ModelRequest": "model_server",
-    "Reply": "replies",
-    "ScriptedModel": "model_server",
-    "call": "replies",
-    "call_problems": "calling",
-    "calls": "replies",
-    "check_calls": "calling",
-    "check_tool": "toolkits",
-    "check_toolkit": "toolkits",
-    "done": "replies",
-    "open_window": "calling",
-    "refuses": "replies",
-    "says": "replies",
-    "sends": "replies",
-    "tool_problems": "toolkits",
-    "toolkit_problems": "toolkits",
+_HOMES = {
+    "agents": "AgentConformance",
+    "browsers": "BrowserConformance",
+    "calling": "call_problems check_calls open_window",
+    "evals": "EvalDriver EvalRun",
+    "model_server": "ModelRequest ScriptedModel",
+    "replies": "Call Reply call calls done refuses says sends",
+    "site": "ConformanceSite",
+    "toolkits": "check_tool check_toolkit tool_problems toolkit_problems",
 }
+"""The public names of each module."""
+_PLACES = {name: module for module, names in _HOMES.items() for name in names.split()}
 
-__all__ = sorted(_MODULES)  # noqa: PLE0605 sorted() returns a list; one place names each export
+__all__ = sorted(_PLACES)  # noqa: PLE0605 sorted() returns a list; one place names each export
 
 
 def __getattr__(name: str) -> Any:
     """Import a public name's module when the name is first asked for."""
-    if name not in _MODULES:
+    if name not in _PLACES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+    return getattr(import_module(f"{__name__}.{_PLACES[name]}"), name)
 
 
 def __dir__() -> list[str]:

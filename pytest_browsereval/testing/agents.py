@@ -23,7 +23,7 @@ from pytest_browsereval.model.messages import Message, ToolCallMessage, ToolResu
 from pytest_browsereval.model.results import AgentResult
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.redaction.redactor import Redactor
-from pytest_browsereval.testing.browsers import limit
+from pytest_browsereval.testing.browsers import Conformance, limit
 from pytest_browsereval.testing.site import ConformanceSite
 from pytest_browsereval.tools.base import Toolbox
 from pytest_browsereval.tools.runner import WindowToolRunner
@@ -113,7 +113,7 @@ class AttemptMaker:
         return self.shared.run(work())
 
 
-class AgentConformance:
+class AgentConformance(Conformance):
     """Derive a test class from it, give it a ``config``, and pytest runs the tests.
 
     The tests of the class share a real browser. Each makes one attempt, at a page with a button and a link;
@@ -125,11 +125,6 @@ class AgentConformance:
                 return AcmeAgentConfig(model="scripted", base_url=model.base_url)
     """
 
-    @pytest.fixture
-    def config(self) -> AgentConfig:
-        """Return the block to try: yours."""
-        raise NotImplementedError(f"give {type(self).__name__} a fixture  config  that returns the block")
-
     @pytest.fixture(scope="class")
     @classmethod
     def shared(cls) -> Iterator[SharedBrowser]:
@@ -139,12 +134,6 @@ class AgentConformance:
             runner.run(browser.start())
             yield SharedBrowser(runner, browser)
             runner.run(browser.close())
-
-    @pytest.fixture
-    def site(self) -> Iterator[ConformanceSite]:
-        """Return the site that the task is about."""
-        with ConformanceSite() as site:
-            yield site
 
     @pytest.fixture
     def task(self, site: ConformanceSite) -> Task:

@@ -41,7 +41,22 @@ def run(work: Coroutine[Any, Any, T]) -> T:
     return asyncio.run(limit(work))
 
 
-class BrowserConformance:
+class Conformance:
+    """What the suites have in common."""
+
+    @pytest.fixture
+    def config(self) -> Any:
+        """Return the block to try: yours."""
+        raise NotImplementedError(f"give {type(self).__name__} a fixture  config  that returns the block")
+
+    @pytest.fixture
+    def site(self) -> Iterator[ConformanceSite]:
+        """Return the site that windows open, and tasks are about."""
+        with ConformanceSite() as site:
+            yield site
+
+
+class BrowserConformance(Conformance):
     """Derive a test class from it, give it a ``config``, and pytest runs the tests.
 
     The browser has to reach a site on this machine's loopback interface::
@@ -51,17 +66,6 @@ class BrowserConformance:
             def config(self):
                 return AcmeBrowserConfig(endpoint="...")
     """
-
-    @pytest.fixture
-    def config(self) -> BrowserConfig:
-        """Return the block to try: yours."""
-        raise NotImplementedError(f"give {type(self).__name__} a fixture  config  that returns the block")
-
-    @pytest.fixture
-    def site(self) -> Iterator[ConformanceSite]:
-        """Return the site that windows open."""
-        with ConformanceSite() as site:
-            yield site
 
     @asynccontextmanager
     async def _start(self, config: BrowserConfig) -> AsyncIterator[Browser]:

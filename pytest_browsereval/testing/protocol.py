@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -74,41 +75,28 @@ def _check_answer(number: int, message: Mapping[str, Any], unanswered: list[str]
     unanswered.remove(given)
 
 
-def _check_text(message: Mapping[str, Any]) -> None:
-    for part in _parts(message):
-        _check_part(part, images=False)
-
-
-def _check_user(message: Mapping[str, Any]) -> None:
-    for part in _parts(message):
-        _check_part(part, images=True)
-
-
-def _parts(message: Mapping[str, Any]) -> list[Any]:
+def _check_content(message: Mapping[str, Any], *, images: bool = False) -> None:
     content = message.get("content")
     if content == []:
         raise Refused(".content is empty")
-    return content if isinstance(content, list) else [{"type": "text", "text": content}]
-
-
-def _check_part(part: Any, *, images: bool) -> None:
-    kind = part.get("type") if isinstance(part, Mapping) else None
-    if kind == "text":
-        if not isinstance(part.get("text"), str):
-            raise Refused(".content is not a text")
-    elif kind == "image_url" and images:
-        holder = part.get("image_url")
-        url = holder.get("url") if isinstance(holder, Mapping) else None
-        if not isinstance(url, str) or not _PICTURE.match(url):
-            raise Refused(".content: image_url.url is neither an address nor a picture")
-    else:
-        raise Refused(f".content: parts of type {kind!r} are not allowed here")
+    for part in content if isinstance(content, list) else [{"type": "text", "text": content}]:
+        kind = part.get("type") if isinstance(part, Mapping) else None
+        if kind == "text":
+            if not isinstance(part.get("text"), str):
+                raise Refused(".content is not a text")
+        elif kind == "image_url" and images:
+            holder = part.get("image_url")
+            url = holder.get("url") if isinstance(holder, Mapping) else None
+            if not isinstance(url, str) or not _PICTURE.match(url):
+                raise Refused(".content: image_url.url is neither an address nor a picture")
+        else:
+            raise Refused(f".content: parts of type {kind!r} are not allowed here")
 
 
 def _check_assistant(message: Mapping[str, Any]) -> None:
     calls = message.get("tool_calls")
     if calls is None or message.get("content") is not None:
-        _check_text(message)
+        _check_content(message)
     if calls is None:
         return
     if not isinstance(calls, list) or not calls:
@@ -125,11 +113,11 @@ def _check_assistant(message: Mapping[str, Any]) -> None:
 
 
 _ROLES: dict[str, Callable[[Mapping[str, Any]], None]] = {
-    "system": _check_text,
-    "developer": _check_text,
-    "user": _check_user,
+    "system": _check_content,
+    "developer": _check_content,
+    "user": partial(_check_content, images=True),
     "assistant": _check_assistant,
-    "tool": _check_text,
+    "tool": _check_content,
 }
 
 

@@ -266,14 +266,6 @@ def test_files_that_cannot_be_read(
     assert str(caught.value) == told
 
 
-def test_members_of_later_versions_are_refused_as_such(refused: Refused) -> None:
-    """The name of a later member is not taken for a typo."""
-    (line,) = refused("agent: noop\ndataset: {type: workarena, path: a}\n")
-    assert line.startswith(
-        "evals/shop.yaml:2: dataset.type: the dataset 'workarena' is not supported yet. What"
-    )
-
-
 def test_messages_have_no_keys(refused: Refused) -> None:
     """The value of a secret key is not part of a message."""
     text = "agent: {type: single, model: m, api_key: [sk-123456]}\ndataset: a.jsonl\n"

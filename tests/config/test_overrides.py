@@ -92,7 +92,7 @@ def test_one_of_two_rivals_removes_the_other(load: Load) -> None:
         ("limits={", "--eval-set 'limits={': limits: the value is not YAML: "),
         ("limits={a: 1, a: 2}", "limits: the key 'a' occurs twice"),
         ("timeout_ms=1", "--eval-set 'timeout_ms=1': limits.timeout_ms: must be at least 1_000; it is 1."),
-        ("gate.groups=3", "--eval-set 'gate.groups=3': gate.groups: not supported yet."),
+        ("gate.groups=3", "--eval-set 'gate.groups=3': gate.groups: unknown key."),
     ],
 )
 def test_messages_quote_wrong_overrides(refused: Refused, text: str, told: str) -> None:

@@ -95,7 +95,6 @@ BAD = {
     "unknown tool switch": ({"tools": {"pointr": False}}, "Did you mean 'pointer'"),
     "wrong type": ({"trials": "many"}, "trials"),
     "unset variable": ({"name": "${NO_SUCH_VARIABLE}"}, "NO_SUCH_VARIABLE"),
-    "later feature": ({"gate": {"groups": {"a": 1}}}, "not supported yet"),
     "missing dataset": ({"dataset": "none.jsonl"}, "none.jsonl"),
     "missing site": ({"sites": {"shop": {"static": "no-such-folder"}}}, "no-such-folder"),
 }

@@ -33,9 +33,9 @@ from pytest_browsereval.run.behaviour import Behaviour
 from pytest_browsereval.run.budget import Budget
 from pytest_browsereval.run.control import Control
 from pytest_browsereval.run.outages import Outages
+from pytest_browsereval.run.plan import Trial
 from pytest_browsereval.run.store import RunStore, TrialKey
 from pytest_browsereval.run.toolsets import Toolsets
-from pytest_browsereval.run.trial import Trial
 from pytest_browsereval.sites import Sites
 from pytest_browsereval.tools.toolkits import CATALOG
 from tests.support import Run, browser, run

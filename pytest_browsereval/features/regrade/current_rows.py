@@ -10,9 +10,8 @@ from pytest_browsereval.features.regrade.stored_plan import StoredEntry, StoredP
 from pytest_browsereval.graders.base import GraderConfig
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.redaction.text import redact_json
-from pytest_browsereval.run.plan import Entry, read_graders
+from pytest_browsereval.run.plan import Entry, Trial, read_graders
 from pytest_browsereval.run.stored import StoredTask, read_stored
-from pytest_browsereval.run.trial import Trial
 
 SITUATION = ("query", "start_url", "setup_script", "sites")
 """Keys of a row that an agent works by: where one of them has changed, its attempt is one at another task."""

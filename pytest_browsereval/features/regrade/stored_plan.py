@@ -25,11 +25,10 @@ from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.needs import Offers
 from pytest_browsereval.redaction.marks import MARK
 from pytest_browsereval.run.active import ActiveRun
-from pytest_browsereval.run.plan import Entry, Plan, check_needs, mark_names, read_graders
+from pytest_browsereval.run.plan import Entry, Plan, Trial, check_needs, mark_names, read_graders
 from pytest_browsereval.run.store import TrialKey
 from pytest_browsereval.run.stored import StoredTask, check_log, read_evidence, read_stored
 from pytest_browsereval.run.toolsets import Toolsets
-from pytest_browsereval.run.trial import Trial
 from pytest_browsereval.sites import fill
 
 

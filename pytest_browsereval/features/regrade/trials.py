@@ -26,10 +26,10 @@ from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.messages import now
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.model.usage import Usage
-from pytest_browsereval.run.active import ActiveRun, Prepared
+from pytest_browsereval.run.active import ActiveRun, Prepared, Trials
 from pytest_browsereval.run.grading import Grading, grade_all, total_cost
 from pytest_browsereval.run.manifest import check_manifest
-from pytest_browsereval.run.plan import Entry
+from pytest_browsereval.run.plan import Entry, Trial
 from pytest_browsereval.run.preflight import check_trials, preflight_member
 from pytest_browsereval.run.reading import read_metadata
 from pytest_browsereval.run.record import AttemptRecord, describe_grading
@@ -37,7 +37,6 @@ from pytest_browsereval.run.selection import count_wanted, note_regraded
 from pytest_browsereval.run.session import Session
 from pytest_browsereval.run.store import TrialKey
 from pytest_browsereval.run.stored import StoredTask, read_evidence, read_stored
-from pytest_browsereval.run.trial import Trial
 
 NAMED = 5
 """Ids that a note lists."""
@@ -72,17 +71,16 @@ class JudgedRow:
         )
 
 
-class RegradedTrials:
-    """Trials of an earlier run whose stored attempts are graded again; ``Trials`` says what methods are for.
+class RegradedTrials(Trials):
+    """Trials of an earlier run whose stored attempts are graded again.
 
     Args:
         run: its graders, judge and rules count; its agent, browser and sites are not used.
         is_current: whether attempts are judged by the rows as they are now, not as the run has stored them.
     """
 
-    has_earlier = False
+    plan: StoredPlan
     makes_attempts = False
-    needs_browser = False
 
     def __init__(self, run: ActiveRun, *, is_current: bool = False) -> None:
         self.run = run
@@ -138,13 +136,8 @@ class RegradedTrials:
             DatasetError: something stored is damaged, or a grader cannot judge it.
             ConfigError: a grader's program is missing.
         """
-        del prepared
         check_trials(self.run, _list_gradable(entries), None)
         return []
-
-    def list_due(self, entries: Iterable[Entry]) -> list[Entry]:
-        """Return all of them."""
-        return list(entries)
 
     def count_selected(self, count: int) -> int | None:
         """Return how many trials the run was to have, whichever of them are graded again."""
@@ -152,11 +145,9 @@ class RegradedTrials:
 
     def find_judged(self, entry: Entry) -> None:
         """Return nothing: each trial has a result, which is to be graded again."""
-        del entry
 
     def count_skipped(self, count: int) -> int:
         """Return how many trials the run had skipped; one that is skipped now keeps its result."""
-        del count
         return self._skipped_before
 
     def begin(self, session: Session, manifest: dict[str, Any]) -> None:

@@ -11,8 +11,8 @@ from pytest_browsereval.features.regrade.stored_plan import StoredEntry, StoredP
 from pytest_browsereval.graders.base import GraderConfig
 from pytest_browsereval.graders.parts import observation_keys, parts_of
 from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.run.plan import Trial
 from pytest_browsereval.run.stored import StoredTask
-from pytest_browsereval.run.trial import Trial
 
 NOT_OBSERVED = "the run did not observe it for this grader. Run the task again"
 

@@ -169,8 +169,8 @@ def test_the_target_is_never_written_over(tmp_path: Path, capsys: pytest.Capture
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "mine.txt").write_text("mine")
     for target, message in (
-        ("full", "with files in it"),
-        ("full/mine.txt", "and no folder"),
+        ("full", "has files in it"),
+        ("full/mine.txt", "is not a folder"),
         ("none/run", "there is no folder"),
     ):
         assert main(["import-run", "browseros", str(tmp_path / "theirs"), "-o", str(tmp_path / target)]) == 4

@@ -133,7 +133,7 @@ def test_wrong_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         assert main(["merge", *map(str, runs), "-o", str(tmp_path / "no")]) == 4
         assert told in capsys.readouterr().err
     assert main(["merge", str(one.root), str(other.root), "-o", str(tmp_path / "full")]) == 4
-    assert "is there already, with files in it" in capsys.readouterr().err
+    assert "already exists and has files in it" in capsys.readouterr().err
     assert not (tmp_path / "no").exists()
     with one.hold():
         assert main(["merge", str(one.root), str(other.root), "-o", str(tmp_path / "no")]) == 4
