@@ -56,16 +56,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     add(
         "--eval-keep-going",
         action="store_true",
-        default=False,
         help="run all rows even if a site or a model does not answer; else the run stops after two such rows",
     )
     add(
         "--eval-allow-reruns",
         action="store_true",
-        default=False,
         help="let other plug-ins rerun failed rows; reports then say 'best of N'",
     )
-    add("--eval-headed", action="store_true", default=False, help="show the browser windows")
+    add("--eval-headed", action="store_true", help="show the browser windows")
 
 
 def rate_from_0_to_1(text: str) -> float:

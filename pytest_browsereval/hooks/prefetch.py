@@ -7,7 +7,7 @@ conftest, nor one whose wider fixtures are not up yet.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import CancelledError
 from dataclasses import replace
 from functools import cached_property, partial
@@ -305,7 +305,16 @@ class Prefetch:
     @cached_property
     def _tied_items(self) -> tuple[frozenset[EvalItem], frozenset[EvalItem]]:
         """Items that rest on others, and those of them that are done; as it was before the first attempt."""
-        return _find_tied(self._relating)
+        tied, done = set[EvalItem](), set[EvalItem]()
+        for places in groups([relations_of(item) for item in self._relating]):
+            group = [self._relating[place] for place in places]
+            if len(group) > 1:
+                tied.update(group)
+                # All of them have results, else the state that one rests on may be gone.
+                trials = [(one.active_run.trials, one.entry) for one in group]
+                if all(owner.has_earlier and owner.find_judged(entry) for owner, entry in trials):
+                    done.update(group)
+        return frozenset(tied), frozenset(done)
 
     def _tick(self, item: EvalItem) -> None:
         if self._partition.is_stopped():  # execnet takes five seconds to pass Ctrl-C on
@@ -348,21 +357,6 @@ class Prefetch:
         lanes.close(CLOSE_GRACE_S, last)
 
     pytest_unconfigure = pytest_sessionfinish  # what is still open after an internal error
-
-
-def _find_tied(items: Sequence[EvalItem]) -> tuple[frozenset[EvalItem], frozenset[EvalItem]]:
-    """Return the items that rest on others, and those of them that have results, as have all those others."""
-    tied, done = set[EvalItem](), set[EvalItem]()
-    for places in groups([relations_of(item) for item in items]):
-        group = [items[place] for place in places]
-        if len(group) > 1:
-            tied.update(group)
-            if all(
-                one.active_run.trials.has_earlier and one.active_run.trials.find_judged(one.entry)
-                for one in group
-            ):
-                done.update(group)
-    return frozenset(tied), frozenset(done)
 
 
 class StoreError(BrowserEvalError):

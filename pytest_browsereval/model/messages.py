@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import re
 import time
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
@@ -46,18 +47,14 @@ def check_time(value: str) -> str:
     """
     if not value:
         return value
-    try:
+    with suppress(ValueError):
         # It knows how many days a month has, but accepts a date without a time, so the pattern decides too.
         datetime.fromisoformat(value)
-    except ValueError:
-        is_right = False
-    else:
-        is_right = _DATE_TIME.fullmatch(value) is not None
-    if not is_right:
-        raise ValueError(
-            f"{beginning(value, 40)!r} is not an ISO 8601 date-time, such as 2026-05-01T10:00:00.000Z"
-        )
-    return value
+        if _DATE_TIME.fullmatch(value):
+            return value
+    raise ValueError(
+        f"{beginning(value, 40)!r} is not an ISO 8601 date-time, such as 2026-05-01T10:00:00.000Z"
+    )
 
 
 class AnyMessage(BaseModel):

@@ -356,11 +356,12 @@ class RunStore:
 
     def in_flight(self, worker: str = "*") -> list[str]:
         """Return the node ids of attempts that have begun and are not finished, of one worker or all."""
-        found = []
+        return list(self._list_flights(worker, lambda record: str(record["node_id"])))
+
+    def _list_flights(self, worker: str, take: Callable[[Any], T]) -> Iterator[T]:
         for path in sorted((self.root / IN_FLIGHT).glob(f"{worker}-*.json")):
-            with contextlib.suppress(OSError, ValueError, KeyError):
-                found.append(str(json.loads(read_written(path))["node_id"]))
-        return found
+            with contextlib.suppress(OSError):
+                yield from parse_lines(read_written(path), take)
 
     def take_flight(self, worker: str | None = None) -> list[str]:
         """Return the same of a worker that has died, and forget that they were in flight.
@@ -379,13 +380,8 @@ class RunStore:
 
         Ask when no process writes the run.
         """
-        found = []
-        for path in sorted((self.root / IN_FLIGHT).glob("*.json")):
-            with contextlib.suppress(OSError, ValueError, KeyError):
-                record = json.loads(read_written(path))
-                if not (self.root / str(record["folder"]) / "metadata.json").exists():
-                    found.append(str(record["node_id"]))
-        return found
+        flights = self._list_flights("*", lambda one: (str(one["node_id"]), self.root / str(one["folder"])))
+        return [node_id for node_id, folder in flights if not (folder / "metadata.json").exists()]
 
     def folders(self) -> Iterator[Path]:
         """Yield the folder of every attempt, finished or not, in the order of their names.

@@ -73,7 +73,7 @@ async def call_problems(
     # Good arguments first: a bad call may leave the page in a state where good ones fail.
     tries = [(each, True) for each in good] + [(each, False) for each in (*bad, *_wrong(tool, good[0]))]
     for arguments, is_good in tries:
-        found = await _Call(tool, window, arguments).problems(is_good=is_good)
+        found = await _find_problems(tool, window, arguments, is_good=is_good)
         problems += [f"with {json.dumps(arguments, default=repr):.200}: {problem}" for problem in found]
         # Every further call would report the dead window again.
         if window.dead:
@@ -110,63 +110,54 @@ def _wrong(tool: Tool, good: Arguments) -> Iterator[Arguments]:
         yield {key: value for key, value in good.items() if key != name}
 
 
-class _Call:
-    """One call, made as an attempt makes it, with an eye on the body."""
+async def _find_problems(tool: Tool, window: Window, arguments: Arguments, *, is_good: bool) -> list[str]:
+    """Call a tool as an attempt does it, with an eye on its body; return what is wrong."""
+    # Faults of the body are kept: the runner turns some of them into ordinary refusals.
+    seen: list[str] = []
 
-    def __init__(self, tool: Tool, window: Window, arguments: Arguments) -> None:
-        self._tool = tool
-        self._window = window
-        self._arguments = dict(arguments)
-        # Faults of the body are kept: the runner turns some of them into ordinary refusals.
-        self._seen = ""
-
-    async def problems(self, *, is_good: bool) -> list[str]:
-        """Make it; return what is wrong with it."""
+    async def body(window: Window, **values: Any) -> str:
         try:
-            result = await self._result()
-        except Fault as error:
-            return [self._seen or f"the window has died: {error}"]
-        except Exception as error:  # noqa: BLE001 the author gets a report of any error
-            return [self._seen or _raises(error)]
-        return [self._seen] if self._seen else list(self._wrong_with(result, is_good=is_good))
-
-    async def _result(self) -> ToolResult:
-        try:
-            values = self._tool.check_arguments(self._arguments)
-        except ValueError as error:
-            return ToolResult(ok=False, output=str(error))
-        try:
-            return await runner_for(self._window)(replace(self._tool, body=self._body), values)
-        except ToolError as error:
-            return ToolResult(ok=False, output=str(error))
-
-    async def _body(self, window: Window, **values: Any) -> str:
-        try:
-            output: object = await self._tool.body(window, **values)
+            output: object = await tool.body(window, **values)
         except Exception as error:
             # The runner makes refusals of these, so they are allowed.
             if not isinstance(error, ToolError | NoTab) and not is_playwright_error(error):
-                self._seen = _raises(error)
+                seen.append(_raises(error))
             raise
         if not isinstance(output, str):
-            self._seen = f"it returns {output!r:.80}, which is not a text"
+            seen.append(f"it returns {output!r:.80}, which is not a text")
         elif _is_envelope(output):
-            self._seen = f"it returns an envelope itself: {output:.80}; return the text, or raise ToolError"
+            why = "return the text, or raise ToolError"
+            seen.append(f"it returns an envelope itself: {output:.80}; {why}")
         return str(output)
 
-    def _wrong_with(self, result: ToolResult, *, is_good: bool) -> Iterator[str]:
-        if is_good and not result.ok:
-            yield f"it refuses good arguments: {result.output}"
-        if result.ok and not is_good:
-            yield f"it takes bad arguments, and says: {result.output}"
-        if not result.output.strip():
-            yield "its output is empty; say what was done, or why not"
-        if (length := len(result.output)) > LONGEST_OUTPUT:
-            warnings.warn(
-                f"tool {self._tool.name!r} with {self._arguments}: the output has {length} characters, "
-                f"which a model keeps to the end; have {LONGEST_OUTPUT} at most if that can be",
-                stacklevel=2,
-            )
+    try:
+        values = tool.check_arguments(dict(arguments))
+    except ValueError as error:
+        return list(_judge_result(tool, arguments, ToolResult(ok=False, output=str(error)), is_good=is_good))
+    try:
+        result = await runner_for(window)(replace(tool, body=body), values)
+    except ToolError as error:
+        result = ToolResult(ok=False, output=str(error))
+    except Fault as error:
+        return seen or [f"the window has died: {error}"]
+    except Exception as error:  # noqa: BLE001 the author gets a report of any error
+        return seen or [_raises(error)]
+    return seen or list(_judge_result(tool, arguments, result, is_good=is_good))
+
+
+def _judge_result(tool: Tool, arguments: Arguments, result: ToolResult, *, is_good: bool) -> Iterator[str]:
+    if is_good and not result.ok:
+        yield f"it refuses good arguments: {result.output}"
+    if result.ok and not is_good:
+        yield f"it takes bad arguments, and says: {result.output}"
+    if not result.output.strip():
+        yield "its output is empty; say what was done, or why not"
+    if (length := len(result.output)) > LONGEST_OUTPUT:
+        warnings.warn(
+            f"tool {tool.name!r} with {arguments}: the output has {length} characters, which a model keeps "
+            f"to the end; have {LONGEST_OUTPUT} at most if that can be",
+            stacklevel=2,
+        )
 
 
 def _raises(error: Exception) -> str:

@@ -104,7 +104,10 @@ def toolkit_problems(kit: Toolkit) -> list[str]:
         problems += [f"tool {tool.name!r}: {problem}" for problem in tool_problems(tool)]
     # A built-in toolkit would clash with itself.
     if CATALOG.get(kit.key) is not kit:
-        problems += _clashes(kit)
+        try:
+            check_names((*CATALOG.values(), kit))
+        except ValueError as error:
+            problems.append(str(error))
     return [*problems, *_policy_problems(kit), *_directive_problems(kit)]
 
 
@@ -117,14 +120,6 @@ def check_toolkit(kit: Toolkit) -> None:
     problems = toolkit_problems(kit)
     if problems:
         raise AssertionError(f"toolkit {kit.key!r}: " + "; ".join(problems))
-
-
-def _clashes(kit: Toolkit) -> list[str]:
-    try:
-        check_names((*CATALOG.values(), kit))
-    except ValueError as error:
-        return [str(error)]
-    return []
 
 
 def _policy_problems(kit: Toolkit) -> Iterator[str]:
