@@ -18,19 +18,8 @@ from pytest_browsereval.capture.message_log import Afterwards, MessageLogger
 from pytest_browsereval.capture.screenshots import ScreenshotCapture
 from pytest_browsereval.capture.sizes import MAX_MESSAGE_BYTES, Shortener
 from pytest_browsereval.errors import ErrorSource, Fault, LimitReached, TerminationReason
+from pytest_browsereval.model import messages
 from pytest_browsereval.model.display import one_line
-from pytest_browsereval.model.messages import (
-    AssistantMessage,
-    DelegationMessage,
-    DelegationResultMessage,
-    DelegationStatus,
-    ErrorMessage,
-    Message,
-    ToolCallMessage,
-    ToolResultMessage,
-    UserMessage,
-    now,
-)
 from pytest_browsereval.model.results import EvalWarning, TaskError
 from pytest_browsereval.model.usage import Usage
 
@@ -60,7 +49,7 @@ class CaptureContextConfig:
     max_cost_usd: float | None = None
     max_message_bytes: int = MAX_MESSAGE_BYTES
     redact: Callable[[str], str] = str
-    on_message: Callable[[Message], object] | None = None
+    on_message: Callable[[messages.Message], object] | None = None
 
 
 @dataclass(frozen=True)
@@ -126,18 +115,18 @@ class CaptureContext:
 
     # -- what is said
 
-    def log(self, message: Message) -> None:
+    def log(self, message: messages.Message) -> None:
         """Append a message; a failing disk becomes a warning, never an exception.
 
         While a picture is being drawn that an earlier line names, this one waits for it.
         """
         self.afterwards.log(self.place_message(self.sizes.fit_message(message)))
 
-    def place_message(self, message: Message) -> Message:
+    def place_message(self, message: messages.Message) -> messages.Message:
         """Return a message as it belongs to the part that says it."""
         return message
 
-    def _write(self, message: Message) -> None:
+    def _write(self, message: messages.Message) -> None:
         try:
             self.messages.log(message)
         except (OSError, ValueError) as error:
@@ -145,13 +134,13 @@ class CaptureContext:
 
     def log_user(self, content: str) -> None:
         """Record what the agent was given to read."""
-        self.log(UserMessage(content=content))
+        self.log(messages.UserMessage(content=content))
 
     def log_assistant(
         self, content: str, *, usage: Usage | None = None, duration_ms: float | None = None
     ) -> None:
         """Record what the model said, with what it cost."""
-        self.log(AssistantMessage(content=content, usage=usage, duration_ms=duration_ms))
+        self.log(messages.AssistantMessage(content=content, usage=usage, duration_ms=duration_ms))
 
     def log_delegation(self, instruction: str, executor_id: str, *, max_steps: int | None = None) -> None:
         """Record that a goal is handed to an executor, whose part is recorded by ``nest(executor_id)``.
@@ -162,7 +151,7 @@ class CaptureContext:
             max_steps: how many tool calls the executor may make; None sets no limit of its own.
         """
         self.log(
-            DelegationMessage(
+            messages.DelegationMessage(
                 instruction=instruction, executor_id=executor_id, max_steps=max_steps, span_id=executor_id
             )
         )
@@ -170,7 +159,7 @@ class CaptureContext:
     def log_delegation_result(
         self,
         executor_id: str,
-        status: DelegationStatus,
+        status: messages.DelegationStatus,
         summary: str,
         *,
         steps_used: int,
@@ -179,7 +168,7 @@ class CaptureContext:
     ) -> None:
         """Record what an executor reports; the arguments are the fields of ``DelegationResultMessage``."""
         self.log(
-            DelegationResultMessage(
+            messages.DelegationResultMessage(
                 executor_id=executor_id,
                 status=status,
                 summary=summary,
@@ -284,8 +273,8 @@ class CaptureContext:
         if is_step:
             self.count_step()
         if picture and self.config.screenshots == "both":
-            await self._picture()
-        self.log(ToolCallMessage(tool=tool, tool_call_id=call_id, params=params, span_id=call_id))
+            await self._record_page(self.screenshot, "picture")
+        self.log(messages.ToolCallMessage(tool=tool, tool_call_id=call_id, params=params, span_id=call_id))
         return ToolCall(call_id, tool, time.perf_counter())
 
     async def after_tool_call(
@@ -305,7 +294,7 @@ class CaptureContext:
         """
         if is_error:
             self.add_warning(ErrorSource.TOOL, why or f"{call.tool:.80} failed: {_brief(result)}")
-        line = ToolResultMessage(
+        line = messages.ToolResultMessage(
             tool_call_id=call.call_id,
             result=self.sizes.fit(result),
             is_error=is_error,
@@ -332,8 +321,8 @@ class CaptureContext:
 
     async def _with_page(self, line: M) -> M:
         """Record the page, and return the line with what it came to."""
-        number = await self._picture() if self._draws else None
-        dom = await self._markup() if self.config.dom else None
+        number = await self._record_page(self.screenshot, "picture") if self._draws else None
+        dom = await self._record_page(self.dom, "markup") if self.config.dom else None
         return line.model_copy(update={"screenshot": number, "dom": dom, "url": self.window.url or None})
 
     async def final_picture(self) -> None:
@@ -342,22 +331,15 @@ class CaptureContext:
         mode = self.config.screenshots
         # An attempt without a call that draws would leave graders nothing to look at.
         if mode == "final" or (mode != "off" and not self.screenshot.count):
-            await self._picture()
+            await self._record_page(self.screenshot, "picture")
         if self.config.dom and not self.dom.count:
-            await self._markup()
+            await self._record_page(self.dom, "markup")
 
-    async def _picture(self) -> int | None:
+    async def _record_page(self, recorder: ScreenshotCapture | DomCapture, what: str) -> int | None:
         try:
-            return await self.screenshot.capture()
+            return await recorder.capture()
         except (Fault, OSError) as error:
-            self.add_warning(ErrorSource.SCREENSHOT, f"no picture: {error}")
-            return None
-
-    async def _markup(self) -> int | None:
-        try:
-            return await self.dom.capture()
-        except (Fault, OSError) as error:
-            self.add_warning(ErrorSource.SCREENSHOT, f"no markup: {error}")
+            self.add_warning(ErrorSource.SCREENSHOT, f"no {what}: {error}")
             return None
 
     # -- errors and warnings
@@ -367,7 +349,7 @@ class CaptureContext:
     ) -> None:
         """Record that something broke."""
         text = self.config.redact(message)
-        line = ErrorMessage(content=text, error_code=str(source))
+        line = messages.ErrorMessage(content=text, error_code=str(source))
         error = TaskError(source=source, message=text, timestamp=line.timestamp, details=details)
         self.findings.errors.append(error)
         self.log(line)
@@ -375,7 +357,7 @@ class CaptureContext:
     def add_warning(self, source: ErrorSource, message: str) -> None:
         """Record something that a reader should know of."""
         text = self.config.redact(message)
-        self.findings.warnings.append(EvalWarning(source=source, message=text, timestamp=now()))
+        self.findings.warnings.append(EvalWarning(source=source, message=text, timestamp=messages.now()))
 
     @property
     def errors(self) -> tuple[TaskError, ...]:
@@ -426,9 +408,9 @@ class NestedCapture(CaptureContext):
         self._parent, self._span_id, self._role = parent, span_id, role
         self.role = role or parent.role
 
-    def place_message(self, message: Message) -> Message:
+    def place_message(self, message: messages.Message) -> messages.Message:
         """Return a message nested in the part's span."""
-        if isinstance(message, AssistantMessage) and message.content.strip():
+        if isinstance(message, messages.AssistantMessage) and message.content.strip():
             self.last_words = message.content.strip()
         if self._span_id is not None and message.parent_id is None:
             message = message.model_copy(update={"parent_id": self._span_id})

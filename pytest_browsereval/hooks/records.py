@@ -11,19 +11,11 @@ import pytest
 
 from pytest_browsereval.hooks.session import EvalSession
 from pytest_browsereval.model.display import join_first
+from pytest_browsereval.run import records
 from pytest_browsereval.run.active import ActiveRun
-from pytest_browsereval.run.records import (
-    NAMED,
-    RECORD,
-    REWRITTEN,
-    Digests,
-    KnownRecords,
-    Lost,
-    describe_foreign_records,
-)
 from pytest_browsereval.run.store import RunStore
 
-Fresh = Mapping[str, Mapping[str, Digests]]
+Fresh = Mapping[str, Mapping[str, records.Digests]]
 """What a process has written and found, by the config's node id, or the folder of a run of a test by hand."""
 
 
@@ -39,7 +31,7 @@ class RecordKeeping:
 
     def take_fresh(self) -> Fresh:
         """Return what was written and found since the last time."""
-        fresh: dict[str, Mapping[str, Digests]] = {}
+        fresh: dict[str, Mapping[str, records.Digests]] = {}
         for path, active_run in self._session.runs.items():
             if found := active_run.store.records.take_fresh():
                 fresh[self._session.nodeid_of(path)] = found
@@ -71,13 +63,13 @@ class RecordCheck:
     def __init__(self, session: EvalSession) -> None:
         self._session = session
         self._keeping = RecordKeeping(session)
-        self._known: dict[str, KnownRecords] = {}
+        self._known: dict[str, records.KnownRecords] = {}
         self.problems: list[str] = []
         """A sentence for each run that lost records."""
 
     def _add(self, fresh: Fresh) -> None:
         for owner, found in fresh.items():
-            self._known.setdefault(owner, KnownRecords()).add(found)
+            self._known.setdefault(owner, records.KnownRecords()).add(found)
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         """Take over what the process of a report has written."""
@@ -94,9 +86,9 @@ class RecordCheck:
         if store.root.exists():
             self._of(active_run).add_all(store.root, store.folders())
 
-    def _of(self, active_run: ActiveRun) -> KnownRecords:
+    def _of(self, active_run: ActiveRun) -> records.KnownRecords:
         places = (path for path, one in self._session.runs.items() if one is active_run)
-        return self._known.setdefault(self._session.nodeid_of(next(places)), KnownRecords())
+        return self._known.setdefault(self._session.nodeid_of(next(places)), records.KnownRecords())
 
     def check(self, active_run: ActiveRun, *, is_over: bool) -> None:
         """Look for records of a config's run that something else has changed or made.
@@ -122,15 +114,17 @@ class RecordCheck:
             store: the run.
             counted: the folders of its trials' results.
         """
-        folders = Lost(store.root).find_kept(counted)
+        folders = records.Lost(store.root).find_kept(counted)
         if folders and not self.problems:  # else this session has just found them
-            self.problems.append(f"{store.root}: {describe_foreign_records(folders)}.")
+            self.problems.append(f"{store.root}: {records.describe_foreign_records(folders)}.")
 
     def _tell(self, store: RunStore, folders: list[str]) -> None:
         for folder in folders:
-            store.append(REWRITTEN, {"folder": folder, "found_at": f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"})
+            store.append(
+                records.REWRITTEN, {"folder": folder, "found_at": f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"}
+            )
         if folders:
-            named = join_first([f"{folder}/{RECORD}" for folder in folders], NAMED)
+            named = join_first([f"{folder}/{records.RECORD}" for folder in folders], records.NAMED)
             self.problems.append(
                 f"{store.root}: something other than this run has changed, made or removed records, so that "
                 f"their trials have no result: {named}. Find out what writes there, an agent's program "

@@ -21,15 +21,8 @@ from pytest_browsereval.hooks.reruns import describe_reruns
 from pytest_browsereval.hooks.session import EvalSession
 from pytest_browsereval.model.display import format_count, wrap_text
 from pytest_browsereval.model.grades import Verdict
+from pytest_browsereval.report import table
 from pytest_browsereval.report.links import PAGE
-from pytest_browsereval.report.table import (
-    disagreements,
-    draw_repeats,
-    reasons,
-    table,
-    totals,
-    warnings_of_passed,
-)
 from pytest_browsereval.run.active import ActiveRun
 
 COLOURS = {Verdict.PASSED: "green", Verdict.FAILED: "red", Verdict.ERRORED: "yellow"}
@@ -107,17 +100,17 @@ class Terminal:
         digests = [trial.metadata for trial in summary.trials]
         write = partial(_write, out, width, ascii_only)
         out.section(f"eval {self._controller.label(active_run)}")
-        for line in table(summary, width=width, ascii_only=ascii_only):
+        for line in table.table(summary, width=width, ascii_only=ascii_only):
             out.line(line.text, **({COLOURS[line.verdict]: True} if line.verdict else {"bold": True}))
         out.line("")
         is_expected = active_run.config.are_rows_expected  # pytest tells no reason of what it expects
-        why = reasons(summary, width=width, ascii_only=ascii_only) if is_expected else ()
-        for line in (*why, *disagreements(summary, width=width, ascii_only=ascii_only)):
+        why = table.reasons(summary, width=width, ascii_only=ascii_only) if is_expected else ()
+        for line in (*why, *table.disagreements(summary, width=width, ascii_only=ascii_only)):
             out.line(line.text, **({COLOURS[line.verdict]: True} if line.verdict else {}))
-        for text in totals(summary, self._controller.count_selected(active_run), width=width):
+        for text in table.totals(summary, self._controller.count_selected(active_run), width=width):
             out.line(text.replace("·", "|") if ascii_only else text, bold=True)
         write(self._controller.lines_beside.get(active_run, ()))
-        write((*draw_repeats(summary), *warnings_of_passed(summary)))
+        write((*table.draw_repeats(summary), *table.warnings_of_passed(summary)))
         rules = (one for one in config.stash[gating_key].results if one[0] is active_run)
         for _, name, rule in rules:
             write([f"gate {name}: {rule.message}"], **{how[rule.is_met]: True})

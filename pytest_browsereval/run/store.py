@@ -29,15 +29,8 @@ from pytest_browsereval.model.display import format_json
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.messages import SCHEMA_VERSION
 from pytest_browsereval.model.results import TaskMetadata
+from pytest_browsereval.run import reading
 from pytest_browsereval.run.index import IndexFile
-from pytest_browsereval.run.reading import (
-    index_digests,
-    list_folders,
-    note_record,
-    read_attempts,
-    read_digests,
-    reindex,
-)
 from pytest_browsereval.run.records import Lost, Records, attempt_number, parse_lines
 
 T = TypeVar("T")
@@ -122,7 +115,7 @@ class AttemptFolder:
 
     def finish(self) -> None:
         """Take it out of flight; call it after ``metadata.json`` was written."""
-        note_record(self.index, self.path)
+        reading.note_record(self.index, self.path)
         self.marker.unlink(missing_ok=True)
 
 
@@ -389,7 +382,7 @@ class RunStore:
         Raises:
             UsageError: a folder cannot be read.
         """
-        return list_folders(self.root)
+        return reading.list_folders(self.root)
 
     def check_version(self) -> None:
         """Refuse a run that a newer version of this package has written: it may mean something else.
@@ -412,7 +405,7 @@ class RunStore:
                 version has written the run.
         """
         self.check_version()
-        yield from read_attempts(self.root)
+        yield from reading.read_attempts(self.root)
 
     def digests(self) -> Iterator[tuple[Path, AttemptDigest]]:
         """Yield the same with what is kept of each attempt: 20,000 of them fit into memory.
@@ -423,7 +416,7 @@ class RunStore:
             UsageError: a file is damaged, also in what is not kept of it.
         """
         self.check_version()
-        yield from read_digests(self.root, is_idle=self.is_idle)
+        yield from reading.read_digests(self.root, is_idle=self.is_idle)
 
     def index_digests(self) -> Iterator[tuple[Path, AttemptDigest]]:
         """Yield the same from the records alone, and index them.
@@ -434,7 +427,7 @@ class RunStore:
             UsageError: a file is damaged.
         """
         self.check_version()
-        yield from index_digests(self.root)
+        yield from reading.index_digests(self.root)
 
     def reindex(self) -> int:
         """Make the index again and return how many attempts it has.
@@ -445,7 +438,7 @@ class RunStore:
         self.check_version()
         self.check_idle()
         try:
-            return reindex(self.root)
+            return reading.reindex(self.root)
         except OSError as error:
             raise UsageError(f"the index of {self.root} cannot be written: {error}.") from None
 
