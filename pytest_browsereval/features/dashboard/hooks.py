@@ -50,9 +50,6 @@ class LiveView:
         Raises:
             pytest.UsageError: it cannot be opened.
         """
-        self._open()
-
-    def _open(self) -> None:
         if self._server is None:
             try:
                 self._server = DashboardServer(self._runs, self._port)
@@ -60,12 +57,8 @@ class LiveView:
                 raise pytest.UsageError(redact_known(str(error))) from None
 
     def pytest_collection_finish(self) -> None:
-        """Open it where the evals were found while collecting, before anything is spent.
-
-        Raises:
-            pytest.UsageError: it cannot be opened.
-        """
-        self._open()
+        """Open it where the evals were found while collecting, before anything is spent."""
+        self.pytest_sessionstart()
 
     def _runs(self) -> list[Watched]:
         known = list(self._session.runs.values())  # in one piece: this is another thread

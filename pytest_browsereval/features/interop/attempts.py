@@ -73,7 +73,12 @@ def _write(attempt: Imported, store: RunStore) -> None:
     node_id = f"imported::{safe_id(task.query_id)}" + f"[{attempt.variant}-{attempt.trial}]" * (not is_one)
     folder = store.begin_attempt(attempt.key, node_id)
     saver = TrajectorySaver(folder.path)
-    _copy_pictures(attempt.pictures, folder.path / "screenshots")
+    screenshots = folder.path / "screenshots"
+    for number, path in attempt.pictures.items():
+        if number < 1:
+            raise wrong(path, "has the number 0: pictures count from 1.")
+        screenshots.mkdir(exist_ok=True)
+        shutil.copyfile(path, screenshots / f"{number:03d}.{picture_suffix(path)}", follow_symlinks=False)
     with closing(MessageLogger(folder.path)) as log:
         for message in attempt.messages:
             log.log(message)
@@ -107,14 +112,6 @@ def _write(attempt: Imported, store: RunStore) -> None:
     )
     saver.save_metadata(metadata)
     folder.finish()
-
-
-def _copy_pictures(pictures: Mapping[int, Path], target: Path) -> None:
-    for number, path in pictures.items():
-        if number < 1:
-            raise wrong(path, "has the number 0: pictures count from 1.")
-        target.mkdir(exist_ok=True)
-        shutil.copyfile(path, target / f"{number:03d}.{picture_suffix(path)}", follow_symlinks=False)
 
 
 def with_rows(attempts: Sequence[Imported], rows: Mapping[str, Task]) -> list[Imported]:

@@ -70,6 +70,12 @@ class _Problem(_Block):
         source = SOURCES.get(self.source, ErrorSource.UNKNOWN)
         return {"source": source, "message": self.message, "timestamp": self.timestamp}
 
+    def as_error(self) -> TaskError:
+        """Return it as an error of ours, whose details are a block."""
+        given = self.details
+        details = given if given is None or isinstance(given, dict) else {"details": given}
+        return TaskError(**self.fields(), details=details)
+
 
 class _Tokens(_Block):
     input_tokens: Count = 0
@@ -125,7 +131,7 @@ def _read(folder: Path) -> Imported:
         agent_config=data.agent_config,
         grades=grades,
         pass_when="all" if first is None else Primary(primary=first),
-        errors=tuple(_error(problem) for problem in data.errors),
+        errors=tuple(problem.as_error() for problem in data.errors),
         warnings=(*(EvalWarning(**problem.fields()) for problem in data.warnings), *cut),
         usage=Usage(**data.token_usage.model_dump()) if data.token_usage else Usage(),
     )
@@ -156,9 +162,3 @@ def _grade(name: str, grade: _Grade) -> GraderResult:
         details=grade.details or {},
         fingerprint=f"{KIND}/{name}",
     )
-
-
-def _error(problem: _Problem) -> TaskError:
-    given = problem.details
-    details = given if given is None or isinstance(given, dict) else {"details": given}
-    return TaskError(**problem.fields(), details=details)

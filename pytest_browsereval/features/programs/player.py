@@ -108,11 +108,15 @@ class ProgramPlayer(AgentEvaluator):
             for name in ("stdout.log", "stderr.log")
         )
         stack.callback(self._close_logs)
+        stdin = None
+        if self._config.stdin == "task":
+            stdin = self._folder / "stdin.txt"
+            stdin.write_text(values["task"], encoding="utf-8")
         launch = Launch(
             command=filled(self._config.words(self._context.base_dir), values),
             folder=self._folder,
             env=env,
-            stdin=self._stdin(values["task"]),
+            stdin=stdin,
             grace_s=self._config.grace_s,
             mark=f"{OUTPUT_VARIABLE}={env[OUTPUT_VARIABLE]}",
         )
@@ -163,13 +167,6 @@ class ProgramPlayer(AgentEvaluator):
         if self._config.cdp:
             ours[CDP_VARIABLE] = values["cdp_url"]
         return environment(self._config.passed(), {**ours, **filled(self._config.env, values)})
-
-    def _stdin(self, prompt: str) -> Path | None:
-        if self._config.stdin == "none":
-            return None
-        path = self._folder / "stdin.txt"
-        path.write_text(prompt, encoding="utf-8")
-        return path
 
     # -- what it does
 

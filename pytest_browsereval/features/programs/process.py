@@ -124,7 +124,10 @@ class Program:
             rest = b""
             while chunk := await reader.read(_CHUNK_BYTES):
                 with self._at_work():
-                    self._count(chunk)
+                    self._printed += len(chunk)
+                    if self._printed > OUTPUT_LIMIT_BYTES:
+                        message = f"the program printed more than {OUTPUT_LIMIT_BYTES} bytes and was stopped"
+                        raise Fault(ErrorSource.AGENT, message)
                     # Split as bytes: a chunk may end within a character.
                     *lines, rest = (rest + chunk).split(b"\n")
                     if len(rest) > LINE_LIMIT_BYTES:
@@ -146,12 +149,6 @@ class Program:
         finally:
             self._taking -= 1
             self._last_read = time.monotonic()
-
-    def _count(self, chunk: bytes) -> None:
-        self._printed += len(chunk)
-        if self._printed > OUTPUT_LIMIT_BYTES:
-            message = f"the program printed more than {OUTPUT_LIMIT_BYTES} bytes and was stopped"
-            raise Fault(ErrorSource.AGENT, message)
 
     async def close(self) -> None:
         """Let go of the leash, which ends the program and all that it has started."""

@@ -30,7 +30,9 @@ def goal_check_conflict(row: Row, given: Given) -> Iterator[Finding]:
         if (found := _ALL.search(query)) and check.get("count") == 1:
             message = f"the goal says {found[0]!r}, and checks.{place} asks for exactly one."
             yield row.warning("goal-check-conflict", message, advice)
-        if (found := _RANDOM.search(query)) and _is_of_one_id(check):
+        where = check.get("path")
+        is_of_one_id = isinstance(where, str) and _AN_ID.search(where) and "equals" in check
+        if (found := _RANDOM.search(query)) and is_of_one_id:
             message = f"the goal says {found[0]!r}, and checks.{place} asks for a certain id."
             yield row.warning("goal-check-conflict", message, advice)
     level = Level.NOTE if row.is_local(given.config) else Level.WARNING
@@ -48,11 +50,6 @@ def _find_unstated(row: Row) -> Iterator[tuple[str, str]]:
     for key, text in row.expectations():
         if key.startswith("checks"):
             yield from ((key, written) for written, day in dates_in(text) if day not in stated)
-
-
-def _is_of_one_id(check: Mapping[str, Any]) -> bool:
-    where = check.get("path")
-    return isinstance(where, str) and bool(_AN_ID.search(where)) and "equals" in check
 
 
 def underspecified_answer(row: Row, _: Given) -> Iterator[Finding]:

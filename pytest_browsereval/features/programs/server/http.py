@@ -144,13 +144,6 @@ async def _refuse(send: Send, status: int, why: str) -> None:
     await send({"type": "http.response.body", "body": why.encode()})
 
 
-async def _load_libraries() -> None:
-    """Import what takes most of a second, while the other lanes go on."""
-    for name in ("uvicorn", "mcp.server.lowlevel"):
-        if name not in sys.modules:
-            await asyncio.to_thread(import_module, name)
-
-
 _servers: WeakKeyDictionary[asyncio.AbstractEventLoop, ToolServer] = WeakKeyDictionary()
 
 
@@ -171,7 +164,9 @@ async def serving(
     Raises:
         OSError: no port can be opened.
     """
-    await _load_libraries()
+    for name in ("uvicorn", "mcp.server.lowlevel"):
+        if name not in sys.modules:  # that takes most of a second, while the other lanes go on
+            await asyncio.to_thread(import_module, name)
     server = _servers.setdefault(asyncio.get_running_loop(), ToolServer())
     key, endpoint = await server.open(SharedToolbox(tools, capture, kits))
     try:
