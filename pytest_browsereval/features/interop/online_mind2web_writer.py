@@ -53,13 +53,17 @@ def write_run(store: RunStore, target: Path) -> Exported:
         raise UsageError(f"{store.root} has no finished attempt.")
     kinds = {(data.variant, data.trial) for _, data in trials}
     names = folder_names(data.query_id for _, data in trials)
-    written, left_out = [], []
+    chosen, written, left_out = [], [], []
     for folder, data in trials:
         # Where only the grader broke, the attempt is whole and another judge can grade it.
         if data.verdict is Verdict.ERRORED and data.error_source is not ErrorSource.GRADER:
             left_out.append(f"{data.query_id}: errored ({data.error_source}): {data.reason}")
             continue
-        is_one = len(kinds) == 1
+        # Before anything is written: what follows a damaged line would be missing without a word.
+        check_log(folder, is_empty_allowed=True)
+        chosen.append((folder, data))
+    is_one = len(kinds) == 1
+    for folder, data in chosen:
         place = target if is_one else target / f"{safe_folder(data.variant)}-{data.trial}"
         trial = {} if is_one else {form.OURS: {"variant": data.variant, "trial": data.trial}}
         written.append(_write(folder, read_metadata(folder), place / names[data.query_id], trial))
@@ -103,7 +107,6 @@ def _write(folder: Path, data: TaskMetadata, target: Path, trial: Mapping[str, A
         number = number_of(picture)
         names[number] = f"{number:04d}{picture.suffix}"  # they sort by the first number of a name
         shutil.copyfile(picture, target / form.TRAJECTORY / names[number])
-    check_log(folder, is_empty_allowed=True)  # what follows a damaged line would be missing without a word
     messages = list(read_messages(folder))
     # An imported attempt is written as it was read, so that import and export change nothing.
     is_theirs = data.agent_config.get("type") == form.KIND

@@ -92,6 +92,7 @@ def test_a_pipe_in_the_place_of_a_file_is_refused(
     said = capsys.readouterr().err
     assert name in said
     assert "not a plain file" in said
+    assert name != "messages.jsonl" or not (tmp_path / "out").exists()
 
 
 def test_agents_and_repetitions_are_kept_apart(tmp_path: Path) -> None:
