@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -241,12 +241,8 @@ def _histories(found: Repeats, kept: Sequence[Sequence[TrialOutcome]]) -> tuple[
         TaskHistory(task, "".join(_mark(of.get((task.query_id, task.variant))) for of in verdicts))
         for task in found.tasks
     )
-    return tuple(sorted(histories, key=_badness))
-
-
-def _badness(one: TaskHistory) -> tuple[int, float, str, str]:
-    task = one.task
-    return WORST.index(task.stability), -one.unsteadiness, task.query_id, task.variant
+    worst = sorted(histories, key=lambda one: (one.task.query_id, one.task.variant))
+    return tuple(sorted(worst, key=lambda one: (WORST.index(one.task.stability), -one.unsteadiness)))
 
 
 def _mark(verdicts: set[Verdict] | None) -> str:
@@ -281,11 +277,5 @@ def _judges(runs: Sequence[RunTrials]) -> Iterator[str]:
     for (first, before), (second, after) in pairwise(prints):
         for name in sorted(before.keys() & after.keys()):
             if before[name] != after[name]:
-                yield (
-                    f"{first} -> {second}: grader {name}: {_join_prints(before, name)} -> "
-                    f"{_join_prints(after, name)}"
-                )
-
-
-def _join_prints(prints: Mapping[str, set[str]], name: str) -> str:
-    return " and ".join(sorted(prints[name]))
+                old, new = (" and ".join(sorted(one[name])) for one in (before, after))
+                yield f"{first} -> {second}: grader {name}: {old} -> {new}"

@@ -102,12 +102,9 @@ def _own(store: RunStore) -> int | None:
     """Return how many trials a run was to have, without what it lacks of other parts; None if unknown."""
     parts, count = Parts.of_run(store.manifest()), store.count_selected()
     count = count_wanted(store) if count is None else count
-    return count if parts is None or count is None else count - _count_owed(store, parts)
-
-
-def _count_owed(store: RunStore, parts: Parts) -> int:
-    """Return how many of a run's trials are those of parts that were missing when it was merged."""
-    return parts.missing_trials if "merged_from" in store.manifest() else 0
+    if parts is None or count is None or "merged_from" not in store.manifest():
+        return count
+    return count - parts.missing_trials  # of parts that were missing when it was merged
 
 
 def describe_shared_parts(stores: Iterable[RunStore]) -> str:

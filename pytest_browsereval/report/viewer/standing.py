@@ -36,20 +36,15 @@ def repeats_of(trials: Iterable[Trial]) -> dict[str, Any] | None:
     found = repeats((trial, trial.attempts) for trial in trials)
     if found is None:
         return None
-    each = [[*_task(task), *_rates(task, found.k)] for task in found.tasks]
     whole = found.as_json()
     del whole["unsteady"]
-    return {**whole, "each": each}
+    return {**whole, "each": [_task(task, found.k) for task in found.tasks]}
 
 
-def _task(task: TaskRepeats) -> list[Any]:
-    return [task.query_id, task.variant, str(task.stability), task.passed, task.failed, task.errored]
-
-
-def _rates(task: TaskRepeats, k: int) -> list[float | None]:
-    if task.judged < k:
-        return [None, None]
-    return [float(task.pass_at(k)), float(task.pass_hat(k))]
+def _task(task: TaskRepeats, k: int) -> list[Any]:
+    rates = [float(task.pass_at(k)), float(task.pass_hat(k))] if task.judged >= k else [None, None]
+    counts = [task.passed, task.failed, task.errored]
+    return [task.query_id, task.variant, str(task.stability), *counts, *rates]
 
 
 def quarantine_of(block: Any, trials: Sequence[Trial]) -> dict[str, dict[str, str]]:
