@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import TypeAdapter, ValidationError
 
 from pytest_browsereval.analysis.outcomes import Outcome, RunOutcomes, check_run, read_outcomes
-from pytest_browsereval.capture.trajectory import write_whole
+from pytest_browsereval.commands.reporting import write
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.compare.compare import RunComparison, compare
 from pytest_browsereval.features.compare.paired import MARGIN
@@ -51,10 +51,7 @@ def write_baseline(run: RunOutcomes, file: Path) -> None:
     lines = (adapter.dump_json((trial,)).decode()[1:-1] for trial in trials)
     start = json.dumps(head, ensure_ascii=False, indent=1).removesuffix("\n}")
     rows = ",\n".join(f"  {line}" for line in lines)
-    try:
-        write_whole(file, f'{start},\n "trials": [\n{rows}\n ]\n}}\n')
-    except OSError as error:
-        raise UsageError(f"{file} cannot be written: {error.strerror or error}.") from None
+    write(file, f'{start},\n "trials": [\n{rows}\n ]\n}}\n')
 
 
 def read_run(place: Path) -> RunOutcomes:
