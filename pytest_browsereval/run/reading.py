@@ -162,22 +162,19 @@ def read_digests(root: Path, is_idle: Callable[[], bool]) -> Iterator[tuple[Path
         reading = pool.submit(read_index, root)
         places = list(_find_counting(root))
         known = reading.result()
-    lacking = sum(folder not in known or known[folder][0] != stamp for folder, stamp in places)
-    if lacking > max(WORTH_INDEXING, len(places) // 2) and is_idle():
+    lacking = [folder for folder, stamp in places if folder not in known or known[folder][0] != stamp]
+    if len(lacking) > max(WORTH_INDEXING, len(places) // 2) and is_idle():
         yield from index_digests(root)
         return
 
-    def look(place: Place) -> list[tuple[str, AttemptDigest | _Read]]:
-        folder, stamp = place
+    read = work_ahead(lambda folder: [_try_reading(f"{root}/{folder}")], lacking)
+    for folder, stamp in places:
         line = known.pop(folder, None)  # what is handed over is not kept
-        return [(folder, line[1] if line and line[0] == stamp else _try_reading(f"{root}/{folder}"))]
-
-    for folder, found in work_ahead(look, places):
-        if isinstance(found, AttemptDigest):
-            yield root / folder, found
+        if line is not None and line[0] == stamp:
+            yield root / folder, line[1]
         else:
             with contextlib.suppress(_Unfinished):
-                yield root / folder, digest(_check(root / folder, found)[0])
+                yield root / folder, digest(_check(root / folder, next(read))[0])
 
 
 def index_digests(root: Path) -> Iterator[tuple[Path, AttemptDigest]]:
