@@ -148,6 +148,7 @@ class Mind2WebGrader(ModelGrader):
     """
 
     type: Literal["mind2web"] = "mind2web"
+    sees_pictures: ClassVar[bool] = True
     prompts: ClassVar[tuple[str, ...]] = (KEY_POINTS, PICTURE, VERDICT, NO_PICTURES)
     replies: ClassVar[Replies] = (KeyPoints, PictureNote, WebJudgeReply)
 
@@ -157,11 +158,6 @@ class Mind2WebGrader(ModelGrader):
     """Of more such pictures the last ones are shown, as the rule was published."""
     max_missing: float = Field(default=0.1, ge=0, le=1)
     """The share of pictures that may be without a score."""
-
-    @property
-    def sees_pictures(self) -> bool:
-        """It does."""
-        return True
 
     async def prepare(self, recorded: Recorded, judge: Judge) -> _Prepared:
         """Ask for the key points, then for a note on each picture, all at once.

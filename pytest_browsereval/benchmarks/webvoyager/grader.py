@@ -66,16 +66,12 @@ class WebVoyagerGrader(ModelGrader):
     """
 
     type: Literal["webvoyager"] = "webvoyager"
+    sees_pictures: ClassVar[bool] = True
     prompts: ClassVar[tuple[str, ...]] = (RULES, EXPECTED, POSSIBLE)
     replies: ClassVar[Replies] = (WebVoyagerReply,)
 
     pictures: int = Field(default=15, ge=1)
     """How many of the last pictures the judge sees."""
-
-    @property
-    def sees_pictures(self) -> bool:
-        """It does."""
-        return True
 
     def check(self, task: Task, base_dir: Path) -> None:
         """Check that a row which says what its reference answer is has one.

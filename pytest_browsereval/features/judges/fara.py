@@ -177,17 +177,14 @@ class Chosen:
 class PictureOptions(ModelGrader):
     """What graders that look at pictures have in common."""
 
+    sees_pictures: ClassVar[bool] = True
+
     max_pictures: int = Field(default=30, ge=5, le=500)
     """How many pictures are considered: spread evenly over the attempt, the last five among them."""
     relevance_threshold: int = Field(default=3, ge=1, le=5)
     """Where pictures are rated from 1 to 5, the lowest rating of one that is looked at closely."""
     max_shown: int = Field(default=10, ge=3, le=100)
     """How many pictures are looked at closely; where there are more, all are rated first."""
-
-    @property
-    def sees_pictures(self) -> bool:
-        """True: a run that takes none is refused."""
-        return True
 
 
 class FaraMultimodalGrader(PictureOptions):

@@ -155,6 +155,7 @@ class RubricGrader(ModelGrader):
     """
 
     type: Literal["rubric"] = "rubric"
+    sees_pictures: ClassVar[bool] = True
     prompts: ClassVar[tuple[str, ...]] = (rubrics.MAKE, READ, relevance.MATCH, LOOK, OUTCOME)
     replies: ClassVar[Replies] = (rubrics.NewRubric, Scores, relevance.Matches, SeenScores, Outcome)
 
@@ -175,11 +176,6 @@ class RubricGrader(ModelGrader):
     """How many pictures are picked for each criterion."""
     max_shown: int = Field(default=15, ge=1, le=100)
     """How many pictures are looked at closely, all criteria together; the last one is always among them."""
-
-    @property
-    def sees_pictures(self) -> bool:
-        """True: a run that takes none is refused."""
-        return True
 
     def check(self, task: Task, base_dir: Path) -> None:
         """Check the rubric that the row carries.
