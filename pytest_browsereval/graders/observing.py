@@ -34,6 +34,8 @@ T = TypeVar("T")
 READ_LIMIT_S = 5.0
 """For one reading of the page, and for one request of a site's state."""
 STATE_LIMIT_BYTES = LIMIT_CHARS
+OPEN_LIMIT_S = 12.0
+"""For opening another page."""
 POLL_S = 0.2
 MAX_DIALOGS = 10
 
@@ -354,7 +356,7 @@ async def wait_until_final(
         await asyncio.sleep(POLL_S)
 
 
-OPEN_LIMIT_S = 12.0
+# -- other pages of a site, in a tab beside the agent's own
 
 
 @asynccontextmanager

@@ -335,6 +335,8 @@ class AgisdkGrader(ModelGrader):
         )
 
 
+# -- the page on which a clone shows its final state
+
 TRIES = 20
 POLL_S = 0.5
 

@@ -1,4 +1,4 @@
-"""Agreement of grades with human labels: the confusion table and its figures."""
+"""Agreement of grades with human labels: beyond chance, corrected for errors, as a confusion table."""
 
 from __future__ import annotations
 
@@ -122,6 +122,9 @@ def _variance(
     other = sum(table[i][j] / total * (columns[i] + rows[j]) ** 2 for i in places for j in places if i != j)
     rest = kappa - chance * (1 - kappa)
     return (same + (1 - kappa) ** 2 * other - rest * rest) / (total * (1 - chance) ** 2)
+
+
+# -- the confusion table and its figures
 
 
 @dataclass(frozen=True)

@@ -199,6 +199,9 @@ def count_of(share: Share) -> str:
     return f"{share.hits:,} of {share.of:,}"
 
 
+# -- what a run says of it
+
+
 class Corrections(RunPart):
     """Reads the file of the config key ``calibration`` before the run, and goes by it at the end."""
 

@@ -226,6 +226,9 @@ def settle_labels(labels: Mapping[str, Label]) -> LabelWord | Literal["tie"] | N
     return "tie" if passed else "unclear" if words else None
 
 
+# -- the file of one labeller
+
+
 class LabelBook:
     """Labels of one person, one line for each change: a crash loses nothing.
 

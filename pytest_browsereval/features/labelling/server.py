@@ -143,6 +143,9 @@ _PICTURES = {".jpeg": "image/jpeg", ".jpg": "image/jpeg", ".png": "image/png", "
 _JSON = "application/json"
 
 
+# -- the server
+
+
 class LabelRequest(BaseModel):
     """What the page sends."""
 

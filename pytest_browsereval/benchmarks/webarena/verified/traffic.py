@@ -1,4 +1,4 @@
-"""Compares recorded requests with the row: ``NetworkEventEvaluator``."""
+"""Compares recorded requests with the row: ``NetworkEventEvaluator``, and the paths into them."""
 
 from __future__ import annotations
 
@@ -255,6 +255,8 @@ def _criterion(name: str, expected: JsonValue, problem: str, event: Event | None
     actual = f"{event.method} {beginning(event.url, 300)} -> {event.status}" if event else None
     return comparing.make_criterion(name, expected, actual, problem)
 
+
+# -- the JSONPath that rows use to name a value inside a request or reply
 
 _STEP = re.compile(
     r"\.(?P<name>[\w-]+)|\[(?P<index>\d+)\]|\['(?P<quoted>[^']+)'\]|(?P<all>\[\*\]|\.\*)"
