@@ -120,22 +120,15 @@ class WebJudgeReply(JudgeReply):
 
 
 @dataclass(frozen=True)
-class _Noted:
-    """A picture with what the judge made of it."""
-
-    path: Path
-    note: PictureNote
-
-
-@dataclass(frozen=True)
 class _Prepared:
     """What all votes begin with."""
 
     key_points: list[str]
-    noted: list[_Noted]
+    noted: list[tuple[Path, PictureNote]]
+    """Pictures with what the judge made of them."""
     missing: list[Path]
     """Pictures that the judge did not score."""
-    kept: list[_Noted]
+    kept: list[tuple[Path, PictureNote]]
     actions: Given
 
 
@@ -172,7 +165,7 @@ class Mind2WebGrader(ModelGrader):
         points = _points_part(reply.key_points)
         notes = await judge.gather(*(self._note(recorded, judge, points, picture) for picture in pictures))
         pairs = list(zip(pictures, notes, strict=True))
-        noted = [_Noted(path, note) for path, note in pairs if not isinstance(note, Fault)]
+        noted = [(path, note) for path, note in pairs if not isinstance(note, Fault)]
         faults = [note for note in notes if isinstance(note, Fault)]
         # A picture whose question failed shows nothing; with 3 points it would count as if it had been seen.
         if len(faults) > self.max_missing * len(pictures):
@@ -183,7 +176,7 @@ class Mind2WebGrader(ModelGrader):
             noted=noted,
             missing=[path for path, note in pairs if isinstance(note, Fault)],
             # The last ones, as WebJudge has it: the end decides.
-            kept=[each for each in noted if each.note.score >= self.threshold][-self.max_pictures :],
+            kept=[pair for pair in noted if pair[1].score >= self.threshold][-self.max_pictures :],
             actions=give_actions(steps, argument=ARGUMENT_LIMIT),
         )
 
@@ -204,8 +197,8 @@ class Mind2WebGrader(ModelGrader):
             prepared.actions,
             give_answer(recorded),
         ]
-        for each in prepared.kept:
-            parts += [Given(f"note on picture {number_of(each.path)}", each.note.reasoning), Shown(each.path)]
+        for path, note in prepared.kept:
+            parts += [Given(f"note on picture {number_of(path)}", note.reasoning), Shown(path)]
 
         def check(reply: WebJudgeReply) -> None:
             if len(reply.findings) != len(prepared.key_points):
@@ -225,13 +218,13 @@ class Mind2WebGrader(ModelGrader):
                 )
                 for point, finding in zip(prepared.key_points, reply.findings, strict=True)
             ),
-            evidence=evidence_of([each.path for each in prepared.kept]),
+            evidence=evidence_of([path for path, _ in prepared.kept]),
             details={
                 "key_points": list(prepared.key_points),
                 "pictures_scored": len(prepared.noted),
                 "pictures_kept": len(prepared.kept),
                 "pictures_without_score": missing,
-                "scores": {str(number_of(each.path)): each.note.score for each in prepared.noted},
+                "scores": {str(number_of(path)): note.score for path, note in prepared.noted},
             },
         )
         return doubt_failure(opinion, missing, "scored")

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from http import HTTPStatus
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -162,7 +162,7 @@ class _Refused(Exception):
         self.status = status
 
 
-class LabellingServer:
+class LabellingServer(LocalServer):
     """The page of one labeller, while it is open. Use it as a context manager.
 
     `PageAccess` says which requests are answered. Attempts and pictures are asked for by number, never by
@@ -181,22 +181,16 @@ class LabellingServer:
         self.book = book
         self.run = run
         try:
-            self._server = _Server(_Handler, port)
+            super().__init__(_Handler, port)
         except (OSError, OverflowError) as error:
             message = getattr(error, "strerror", None) or str(error)
             raise UsageError(f"port {port} cannot be used: {message}. Name another by --port.") from None
-        self._server.page = self
-        self.access = PageAccess(self._server.server_port)
-        self.url = self.access.url
+        self.access = PageAccess(self.server_port)
 
-    def __enter__(self) -> Self:
-        """Serve from a thread."""
-        self._server.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Give the port back."""
-        self._server.close()
+    @property
+    def url(self) -> str:
+        """The address of the page, which nobody can guess."""
+        return self.access.url
 
     # -- answers
 
@@ -258,12 +252,8 @@ class LabellingServer:
         return line_of(request.place, attempt, label)
 
 
-class _Server(LocalServer):
-    page: LabellingServer
-
-
 class _Handler(LocalHandler):
-    server: _Server
+    server: LabellingServer
     timeout = 30
     # Each answer ends its connection: the rest of a body that is too long is never taken for a request.
     protocol_version = "HTTP/1.0"
@@ -303,13 +293,13 @@ class _Handler(LocalHandler):
         """
         token, slash, rest = self.path.partition("?")[0].removeprefix("/").partition("/")
         # Without the slash the page's own addresses would lack the token.
-        why = self.server.page.access.find_refusal(self.headers.items(), token if slash else "")
+        why = self.server.access.find_refusal(self.headers.items(), token if slash else "")
         if why is not None:
             raise _Refused(HTTPStatus.FORBIDDEN, why)
         return rest
 
     def _get(self, path: str) -> None:
-        page = self.server.page
+        page = self.server
         if not path:
             text, nonce = page.page()
             self._send(text, "text/html; charset=utf-8", nonce=nonce)
@@ -329,7 +319,7 @@ class _Handler(LocalHandler):
             message = f"more than {MOST_BYTES} bytes, or of no length"
             raise _Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, message)
         try:
-            line = self.server.page.take(body)
+            line = self.server.take(body)
         except ValidationError as error:
             raise _Refused(HTTPStatus.BAD_REQUEST, str(error).partition("\n")[0]) from None
         self._send(as_bytes(line), _JSON)
