@@ -17,6 +17,7 @@ from pytest_browsereval.datasets.packages import INSTALLED, folder_of
 from pytest_browsereval.datasets.source import Row
 from pytest_browsereval.errors import DatasetError, nearest
 from pytest_browsereval.model.display import format_count
+from pytest_browsereval.redaction.text import map_texts
 
 SITES = ("shopping", "shopping_admin", "reddit", "gitlab", "map", "wikipedia", "homepage", "classifieds")
 """Sites that rows name, ``__SHOPPING__`` and so on."""
@@ -164,11 +165,11 @@ class WebArenaRows(BenchmarkConfig):
 
     def fill_addresses(self, value: Any) -> Any:
         """Return a JSON value with the addresses of sites in the place of ``__SHOPPING__`` and the like."""
-        if isinstance(value, str):
-            return _PLACEHOLDER.sub(lambda found: self.sites.get(found[1].lower()) or found[0], value)
-        if isinstance(value, Mapping):
-            return {self.fill_addresses(key): self.fill_addresses(inner) for key, inner in value.items()}
-        return [self.fill_addresses(inner) for inner in value] if isinstance(value, list) else value
+
+        def fill(text: str) -> str:
+            return _PLACEHOLDER.sub(lambda found: self.sites.get(found[1].lower()) or found[0], text)
+
+        return map_texts(value, fill, fill)
 
 
 def _sites_in(row: Any) -> list[str]:
