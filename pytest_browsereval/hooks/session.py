@@ -302,11 +302,8 @@ class EvalSession:
         (pytest leaves the file out of the ids of files outside its root folder: two such files would
         share their ids.)
         """
-        root = self.config.rootpath
-        if path.is_relative_to(root):
-            return path.relative_to(root).as_posix()
         try:
-            return Path(os.path.relpath(path, root)).as_posix()
+            return Path(os.path.relpath(path, self.config.rootpath)).as_posix()
         except ValueError:  # another drive
             return path.as_posix()
 

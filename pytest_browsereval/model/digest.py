@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from pytest_browsereval.errors import ErrorSource, TerminationReason
-from pytest_browsereval.model.grades import GraderResult, Verdict
+from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.model.usage import Usage
 
@@ -72,14 +72,12 @@ _OF_GRADE = tuple(field.name for field in fields(GradeDigest))
 
 def digest(metadata: TaskMetadata) -> AttemptDigest:
     """Return the short form of an attempt's record."""
-    grades = {name: _grade(grade) for name, grade in metadata.grader_results.items()}
+    grades = {
+        name: GradeDigest(**{field: getattr(grade, field) for field in _OF_GRADE})
+        for name, grade in metadata.grader_results.items()
+    }
     kept: dict[str, Any] = {name: getattr(metadata, name) for name in _OF_ATTEMPT}
     return AttemptDigest(**kept, grader_results=grades)
-
-
-def _grade(grade: GraderResult) -> GradeDigest:
-    kept: dict[str, Any] = {name: getattr(grade, name) for name in _OF_GRADE}
-    return GradeDigest(**kept)
 
 
 # -- digests as JSON

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from pytest_browsereval.browsers.base import BrowserConfig, Survey
@@ -137,10 +137,14 @@ def drift(store: RunStore, config: EvalConfig, tools: Sequence[Tool]) -> list[st
         config: what is run.
         tools: the tools that are switched on.
     """
-    last = next(_earlier(store, config), None)
-    if last is None:
+    folders = sorted(store.root.parent.glob("*"), key=age, reverse=True)
+    manifests = ((one.name, RunStore(one).manifest()) for one in folders if one != store.root)
+    same = ((run_id, one) for run_id, one in manifests if one.get("config_file") == config.path.name)
+    # Damaged ones are left out.
+    known = ((run_id, one["tool_hashes"]) for run_id, one in same if isinstance(one.get("tool_hashes"), dict))
+    run_id, before = next(known, ("", None))
+    if before is None:
         return []
-    before: Mapping[str, str] = last["tool_hashes"]
     now = tool_hashes(tools)
     kinds = {
         "new": [name for name in now if name not in before],
@@ -150,16 +154,4 @@ def drift(store: RunStore, config: EvalConfig, tools: Sequence[Tool]) -> list[st
     if not any(kinds.values()):
         return []
     message = "; ".join(f"{kind}: {join_first(names, MOST_LISTED)}" for kind, names in kinds.items() if names)
-    return [
-        (f"the tools are not those of the last run ({last['run_id']}): {message}. Compare the two with care.")
-    ]
-
-
-def _earlier(store: RunStore, config: EvalConfig) -> Iterator[dict[str, Any]]:
-    """Yield the manifests of earlier runs of the config, the newest first; damaged ones are left out."""
-    folders = store.root.parent.iterdir() if store.root.parent.is_dir() else iter(())
-    for folder in sorted(folders, key=age, reverse=True):
-        manifest = RunStore(folder).manifest()
-        is_same = manifest.get("config_file") == config.path.name
-        if is_same and isinstance(manifest.get("tool_hashes"), dict) and folder != store.root:
-            yield {**manifest, "run_id": folder.name}
+    return [f"the tools are not those of the last run ({run_id}): {message}. Compare the two with care."]

@@ -88,5 +88,5 @@ def read_evidence(folder: Path) -> dict[str, JsonValue]:
     except (OSError, ValueError) as error:
         raise DatasetError(f"{file} is damaged: {error}. Restore it.") from None
     if not isinstance(evidence, dict):
-        raise DatasetError(f"{file} is damaged: it holds no block of graders. Restore it.")
+        raise DatasetError(f"{file} is damaged: it is not a block of graders. Restore it.")
     return evidence

@@ -128,7 +128,7 @@ def _policy_problems(kit: Toolkit) -> Iterator[str]:
     for text in (kit.label, kit.absent):
         yield from _text_problems(text)
     for name in _find_tools(kit.absent):
-        yield f"the text for when its tools are off names {name!r}; a model that has not got it looks in vain"
+        yield f"the text for when its tools are off names {name!r}; a model that lacks it looks in vain"
     if (length := sum(len(line.text) for line in kit.policy)) > LONGEST_POLICY:
         yield f"the policy has {length} characters; {LONGEST_POLICY} are the most"
 
