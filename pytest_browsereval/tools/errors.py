@@ -13,7 +13,7 @@ _STRICT = re.compile(r"strict mode violation: .*? resolved to (\d+) elements:")
 _MATCH = re.compile(r"^\s*\d+\) (<.*?>.*?)(?: aka .*)?$", re.MULTILINE)
 _COVERED = re.compile(r"- (<.*?>.*?) (?:from .* subtree )?intercepts pointer events")
 _NET = re.compile(r"net::(ERR_\w+)")
-_PREFIX = re.compile(r"^\w+\.\w+: ")
+_PREFIX = re.compile(r"^(?:\w+\.\w+: )?(?:Error: )?(?:InvalidSelectorError: )?")
 # The call log of Playwright: the text of its errors is the only place where it says how far it came.
 _LOOKING = re.compile(r"- waiting for (?!element|navigation)")
 _SHOWN = 3
@@ -61,19 +61,14 @@ def explain(error: BaseException, arguments: Mapping[str, Any]) -> str:
         return f"{url} did not load: {f'{reason} ({match[1]})' if reason else match[1]}."
     if type(error).__name__ == "TimeoutError":
         return _too_late(named, target, text)
-    return shorten(_first_line(text), 200)
+    line = next((line for line in text.splitlines() if line.strip()), "")
+    return shorten(_PREFIX.sub("", line), 200)
 
 
 def _target_of(text: str, arguments: Mapping[str, Any]) -> str:
     """Return the target that the error is about: a drag looks for its source first."""
     source, target = str(arguments.get("source") or ""), str(arguments.get("target") or "")
     return source if source and len(_LOOKING.findall(text)) < 2 else target
-
-
-def _first_line(text: str) -> str:
-    line = next((line for line in text.splitlines() if line.strip()), "")
-    line = _PREFIX.sub("", line)
-    return line.removeprefix("Error: ").removeprefix("InvalidSelectorError: ")
 
 
 def _ambiguous(named: str, count: int, text: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Self
 from zoneinfo import available_timezones
@@ -14,24 +13,6 @@ from pytest_browsereval.browsers.playwright.origins import AllowedOrigins
 from pytest_browsereval.browsers.playwright.place import WindowRules
 from pytest_browsereval.browsers.playwright.ready import LANES_PER_READY
 from pytest_browsereval.errors import ConfigError, nearest
-
-LAUNCH_OPTIONS = ("headless", "binary", "args")
-
-
-def refuse_launch_options(block: Any) -> Any:
-    """Return a config block that has no options of a launch.
-
-    Raises:
-        ValueError: it has; they mean nothing to a browser that runs already.
-    """
-    given = [name for name in LAUNCH_OPTIONS if isinstance(block, Mapping) and name in block]
-    if given:
-        means = " (--eval-headed sets headless)" if "headless" in given else ""
-        raise ValueError(
-            f"{', '.join(given)}{means} need{'s' * (len(given) == 1)} a browser that this run launches, and "
-            f"this one runs already. Leave {'it' if len(given) == 1 else 'them'} out."
-        )
-    return block
 
 
 class Viewport(BaseModel):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
@@ -10,7 +11,7 @@ from pytest_browsereval.browsers.base import Survey, WindowRequest
 from pytest_browsereval.browsers.driver import END_S, start_driver, stop_driver
 from pytest_browsereval.browsers.origin_filter import OriginFilter
 from pytest_browsereval.browsers.playwright.chromium import ChromiumBrowser, Connection
-from pytest_browsereval.browsers.playwright.contexts import PageOptions, refuse_launch_options
+from pytest_browsereval.browsers.playwright.contexts import PageOptions
 from pytest_browsereval.browsers.playwright.origins import AllowedOrigins
 from pytest_browsereval.browsers.playwright.place import Place, WindowRules
 from pytest_browsereval.browsers.playwright.starting import plainly
@@ -69,7 +70,14 @@ class CdpBrowserConfig(PageOptions):
     @model_validator(mode="before")
     @classmethod
     def _is_not_launched(cls, block: Any) -> Any:
-        return refuse_launch_options(block)
+        options = ("headless", "binary", "args")
+        if given := [name for name in options if isinstance(block, Mapping) and name in block]:
+            means = " (--eval-headed sets headless)" if "headless" in given else ""
+            raise ValueError(
+                f"{', '.join(given)}{means} need{'s' * (len(given) == 1)} a browser that this run launches, "
+                f"and this one runs already. Leave {'it' if len(given) == 1 else 'them'} out."
+            )
+        return block
 
     @field_validator("url")
     @classmethod

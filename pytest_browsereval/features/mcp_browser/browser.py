@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_browsereval.browsers.base import Browser, ForeignTool, Survey, WindowRequest
 from pytest_browsereval.errors import ErrorSource, Fault, StopRun
-from pytest_browsereval.features.mcp_browser.mapping import Mapped, MappingProblem, ToolUses, map_tools
+from pytest_browsereval.features.mcp_browser.mapping import Mapped, MappingProblem, map_tools
 from pytest_browsereval.features.mcp_browser.window import McpWindow
-from pytest_browsereval.features.mcp_browser.wire import CallRefused, Endpoint, McpSession, ServerGone
+from pytest_browsereval.features.mcp_browser.wire import CallRefused, McpSession, ServerGone
 from pytest_browsereval.redaction.marks import HIDDEN
 from pytest_browsereval.redaction.redactor import Redactor
+
+if TYPE_CHECKING:
+    from pytest_browsereval.features.mcp_browser.config import McpBrowserConfig
 
 NO_CDP = (
     "the agent attaches to the browser by the DevTools protocol, which `browser: {type: mcp}` does not "
@@ -22,46 +24,16 @@ NO_CDP = (
 _MOST_LISTED = 5
 
 
-@dataclass(frozen=True)
-class McpServer:
-    """A server, and what an eval wants of it."""
-
-    endpoint: Endpoint
-    uses: ToolUses
-    is_shared: bool
-    """All sessions act in one browser."""
-    connect_s: float
-    call_s: float
-    secrets: tuple[str, ...] = ()
-
-    def redact(self, text: str) -> str:
-        """Return a text without the secrets."""
-        return Redactor(self.secrets, HIDDEN).redact(text)
-
-    def notes(self, mapped: Mapped) -> Iterator[str]:
-        """Yield what a reader of the run should know of."""
-        if self.is_shared:
-            yield (
-                f"one attempt at a time, in the one browser of {self.endpoint.label}: what an attempt leaves "
-                "in it, the next one finds. Write  sessions: isolated  if the server gives each session a "
-                "browser of its own"
-            )
-        if not any("url" in use.groups for use in mapped.uses.values()):
-            yield (
-                "the address of the page is not known once a tool was called: no  pattern  under "
-                "browser.tools tells it"
-            )
-
-
 class McpBrowser(Browser):
     """The sessions of a process with one server.
 
     Args:
-        server: where it is and what its tools are for.
+        config: where it is and what its tools are for.
     """
 
-    def __init__(self, server: McpServer) -> None:
-        self.server = server
+    def __init__(self, config: McpBrowserConfig) -> None:
+        self.config = config
+        self._endpoint = config.endpoint
         self._survey = Survey()
         self._mapped: Mapped | None = None
         self._description = ""
@@ -90,45 +62,44 @@ class McpBrowser(Browser):
         Raises:
             Fault: source *browser*: it cannot be reached, or lacks a tool.
         """
-        server = self.server
+        config = self.config
         session = await self._connect(ErrorSource.BROWSER)
         try:
             tools = await self._list_tools(session, ErrorSource.BROWSER)
-            has_process = server.endpoint.program is not None
-            self._mapped = mapped = map_tools(server.uses, tools, has_process=has_process)
+            mapped = self._mapped = map_tools(config.tools, tools, has_process=bool(config.command))
         except BaseException as error:
             await asyncio.shield(session.close())
             if not isinstance(error, MappingProblem):
                 raise
             raise self._fault(ErrorSource.BROWSER, error) from None
-        limit = 1 if server.is_shared else None
-        self._survey = Survey(tools, limit, tuple(server.notes(mapped)), no_cdp=NO_CDP)
-        self._description = f"{session.server} (MCP: {server.endpoint.label})"
+        notes = tuple(_notes(config, mapped))
+        self._survey = Survey(tools, 1 if config.is_shared else None, notes, no_cdp=NO_CDP)
+        self._description = f"{session.server} (MCP: {config.label()})"
         self._is_alive = True
-        if server.endpoint.program:
+        if config.command:
             self._spare = session  # it has a process of its own, in which nothing was done yet
         else:
             await session.close()
 
     async def _connect(self, source: ErrorSource) -> McpSession:
-        session = McpSession(self.server.endpoint)
+        session = McpSession(self._endpoint)
         try:
-            await session.open(self.server.connect_s)
+            await session.open(self.config.connect_timeout_s)
         except ServerGone as error:
             raise self._fault(source, error) from None
         return session
 
     async def _list_tools(self, session: McpSession, source: ErrorSource) -> tuple[ForeignTool, ...]:
         try:
-            return await session.tools(self.server.connect_s)
+            return await session.tools(self.config.connect_timeout_s)
         except (ServerGone, CallRefused, TimeoutError) as error:
             raise self._fault(source, error) from None
 
     def _fault(self, source: ErrorSource, error: Exception) -> Fault:
-        why = str(error) or f"listing its tools took longer than {self.server.connect_s:g} s"
+        why = str(error) or f"listing its tools took longer than {self.config.connect_timeout_s:g} s"
         if not isinstance(error, ServerGone):  # which names the server itself
-            why = f"the MCP server {self.server.endpoint.label}: {why}"
-        return Fault(source, self.server.redact(why))
+            why = f"the MCP server {self.config.label()}: {why}"
+        return Fault(source, Redactor(self.config.secrets(), HIDDEN).redact(why))
 
     async def open_window(self, request: WindowRequest) -> McpWindow:
         """Begin a session at the start page.
@@ -154,8 +125,8 @@ class McpBrowser(Browser):
         window = McpWindow(
             session,
             self._mapped,
-            call_s=self.server.call_s,
-            closes=not self.server.endpoint.program,
+            call_s=self.config.call_timeout_s,
+            closes=not self.config.command,
             leftovers=self._leftovers,
         )
         try:
@@ -172,7 +143,7 @@ class McpBrowser(Browser):
         if changes := _changes(self._survey.tools or (), tools):
             raise StopRun(
                 ErrorSource.BROWSER,
-                f"the MCP server {self.server.endpoint.label} has changed its tools since the run began: "
+                f"the MCP server {self.config.label()} has changed its tools since the run began: "
                 f"{changes}. Run again.",
             )
 
@@ -182,6 +153,21 @@ class McpBrowser(Browser):
         spare, self._spare = self._spare, None
         if spare is not None:
             await spare.close()
+
+
+def _notes(config: McpBrowserConfig, mapped: Mapped) -> Iterator[str]:
+    """Yield what a reader of the run should know of."""
+    if config.is_shared:
+        yield (
+            f"one attempt at a time, in the one browser of {config.label()}: what an attempt leaves in it, "
+            "the next one finds. Write  sessions: isolated  if the server gives each session a browser of "
+            "its own"
+        )
+    if not any("url" in use.groups for use in mapped.uses.values()):
+        yield (
+            "the address of the page is not known once a tool was called: no  pattern  under browser.tools "
+            "tells it"
+        )
 
 
 def _changes(before: Sequence[ForeignTool], after: Sequence[ForeignTool]) -> str:

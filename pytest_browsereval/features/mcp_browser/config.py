@@ -15,7 +15,7 @@ from pydantic import Field, SecretStr, field_serializer, field_validator, model_
 
 from pytest_browsereval.browsers.base import BrowserConfig, Survey
 from pytest_browsereval.errors import ConfigError, Fault
-from pytest_browsereval.features.mcp_browser.browser import McpBrowser, McpServer
+from pytest_browsereval.features.mcp_browser.browser import McpBrowser
 from pytest_browsereval.features.mcp_browser.mapping import ToolUses
 from pytest_browsereval.features.mcp_browser.process import Program
 from pytest_browsereval.features.mcp_browser.wire import Endpoint
@@ -157,18 +157,20 @@ class McpBrowserConfig(BrowserConfig):
 
     def build(self) -> McpBrowser:
         """Return the browser, not started yet."""
+        return McpBrowser(self)
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether all sessions act in one browser."""
+        return self.url is not None and self.sessions != "isolated"
+
+    @property
+    def endpoint(self) -> Endpoint:
+        """Where the server is, with what it is started or asked with."""
         plain = {name: value.get_secret_value() for name, value in self.headers.items()}
         variables = {name: value.get_secret_value() for name, value in self.env.items()}
         program = Program(self.command, self.cwd or Path.cwd(), variables) if self.command else None
-        server = McpServer(
-            endpoint=Endpoint(self.url, plain, program, self.label()),
-            uses=self.tools,
-            is_shared=self.url is not None and self.sessions != "isolated",
-            connect_s=self.connect_timeout_s,
-            call_s=self.call_timeout_s,
-            secrets=self.secrets(),
-        )
-        return McpBrowser(server)
+        return Endpoint(self.url, plain, program, self.label())
 
 
 def _check_packages() -> None:
