@@ -131,13 +131,11 @@ def _temporary_files_in(folder: Path) -> Iterator[None]:
         yield
         return
     names = ("TMPDIR", "TEMP", "TMP")
-    before = {name: os.environ.get(name) for name in names}
+    before = {name: os.environ[name] for name in names if name in os.environ}
     os.environ.update(dict.fromkeys(names, str(folder)))
     try:
         yield
     finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
+        for name in names:
+            os.environ.pop(name, None)
+        os.environ.update(before)

@@ -9,12 +9,12 @@ from __future__ import annotations
 import asyncio
 import base64
 import contextlib
-import ipaddress
 from collections.abc import AsyncIterator, Callable
 from typing import Any, Self
 from urllib.parse import unquote, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
+from pytest_browsereval.addresses import is_local
 from pytest_browsereval.browsers.playwright.origins import PORTS, AllowedOrigins, origin_of
 
 HEAD_BYTES = 1_000_000
@@ -151,18 +151,9 @@ def _resolvable(host: str) -> str:
 def _proxy_for(scheme: str, host: str, port: int) -> str:
     """Return the proxy of this machine's environment, as browsers use it; empty where there is none."""
     proxy = getproxies().get(scheme, "")
-    if not proxy or _is_loopback(host) or proxy_bypass(f"{host}:{port}"):
+    if not proxy or is_local(f"//[{host}]" if ":" in host else f"//{host}") or proxy_bypass(f"{host}:{port}"):
         return ""
     return proxy if "://" in proxy else f"http://{proxy}"
-
-
-def _is_loopback(host: str) -> bool:
-    if _resolvable(host) == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def _change_head(head: bytes, first_line: bytes, proxy: str = "") -> bytes:

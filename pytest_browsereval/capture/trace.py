@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, Literal
 
-from pytest_browsereval.browsers.playwright.waiting import is_playwright_error
+from pytest_browsereval.browsers.playwright.waiting import playwright_error
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.redaction.logins import remove_logins
 from pytest_browsereval.redaction.text import redact_json
@@ -74,7 +74,7 @@ class Trace:
             self._warn_of(error)
 
     def _warn_of(self, error: Exception) -> None:
-        if not isinstance(error, OSError) and not is_playwright_error(error):  # of time as well
+        if not isinstance(error, (OSError, playwright_error())):  # TimeoutError is an OSError
             raise error
         self._warn(f"no trace: {str(error).partition(chr(10))[0] or f'not there within {STOP_S:g} s'}")
 

@@ -18,7 +18,7 @@ from pydantic import JsonValue
 from pytest_browsereval.browsers.base import Window
 from pytest_browsereval.browsers.playwright.origins import origin_of
 from pytest_browsereval.browsers.playwright.tabs import NoTab
-from pytest_browsereval.browsers.playwright.waiting import DialogOpened, is_playwright_error
+from pytest_browsereval.browsers.playwright.waiting import DialogOpened, playwright_error
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.errors import Fault
 from pytest_browsereval.graders.base import GraderFault
@@ -160,9 +160,7 @@ class LivePage:
             reason = f"did not answer within {READ_LIMIT_S:g} s"
         except NoTab:
             reason = "has been closed"
-        except Exception as error:
-            if not is_playwright_error(error):
-                raise
+        except playwright_error() as error:
             reason = f"cannot be read: {beginning(str(error).splitlines()[0], 200)}"
         raise GraderFault(f"{what} {reason}")
 
@@ -407,7 +405,5 @@ async def limit_work(limit_s: float, late: str, broken: str) -> AsyncIterator[No
             yield
     except TimeoutError:
         raise GraderFault(late) from None
-    except Exception as error:
-        if not is_playwright_error(error):
-            raise
+    except playwright_error() as error:
         raise GraderFault(f"{broken}: {beginning(str(error).splitlines()[0], 200)}") from None

@@ -13,7 +13,7 @@ from typing import Any
 from pytest_browsereval.browsers.base import BrowserConfig, Window, WindowRequest
 from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowserConfig
 from pytest_browsereval.browsers.playwright.tabs import NoTab
-from pytest_browsereval.browsers.playwright.waiting import is_playwright_error
+from pytest_browsereval.browsers.playwright.waiting import playwright_error
 from pytest_browsereval.errors import Fault
 from pytest_browsereval.testing.site import ConformanceSite
 from pytest_browsereval.tools.base import Tool, ToolError, ToolResult
@@ -118,10 +118,10 @@ async def _find_problems(tool: Tool, window: Window, arguments: Arguments, *, is
     async def body(window: Window, **values: Any) -> str:
         try:
             output: object = await tool.body(window, **values)
+        except (ToolError, NoTab, playwright_error()):
+            raise  # the runner makes refusals of these, so they are allowed
         except Exception as error:
-            # The runner makes refusals of these, so they are allowed.
-            if not isinstance(error, ToolError | NoTab) and not is_playwright_error(error):
-                seen.append(_raises(error))
+            seen.append(_raises(error))
             raise
         if not isinstance(output, str):
             seen.append(f"it returns {output!r:.80}, which is not a text")

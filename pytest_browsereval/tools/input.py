@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from pytest_browsereval.browsers.playwright.origins import shorten
-from pytest_browsereval.browsers.playwright.waiting import is_playwright_error, quietly
+from pytest_browsereval.browsers.playwright.waiting import playwright_error, quietly
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.tools.base import KEY_S, Tool, ToolError, tool
 from pytest_browsereval.tools.points import mouse_point
@@ -115,8 +115,8 @@ async def select_option(
     """Choose an option of a drop-down list."""
     try:
         chosen = await act(window, target, lambda element: element.select_option(value))
-    except Exception as error:
-        if is_playwright_error(error) and "did not find some options" in str(error):
+    except playwright_error() as error:
+        if "did not find some options" in str(error):
             # Playwright only waited in vain; a model needs the options that there are.
             raise ToolError(await _options(window, target, value)) from None
         raise

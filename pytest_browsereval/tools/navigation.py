@@ -10,7 +10,7 @@ from pydantic import Field
 
 from pytest_browsereval.browsers.base import Window
 from pytest_browsereval.browsers.playwright.origins import origin_of, shorten
-from pytest_browsereval.browsers.playwright.waiting import is_playwright_error, quietly
+from pytest_browsereval.browsers.playwright.waiting import playwright_error, quietly
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.tools.base import Tool, ToolError, tool
 from pytest_browsereval.tools.toolkit import Policy, Toolkit
@@ -53,8 +53,8 @@ async def open_url(window: PlaywrightWindow, url: str) -> str:
     """Navigate the current tab and tell where it is then."""
     try:
         response = await window.goto(check_url(window, url))
-    except Exception as error:
-        if is_playwright_error(error) and "Download is starting" in str(error):
+    except playwright_error() as error:
+        if "Download is starting" in str(error):
             # Chromium reports an address that it downloads as a navigation that failed.
             await window.download_begins()
             return "The address is a download, and the page stays as it was."
@@ -140,8 +140,8 @@ async def wait_for_text(
         await window.page.wait_for_function(
             _HAS_TEXT, arg=text, timeout=max(timeout_s, 0.05) * 1000, polling=100
         )
-    except Exception as error:
-        if is_playwright_error(error) and type(error).__name__ == "TimeoutError":
+    except playwright_error() as error:
+        if type(error).__name__ == "TimeoutError":
             raise ToolError(f"{named!r} did not appear within {timeout_s:g} s.") from None
         raise
     return f"{named!r} is on the page."

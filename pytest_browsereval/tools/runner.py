@@ -10,7 +10,7 @@ from typing import Any
 from pytest_browsereval.browsers.base import Window
 from pytest_browsereval.browsers.playwright.origins import shorten
 from pytest_browsereval.browsers.playwright.tabs import NoTab
-from pytest_browsereval.browsers.playwright.waiting import DialogOpened, is_closed_error, is_playwright_error
+from pytest_browsereval.browsers.playwright.waiting import DialogOpened, is_closed_error, playwright_error
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.errors import PLUGIN_ERRORS, ErrorSource, Fault, is_given_up
 from pytest_browsereval.redaction.known import beginning
@@ -159,9 +159,7 @@ class WindowToolRunner(_OneAtATime):
             if not window.url:  # its last page has gone, perhaps with the browser
                 await window.look()
             return False
-        except Exception as error:
-            if not is_playwright_error(error):
-                raise
+        except playwright_error() as error:
             said.append(explain(error, arguments))
             # Playwright says "closed" of a closed tab and of a dead browser.
             if is_closed_error(error):

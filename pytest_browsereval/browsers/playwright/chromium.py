@@ -19,7 +19,7 @@ from pytest_browsereval.browsers.playwright.origins import EVERYTHING, AllowedOr
 from pytest_browsereval.browsers.playwright.place import Place, WindowEvents, WindowRules
 from pytest_browsereval.browsers.playwright.ready import ReadyWindows
 from pytest_browsereval.browsers.playwright.starting import go_to_start
-from pytest_browsereval.browsers.playwright.waiting import is_closed_error, is_playwright_error, quietly
+from pytest_browsereval.browsers.playwright.waiting import is_closed_error, playwright_error, quietly
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.errors import ErrorSource, Fault
 
@@ -327,9 +327,7 @@ class ChromiumBrowser(Browser):
                 except OSError as error:  # the file of the storage state
                     reason = str(error)
                     break
-                except Exception as error:
-                    if not is_playwright_error(error):
-                        raise
+                except playwright_error() as error:
                     reason = shorten(str(error), 300)
                     if connection.is_alive and not is_closed_error(error):
                         break

@@ -15,7 +15,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
-from pytest_browsereval.browsers.playwright.waiting import is_playwright_error, quietly
+from pytest_browsereval.browsers.playwright.waiting import playwright_error, quietly
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser, ConsoleMessage, Dialog, Page
@@ -127,9 +127,7 @@ class SharedClipboard:
         try:
             async with asyncio.timeout(min(LIMIT_S, ACTION_SHARE * window.rules.action_s)):
                 await self._begin_turn(window)
-        except Exception as error:
-            if not is_playwright_error(error) and not isinstance(error, TimeoutError):
-                raise
+        except (TimeoutError, playwright_error()) as error:
             window.mark_dead(f"The clipboard could not be kept apart from other attempts: {error!r:.200}")
             await quietly(question.dismiss(), LIMIT_S)
         else:

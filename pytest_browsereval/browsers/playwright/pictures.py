@@ -11,7 +11,11 @@ from pytest_browsereval.browsers.base import PictureFormat
 from pytest_browsereval.browsers.picture_size import size_of
 from pytest_browsereval.browsers.playwright.origins import shorten
 from pytest_browsereval.browsers.playwright.tabs import OpenTab
-from pytest_browsereval.browsers.playwright.waiting import DialogOpened, DialogWatch, is_playwright_error
+from pytest_browsereval.browsers.playwright.waiting import (
+    DialogOpened,
+    DialogWatch,
+    playwright_error,
+)
 from pytest_browsereval.errors import ErrorSource, Fault
 
 if TYPE_CHECKING:
@@ -89,9 +93,7 @@ class Camera:
         except TimeoutError:
             tab.is_stuck = True
             reason = f"the page {shorten(tab.page.url)} was not drawn within {limit_s:g} s"
-        except Exception as error:
-            if not is_playwright_error(error):
-                raise
+        except playwright_error() as error:
             reason = shorten(str(error), 200)
         else:
             tab.is_stuck = False
@@ -115,8 +117,8 @@ class Camera:
         for pause_s in PAUSES_S:
             try:
                 return await self._draw_once(tab, picture, quality)
-            except Exception as error:
-                if not is_playwright_error(error) or REFUSAL not in str(error) or tab.is_crashed:
+            except playwright_error() as error:
+                if REFUSAL not in str(error) or tab.is_crashed:
                     raise
                 await asyncio.sleep(pause_s)
         return await self._draw_once(tab, picture, quality)
@@ -126,8 +128,8 @@ class Camera:
         try:
             session = await self.session(tab)
             return await self._in_css_pixels(session, tab.page, {"format": picture, **options})
-        except Exception as error:
-            if not is_playwright_error(error) or tab.is_crashed:
+        except playwright_error():
+            if tab.is_crashed:
                 raise
             tab.session = None
             # Slower, but Playwright attaches by itself: our own session may be lost.
@@ -169,7 +171,5 @@ async def _read_frame(frame: Frame) -> str:
     url = frame.url.replace("--", "%2D%2D")
     try:
         return f"\n<!-- frame {url} -->\n{await frame.content()}"
-    except Exception as error:
-        if not is_playwright_error(error):
-            raise
+    except playwright_error():
         return f"\n<!-- frame {url}: it has gone -->\n"

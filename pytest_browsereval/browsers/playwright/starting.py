@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from pytest_browsereval.browsers.base import WindowRequest
 from pytest_browsereval.browsers.playwright.origins import shorten
-from pytest_browsereval.browsers.playwright.waiting import DialogOpened, is_playwright_error
+from pytest_browsereval.browsers.playwright.waiting import DialogOpened, playwright_error
 from pytest_browsereval.errors import ErrorSource, Fault
 
 if TYPE_CHECKING:
@@ -39,9 +39,7 @@ async def go_to_start(window: PlaywrightWindow, request: WindowRequest) -> None:
         return  # the agent's to answer, as any other
     except TimeoutError:
         raise Fault(ErrorSource.NAVIGATION, f"{url} did not answer within {limit_s:g} s.") from None
-    except Exception as error:
-        if not is_playwright_error(error):
-            raise
+    except playwright_error() as error:
         # Playwright tells first that the page has gone, and the cause is the browser.
         if window.dead:
             raise Fault(ErrorSource.BROWSER, window.dead) from error
@@ -66,8 +64,8 @@ async def _load(window: PlaywrightWindow, url: str) -> None:
 async def _set_up(window: PlaywrightWindow, script: str) -> None:
     try:
         await window.page.evaluate(script)
-    except Exception as error:
-        if not is_playwright_error(error) or window.dead:
+    except playwright_error() as error:
+        if window.dead:
             raise
         why = f"The setup_script of {window.url} failed: {plainly(error)}"
         raise Fault(ErrorSource.NAVIGATION, why) from error

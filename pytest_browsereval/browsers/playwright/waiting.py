@@ -23,27 +23,27 @@ class DialogOpened(BrowserEvalError):
     """A dialog opened while something was being done; that stays under way until it is answered."""
 
 
-def is_playwright_error(error: BaseException) -> bool:
-    """Tell Playwright's errors from all others without importing Playwright."""
-    return type(error).__module__.startswith("playwright.")
+def playwright_error() -> type[Exception]:
+    """Return the base of Playwright's errors, for an ``except`` that imports it when something is raised."""
+    from playwright.async_api import Error
+
+    return Error
 
 
 def is_closed_error(error: BaseException) -> bool:
     """Tell errors that say that a page, its context, the browser or the driver has gone."""
     text = str(error)
-    return is_playwright_error(error) and ("has been closed" in text or "Connection closed" in text)
+    return isinstance(error, playwright_error()) and (
+        "has been closed" in text or "Connection closed" in text
+    )
 
 
 async def quietly(work: Awaitable[T], limit_s: float) -> T | None:
     """Await something that may fail in the browser or take too long; None if it did."""
     try:
         return await asyncio.wait_for(work, limit_s)
-    except TimeoutError:
+    except (TimeoutError, playwright_error()):
         return None
-    except Exception as error:
-        if is_playwright_error(error):
-            return None
-        raise
 
 
 class DialogWatch:
@@ -117,11 +117,7 @@ class DialogWatch:
         reply = dialog.accept(**options) if accept else dialog.dismiss()
         try:
             await asyncio.wait_for(reply, limit_s)
-        except TimeoutError:
-            return False
-        except Exception as error:
-            if not is_playwright_error(error):
-                raise
+        except (TimeoutError, playwright_error()):
             return False
         if held_up:
             await asyncio.wait(held_up, timeout=limit_s)

@@ -14,7 +14,7 @@ from pytest_browsereval.browsers.playwright.origins import cap_text, shorten
 from pytest_browsereval.browsers.playwright.pictures import Camera
 from pytest_browsereval.browsers.playwright.place import Place, WindowEvents, WindowRules
 from pytest_browsereval.browsers.playwright.tabs import Downloads, NoTab, Notes, OpenTab, Tabs, notice
-from pytest_browsereval.browsers.playwright.waiting import DialogWatch, Pace, is_playwright_error, quietly
+from pytest_browsereval.browsers.playwright.waiting import DialogWatch, Pace, playwright_error, quietly
 
 if TYPE_CHECKING:
     from playwright.async_api import BrowserContext, CDPSession, Dialog, Frame, Page, Response
@@ -156,9 +156,7 @@ class PlaywrightWindow(Window):
             await asyncio.wait_for(self._ask(), self.rules.action_s)
         except TimeoutError:
             return
-        except Exception as error:
-            if not is_playwright_error(error):
-                raise
+        except playwright_error():
             self.mark_dead(self._dead or "The browser or its driver ended unexpectedly.")  # set meanwhile?
 
     # -- tabs
@@ -448,9 +446,8 @@ class PlaywrightWindow(Window):
             await asyncio.wait_for(self._leave(), self.rules.close_s)
         except TimeoutError:
             is_in_time = False
-        except Exception as error:
-            if not is_playwright_error(error):
-                raise
+        except playwright_error():
+            pass  # it has gone already
         finally:
             self._tabs.clear()
             # Also after a close that failed: work that waits for a dialog would wait for ever.

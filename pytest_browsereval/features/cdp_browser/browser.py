@@ -15,7 +15,7 @@ from pytest_browsereval.browsers.playwright.contexts import PageOptions
 from pytest_browsereval.browsers.playwright.origins import AllowedOrigins
 from pytest_browsereval.browsers.playwright.place import Place, WindowRules
 from pytest_browsereval.browsers.playwright.starting import plainly
-from pytest_browsereval.browsers.playwright.waiting import is_closed_error, is_playwright_error, quietly
+from pytest_browsereval.browsers.playwright.waiting import is_closed_error, playwright_error, quietly
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.errors import ConfigError, ErrorSource, Fault, StopRun
 from pytest_browsereval.features.cdp_browser.endpoint import HOW_TO_LISTEN, DevToolsUrl, NoEndpoint
@@ -163,7 +163,7 @@ class CdpBrowser(ChromiumBrowser):
         except BaseException as error:
             # Also where this is cancelled: nobody else knows of the driver.
             await stop_driver(driver)
-            if not is_playwright_error(error):
+            if not isinstance(error, playwright_error()):
                 raise
             why = f"cannot be attached to: {plainly(Exception(str(error)))}"
             if type(error).__name__ == "TimeoutError":
@@ -254,8 +254,8 @@ async def _why_shared(browser: Chromium, config: CdpBrowserConfig) -> str | None
         # Tried, not looked up: no version or name says whether a browser allows it.
         context = await browser.new_context()
         await context.close()
-    except Exception as error:
-        if not is_playwright_error(error) or is_closed_error(error):
+    except playwright_error() as error:
+        if is_closed_error(error):
             raise
         return plainly(error)
     return None
