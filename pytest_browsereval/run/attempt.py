@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 
@@ -21,7 +21,6 @@ from pytest_browsereval.capture.output import OUTPUT_FILE, AttemptOutput, keep_o
 from pytest_browsereval.capture.recording import Recording, record_attempt
 from pytest_browsereval.capture.tracebacks import details_of
 from pytest_browsereval.capture.trajectory import TrajectorySaver
-from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.deadline import Overran, within
 from pytest_browsereval.errors import (
     PLUGIN_ERRORS,
@@ -43,12 +42,10 @@ from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.model.traffic import Traffic
 from pytest_browsereval.model.usage import Usage
 from pytest_browsereval.needs import merge_needs
-from pytest_browsereval.run.behaviour import Behaviour, CallGuard, MessageListener
-from pytest_browsereval.run.budget import Budget
+from pytest_browsereval.run.active import ActiveRun
+from pytest_browsereval.run.behaviour import CallGuard, MessageListener
 from pytest_browsereval.run.cassettes import Cassettes, InterceptedCalls, PageTraffic
-from pytest_browsereval.run.control import Control
 from pytest_browsereval.run.grading import Grading, decide, grade_all, total_cost
-from pytest_browsereval.run.outages import Outages
 from pytest_browsereval.run.plan import Trial
 from pytest_browsereval.run.record import AttemptRecord, make_metadata
 from pytest_browsereval.run.store import AttemptFolder, RunStore
@@ -64,19 +61,15 @@ OBSERVE_TIMEOUT_S = 30.0
 
 @dataclass(frozen=True)
 class Services:
-    """What the attempts of a process share."""
+    """What the attempts of a process share: the run, and what it has on the loop."""
 
-    config: EvalConfig
+    run: ActiveRun
     store: RunStore
+    """The run's, but for tests by hand, each of which has one of its own."""
     sites: Sites
     windows: WindowManager
     toolsets: Toolsets
-    behaviour: Behaviour
-    budget: Budget
-    control: Control
-    outages: Outages
     cassettes: Cassettes
-    redact: Callable[[str], str] = str
 
 
 async def attempt(trial: Trial, services: Services, node_id: str) -> AttemptRecord:  # noqa: C901, PLR0915 as it happens
@@ -94,8 +87,8 @@ async def attempt(trial: Trial, services: Services, node_id: str) -> AttemptReco
         RunStopped: it met what has stopped the run meanwhile, and nothing was paid for it.
         OSError: the run folder cannot be written.
     """
-    config, key, redact = services.config, trial.key, services.redact
-    behaviour, windows = services.behaviour, services.windows
+    config, key, redact = services.run.config, trial.key, services.run.redact
+    behaviour, windows = services.run.spec.behaviour, services.windows
     folder = services.store.begin_attempt(key, node_id)
     course = Course(trial, services, folder, node_id)
     try:
@@ -183,7 +176,7 @@ def record_fault(trial: Trial, services: Services, node_id: str, fault: Fault) -
 async def _run_agent(course: Course, task: Task, window: Window) -> None:
     """Run the agent within its limits; a limit is a result, anything else that breaks is a fault."""
     services, trial, capture = course.services, course.trial, course.open
-    config, toolsets, ask = services.config, services.toolsets, services.behaviour.tool_call
+    config, toolsets, ask = services.run.config, services.toolsets, services.run.spec.behaviour.tool_call
     sites = trial.sites | toolsets.sites_used(course.task, config.sites)
     tools = toolsets.tools_for(trial.key.variant, sites)
     root = services.store.root
@@ -246,18 +239,18 @@ async def _grade(
         folder=course.folder.path,
         evidence=course.evidence,
         site_urls=urls,
-        base_dir=services.config.base_dir,
-        judge=services.config.judge,
+        base_dir=services.run.config.base_dir,
+        judge=services.run.config.judge,
         started_at=course.started_at,
         agent_duration_ms=round(course.agent_ms, 3),
         usage=course.open.usage,
-        redact=services.redact,
+        redact=services.run.redact,
     )
-    keys = observation_keys(graders, task, services.redact)
+    keys = observation_keys(graders, task, services.run.redact)
     saver.save_task(task, graders, urls, unobserved, row_hash=course.row_hash, observed=keys)
     if course.calls is not None:
         course.calls.mask_answer(task, course.task)
-    stand_in = services.behaviour.grade
+    stand_in = services.run.spec.behaviour.grade
     grading = await grade_all(graders, recorded, unobserved=unobserved, stand_in=stand_in)
     grading.add_details(course.unobserved_details, task)
     course.grading = grading
@@ -284,11 +277,11 @@ class Course:
         """The row as plug-ins have made it, once they were asked: code, as the agent is, and not hashed."""
         self.saver = TrajectorySaver(
             folder.path,
-            redact=services.redact,
+            redact=services.run.redact,
             synced_from=services.store.synced_from,
             on_record=services.store.records.note,
         )
-        tell = services.behaviour.message
+        tell = services.run.spec.behaviour.message
         self.listener = None if tell is None else MessageListener(tell, node_id)
         self.started_at, self._started = now(), time.perf_counter()
         self.capture: CaptureContext | None = None
@@ -318,7 +311,7 @@ class Course:
 
     def build_agent(self, context: AgentContext) -> AgentEvaluator:
         """Return the agent that a plug-in builds, else that of the config."""
-        create = self.services.behaviour.create_agent
+        create = self.services.run.spec.behaviour.create_agent
         made = create(context) if create else None
         return self.trial.agent.build(context) if made is None else made
 
@@ -351,7 +344,7 @@ class Course:
             RunStopped: it has stopped for that already, and this attempt has cost nothing.
         """
         is_free = self.capture is None or not self.capture.usage.requests
-        outages, key, grading = self.services.outages, self.trial.key, self.grading
+        outages, key, grading = self.services.run.outages, self.trial.key, self.grading
         self.fault = outages.count(key, self.fault, is_free=is_free)
         grading.is_unanswered = outages.count_grades(key, grading.grades.values())
 
@@ -359,7 +352,7 @@ class Course:
         """Return verdict, source of the error, and reason, as they are now."""
         if self.fault is not None:
             return Verdict.ERRORED, self.fault.source, str(self.fault)
-        return decide(self.grading.grades, self.services.config.pass_when, self.limit)
+        return decide(self.grading.grades, self.services.run.config.pass_when, self.limit)
 
     def save(self) -> AttemptRecord:
         """Decide the verdict, write the metadata and end the attempt."""
@@ -398,22 +391,22 @@ class Course:
             cost_usd=total_cost(usage, self.grading.grades.values()),
             verdict=verdict,
             error_source=source,
-            stops_run=services.outages.ends_run(self.fault, grading_does=self.grading.stops_run),
-            reason=services.redact(reason),
-            limit=services.redact(self.limit),
+            stops_run=services.run.outages.ends_run(self.fault, grading_does=self.grading.stops_run),
+            reason=services.run.redact(reason),
+            limit=services.run.redact(self.limit),
             final_url=self.final_url,
         )
         metadata = self.saver.save_metadata(metadata)
-        services.budget.note_payment(folder, 0.0 if is_replayed else metadata.cost_usd)
+        services.run.budget.note_payment(folder, 0.0 if is_replayed else metadata.cost_usd)
         self.folder.finish()
         return AttemptRecord(metadata, folder)
 
     def _log_fault(self, fault: Fault) -> TaskError:
         """Write what broke as the last line of the log, which may not be open, or never was; return it."""
-        text = self.services.redact(str(fault))
+        text = self.services.run.redact(str(fault))
         line = ErrorMessage(content=text, error_code=str(fault.source))
         try:
-            log_last(self.folder.path, line, redact=self.services.redact, on_message=self.listener)
+            log_last(self.folder.path, line, redact=self.services.run.redact, on_message=self.listener)
         except PLUGIN_ERRORS as error:  # a full disk, or a hook that broke at the message: the verdict stands
             if self.capture:
                 self.capture.add_warning(
@@ -445,7 +438,7 @@ async def is_retried(record: AttemptRecord, services: Services, trial: Trial, tr
         tries: how many attempts this session has made of it.
     """
     has_erred = record.metadata.verdict is Verdict.ERRORED and not record.metadata.stops_run
-    if not has_erred or tries > services.config.retries:
+    if not has_erred or tries > services.run.config.retries:
         return False
-    is_off = await services.control.why_not(trial.key)
-    return not (is_off or services.budget.over() or services.outages.over())
+    is_off = await services.run.control.why_not(trial.key)
+    return not (is_off or services.run.budget.over() or services.run.outages.over())

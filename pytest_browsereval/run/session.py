@@ -181,15 +181,10 @@ def make_services(
     """
     config = run.config
     return Services(
-        config=config,
+        run=run,
         store=run.store,
         sites=Sites(config.sites, config.base_dir, run.store.root / "sites", run.redact),
         windows=WindowManager(browser or prepare_browser(config).build(), coming, block=config.browser),
         toolsets=toolsets,
-        behaviour=run.spec.behaviour,
-        budget=run.budget,
-        control=run.control,
-        outages=run.outages,
         cassettes=run.cassettes,
-        redact=run.redact,
     )

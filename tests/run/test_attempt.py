@@ -28,11 +28,10 @@ from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.messages import AssistantMessage, ErrorMessage, Message
 from pytest_browsereval.model.results import AgentResult, TaskMetadata
 from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.run.active import ActiveRun, RunSpec
 from pytest_browsereval.run.attempt import Services, attempt, is_retried, record_fault
 from pytest_browsereval.run.behaviour import Behaviour
-from pytest_browsereval.run.budget import Budget
-from pytest_browsereval.run.control import Control
-from pytest_browsereval.run.outages import Outages
+from pytest_browsereval.run.new_trials import NewTrials
 from pytest_browsereval.run.plan import Trial
 from pytest_browsereval.run.store import RunStore, TrialKey
 from pytest_browsereval.run.toolsets import Toolsets
@@ -138,19 +137,21 @@ class Bench:
         path.write_text(
             json.dumps({"agent": "noop", "dataset": "rows.jsonl", "retries": retries, **self.keys})
         )
-        config = load_config(path, registry=builtin_registry())
+        registry = builtin_registry()
+        config = load_config(path, registry=registry)
+        cassettes = FileCassettes(config, self.model_calls, RestoringRedactor({}, str))
+        spec = RunSpec(
+            config=config, registry=registry, store=self.store, began=0.0, behaviour=self.behaviour
+        )
+        run = ActiveRun(spec, NewTrials)
+        run.redact = lambda text: text.replace(self.secret, "[redacted]")  # type: ignore[method-assign]
         return Services(
-            config=config,
+            run=run,
             store=self.store,
             sites=Sites({}, self.folder, self.folder / "sites"),
             windows=WindowManager(self.browser),
             toolsets=Toolsets.of(config, CATALOG.values(), ()),
-            behaviour=self.behaviour,
-            budget=Budget(config.budget, self.store, 0.0),
-            control=Control(self.store),
-            outages=Outages(self.store, 0.0, str),
-            cassettes=FileCassettes(config, self.model_calls, RestoringRedactor({}, str)),
-            redact=lambda text: text.replace(self.secret, "[redacted]"),
+            cassettes=cassettes,
         )
 
     def trial(self) -> Trial:
