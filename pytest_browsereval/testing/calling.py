@@ -131,10 +131,10 @@ async def _find_problems(tool: Tool, window: Window, arguments: Arguments, *, is
         return str(output)
 
     try:
-        values = tool.check_arguments(dict(arguments))
-    except ValueError as error:
-        return list(_judge_result(tool, arguments, ToolResult(ok=False, output=str(error)), is_good=is_good))
-    try:
+        try:
+            values = tool.check_arguments(dict(arguments))
+        except ValueError as error:
+            raise ToolError(str(error)) from error
         result = await runner_for(window)(replace(tool, body=body), values)
     except ToolError as error:
         result = ToolResult(ok=False, output=str(error))
