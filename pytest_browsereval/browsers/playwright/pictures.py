@@ -71,8 +71,7 @@ class Camera:
         Raises:
             Fault: source *screenshot*, when the page cannot be drawn.
         """
-        tab = self._drawable(tab)
-        return await self._in_time(tab, self._draw(tab, picture, quality), limit_s)
+        return await self._in_time(tab, lambda tab: self._draw(tab, picture, quality), limit_s)
 
     async def markup(self, tab: OpenTab | None, limit_s: float) -> str:
         """Return the HTML of a tab, with its shadow trees, and then that of its frames.
@@ -80,14 +79,21 @@ class Camera:
         Raises:
             Fault: source *screenshot*, when the page does not answer.
         """
-        tab = self._drawable(tab)
-        return await self._in_time(tab, self._markup(tab), limit_s)
+        return await self._in_time(tab, self._markup, limit_s)
 
-    async def _in_time(self, tab: OpenTab, work: Coroutine[Any, Any, T], limit_s: float) -> T:
+    async def _in_time(
+        self, tab: OpenTab | None, work: Callable[[OpenTab], Coroutine[Any, Any, T]], limit_s: float
+    ) -> T:
+        if tab is None:
+            raise Fault(ErrorSource.SCREENSHOT, "no tab is open")
+        if tab.is_crashed:
+            raise Fault(ErrorSource.SCREENSHOT, "the page has crashed")
+        if self._dialogs.open:
+            raise Fault(ErrorSource.SCREENSHOT, "a dialog is open, and the page is not drawn meanwhile")
         # A page that hangs would cost each step of the attempt the whole limit.
         limit_s = STUCK_S if tab.is_stuck else limit_s
         try:
-            data = await self._dialogs.watch(work, limit_s)
+            data = await self._dialogs.watch(work(tab), limit_s)
         except DialogOpened:
             reason = "a dialog opened, and the page is not drawn meanwhile"
         except TimeoutError:
@@ -99,18 +105,6 @@ class Camera:
             tab.is_stuck = False
             return data
         raise Fault(ErrorSource.SCREENSHOT, reason)
-
-    def _drawable(self, tab: OpenTab | None) -> OpenTab:
-        reason = ""
-        if tab is None:
-            reason = "no tab is open"
-        elif tab.is_crashed:
-            reason = "the page has crashed"
-        elif self._dialogs.open:
-            reason = "a dialog is open, and the page is not drawn meanwhile"
-        if tab is None or reason:
-            raise Fault(ErrorSource.SCREENSHOT, reason)
-        return tab
 
     async def _draw(self, tab: OpenTab, picture: PictureFormat, quality: int) -> bytes:
         """Draw a tab, again where Chromium refuses to."""

@@ -245,14 +245,11 @@ class McpWindow(Window):
             arguments = self._mapped.arguments(use, {"page": page})
             try:
                 answer = await self._session.call(use.tool, arguments, CLOSE_S)
+                why = " ".join(answer.texts) if answer.is_error else None
             except (TimeoutError, CallRefused, ServerGone) as error:
-                self._leftovers.append(
-                    f"The attempt before was not closed by {use.tool}: {_short(str(error))}"
-                )
-            else:
-                if answer.is_error:
-                    said = _short(" ".join(answer.texts))
-                    self._leftovers.append(f"The attempt before was not closed by {use.tool}: {said}")
+                why = str(error) or "it took too long"
+            if why is not None:
+                self._leftovers.append(f"The attempt before was not closed by {use.tool}: {_short(why)}")
 
 
 PLACES: tuple[Purpose, ...] = ("snapshot", "pages", "navigate", "screenshot", "close")
