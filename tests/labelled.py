@@ -43,7 +43,9 @@ def write_run(root: Path, *attempts: TaskMetadata) -> RunStore:
     for data in attempts:
         folder = store.begin_attempt(TrialKey(data.query_id, data.variant, data.trial), "node")
         MessageLogger(folder.path).close()
-        TrajectorySaver(folder.path).save_metadata(data)
+        saver = TrajectorySaver(folder.path)
+        saver.save_grades(data.grader_results)
+        saver.save_metadata(data)
         folder.finish()
     return store
 

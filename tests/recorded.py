@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
-from pytest_browsereval.analysis.summary import RunSummary, summarise
+from pytest_browsereval.analysis.summary import RunSummary, summarise, summary_of
 from pytest_browsereval.errors import ErrorSource, TerminationReason
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.results import TaskMetadata
+from pytest_browsereval.run.store import RunStore
 
 PASSED, FAILED, ERRORED = Verdict
 
@@ -39,3 +41,14 @@ def attempt(query_id: str = "a", verdict: Verdict = PASSED, **more: Any) -> Task
 def summary(*attempts: TaskMetadata) -> RunSummary:
     """Return what a run of these attempts came to."""
     return summarise((Path("/run"), metadata) for metadata in attempts)
+
+
+def write_grades(folder: Path, metadata: TaskMetadata) -> None:
+    """Write the grades of an attempt beside its record, as a run does."""
+    grades = {name: grade.model_dump(mode="json") for name, grade in metadata.grader_results.items()}
+    (folder / "grades.json").write_text(json.dumps(grades))
+
+
+def write_summary(store: RunStore, **counts: Any) -> None:
+    """Write the summary of a run that has the records of its attempts."""
+    store.write_summary({**summary_of(store).as_json(), **counts})

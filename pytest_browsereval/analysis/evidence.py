@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from pytest_browsereval.analysis.gate import NAMED
 from pytest_browsereval.analysis.summary import RunSummary, TrialOutcome
-from pytest_browsereval.capture.trajectory import GRADES_FILE, open_written, read_written
+from pytest_browsereval.capture.trajectory import GRADES_FILE, load_written, open_written
+from pytest_browsereval.config_text import format_path
+from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.display import join_first, one_line
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.rules import RuleResult
 from pytest_browsereval.run.reading import work_ahead
-from pytest_browsereval.run.store import RunStore
+from pytest_browsereval.run.store import RunStore, TrialKey
+
+_TOTALS = ("passed", "failed", "errored", "cost_usd")
+"""Figures of a summary that follow from the records."""
 
 
 def contradicting(store: RunStore, summary: RunSummary) -> RuleResult | None:
@@ -36,8 +41,10 @@ def describe_contradictions(store: RunStore, summary: RunSummary) -> str:
         summary: of its records.
     """
     found = list(_contradictions(store, summary))
-    if not found:
-        return ""
+    return _describe(found) if found else ""
+
+
+def _describe(found: Sequence[str]) -> str:
     return (
         f"records that other files of the run contradict: {join_first(found, NAMED, '; ')}. Restore what was "
         "changed, or have the run graded again (browsereval regrade)"
@@ -49,24 +56,78 @@ def _contradictions(store: RunStore, summary: RunSummary) -> Iterator[str]:
     for folders in summary.twice:
         a, b = (folder.relative_to(store.root).as_posix() for folder in folders)
         yield f"{a} and {b} are one attempt by their records, and only the first counts"
+    contradicted = set()
+    for folder, other in _stored_contradictions(store, summary):
+        contradicted.add(folder)
+        yield other
+    for trial, grades in work_ahead(lambda trial: [(trial, _file_contradicts(trial))], summary.trials):
+        if grades and trial.folder not in contradicted:
+            yield _name(store, trial, grades)
+
+
+def check_contradictions(store: RunStore, summary: RunSummary) -> None:
+    """Refuse a run whose summary contradicts its records; the files of its attempts are not read.
+
+    Raises:
+        UsageError: with the first contradictions.
+    """
+    if found := [other for _, other in _stored_contradictions(store, summary)]:
+        raise UsageError(f"{format_path(store.root)}: {_describe(found)}.")
+
+
+def _stored_contradictions(store: RunStore, summary: RunSummary) -> Iterator[tuple[Path, str]]:
+    """Yield how the summary of a run contradicts its records, with their folders."""
     # An agent's program may change records of its run; the summary is written when it is gone.
-    summed_up = _read_verdicts(store)
-    for trial, grades in work_ahead(lambda trial: [(trial, _grades_contradict(trial))], summary.trials):
-        data = trial.metadata
-        said = summed_up.get((data.query_id, data.variant, data.trial), data.verdict)
-        other = grades if said == data.verdict else f"{one_line(said, 20)} by summary.json"
-        if other:
-            place = trial.folder.relative_to(store.root).as_posix()
-            yield f"{place}: {data.verdict} by its record, {other}"
+    file, is_contradicted = store.root / "summary.json", False
+    try:
+        stored, results = _read_summary(file)
+    except (OSError, ValueError, KeyError, TypeError):
+        yield file, "summary.json is damaged"
+        return
+    for trial in summary.trials:
+        if other := (_summary_contradicts(trial, results) if stored else "") or _grades_contradict(trial):
+            is_contradicted = True
+            yield trial.folder, _name(store, trial, other)
+    if stored and not is_contradicted and len(results) == len(summary.trials):  # else the run lacks trials
+        own = summary.as_json()
+        for key in _TOTALS:
+            if key in stored and stored[key] != own[key]:
+                yield file, f"summary.json: {key} {one_line(str(stored[key]), 20)}, {own[key]} by the records"
 
 
-def _read_verdicts(store: RunStore) -> dict[tuple[str, str, int], str]:
-    """Return the verdicts of the trials by the run's summary; empty if it has none."""
-    found: dict[tuple[str, str, int], str] = {}
-    with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
-        for one in json.loads(read_written(store.root / "summary.json"))["results"]:
-            found[one["query_id"], one["variant"], one["trial"]] = str(one["verdict"])
-    return found
+def _name(store: RunStore, trial: TrialOutcome, other: str) -> str:
+    return (
+        f"{trial.folder.relative_to(store.root).as_posix()}: {trial.metadata.verdict} by its record, {other}"
+    )
+
+
+def _read_summary(file: Path) -> tuple[dict[str, Any], dict[TrialKey, dict[str, Any]]]:
+    """Return the run's summary, and its results by their trials; both empty if it has none.
+
+    Raises:
+        OSError: it cannot be read.
+        ValueError, KeyError, TypeError: it is damaged.
+    """
+    try:
+        stored = load_written(file)
+    except FileNotFoundError:
+        return {}, {}
+    keys = ("query_id", "variant", "trial")
+    return stored, {TrialKey(*(one[key] for key in keys)): one for one in stored["results"] if one["verdict"]}
+
+
+def _summary_contradicts(trial: TrialOutcome, results: Mapping[TrialKey, Mapping[str, Any]]) -> str:
+    """Return how the summary of the run contradicts the record of a trial; "" if it does not."""
+    data = trial.metadata
+    if (said := results.get(TrialKey.of(data))) is None:
+        return "without a result in summary.json"
+    if (other := str(said["verdict"])) != data.verdict:
+        return f"{one_line(other, 20)} by summary.json"
+    own = {"steps": data.total_steps, "duration_ms": data.total_duration_ms, "cost_usd": trial.cost_usd}
+    for key, value in own.items():
+        if key in said and said[key] != value:
+            return f"with {key} {value}, which is {one_line(str(said[key]), 20)} in summary.json"
+    return ""
 
 
 def _grades_contradict(trial: TrialOutcome) -> str:
@@ -80,17 +141,19 @@ def _grades_contradict(trial: TrialOutcome) -> str:
         return "and no grade that decides is passed"
     if verdict is Verdict.FAILED and deciding == {Verdict.PASSED}:
         return "and all grades that decide are passed"
-    return _file_contradicts(trial)
+    return ""
 
 
 def _file_contradicts(trial: TrialOutcome) -> str:
     grades = trial.metadata.grader_results
+    if not grades:
+        return ""
     try:
         with open_written(str(trial.folder / GRADES_FILE)) as file:
             found: Any = json.load(file)
         stored = {str(name): str(grade["verdict"]) for name, grade in found.items()}
     except FileNotFoundError:
-        return ""
+        return f"and its {GRADES_FILE} is missing"
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return f"and its {GRADES_FILE} is damaged"
     for name in {**stored, **grades}:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pytest_browsereval.analysis.evidence import check_contradictions
 from pytest_browsereval.analysis.passrate import PassRate, pass_rate
 from pytest_browsereval.analysis.summary import RunSummary, TrialOutcome, summary_of, total_cost
 from pytest_browsereval.errors import ErrorSource, UsageError
@@ -69,11 +70,14 @@ def read_outcomes(folder: Path) -> RunOutcomes:
     """Return what a run folder says of its trials.
 
     Raises:
-        UsageError: it is not a run folder, has no result, or a file in it is damaged.
+        UsageError: it is not a run folder, has no result, a file in it is damaged, or its summary contradicts
+            its records.
     """
     check_run(folder)
     store = RunStore(folder)
-    found = outcomes_of(store, summary_of(store))
+    summary = summary_of(store)
+    check_contradictions(store, summary)
+    found = outcomes_of(store, summary)
     if not found.trials:
         raise UsageError(f"{folder} has no finished attempt, so there is nothing to look at.")
     return found

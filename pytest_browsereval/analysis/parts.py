@@ -10,9 +10,8 @@ from pytest_browsereval.model.display import format_count, join_first, natural, 
 from pytest_browsereval.model.rules import RuleResult
 from pytest_browsereval.run.records import Lost, describe_foreign_records
 from pytest_browsereval.run.selection import (
-    SELECTED_FILE,
     count_wanted,
-    is_selection_damaged,
+    list_damaged,
     read_regraded,
     read_selected,
 )
@@ -35,8 +34,8 @@ def lacking(store: RunStore, summary: RunSummary) -> RuleResult | None:
 
 def _incomplete(store: RunStore, summary: RunSummary) -> Iterator[str]:
     """Yield in what the results of a run are not those of the trials that its sessions have selected."""
-    if is_selection_damaged(store):
-        yield f"{SELECTED_FILE} is damaged or empty: which trials the run was to have is unknown. Restore it"
+    for name in list_damaged(store):
+        yield f"{name} is damaged or empty: which results the run was to have is unknown. Restore it"
     wanted_trials = read_selected(store)
     if lacks := _lacks(store, summary, wanted_trials or frozenset()):
         yield lacks

@@ -125,6 +125,28 @@ def read_written(path: Path) -> bytes:
         return file.read()
 
 
+def parse_written(data: bytes) -> Any:
+    """Return the JSON of a file of an attempt, or of a line of one.
+
+    Raises:
+        ValueError: it is not JSON, or nested more deeply than Python can follow.
+    """
+    try:
+        return json.loads(data)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+
+
+def load_written(path: Path) -> Any:
+    """Return the JSON of a file of an attempt, opened as ``open_written`` does it.
+
+    Raises:
+        OSError: it is missing, cannot be read, or is not a plain file.
+        ValueError: it is not JSON.
+    """
+    return parse_written(read_written(path))
+
+
 _NAMES = ("query_id", "variant", "node_id", "termination_reason", "verdict", "error_source")
 """Fields that others are found by: a secret such as ``default`` must not spoil them."""
 

@@ -12,7 +12,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pytest_browsereval.capture.trajectory import read_written, write_whole
+from pytest_browsereval.capture.trajectory import load_written, write_whole
 from pytest_browsereval.errors import CalledOff
 from pytest_browsereval.run.store import RunStore, TrialKey
 
@@ -88,7 +88,7 @@ class Control:
         if self.session is None:
             return ControlState()
         try:
-            record: dict[str, Any] = json.loads(read_written(self._store.root / CONTROL))
+            record: dict[str, Any] = load_written(self._store.root / CONTROL)
             if record["session"] != self.session:
                 return ControlState()
             skipped = frozenset(TrialKey(*one) for one in record["skipped"])

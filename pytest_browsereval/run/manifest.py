@@ -13,7 +13,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_browsereval.capture.trajectory import read_written
+from pytest_browsereval.capture.trajectory import load_written
 from pytest_browsereval.config_text import format_path
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.messages import SCHEMA_VERSION, now
@@ -175,7 +175,7 @@ def check_manifest(run: Path) -> None:
     """
     file = run / "manifest.json"
     try:
-        why = "" if isinstance(json.loads(read_written(file)), dict) else "it is not a block of keys"
+        why = "" if isinstance(load_written(file), dict) else "it is not a block of keys"
     except FileNotFoundError:
         return
     except (OSError, ValueError) as error:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import json
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -12,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pytest_browsereval.capture.trajectory import open_written, read_written
+from pytest_browsereval.capture.trajectory import open_written, parse_written, read_written
 
 T = TypeVar("T")
 
@@ -155,7 +154,7 @@ def parse_lines(written: bytes, take: Callable[[Any], T]) -> Iterator[T]:
     """
     for line in written.splitlines():
         with contextlib.suppress(ValueError, TypeError, KeyError):
-            yield take(json.loads(line))
+            yield take(parse_written(line))
 
 
 _ATTEMPT = re.compile("attempt-([0-9]{1,9})")
@@ -193,11 +192,20 @@ class Lost:
         """The number of each trial's last such attempt; a later one counts."""
         self._folders: dict[str, str] = {}
         """The trials of all such attempts, by their folders."""
+        self.is_damaged = False
+        """Whether the list of them cannot be read whole: what else has no result is unknown."""
         try:
-            written = read_written(root / REWRITTEN)
-        except OSError:
+            lines = read_written(root / REWRITTEN).splitlines()
+        except OSError as error:
+            self.is_damaged = not isinstance(error, FileNotFoundError)
             return
-        for folder in parse_lines(written, lambda line: str(line["folder"])):
+        self.is_damaged = not lines
+        for line in lines:
+            try:
+                folder = str(parse_written(line)["folder"])
+            except (ValueError, TypeError, KeyError):
+                self.is_damaged = True
+                continue
             trial, _, name = folder.rpartition("/")
             if (number := attempt_number(name)) is not None:
                 self._until[trial] = max(number, self._until.get(trial, 0))

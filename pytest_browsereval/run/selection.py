@@ -7,13 +7,14 @@ many trials the run lacks is known only if it is known which were wanted.
 from __future__ import annotations
 
 import contextlib
-import json
+import os
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from itertools import islice
 
-from pytest_browsereval.capture.trajectory import read_written
+from pytest_browsereval.capture.trajectory import parse_written, read_written
 from pytest_browsereval.model.messages import now
+from pytest_browsereval.run.records import REWRITTEN, Lost
 from pytest_browsereval.run.store import RunStore, TrialKey
 
 SELECTED_FILE = "selected.jsonl"
@@ -86,14 +87,19 @@ def read_selected(store: RunStore) -> frozenset[TrialKey] | None:
     except OSError:
         return None
     try:
-        return frozenset(TrialKey(*trial) for line in lines for trial in json.loads(line)["trials"])
+        return frozenset(TrialKey(*trial) for line in lines for trial in parse_written(line)["trials"])
     except (ValueError, KeyError, TypeError):
         return None
 
 
-def is_selection_damaged(store: RunStore) -> bool:
-    """Whether the run has the file, and which trials it names cannot be told: it is damaged or empty."""
-    return (store.root / SELECTED_FILE).exists() and not read_selected(store)
+def list_damaged(store: RunStore) -> list[str]:
+    """Return which files of a run cannot be read whole, so that what the run was to have is unknown."""
+    damaged = []
+    if os.path.lexists(store.root / SELECTED_FILE) and not read_selected(store):
+        damaged.append(SELECTED_FILE)
+    if Lost(store.root).is_damaged:
+        damaged.append(REWRITTEN)
+    return damaged
 
 
 def count_wanted(store: RunStore) -> int | None:

@@ -8,6 +8,7 @@ and, derived, ``summary.json``. An attempt's folder is written by one process on
 from __future__ import annotations
 
 import contextlib
+import errno
 import itertools
 import json
 import os
@@ -20,7 +21,7 @@ from pathlib import Path
 from string import ascii_lowercase
 from typing import Any, TypeVar
 
-from pytest_browsereval.capture.trajectory import read_written, write_whole
+from pytest_browsereval.capture.trajectory import load_written, read_written, write_whole
 from pytest_browsereval.config_text import format_path
 from pytest_browsereval.datasets.ids import safe_folder
 from pytest_browsereval.errors import UsageError
@@ -202,7 +203,7 @@ class RunStore:
     def _read(self, name: str) -> dict[str, Any]:
         """Return a JSON file of the run; empty before it was written, and if it is damaged."""
         try:
-            loaded = json.loads(read_written(self.root / name))
+            loaded = load_written(self.root / name)
         except (OSError, ValueError):
             return {}
         return loaded if isinstance(loaded, dict) else {}
@@ -319,6 +320,7 @@ class RunStore:
             OSError: it cannot be made.
         """
         trial = self.trial_folder(key)
+        self._check_no_link(trial)
         trial.mkdir(parents=True, exist_ok=True)
         numbers = (attempt_number(path.name) or 0 for path in trial.glob("attempt-*"))
         number = 1 + max(numbers, default=0)
@@ -329,6 +331,16 @@ class RunStore:
                 break
             number += 1
         return self.reopen(path, number, node_id)
+
+    def _check_no_link(self, folder: Path) -> None:
+        """Refuse a folder that an agent's program has made a link to somewhere else, or one above it.
+
+        Raises:
+            OSError: it is one.
+        """
+        real = os.path.realpath(self.root) + os.sep + str(folder.relative_to(self.root))
+        if os.path.realpath(folder) != real:
+            raise OSError(errno.ELOOP, "a folder of the run has become a link to somewhere else", str(folder))
 
     def reopen(self, path: Path, number: int, node_id: str) -> AttemptFolder:
         """Take an attempt into flight: a new one, or one that is graded again.
@@ -341,6 +353,7 @@ class RunStore:
         Raises:
             OSError: the run folder cannot be written.
         """
+        self._check_no_link(path)
         marker = self.root / IN_FLIGHT / f"{self.worker}-{next(self._numbers)}.json"
         marker.parent.mkdir(exist_ok=True)
         relative = path.relative_to(self.root).as_posix()

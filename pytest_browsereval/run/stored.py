@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
-from pytest_browsereval.capture.trajectory import EVIDENCE_FILE, TASK_FILE, read_written
+from pytest_browsereval.capture.trajectory import EVIDENCE_FILE, TASK_FILE, load_written, read_written
 from pytest_browsereval.errors import DatasetError
 from pytest_browsereval.model.messages import read_message
 from pytest_browsereval.model.tasks import Task
@@ -84,7 +83,7 @@ def read_evidence(folder: Path) -> dict[str, JsonValue]:
     if not file.exists():
         return {}
     try:
-        evidence = json.loads(read_written(file))
+        evidence = load_written(file)
     except (OSError, ValueError) as error:
         raise DatasetError(f"{file} is damaged: {error}. Restore it.") from None
     if not isinstance(evidence, dict):

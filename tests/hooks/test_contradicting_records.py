@@ -96,3 +96,77 @@ def test_a_copied_trial_is_no_second_try(evals: Evals, run: EvalRun) -> None:
     assert again.ret == pytest.ExitCode.TESTS_FAILED
     assert "best of" not in again.stdout.str()
     assert "best_of" not in again.summary
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("cost_usd", 5.0), ("total_steps", 7), ("total_duration_ms", 9_999_999.0)]
+)
+def test_a_figure_against_the_summary(evals: Evals, run: EvalRun, key: str, value: float) -> None:
+    """Gates have rules about costs, steps and durations as well."""
+    place = run.folder / FAILED / "metadata.json"
+    place.write_text(json.dumps(json.loads(place.read_text()) | {key: value}))
+    code, text = told(evals, "gate", str(run.folder))
+    assert code == 1
+    assert f"{FAILED}: failed by its record, with {key.removeprefix('total_')} {value}, which is" in text
+
+
+def test_totals_against_the_records(evals: Evals, run: EvalRun) -> None:
+    """A summary may be what somebody reads first."""
+    place = run.folder / "summary.json"
+    place.write_text(json.dumps(json.loads(place.read_text()) | {"passed": 3, "failed": 0}))
+    code, text = told(evals, "gate", str(run.folder))
+    assert (code, "summary.json: passed 3, 2 by the records" in text) == (1, True)
+
+
+def test_a_summary_without_results(evals: Evals, run: EvalRun) -> None:
+    """It would contradict no record."""
+    place = run.folder / "summary.json"
+    content = json.loads(place.read_text())
+    place.write_text(json.dumps({key: value for key, value in content.items() if key != "results"}))
+    code, text = told(evals, "gate", str(run.folder))
+    assert (code, "summary.json is damaged" in text) == (1, True)
+
+
+def test_grades_that_are_missing(evals: Evals, run: EvalRun) -> None:
+    """A run writes them before the record."""
+    (run.folder / FAILED / "grades.json").unlink()
+    code, text = told(evals, "gate", str(run.folder))
+    assert (code, f"{FAILED}: failed by its record, and its grades.json is missing" in text) == (1, True)
+
+
+def test_rows_that_were_swapped(evals: Evals, run: EvalRun) -> None:
+    """The count is right, and the failed row has gone: the summary knows the names."""
+    (run.folder / "selected.jsonl").unlink()
+    shutil.move(run.folder / "tasks/r2", evals.path / "r2")
+    shutil.copytree(run.folder / "tasks/r0", run.folder / "tasks/r9")
+    place = run.folder / "tasks/r9/default/1/attempt-1/metadata.json"
+    place.write_text(json.dumps(json.loads(place.read_text()) | {"query_id": "r9"}))
+    code, text = told(evals, "gate", str(run.folder))
+    assert code == 1
+    assert "tasks/r9/default/1/attempt-1: passed by its record, without a result in summary.json" in text
+
+
+def test_a_contradicted_run_is_compared_with_nothing(evals: Evals, run: EvalRun) -> None:
+    """One changed record of a baseline could hide a regression."""
+    shutil.copytree(run.folder, evals.path / "base")
+    turn(evals.path / "base", "metadata.json")
+    rules = ("--eval-set=gate.baseline=base", "--eval-set=gate.max_regressions=0")
+    for typed in (
+        ("baseline", "base", "base.json"),
+        ("compare", "base", str(run.folder)),
+        ("gate", str(run.folder), *rules),
+    ):
+        code, text = told(evals, *typed)
+        assert (code, f"{FAILED}: passed by its record, failed by summary.json" in text) == (4, True), text
+    assert not (evals.path / "base.json").exists()
+
+
+def test_an_incomplete_run_is_no_baseline(evals: Evals, run: EvalRun) -> None:
+    """What it lacks would never regress; as the folder of a gate's baseline it is named."""
+    shutil.copytree(run.folder, evals.path / "base")
+    shutil.rmtree(evals.path / "base/tasks/r0")
+    code, text = told(evals, "baseline", "base", "base.json")
+    assert code == 4, text
+    assert "base is no baseline: 1 of the run's 3 trials have no result: r0" in text, text
+    rules = ("--eval-set=gate.baseline=base", "--eval-set=gate.max_regressions=0")
+    assert "The baseline has no result of 1 trial" in told(evals, "gate", str(run.folder), *rules)[1]

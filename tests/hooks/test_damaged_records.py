@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import sys
 from collections.abc import Callable
 
 import pytest
@@ -121,3 +122,44 @@ def test_a_damaged_manifest_is_refused(evals: Evals, run: EvalRun, content: str)
     for code, text in done:
         assert code == pytest.ExitCode.USAGE_ERROR, text
         assert "manifest.json is damaged: " in text or "has written this run (form " in text
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "summary.json", "selected.jsonl", "regraded.jsonl"])
+@pytest.mark.parametrize("command", ["gate", "show", "compare", "view"])
+def test_json_that_is_nested_too_deeply(evals: Evals, run: EvalRun, name: str, command: str) -> None:
+    """It is damaged, as other JSON that cannot be read; no command ends with a traceback."""
+    (run.folder / name).write_text("[" * 100_000)
+    code, text = told(evals, command, *[str(run.folder)] * (1 + (command == "compare")))
+    assert code in (0, 1, 4), text
+    assert "Traceback" not in text
+    if name == "manifest.json" and command in ("gate", "compare"):
+        assert (code, "manifest.json is damaged: it is nested too deeply" in text) == (4, True)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a right there")
+def test_a_link_leads_nothing_out_of_the_run(evals: Evals) -> None:
+    """Neither a row's folder nor that of the page's scripts: what they lead to stays as it was."""
+    victim = evals.path / "victim"
+    victim.mkdir()
+    for name in SCRIPTS:
+        (victim / name).write_text("mine")
+    evals.pytester.makepyfile(own=LINKS)
+    evals.write_rows(row("r0"), row("r1"))
+    evals.write_config(agent={"type": "function", "function": "own:solve"}, lanes=1)
+    run = evals.run("shop.eval.yaml")
+    assert run.ret == pytest.ExitCode.TESTS_FAILED, run.stdout.str()
+    assert {path.name: path.read_text() for path in victim.iterdir()} == dict.fromkeys(SCRIPTS, "mine")
+    assert "a folder of the run has become a link to somewhere else" in run.stdout.str()
+
+
+SCRIPTS = ("0001.js", "0099.js")
+LINKS = """
+import os, pathlib
+
+def solve(context):
+    if context.task.query_id == "r0":
+        (run,) = pathlib.Path(str(context.base_dir)).glob("results/*/*")
+        for name in ("index.files", "tasks/r1"):
+            os.symlink(context.base_dir / "victim", run / name)
+    return "right"
+"""

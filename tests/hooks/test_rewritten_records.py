@@ -203,3 +203,18 @@ def test_a_rewritten_attempt_may_be_removed(evals: Evals) -> None:
     again = evals.run("shop.eval.yaml", "--eval-resume")
     assert again.ret == 0, again.stdout.str()
     assert evals.run_command("gate", str(run.folder)).ret == 0
+
+
+@pytest.mark.parametrize("content", [None, "", "junk", '{"folder": 3'])
+def test_the_list_of_rewritten_records_is_missed(evals: Evals, content: str | None) -> None:
+    """Without it the records would count; it is damaged, or the summary has no such result."""
+    write(evals, gate={"min_pass_rate": 0.9})
+    run = evals.run("shop.eval.yaml")
+    assert_found(run)
+    file = run.folder / "rewritten.jsonl"
+    file.unlink() if content is None else file.write_text(content)
+    for command in ("gate", "show"):
+        done = evals.run_command(command, str(run.folder))
+        assert done.ret == 1, done.stdout.str()
+    want = "without a result in summary.json" if content is None else "rewritten.jsonl is damaged or empty"
+    assert want in " ".join(evals.run_command("gate", str(run.folder)).stdout.str().split())

@@ -230,4 +230,6 @@ def test_an_import_says_which_rows_need_trust(evals: Evals, tmp_path: Path) -> N
     evals.write_rows(row("a"), row("b", graders=[WRITES]))
     done = evals.run_command("import", "jsonl", "rows.jsonl", "-o", str(tmp_path / "out.jsonl"))
     assert done.ret == 0
-    assert "a grader of 1 row (b) starts the program 'sh': read the rows before" in done.stdout.str()
+    done.stdout.fnmatch_lines(
+        ["a grader of 1 row (b) starts the program 'sh'. These rows are refused until you *"]
+    )

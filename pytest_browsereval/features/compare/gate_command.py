@@ -124,11 +124,17 @@ def _find_base(run: Path, folder: object, rules: GateConfig) -> Path:
 def baseline(arguments: argparse.Namespace) -> int:
     """Write a run as a small file that can be committed."""
     from pytest_browsereval.analysis.outcomes import read_outcomes
+    from pytest_browsereval.analysis.parts import lacking
+    from pytest_browsereval.analysis.summary import summary_of
     from pytest_browsereval.config_text import format_path
     from pytest_browsereval.features.compare.baseline import write_baseline
     from pytest_browsereval.model.display import percent
+    from pytest_browsereval.run.store import RunStore
 
-    run = read_outcomes(find_run(arguments.run_name, arguments.config))
+    folder = find_run(arguments.run_name, arguments.config)
+    run, store = read_outcomes(folder), RunStore(folder)
+    if incomplete := lacking(store, summary_of(store)):
+        raise UsageError(f"{format_path(folder)} is no baseline: {incomplete.message}.")
     write_baseline(run, arguments.file)
     rate = run.rate
     message = "no trial judged" if rate.value is None else f"pass rate {percent(rate.value)} of {rate.judged}"

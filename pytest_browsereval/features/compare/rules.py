@@ -39,6 +39,8 @@ def _max_regressions(compared: RunComparison, ceiling: int) -> RuleResult:
         if whole.counts[change]
     ]
     also = f". Not counted: {', '.join(beside)}" if beside else ""
+    if lacks := whole.rate_a.excluded.get("not run", 0):
+        also += f". The baseline has no result of {format_count(lacks, 'trial')}"
     if not bad and not whole.compared:
         return RuleResult(name, is_met=False, message=_none_in_both(compared) + also)
     listed = f" ({join_first([one_line(pair.query_id, 60) for pair in bad], NAMED)})" if bad else ""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import math
 import os
 import re
@@ -11,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pytest_browsereval.capture.trajectory import read_written
+from pytest_browsereval.capture.trajectory import load_written
 from pytest_browsereval.features.dashboard.tail import Tail, shorten_value
 from pytest_browsereval.run.store import IN_FLIGHT
 
@@ -127,7 +126,7 @@ class Flights:
     def _of(self, name: str, written: float) -> Flight | None:
         """Return an attempt by its marker; None if the marker is incomplete or gone."""
         try:
-            record = json.loads(read_written(self._root / IN_FLIGHT / name))
+            record = load_written(self._root / IN_FLIGHT / name)
             key, node_id = _KEY.fullmatch(str(record["folder"])), str(record["node_id"])
         except (OSError, ValueError, KeyError, TypeError):
             return None

@@ -18,7 +18,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from pytest_browsereval.capture.message_log import read_messages
-from pytest_browsereval.capture.trajectory import TASK_FILE, read_written
+from pytest_browsereval.capture.trajectory import TASK_FILE, load_written, read_written
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.labelling.labels import Attempt, Label, LabelBook, LabelWord
 from pytest_browsereval.graders.judging.pictures import find_pictures, number_of
@@ -84,7 +84,7 @@ def _step(step: Step, pictures: dict[int, int]) -> dict[str, Any]:
 def reference_view(attempt: Attempt) -> dict[str, Any]:
     """Return what the row says of its solution; empty if it says nothing, or may not be stored."""
     try:
-        task = json.loads(read_written(attempt.folder / TASK_FILE))["task"]
+        task = load_written(attempt.folder / TASK_FILE)["task"]
         found = {name: task.get(name) for name in _HIDDEN}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return {}

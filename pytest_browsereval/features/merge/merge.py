@@ -13,7 +13,7 @@ from pytest_browsereval.analysis.evidence import describe_contradictions
 from pytest_browsereval.analysis.new_run import make_run
 from pytest_browsereval.analysis.outcomes import check_run
 from pytest_browsereval.analysis.summary import summary_of
-from pytest_browsereval.capture.trajectory import read_written
+from pytest_browsereval.capture.trajectory import load_written
 from pytest_browsereval.config_text import format_path
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.merge.parts import count_trials, describe_shared_parts, join_parts
@@ -26,7 +26,7 @@ from pytest_browsereval.run.records import Lost, describe_foreign_records
 from pytest_browsereval.run.selection import (
     REGRADED_FILE,
     SELECTED_FILE,
-    is_selection_damaged,
+    list_damaged,
     read_selected,
 )
 from pytest_browsereval.run.shards import Parts
@@ -104,8 +104,8 @@ def _check_runs(stores: Sequence[RunStore]) -> None:
 
 def _check_records(store: RunStore) -> None:
     """Refuse a run whose damage the merged one would not show."""
-    if is_selection_damaged(store):
-        raise UsageError(f"{format_path(store.root / SELECTED_FILE)} is damaged or empty. Restore it.")
+    if damaged := list_damaged(store):
+        raise UsageError(f"{format_path(store.root / damaged[0])} is damaged or empty. Restore it.")
     summary = summary_of(store)
     if kept := Lost(store.root).find_kept(trial.folder for trial in summary.trials):
         raise UsageError(f"{format_path(store.root)}: {describe_foreign_records(kept)}.")
@@ -146,7 +146,7 @@ def _owners(stores: Sequence[RunStore]) -> dict[TrialKey, RunStore]:
         for folder, data in store.last_digests():
             key = TrialKey.of(data)
             # The digest lacks texts: equal digests need not be equal results.
-            result = json.loads(read_written(folder / "metadata.json"))
+            result = load_written(folder / "metadata.json")
             if key not in owners:
                 owners[key], results[key] = store, result
             elif results[key] != result:

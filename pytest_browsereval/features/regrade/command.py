@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
 import subprocess
 import sys
 from pathlib import Path
 
-from pytest_browsereval.capture.trajectory import read_written
+from pytest_browsereval.capture.trajectory import load_written
 from pytest_browsereval.commands.base import Command
 from pytest_browsereval.commands.runs import HELP, find_run
 from pytest_browsereval.errors import UsageError
@@ -41,7 +40,7 @@ def _config_of(run: Path) -> Path:
     """
     place = run.resolve()
     try:
-        name = str(json.loads(read_written(place / "manifest.json"))["config_file"])
+        name = str(load_written(place / "manifest.json")["config_file"])
     except (OSError, ValueError, KeyError, TypeError):
         name = ""
     found = place.parents[2] / Path(name).name if name and len(place.parents) > 2 else None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +12,7 @@ from pydantic import BaseModel
 from pytest_browsereval.analysis.evidence import describe_contradictions
 from pytest_browsereval.analysis.manifest import agents_of, block_of, models_of, read_resumes
 from pytest_browsereval.analysis.summary import summary_of
-from pytest_browsereval.capture.trajectory import read_written
+from pytest_browsereval.capture.trajectory import load_written
 from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.config_text import format_path
 from pytest_browsereval.errors import UsageError
@@ -122,7 +121,7 @@ def _summarize_verdicts(folder: Path, problems: list[str]) -> dict[str, Any]:
 def _read(file: Path, problems: list[str]) -> dict[str, Any]:
     """Return the block of a JSON file; empty if it is missing, or damaged, which adds a problem."""
     try:
-        value = json.loads(read_written(file))
+        value = load_written(file)
     except FileNotFoundError:
         return {}
     except OSError as error:

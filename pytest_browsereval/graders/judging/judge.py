@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from pydantic import ValidationError
 
-from pytest_browsereval.capture.trajectory import read_written, write_whole
+from pytest_browsereval.capture.trajectory import load_written, read_written, write_whole
 from pytest_browsereval.errors import Fault, Outage, StopRun
 from pytest_browsereval.graders.base import GraderFault, Recorded
 from pytest_browsereval.graders.judging import replies
@@ -299,7 +299,7 @@ def _digest_of(path: Path) -> str:
 
 def _read_recorded_reply(file: Path, question: _Question[ReplyT]) -> ReplyT | None:
     try:
-        reply = json.dumps(json.loads(read_written(file))["reply"])
+        reply = json.dumps(load_written(file)["reply"])
         return _check_reply(question.reply.model_validate_json(reply), question)
     except (OSError, ValueError, KeyError, TypeError, ValidationError, Fault):
         return None

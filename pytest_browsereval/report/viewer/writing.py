@@ -75,6 +75,7 @@ class Details:
         """Write what is gathered."""
         if not self._parts:
             return
+        self._drop_link()
         self._folder.mkdir(parents=True, exist_ok=True)
         name = f"{self.next:04d}.js"
         script = well_formed(
@@ -84,8 +85,14 @@ class Details:
         self.count += 1
         self._parts, self._size = [], 0
 
+    def _drop_link(self) -> None:
+        # An agent's program may have put it there: what it leads to is not ours to write or to remove.
+        if self._folder.is_symlink():
+            self._folder.unlink()
+
     def remove_older(self) -> None:
         """Remove scripts that an earlier page of more attempts has left."""
+        self._drop_link()
         for file in self._folder.glob("*.js"):
             if _NAME.fullmatch(file.name) and int(file.stem) > self.count:
                 file.unlink(missing_ok=True)

@@ -15,16 +15,17 @@ from pytest_browsereval.features.compare.compare import Change, RunComparison, c
 from pytest_browsereval.features.compare.content import as_json
 from pytest_browsereval.features.compare.paired import Judgement, Method
 from pytest_browsereval.model.results import TaskMetadata
+from pytest_browsereval.run.store import RunStore
 from pytest_browsereval.stats.statistics import Share
 from tests.labelled import write_run
-from tests.recorded import ERRORED, FAILED, PASSED, attempt
+from tests.recorded import ERRORED, FAILED, PASSED, attempt, write_summary
 
 
 def run(root: Path, *attempts: TaskMetadata, manifest: dict[str, Any] | None = None) -> RunOutcomes:
     """Return a run of these attempts, as its folder tells it."""
     store = write_run(root, *attempts)
     store.write_manifest(manifest or {"browser": "one"})
-    store.write_summary({"selected": len(attempts)})
+    write_summary(store, selected=len(attempts))
     return read_outcomes(root)
 
 
@@ -239,7 +240,7 @@ def test_runs_that_are_not_whole_are_told(tmp_path: Path) -> None:
     """What a run lacks is no reason to refuse it, and is told; a missing manifest and summary too."""
     run(tmp_path / "a", attempt("t"), attempt("u"))
     (tmp_path / "a/manifest.json").unlink()
-    (tmp_path / "a/summary.json").write_text('{"selected": 5}')
+    write_summary(RunStore(tmp_path / "a"), selected=5)
     run(tmp_path / "b", attempt("t"))
     (tmp_path / "b/summary.json").unlink()
     found = compare(read_outcomes(tmp_path / "a"), read_outcomes(tmp_path / "b"))

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from pytest_browsereval.__main__ import main
+from pytest_browsereval.run.store import RunStore
 from tests.features.compare.test_compare import run
-from tests.recorded import FAILED, PASSED, attempt
+from tests.recorded import FAILED, PASSED, attempt, write_summary
 
 GATE = {"min_pass_rate": 0.5, "max_error_rate": 0.05, "must_pass": []}
 
@@ -126,7 +127,7 @@ def test_a_baseline_that_is_nowhere_is_not_guessed(capsys: pytest.CaptureFixture
 
 def test_a_run_that_is_not_whole_meets_no_gate(capsys: pytest.CaptureFixture[str]) -> None:
     """What has no result is told by a rule of its own, whatever the others say."""
-    Path(A, "summary.json").write_text('{"selected": 12}')
+    write_summary(RunStore(Path(A)), selected=12)
     assert main(["gate", A]) == 1
     out = capsys.readouterr().out
     assert "Not in the rate: not run 2" in " ".join(out.split())

@@ -16,7 +16,7 @@ from pytest_browsereval.features.merge.merge import merge_runs
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.run.selection import note_selected, read_selected
 from pytest_browsereval.run.store import RunStore, TrialKey
-from tests.recorded import ERRORED, FAILED, PASSED, attempt
+from tests.recorded import ERRORED, FAILED, PASSED, attempt, write_grades, write_summary
 
 MANIFEST = {"config": {"trials": 1}, "datasets": [{"file": "rows.jsonl", "sha256": "0"}], "browser": "x 1"}
 
@@ -28,11 +28,12 @@ def part(folder: Path, *attempts: TaskMetadata, selected: int | None = None, **m
         made = store.begin_attempt(TrialKey(one.query_id, one.variant, one.trial), "f::x")
         given = one.model_copy(update={"attempt": made.number})
         (made.path / "metadata.json").write_text(given.model_dump_json())
+        write_grades(made.path, given)
         (made.path / "messages.jsonl").write_text(one.query_id)
         made.finish()
     store.write_manifest({**MANIFEST, **manifest})
     if selected is not None:
-        store.write_summary({"selected": selected, "skipped": 0})
+        write_summary(store, selected=selected, skipped=0)
     return store
 
 

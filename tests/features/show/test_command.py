@@ -14,7 +14,7 @@ from pytest_browsereval.config import load_config
 from pytest_browsereval.model.display import width_of
 from pytest_browsereval.run.manifest import manifest
 from tests.labelled import grade, graded, write_run
-from tests.recorded import FAILED, PASSED
+from tests.recorded import FAILED, PASSED, write_summary
 
 SECRET = "sk-0123456789abcdef"
 
@@ -54,7 +54,7 @@ def made(name: str, *, config: str = CONFIG, **more: Any) -> Path:
     )
     times = {"started_at": f"2026-01-0{len(name)}T00:00:00.000Z", "git_commit": "0123456789abcdef"}
     store.write_manifest({**content, **times, "selected": 4, **more})
-    store.write_summary({"selected": 4, "trials": 2, "passed": 1, "failed": 1, "errored": 0})
+    write_summary(store, selected=4)
     return store.root
 
 
@@ -105,7 +105,8 @@ def test_the_same_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert (told["run"], told["folder"], told["problems"]) == ("r", "results/shop/r", [])
     assert told["options"] == {"trials": 2, "limits.max_steps": 20}
     assert told["datasets"][0]["select"] == {"limit": 5}
-    assert told["counts"] == {"selected": 4, "trials": 2, "passed": 1, "failed": 1, "errored": 0}
+    counts = {"selected": 4, "trials": 2, "passed": 1, "failed": 1, "errored": 0, "pass_rate": 0.5}
+    assert told["counts"] == counts
     assert told["packages"] == json.loads((run / "manifest.json").read_text())["packages"]
 
 

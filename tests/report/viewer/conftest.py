@@ -34,7 +34,7 @@ from pytest_browsereval.model.usage import Usage
 from pytest_browsereval.report.viewer.writing import write_viewer
 from pytest_browsereval.run.store import RunStore
 from tests.labelled import folder_of, grade, graded, paint, write_course, write_run
-from tests.recorded import FAILED, PASSED
+from tests.recorded import FAILED, PASSED, write_summary
 from tests.support import Run, browser, run
 
 __all__ = ["browser", "run"]
@@ -355,7 +355,7 @@ def two_runs(tmp_path: Path) -> RunComparison:
     for name, attempts in (("run a #1", a), ("run b é", b)):
         store = write_run(tmp_path / name, *attempts)
         store.write_manifest({"name": "shop", "config": {"seed": name}})
-        store.write_summary({"selected": len(attempts)})
+        write_summary(store, selected=len(attempts))
         _hostile_course(folder_of(store, HOSTILE))
         stores.append(store)
     first = ("navigate", {"url": "http://shop.test/"}, "Opened.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from pytest_browsereval.capture.trajectory import read_written
+from pytest_browsereval.capture.trajectory import load_written
 from pytest_browsereval.graders.base import GraderFault
 from pytest_browsereval.graders.values import is_deep, read_json
 
@@ -82,7 +81,7 @@ def read_events(file: Path) -> list[Event]:
         Fault: source *grader*; nothing was recorded, or it cannot be read.
     """
     try:
-        log = json.loads(read_written(file))["log"]
+        log = load_written(file)["log"]
         events = [Event(entry) for entry in log["entries"]]
         pages = [event for event in events if not urlsplit(event.url).path.endswith(_STATIC)]
         return [event for event in pages if event.url and event.method]

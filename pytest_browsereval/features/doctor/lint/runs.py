@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pytest_browsereval.capture.trajectory import open_written, read_written
+from pytest_browsereval.capture.trajectory import load_written, open_written
 from pytest_browsereval.errors import Fault
 from pytest_browsereval.features.doctor.lint.base import Finding, Given, Row, word
 from pytest_browsereval.graders.values import look_up
@@ -165,7 +165,7 @@ def _find_unrecorded(row: Row, made: list[StoredAttempt]) -> Iterator[Finding]:
 
 def _states(folder: Path) -> Iterator[Any]:
     try:
-        evidence = json.loads(read_written(folder / "evidence.json"))
+        evidence = load_written(folder / "evidence.json")
     except (OSError, ValueError):
         return
     for seen in evidence.values() if isinstance(evidence, dict) else ():
