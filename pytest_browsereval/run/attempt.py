@@ -410,7 +410,7 @@ class Course:
         except PLUGIN_ERRORS as error:  # a full disk, or a hook that broke at the message: the verdict stands
             if self.capture:
                 self.capture.add_warning(
-                    ErrorSource.MESSAGE_LOGGING, f"the last message was not written: {describe_error(error)}"
+                    ErrorSource.MESSAGE_LOGGING, f"at the last message: {describe_error(error)}"
                 )
         details = details_of(fault)
         return TaskError(source=fault.source, message=text, timestamp=line.timestamp, details=details)

@@ -80,7 +80,7 @@ def test_another_variant_or_trial_is_foreign(evals: Evals, run: EvalRun) -> None
 
 
 def test_merging_counts_no_foreign_result(evals: Evals, tmp_path: Path) -> None:
-    """In a part neither: the merged run is not complete, which ``merge`` says as well."""
+    """A part with one is refused: its summary does not know it."""
     evals.write_rows(*(row(f"r{number}") for number in range(8)))
     evals.write_config(gate={"min_pass_rate": 0.5})
     parts = [evals.run("shop.eval.yaml", f"--eval-shard={number}/2").folder for number in (1, 2)]
@@ -89,9 +89,10 @@ def test_merging_counts_no_foreign_result(evals: Evals, tmp_path: Path) -> None:
     shutil.rmtree(parts[0] / "tasks" / gone)
     rename(parts[0] / "tasks/zzz", "zzz")
     whole = str(tmp_path / "whole")
-    _, text = told(evals, "merge", *map(str, parts), "-o", whole)
-    assert f"not complete, so that it meets no gate: 1 of the run's 8 trials have no result: {gone}" in text
-    code, text = told(evals, "gate", whole)
+    code, text = told(evals, "merge", *map(str, parts), "-o", whole)
+    assert code == pytest.ExitCode.USAGE_ERROR
+    assert "tasks/zzz/default/1/attempt-1: passed by its record, without a result in summary.json" in text
+    code, text = told(evals, "gate", str(parts[0]))
     assert (code, "no session has selected: zzz" in text) == (1, True)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.capture import context
+from pytest_browsereval.model import messages
 from tests.hooks.launched import metadata
 from tests.hooks.small_evals import Evals, errored_row, row
 
@@ -125,7 +125,7 @@ def test_what_an_agents_code_does_is_its_own_fault(odd: Evals, lanes: int) -> No
 
 def test_the_log_ends_with_what_broke(odd: Evals, monkeypatch: pytest.MonkeyPatch) -> None:
     """Faults and limits are the last line of the log, which hooks hear, and an error of the metadata."""
-    monkeypatch.setattr(context, "now", lambda: "2000-01-01T00:00:00.000Z")  # not that of the line
+    monkeypatch.setattr(messages, "now", lambda: "2000-01-01T00:00:00.000Z")  # not that of the line
     odd.write_rows(*map(row, ("text", "waits", "steps", "stops")), errored_row("closed"))
     odd.write_config(agent="odd", limits={"timeout_ms": 1000, "max_steps": 2})
     run = odd.run("shop.eval.yaml")
