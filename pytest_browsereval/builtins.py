@@ -57,6 +57,16 @@ def builtin_registry() -> Registry:
     return registry
 
 
+def find_feature(family: str, name: str) -> str | None:
+    """Return the plug-in of ours that brings a member; None if it is none of a feature's."""
+    for feature, plugin in load_leaves(features, "plugin"):
+        if hasattr(plugin, "pytest_browsereval_register"):
+            plugin.pytest_browsereval_register(registry := Registry())
+            if (family, name) in registry.names():
+                return f"browsereval.{feature}"
+    return None
+
+
 def load_registry() -> Registry:
     """Return a registry with the built-in members and those of installed packages.
 

@@ -7,7 +7,7 @@ of the validation context, so that members registered later need no rebuilt unio
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from typing import Any, ClassVar, Protocol, TypeVar
 
@@ -99,10 +99,15 @@ class Registry:
 
     Args:
         owner: the owner of members that are registered without one.
+        find_left_out: returns the feature that was left out and would bring a member of a family and a name;
+            "" if none would.
     """
 
-    def __init__(self, owner: str = OURS) -> None:
+    def __init__(
+        self, owner: str = OURS, *, find_left_out: Callable[[str, str], str] = lambda _family, _name: ""
+    ) -> None:
         self._owner = owner
+        self._find_left_out = find_left_out
         self._members: dict[tuple[str, str], type[Component] | str] = {}
         """A text is the place of a member that nobody has asked for yet."""
         self._owners: dict[tuple[str, str], str] = {}
@@ -234,6 +239,11 @@ class Registry:
 
     def unknown(self, family: str, name: str) -> str:
         """Return the message for an unknown name."""
+        if feature := self._find_left_out(family, name):
+            return (
+                f"unknown {family} {name!r}: the feature that brings it is left out (-p no:{feature}). Leave "
+                "that option out."
+            )
         known = [label for fam, label in self._owners if fam == family]
         return f"unknown {family} {name!r}.{nearest(name, known)} Known: {self.list_names(family)}."
 

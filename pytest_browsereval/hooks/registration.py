@@ -81,7 +81,7 @@ class Registration:
     """
 
     def __init__(self, config: pytest.Config) -> None:
-        self.registry = Registry()
+        self.registry = Registry(find_left_out=self._find_left_out)
         self.packages: list[str] = []
         """Installed packages that were loaded, ``name version``, for the header."""
         self._config = config
@@ -130,6 +130,11 @@ class Registration:
         if id(plugin) not in self._asked:
             self._asked.add(id(plugin))
             members.hand_over(plugin, self.registry, owner=owner, prefix=prefix)
+
+    def _find_left_out(self, family: str, name: str) -> str:
+        """Return the feature that was left out and would have brought a member; "" if none would."""
+        feature = members.find_feature(family, name)
+        return feature if feature and self._config.pluginmanager.is_blocked(feature) else ""
 
     def _describe(self, plugin: object) -> str:
         if getattr(plugin, "__name__", "").partition(".")[0] == "pytest_browsereval":  # a feature

@@ -14,7 +14,7 @@ import pytest
 
 import pytest_browsereval
 from pytest_browsereval.testing.evals import EvalRun
-from tests.hooks.small_evals import Evals
+from tests.hooks.small_evals import Evals, row
 
 PACKAGE = Path(pytest_browsereval.__file__).parent
 QUICKSTART = PACKAGE.parent / "examples" / "quickstart"
@@ -109,3 +109,23 @@ def test_what_was_left_out_is_refused(without: Path, evals: Evals) -> None:
     command = evals.pytester.run(sys.executable, "-m", "pytest_browsereval", "doctor")
     assert command.ret == 2
     assert "invalid choice: 'doctor'" in command.stderr.str()
+
+
+@pytest.mark.parametrize(
+    ("keys", "feature"),
+    [
+        ({"graders": [{"type": "command", "command": ["true"]}]}, "command_grader"),
+        ({"agent": {"type": "function", "function": "a:b"}}, "function_agent"),
+    ],
+)
+def test_a_member_of_a_feature_that_is_left_out_is_named(
+    evals: Evals, keys: dict[str, Any], feature: str
+) -> None:
+    """Not guessed at by its spelling: the option that leaves it out is what is wrong."""
+    evals.write_rows(row("a"))
+    evals.write_config(**keys)
+    done = evals.run("shop.eval.yaml", "-p", f"no:browsereval.{feature}")
+    assert done.ret == pytest.ExitCode.USAGE_ERROR
+    text = done.stdout.str() + done.stderr.str()
+    assert f"the feature that brings it is left out (-p no:browsereval.{feature})" in text
+    assert "Did you mean" not in text

@@ -116,7 +116,9 @@ def _counts(run: RunDescription) -> str:
         )
     kinds = ("selected", "passed", "failed", "errored", "skipped", "over_budget", "called_off")
     lines = [f"{counts[kind]} {kind.replace('_', ' ')}" for kind in kinds if counts.get(kind)]
-    return ", ".join([*lines, rows])
+    have = ("skipped", "passed", "failed", "errored")
+    without = counts.get("selected", 0) - sum(counts.get(kind, 0) for kind in have)
+    return ", ".join([*lines, *([f"{without} without a result"] if without > 0 else []), rows])
 
 
 def _dataset(one: Mapping[str, Any]) -> str:

@@ -80,7 +80,7 @@ def test_all_of_a_run(capsys: pytest.CaptureFixture[str]) -> None:
     assert told["folder"] == "results/shop/r"
     assert told["config"] == f"shop.yaml (hash {content['config_hash']})"
     assert told["started"] == "2026-01-01T00:00:00.000Z"
-    assert told["trials"] == "4 selected, 1 passed, 1 failed, 2 rows attempted"
+    assert told["trials"] == "4 selected, 1 passed, 1 failed, 2 without a result, 2 rows attempted"
     assert told["agent"] == ("orchestrator-executor orchestrator openai/gpt-4o, executor openai/gpt-4o-mini")
     assert told["judge"] == "openai/o4-mini, 3 votes"
     assert told["graders"] == "webvoyager, answer (advisory)"
@@ -188,7 +188,7 @@ def test_a_manifest_that_cannot_be_read(
     (file.parent / "resumes.jsonl").write_text('{"resumed_at": "2026-01-03", "trials": 4, "fini\n[]\n')
     assert main(["show", "r"]) == 1
     out, err = capsys.readouterr()
-    assert "trials     4 selected, 1 passed, 1 failed, 2 rows attempted" in out
+    assert "trials     4 selected, 1 passed, 1 failed, 2 without a result, 2 rows attempted" in out
     assert told in err
     assert "results/shop/r/resumes.jsonl:1 is damaged and left out." in err
     assert "results/shop/r/resumes.jsonl:2 is damaged and left out." in err
