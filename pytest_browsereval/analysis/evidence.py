@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -91,8 +92,14 @@ def _stored_contradictions(store: RunStore, summary: RunSummary) -> Iterator[tup
     if stored and not is_contradicted and len(results) == len(summary.trials):  # else the run lacks trials
         own = summary.as_json()
         for key in _TOTALS:
-            if key in stored and stored[key] != own[key]:
+            if key in stored and not _is_same(stored[key], own[key]):
                 yield file, f"summary.json: {key} {one_line(str(stored[key]), 20)}, {own[key]} by the records"
+
+
+def _is_same(stored: Any, own: float | None) -> bool:
+    if own is None or not isinstance(stored, (int, float)):
+        return stored is own
+    return math.isclose(stored, own)  # a sum in another order differs in its last digit
 
 
 def _name(store: RunStore, trial: TrialOutcome, other: str) -> str:
