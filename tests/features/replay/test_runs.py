@@ -217,24 +217,25 @@ def test_an_agent_whose_models_we_do_not_ask_is_refused(evals: Evals) -> None:
         browser="playwright", agent={"type": "command", "command": ["{python}", "-c", "print('right')"]}
     )
     for mode in ("record", "replay", "auto"):
-        code, output = go(evals, f"--eval-llm={mode}")
-        assert code == 4, output
+        done = evals.run("shop.eval.yaml", f"--eval-llm={mode}")
+        assert done.ret == pytest.ExitCode.USAGE_ERROR
+        output = done.stdout.str() + done.stderr.str()
         assert f"--eval-llm={mode} is not possible with this agent: its program asks its models" in output
 
 
-def test_an_agent_without_models_has_an_empty_cassette(evals: Evals) -> None:
+def test_an_agent_without_models_has_an_empty_cassette(evals: Evals, monkeypatch: pytest.MonkeyPatch) -> None:
     """So that one without a cassette is known to be missing."""
     evals.write_rows(row("a"))
     evals.write_rows(row("a"), name="shop.jsonl")
-    environ = {"STAGE": "shop"}
+    monkeypatch.setenv("STAGE", "shop")
     evals.write_config(dataset="${STAGE}.jsonl", agent={"type": "scripted"})
-    code, output = go(evals, "--eval-llm=record", env=environ)
-    assert code == 0, output
+    recorded = evals.run("shop.eval.yaml", "--eval-llm=record")
+    assert recorded.ret == 0
     # What is written there in clear is said: it is to be committed.
-    assert "the value is too short: ${STAGE}" in " ".join(output.split())
-    code, output = go(evals, "--eval-llm=replay", env=environ)
-    assert code == 0, output
-    assert "not redacted in cassettes" not in output
+    assert "the value is too short: ${STAGE}" in " ".join(recorded.stdout.str().split())
+    replayed = evals.run("shop.eval.yaml", "--eval-llm=replay")
+    assert replayed.ret == 0
+    assert "not redacted in cassettes" not in replayed.stdout.str()
     assert len((evals.path / "cassettes/shop/default/a-1.jsonl").read_text().splitlines()) == 2
 
 
