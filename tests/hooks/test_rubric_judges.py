@@ -7,7 +7,7 @@ from typing import Any
 from pytest_browsereval.testing import ModelRequest, Reply, ScriptedModel
 from tests.graders.judging.asking import in_form
 from tests.graders.judging.bench import aligned, made, numbers_in, question_of, scores, sight
-from tests.hooks.launched import go, metadata, verdicts
+from tests.hooks.launched import metadata, verdicts
 from tests.hooks.small_evals import Evals, row
 
 MADE = made(40, 30, 20, 10)
@@ -54,9 +54,10 @@ def test_real_attempts_by_rubric_and_by_vote(evals: Evals) -> None:
     with ScriptedModel(judge) as server:
         keys = {"model": "scripted", "base_url": server.base_url, "api_key": "none"}
         evals.write_config(judge=keys, lanes=3)
-        code, output = go(evals, "-rA")
+        run = evals.run("shop.eval.yaml", "-rA")
         server.assert_finished()
-    assert code == 1, output
+    output = run.stdout.str()
+    assert run.ret == 1, output
     assert verdicts(evals.summary()) == {"good": "passed", "bad": "failed", "blocked": "errored (grader)"}
     voted = metadata(evals.run_folder(), "bad").grader_results["fara_combined"]
     assert voted.details["failed"] == ["alignment", "rubric", "multimodal"]
@@ -72,7 +73,8 @@ def test_a_malformed_rubric_is_told_with_its_line(evals: Evals) -> None:
     evals.write_rows(row("a", graders=["fara"], rubric={"items": [{"criterion": "Found", "max_points": 0}]}))
     with ScriptedModel([]) as server:
         evals.write_config(judge={"model": "scripted", "base_url": server.base_url, "api_key": "none"})
-        code, output = go(evals)
-    assert code == 4, output
+        run = evals.run("shop.eval.yaml")
+    output = run.stdout.str() + run.stderr.str()
+    assert run.ret == 4, output
     assert "rows.jsonl:1: row 'a': the row's rubric has a criterion 1 with max_points: '0'." in output
     assert server.requests == []
