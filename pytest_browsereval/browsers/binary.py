@@ -165,7 +165,7 @@ def _find_named(given: str, source: str, *, headed: bool) -> Candidate:
     if found is None:
         raise ConfigError(
             f"{source} is {given!r}, which is not a program that can be executed. Allowed: the path of a "
-            f"Chromium or Chrome, or the name of one on PATH. Type  browsereval doctor  to see what is "
+            f"Chromium or Chrome, or the name of one on PATH. Run `browsereval doctor` to see what is "
             f"found when {source} is not set."
         )
     is_shell = any(mark in Path(found).name for mark in _SHELL_NAMES)
@@ -332,7 +332,7 @@ def no_browser_message(tried: Sequence[tuple[Candidate, str]]) -> str:
         tried: every candidate with the reason why it did not start.
     """
     head = "No Chromium starts on this machine:"
-    remedy = f"Type  browsereval install-browser  or set {VARIABLE} to the path of a Chromium or Chrome."
+    remedy = f"Run `browsereval install-browser` or set {VARIABLE} to the path of a Chromium or Chrome."
     if len(tried) == 1 and tried[0][0].is_named:
         source = tried[0][0].source
         head = "The browser that was asked for does not start:"

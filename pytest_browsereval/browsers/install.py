@@ -158,7 +158,7 @@ def _end(process: asyncio.subprocess.Process) -> None:
 def _by_hand(work: _Installation) -> str:
     tried = ["What was tried:", *work.failures] if work.failures else []
     state = [line for line in work.unproved.splitlines() if "install-browser" not in line]
-    remedy = ["Type one of these, then  browsereval doctor :", *ways(work.machine)]
+    remedy = ["Run one of these, then `browsereval doctor`:", *ways(work.machine)]
     return "\n".join(["No browser could be installed.", *state, *tried, *remedy])
 
 
@@ -173,7 +173,7 @@ def _without_driver(work: _Installation, trouble: str) -> str:
     return "\n".join(
         [
             trouble.partition(" Type:")[0],
-            f"Type this{whose}, then  browsereval install-browser . It brings library, browser and font:",
+            f"Run this{whose}, then `browsereval install-browser`. It brings library, browser and font:",
             ways(work.machine)[0],
             "If you cannot become root, use a container or a machine that has these packages.",
         ]

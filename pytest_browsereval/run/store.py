@@ -407,7 +407,7 @@ class RunStore:
         if not isinstance(form, int) or form > SCHEMA_VERSION:
             raise UsageError(
                 f"{format_path(self.root)}: a newer version of pytest-browsereval has written this run (form "
-                f"{form!r}, here {SCHEMA_VERSION} is known). Type  pip install --upgrade pytest-browsereval"
+                f"{form!r}, here {SCHEMA_VERSION} is known). Run `pip install --upgrade pytest-browsereval`"
             )
 
     def attempts(self) -> Iterator[tuple[Path, TaskMetadata]]:

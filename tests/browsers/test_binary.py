@@ -99,7 +99,7 @@ def test_wrong_name_never_falls_back(only_path: Path, monkeypatch: pytest.Monkey
     """A named browser that is not there is an error, even with others on PATH."""
     program(only_path / "chromium", "#!/bin/sh\n")
     monkeypatch.setenv(binary.VARIABLE, "/no/such/chrome")
-    with pytest.raises(ConfigError, match=r"BROWSEREVAL_BROWSER is '/no/such/chrome'.*Allowed.*Type"):
+    with pytest.raises(ConfigError, match=r"BROWSEREVAL_BROWSER is '/no/such/chrome'.*Allowed.*Run"):
         candidates()
 
 

@@ -132,7 +132,7 @@ def test_ordinary_user_gets_commands(bench: Bench, monkeypatch: pytest.MonkeyPat
     assert not any(call.startswith("apt-get") for call in bench.calls())
     assert "sudo apt-get update && sudo apt-get install -y --no-install-recommends " in message
     assert "no network here" in message
-    assert "Type  browsereval install-browser" not in message
+    assert "Run `browsereval install-browser" not in message
 
 
 def test_driver_library_is_installed_first(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -167,6 +167,6 @@ def test_an_incomplete_run_is_no_baseline(evals: Evals, run: EvalRun) -> None:
     shutil.rmtree(evals.path / "base/tasks/r0")
     code, text = told(evals, "baseline", "base", "base.json")
     assert code == 4, text
-    assert "base is no baseline: 1 of the run's 3 trials have no result: r0" in text, text
+    assert "base is not complete: 1 of the run's 3 trials have no result: r0" in text, text
     rules = ("--eval-set=gate.baseline=base", "--eval-set=gate.max_regressions=0")
     assert "The baseline has no result of 1 trial" in told(evals, "gate", str(run.folder), *rules)[1]

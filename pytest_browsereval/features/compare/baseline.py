@@ -90,7 +90,7 @@ def _read_file(file: Path) -> RunOutcomes:
     return RunOutcomes(str(content.get("run", file.stem)), file, trials, selected, manifest)
 
 
-_AGAIN = "Write it by  browsereval baseline RUN FILE"
+_AGAIN = "Write it by `browsereval baseline RUN FILE`"
 
 
 # -- the gate
@@ -101,7 +101,7 @@ def lacks_baseline(gate: GateConfig) -> str:
     if gate.baseline is not None or not gate.compares:
         return ""
     return (
-        f"{gate.compares[0]} needs a baseline. Write  baseline: results/NAME/TIME-LETTERS , or name a run on "
+        f"{gate.compares[0]} needs a baseline. Write `baseline: results/NAME/TIME-LETTERS`, or name a run on "
         "the command line (--eval-baseline=RUN)."
     )
 

@@ -134,7 +134,7 @@ def baseline(arguments: argparse.Namespace) -> int:
     folder = find_run(arguments.run_name, arguments.config)
     run, store = read_outcomes(folder), RunStore(folder)
     if incomplete := lacking(store, summary_of(store)):
-        raise UsageError(f"{format_path(folder)} is no baseline: {incomplete.message}.")
+        raise UsageError(f"{format_path(folder)} is not complete: {incomplete.message}.")
     write_baseline(run, arguments.file)
     rate = run.rate
     message = "no trial judged" if rate.value is None else f"pass rate {percent(rate.value)} of {rate.judged}"

@@ -97,7 +97,7 @@ def _lines(files: Sequence[Path] | None, runs: Sequence[RunStore]) -> list[Label
         return [line for file in files for line in read_labels(file)]
     if not any((run.root / FILE).exists() for run in runs):
         raise UsageError(
-            f"none of these runs has a file {FILE}. Write some by  browsereval label {runs[0].root}  or name "
+            f"none of these runs has a file {FILE}. Write some by `browsereval label {runs[0].root}` or name "
             "a file by --labels."
         )
     return [line for run in runs for line in own_labels(run)]

@@ -32,7 +32,7 @@ from pytest_browsereval.stats.statistics import Share
 # With fewer labelled attempts of a kind, passed or failed, nobody knows how often the judge errs.
 LEAST = 10
 
-_AGAIN = "Write it by  browsereval calibrate RUN --json FILE"
+_AGAIN = "Write it by `browsereval calibrate RUN --json FILE`"
 
 
 @dataclass(frozen=True)

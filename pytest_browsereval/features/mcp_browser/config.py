@@ -180,7 +180,7 @@ def _check_packages() -> None:
     if missing:
         raise ConfigError(
             f"`browser: {{type: mcp}}` needs the package {', '.join(missing)}. "
-            "Type  pip install 'pytest-browsereval[mcp]'"
+            "Run `pip install 'pytest-browsereval[mcp]'`"
         )
 
 

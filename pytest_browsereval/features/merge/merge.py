@@ -127,7 +127,7 @@ def _check_alike(stores: Sequence[RunStore]) -> Iterator[str]:
             shown = "".join(f"\n  {line}" for line in drift[: 4 * MOST_LISTED])
             raise UsageError(
                 f"{first.root.name} and {other.root.name} are not parts of one run: they were made of "
-                f"something else:{shown}\nCompare them:  browsereval compare {first.root} {other.root}"
+                f"something else:{shown}\nCompare them: `browsereval compare {first.root} {other.root}`"
             )
         here, there = ({key: one.get(key) for key in MACHINE} for one in (manifest, other.manifest()))
         yield from (f"{first.root.name} -> {other.root.name}: {line}" for line in differences(here, there))

@@ -67,7 +67,7 @@ def _refusal(whole: Parts, stores: Sequence[RunStore], target: Path) -> str:
         f"{name_shards(whole.missing)} {'is' if is_one else 'are'} missing, with {whole.missing_trials} of "
         f"{sum(whole.trials)} trials: {'it has' if is_one else 'they have'} left no run here. Run "
         f"{'it' if is_one else 'them'} again (--eval-shard={first}), or merge what there is, as a run that "
-        f"is not complete:  browsereval merge --partial {runs} -o {target}"
+        f"is not complete: `browsereval merge --partial {runs} -o {target}`"
     )
 
 

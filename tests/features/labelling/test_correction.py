@@ -178,6 +178,6 @@ def test_files_that_are_refused(tmp_path: Path, text: str | None, told: str) -> 
     file = tmp_path / "cal.json"
     if text is not None:
         file.write_text(text)
-    with pytest.raises(UsageError, match=r"cal\.json .* Write it by  browsereval calibrate RUN") as refused:
+    with pytest.raises(UsageError, match=r"cal\.json .* Write it by `browsereval calibrate RUN") as refused:
         read_calibration(file)
     assert told in str(refused.value)
