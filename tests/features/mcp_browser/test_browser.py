@@ -453,7 +453,7 @@ def test_missing_packages_are_named_with_what_to_type(
         with pytest.raises(ConfigError, match=r"needs the package mcp 2\.3 or newer \(here is 1\.9\.0\)"):
             config.prepare(tmp_path)
     monkeypatch.setitem(sys.modules, "mcp", None)
-    with pytest.raises(ConfigError, match=r"needs the package mcp\. Type .*\[mcp\]"):
+    with pytest.raises(ConfigError, match=r"needs the package mcp\. Run .*\[mcp\]"):
         config.prepare(tmp_path)
 
 
