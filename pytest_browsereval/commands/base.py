@@ -85,7 +85,7 @@ def version_of(package: str) -> str:
     try:
         return version(package)
     except PackageNotFoundError:
-        return f"not installed; type  {sys.executable} -m pip install {package}"
+        return f"not installed; run `{sys.executable} -m pip install {package}`"
 
 
 def say(name: str, value: str) -> None:

@@ -35,8 +35,8 @@ def check_trust(graders: Iterable[GraderConfig], task: Task, site_urls: Mapping[
             raise ValueError(
                 f"the grader {grader.label!r} of the row {' and '.join(found)}. Rows often come from "
                 "elsewhere: only those of a trusted dataset may do that. Write the grader into the config "
-                "(graders: [...]), or read the rows and write  trusted: true  in the block of their dataset, "
-                "such as  dataset: [{path: rows.jsonl, trusted: true}]."
+                "(graders: [...]), or read the rows and write `trusted: true` in the block of their dataset, "
+                "such as `dataset: [{path: rows.jsonl, trusted: true}]`."
             )
 
 

@@ -340,7 +340,7 @@ def compile_path(path: str) -> Any:
         reason = " ".join(str(error).split())
         raise ValueError(
             f"the path {beginning(path, 200)!r} is not a JMESPath expression: {beginning(reason, 200)}. "
-            "Write one such as  cart.items[0].name  or  length(orders)"
+            "Write one such as `cart.items[0].name` or `length(orders)`"
         ) from None
 
 

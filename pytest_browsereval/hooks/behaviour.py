@@ -76,7 +76,7 @@ def _modify(config: pytest.Config, task: Task, loaded: EvalConfig) -> Task:
     if given is None:
         return task
     if not isinstance(given, Task):
-        hint = "Return  task.model_copy(update={...})  or None."
+        hint = "Return `task.model_copy(update={...})` or None."
         message = f"returned {describe_value(given)}, which is not a Task. {hint}"
         raise Fault(ErrorSource.HARNESS, f"{_name_hook(hook)} {message}")
     for key, advice in FIXED.items():

@@ -45,7 +45,7 @@ def wrong_hooks(plugin: object, manager: pytest.PytestPluginManager) -> Iterator
             elif inspect.iscoroutinefunction(hook.function) or inspect.isasyncgenfunction(hook.function):
                 yield (
                     f"the hook {caller.name}{place} is `async def`, and hooks are not awaited: it would do "
-                    "nothing. Write  def ; what has to be awaited belongs into an agent, a tool or a grader."
+                    "nothing. Write `def`; what has to be awaited belongs into an agent, a tool or a grader."
                 )
 
 

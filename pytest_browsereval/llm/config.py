@@ -145,10 +145,10 @@ class LLMConfig(BaseModel):
         parts = urlsplit(value)
         if parts.username or parts.password:
             raise ValueError(
-                "a base_url must not hold a user name or password. Write  api_key: NAME_OF_VARIABLE"
+                "a base_url must not hold a user name or password. Write `api_key: NAME_OF_VARIABLE`"
             )
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ValueError(f"{value!r} is not the URL of a server. Write  base_url: https://HOST/v1")
+            raise ValueError(f"{value!r} is not the URL of a server. Write `base_url: https://HOST/v1`")
         # People paste the whole address; the SDK adds the path itself.
         return value.rstrip("/").removesuffix("/chat/completions")
 
@@ -157,28 +157,28 @@ class LLMConfig(BaseModel):
         traits = self.traits
         if self.base_url is None and traits.base_url is None:
             raise ValueError(
-                f"provider {self.provider!r} needs a base_url. Write  base_url: http://HOST:PORT/v1 , or "
-                "name a provider with an address of its own, such as  provider: openai"
+                f"provider {self.provider!r} needs a base_url. Write `base_url: http://HOST:PORT/v1`, or "
+                "name a provider with an address of its own, such as `provider: openai`"
             )
         field = traits.asks_for
         if self.base_url is None and field and not getattr(self, field):
             raise ValueError(
-                f"provider {self.provider!r} needs a {field} or a base_url. Write  {field}: NAME"
+                f"provider {self.provider!r} needs a {field} or a base_url. Write `{field}: NAME`"
             )
         if self.provider == "bedrock":
             self._check_bedrock()
         if self.seed is not None and not traits.has_seed:
-            raise ValueError(f"provider {self.provider!r} does not take a seed. Leave  seed  out.")
+            raise ValueError(f"provider {self.provider!r} does not take a seed. Leave `seed` out.")
         if not (self.model or traits.default_model):
-            raise ValueError(f"provider {self.provider!r} needs a model. Write  model: NAME")
+            raise ValueError(f"provider {self.provider!r} needs a model. Write `model: NAME`")
         return self
 
     def _check_bedrock(self) -> None:
         if self.api_key is None and (self.access_key_id or self.secret_access_key or self.session_token):
             raise ValueError(
                 "provider 'bedrock' is asked with an API key here; requests signed with access keys (SigV4) "
-                "are not supported. Make a key in the Bedrock console, write  api_key: "
-                "AWS_BEARER_TOKEN_BEDROCK  and leave access_key_id, secret_access_key and session_token out."
+                "are not supported. Make a key in the Bedrock console, write `api_key: "
+                "AWS_BEARER_TOKEN_BEDROCK` and leave access_key_id, secret_access_key and session_token out."
             )
         try:
             self._own_url()
@@ -225,14 +225,14 @@ class LLMConfig(BaseModel):
             if key := os.environ.get(variable):
                 return _as_header(key)
             raise ConfigError(
-                f"provider {self.provider!r} takes its key from {variable}, which is not set. Type  export "
-                f"{variable}=...  or write  api_key: NAME_OF_VARIABLE"
+                f"provider {self.provider!r} takes its key from {variable}, which is not set. Run `export "
+                f"{variable}=...` or write `api_key: NAME_OF_VARIABLE`"
             )
         if self.traits.is_keyless or self.is_local:
             return None
         raise ConfigError(
-            f"the model {self.model_name!r} at {urlsplit(self.url).hostname} has no api_key. Write  api_key: "
-            f"NAME_OF_VARIABLE , or  api_key: {KEYLESS}  if the server needs no key."
+            f"the model {self.model_name!r} at {urlsplit(self.url).hostname} has no api_key. Write `api_key: "
+            f"NAME_OF_VARIABLE`, or `api_key: {KEYLESS}` if the server needs no key."
         )
 
     def _own_url(self) -> str:
@@ -245,7 +245,7 @@ class LLMConfig(BaseModel):
         region = resolve_env_value(self.region, "region")
         if not _REGION.fullmatch(region):  # it becomes part of a host that is sent the key
             raise ConfigError(
-                f"region is {region!r}, which is not a region. Write one such as  region: us-east-1"
+                f"region is {region!r}, which is not a region. Write one such as `region: us-east-1`"
             )
         return own.format(region=region)
 

@@ -346,8 +346,8 @@ class Plan:
         lacking, _ = sites_to_reset(task, self.config.sites)
         if lacking:
             raise ValueError(
-                f"the row requires_reset, and the site {lacking[0]!r} has no `reset`. Write  sites: "
-                f'{{{lacking[0]}: {{reset: "POST /reset"}}}} , or take requires_reset out of the row.'
+                f"the row requires_reset, and the site {lacking[0]!r} has no `reset`. Write `sites: "
+                f'{{{lacking[0]}: {{reset: "POST /reset"}}}}`, or take requires_reset out of the row.'
             )
 
     def _check_that_all_is_read(self, task: Task, graders: Iterable[GraderConfig], where: str) -> None:

@@ -74,7 +74,7 @@ def read_shard(text: str) -> Shard:
     first, _, second = text.partition("/")
     if not (first.isdecimal() and second.isdecimal()):
         raise UsageError(
-            f"--eval-shard={text} is not a part of a run. Write  --eval-shard=1/4  for the first of four."
+            f"--eval-shard={text} is not a part of a run. Write `--eval-shard=1/4` for the first of four."
         )
     number, of = int(first), int(second)
     if not 1 <= number <= of:

@@ -62,7 +62,7 @@ class BlankBrowser(Browser):
             raise Fault(
                 ErrorSource.NAVIGATION,
                 f"a blank window has no page, and the row starts at {request.start_url}. Give the row no "
-                "start_url, or use  browser: playwright",
+                "start_url, or use `browser: playwright`",
             )
         window = BlankWindow()
         if request.opened is not None:

@@ -47,7 +47,7 @@ class Conformance:
     @pytest.fixture
     def config(self) -> Any:
         """Return the block to try: yours."""
-        raise NotImplementedError(f"give {type(self).__name__} a fixture  config  that returns the block")
+        raise NotImplementedError(f"give {type(self).__name__} a fixture `config` that returns the block")
 
     @pytest.fixture
     def site(self) -> Iterator[ConformanceSite]:

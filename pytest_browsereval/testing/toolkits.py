@@ -54,7 +54,7 @@ def _schema_problems(schema: dict[str, Any]) -> list[str]:
     if schema.get("type") != "object":
         problems.append("the schema is not an object's")
     if schema.get("additionalProperties") is not False:
-        problems.append("unknown arguments are not refused; give the model  extra='forbid'")
+        problems.append("unknown arguments are not refused; give the model `extra='forbid'`")
     if "$defs" in schema:
         problems.append("the schema refers to other schemas; use plain types")
     for name, field in schema.get("properties", {}).items():
@@ -141,7 +141,7 @@ def _line_problems(kit: Toolkit, line: Policy) -> Iterator[str]:
         if name not in kit.names:
             yield f"the policy names {name!r}, which is not a tool of the toolkit: {line.text!r}"
         elif name not in line.needs:
-            yield f"a line of the policy names {name!r} and does not need it; write  needs=({name!r},)"
+            yield f"a line of the policy names {name!r} and does not need it; write `needs=({name!r},)`"
 
 
 def _find_tools(text: str) -> list[str]:

@@ -90,7 +90,7 @@ class Toolkit:
     def __post_init__(self) -> None:
         if not KEY.fullmatch(self.key):
             raise ValueError(
-                f"the toolkit's key {self.key!r} is not snake_case. Write  my_tools  or  acme/tools"
+                f"the toolkit's key {self.key!r} is not snake_case. Write `my_tools` or `acme/tools`"
             )
         for name in self.names:
             if not TOOL_NAME.fullmatch(name):

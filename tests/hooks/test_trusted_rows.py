@@ -75,7 +75,7 @@ def refused(evals: Evals, why: str, *args: str) -> None:
     assert ran.ret == 4, ran.outlines
     told = ran.stdout.str() + ran.stderr.str()
     assert f"rows.jsonl:2: row 'b': the grader {why}" in told
-    assert "write  trusted: true  in the block of their dataset" in told
+    assert "write `trusted: true` in the block of their dataset" in told
     assert not (evals.path / "PWNED").exists()
     assert list(evals.path.glob("results/shop/*/tasks/*")) == []
 

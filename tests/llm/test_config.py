@@ -55,19 +55,19 @@ def test_every_field_of_browseros_is_accepted() -> None:
 @pytest.mark.parametrize(
     ("fields", "told"),
     [
-        ({"provider": "openai-compatible"}, "write  base_url"),
+        ({"provider": "openai-compatible"}, "write `base_url"),
         ({"provider": "azure"}, "resource_name or a base_url"),
-        ({"provider": "google", "seed": 3}, "leave  seed  out"),
-        ({"provider": "ollama", "model": None}, "write  model: name"),
-        ({"provider": "anthropic", "seed": 3}, "leave  seed  out"),
+        ({"provider": "google", "seed": 3}, "leave `seed` out"),
+        ({"provider": "ollama", "model": None}, "write `model: name`"),
+        ({"provider": "anthropic", "seed": 3}, "leave `seed` out"),
         ({"base_url": "ftp://host"}, "'ftp://host' is not the url"),
         ({"base_url": "https://me:secret@host/v1"}, "must not hold a user name"),
-        ({"provider": "bedrock"}, "bedrock' needs a region or a base_url. write  region: name"),
-        ({"provider": "bedrock", "region": "EU_REGION"}, "type  export eu_region=..."),
+        ({"provider": "bedrock"}, "bedrock' needs a region or a base_url. write `region: name`"),
+        ({"provider": "bedrock", "region": "EU_REGION"}, "run `export eu_region=...`"),
         ({"provider": "bedrock", "region": "x.example/#"}, "region is 'x.example/#', which is not a region"),
         (
             {"provider": "bedrock", "region": "us-east-1", "accessKeyId": "AKIA", "secretAccessKey": "s"},
-            "write  api_key: aws_bearer_token_bedrock  and leave access_key_id",
+            "write `api_key: aws_bearer_token_bedrock` and leave access_key_id",
         ),
         ({"temprature": 1}, "temprature"),
     ],
@@ -125,7 +125,7 @@ def test_a_provider_s_own_key_goes_nowhere_else(monkeypatch: pytest.MonkeyPatch)
 
 def test_a_missing_key_says_which_variable_to_set() -> None:
     """The message names the variable, and the provider that reads it where the config does not name one."""
-    told = "^provider 'openai' takes its key from OPENAI_API_KEY, .* export OPENAI_API_KEY="
+    told = "^provider 'openai' takes its key from OPENAI_API_KEY, .* `export OPENAI_API_KEY="
     with pytest.raises(ConfigError, match=told):
         config().resolve_key()
 

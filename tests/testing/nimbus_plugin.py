@@ -70,7 +70,7 @@ class AskingConfig(AgentConfig):
 
     def check(self, task: Task, tools: Mapping[str, Tool]) -> None:
         if "add" not in tools:
-            raise ValueError(f"{task.query_id} needs the tool `add`. Write  toolkits: [nimbus/sums]")
+            raise ValueError(f"{task.query_id} needs the tool `add`. Write `toolkits: [nimbus/sums]`")
 
     def build(self, context: AgentContext) -> AgentEvaluator:
         return Asking(self.llm, context)

@@ -117,7 +117,7 @@ def test_each_breach_is_found(case: str) -> None:
 @pytest.mark.parametrize(
     ("fields", "told"),
     [
-        ({"key": "Acme Notes"}, r"'Acme Notes' is not snake_case\. Write  my_tools  or  acme/tools"),
+        ({"key": "Acme Notes"}, r"'Acme Notes' is not snake_case\. Write `my_tools` or `acme/tools`"),
         ({"policy": (Policy("x", ("note_dwn",)),)}, r"policy .* name 'note_dwn', .* mean 'note_down'\?"),
         ({"needs_pictures": ("click",)}, r"needs_pictures .* name 'click', which is not one of its tools"),
         ({"vetoes": {"click": "no key"}}, r"vetoes .* name 'click'"),

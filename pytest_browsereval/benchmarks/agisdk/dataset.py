@@ -42,8 +42,8 @@ class AgisdkConfig(BenchmarkConfig):
         package = package_folder(None, base_dir)
         if package is None:
             raise DatasetError(
-                f"dataset agisdk: the package agisdk is not installed. Type  {INSTALL}  or write  "
-                "path: FOLDER , a folder with REAL's task files."
+                f"dataset agisdk: the package agisdk is not installed. Run `{INSTALL}` or write "
+                "`path: FOLDER`, a folder with REAL's task files."
             )
         return tasks_folder(package, self.version)
 

@@ -127,7 +127,7 @@ class AgisdkGrader(ModelGrader):
             where = "is not installed" if self.package_dir is None else f"is not in {self.package_dir}"
             raise ValueError(
                 f"the grader {self.label!r} needs files of the package agisdk for this row, and it {where}. "
-                f"Type  {files.INSTALL}  or write  package_dir: FOLDER , the folder that holds REAL/."
+                f"Run `{files.INSTALL}` or write `package_dir: FOLDER`, the folder that holds REAL/."
             )
         return package
 
@@ -154,8 +154,8 @@ class AgisdkGrader(ModelGrader):
         if len(known) != 1:
             raise ValueError(
                 f'the row has no "evals", and the package agisdk has {len(known)} tasks {name!r} with its '
-                "start page. Write  task_version: v1  or v2 in the grader, or import the row from the "
-                "package: dataset: {type: agisdk} ."
+                "start page. Write `task_version: v1` or `v2` in the grader, or import the row from the "
+                "package: `dataset: {type: agisdk}`."
             )
         return next(iter(known.values()))
 

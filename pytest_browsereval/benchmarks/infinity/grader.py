@@ -70,8 +70,8 @@ class InfinityGrader(GraderConfig):
         """
         if self.root is None:
             raise ValueError(
-                f"the grader {self.label!r} needs the folder of the apps. Write  graders: [{{type: infinity, "
-                "root: FOLDER}]  in the config or in the block of the dataset."
+                f"the grader {self.label!r} needs the folder of the apps. Write `graders: [{{type: infinity, "
+                "root: FOLDER}]` in the config or in the block of the dataset."
             )
         _relative(task)
         if not task.start_url:
@@ -83,8 +83,8 @@ class InfinityGrader(GraderConfig):
         # Before the first attempt: without the package every grade would be errored.
         if REQUESTS in source and (problem := _missing(self._python())):
             raise ValueError(
-                f"the grader {self.label!r} runs verifiers that {REQUESTS}, and {problem}. Type  "
-                f"{self._python()} -m pip install requests  or write  python: PATH  of a Python that has it."
+                f"the grader {self.label!r} runs verifiers that {REQUESTS}, and {problem}. Run "
+                f"`{self._python()} -m pip install requests` or write `python: PATH` of a Python that has it."
             )
 
     def _verifier(self, task: Task, base_dir: Path) -> Path:
@@ -96,7 +96,7 @@ class InfinityGrader(GraderConfig):
                 return file
         raise ValueError(
             f"the verifier {str(path)!r} of the row is not in {str(root)!r}"
-            f"{f' nor in its folder {app!r}' if app else ''}. Correct  root  of the grader {self.label!r}: "
+            f"{f' nor in its folder {app!r}' if app else ''}. Correct `root` of the grader {self.label!r}: "
             "it is the folder of the apps of WebArena-Infinity."
         )
 

@@ -105,8 +105,8 @@ class WebArenaRows(BenchmarkConfig):
         if missing:
             named = ", ".join(f"__{name.upper()}__ ({format_count(counts[name], 'row')})" for name in missing)
             raise DocumentError(
-                f"rows name sites whose addresses are not given: {named}. Write  sites: "
-                f'{{{missing[0]}: http://localhost:7770}} , "{{name}}" for one of the config\'s sites, or '
+                f"rows name sites whose addresses are not given: {named}. Write `sites: "
+                f'{{{missing[0]}: http://localhost:7770}}`, "{{name}}" for one of the config\'s sites, or '
                 "null to leave the rows of a site out."
             )
         return rows

@@ -140,8 +140,8 @@ class WebArenaGrader(ModelGrader):
         """
         if not read_rules(task.evals):
             raise ValueError(
-                f"the grader {self.label!r} needs `evals`, as WebArena's rows have them. Read those by  "
-                "dataset: {type: webarena, path: ...}."
+                f"the grader {self.label!r} needs `evals`, as WebArena's rows have them. Read those by "
+                "`dataset: {type: webarena, path: ...}`."
             )
 
     def needs(self, task: Task) -> Needs:

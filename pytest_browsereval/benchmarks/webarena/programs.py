@@ -119,7 +119,7 @@ def _check_address(url: str) -> None:
     except ValueError:
         is_one = False
     if not is_one:
-        raise ValueError(f"evals: the url {url!r} is not an address. Write one, or  last  for the last page.")
+        raise ValueError(f"evals: the url {url!r} is not an address. Write one, or `last` for the last page.")
 
 
 def check_locator(locator: str) -> None:

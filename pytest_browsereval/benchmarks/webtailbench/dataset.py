@@ -43,13 +43,13 @@ class WebTailBenchConfig(TwoFilesConfig):
         web = text_of(original, "web", default=self.start_url or "")
         if not web:
             raise RowProblem(
-                f"row {query_id!r} has no start page, and the benchmark names none. Say where tasks begin:  "
-                "start_url: https://www.bing.com/"
+                f"row {query_id!r} has no start page, and the benchmark names none. Say where tasks begin: "
+                "`start_url: https://www.bing.com/`"
             )
         own = next((original[key] for key in _RUBRIC_KEYS if original.get(key)), None)
         rubric = self._in_file(query_id) if own is None else own
         if rubric is None:
-            how = "has none for it" if self.rubrics else "is missing; write  rubrics: FILE"
+            how = "has none for it" if self.rubrics else "is missing; write `rubrics: FILE`"
             raise RowProblem(f"row {query_id!r} has no rubric, and the file of rubrics {how}.")
         row: dict[str, Any] = {
             "query_id": query_id,

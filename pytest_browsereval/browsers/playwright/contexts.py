@@ -60,7 +60,7 @@ class PageOptions(BrowserConfig):
     def _no_har(cls, value: object) -> None:
         if value not in (None, False):
             raise ValueError(
-                f"har is {value!r}. Network traffic is recorded by  capture: {{har: true}} . Write that, and "
+                f"har is {value!r}. Network traffic is recorded by `capture: {{har: true}}`. Write that, and "
                 "leave har out of the browser."
             )
 

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 NO_CDP = (
     "the agent's own program works in the context that the browser began with, and attempts have others. "
-    "Write  browser: {type: cdp, url: ..., context: shared}  for one attempt at a time in that context, or "
-    "browser: {type: playwright}  for a browser of each attempt's own."
+    "Write `browser: {type: cdp, url: ..., context: shared}` for one attempt at a time in that context, or "
+    "`browser: {type: playwright}` for a browser of each attempt's own."
 )
 _OWN = (
     "or give attempts contexts of their own: browser: {type: cdp, url: ..., context: own}  or "
@@ -198,7 +198,7 @@ class CdpBrowser(ChromiumBrowser):
             no_defaults=not is_guest,  # leaves the context alone that no attempt works in
         )
 
-    def _fault(self, what: str, remedy: str = f" Start one that listens:  {HOW_TO_LISTEN}") -> StopRun:
+    def _fault(self, what: str, remedy: str = f" Start one that listens: `{HOW_TO_LISTEN}`") -> StopRun:
         endpoint = self.config.endpoint
         end = "" if what.endswith(".") else "."
         return StopRun(

@@ -88,7 +88,7 @@ class FunctionAgent(AgentEvaluator):
         if inspect.iscoroutine(returned):
             # Else Python warns of a coroutine that nobody awaited, at any later moment.
             returned.close()
-            hint = " Write it with  async def , so that it can be awaited."
+            hint = " Write it with `async def`, so that it can be awaited."
         raise Fault(
             ErrorSource.AGENT,
             f"{self._name} returned {returned!r:.100}; allowed are a string, None and an AgentResult.{hint}",

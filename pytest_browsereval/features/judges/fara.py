@@ -316,13 +316,13 @@ class FaraCombinedGrader(PictureOptions):
     def _rule_is_complete(self) -> Self:
         if self.rule != "weighted" and (self.weights is not None or self.threshold is not None):
             raise ValueError(
-                f"weights and threshold belong to the rule 'weighted', and the rule is {self.rule!r}. Write  "
-                "rule: weighted , or leave them out. The rubric's own limit is  rubric_threshold."
+                f"weights and threshold belong to the rule 'weighted', and the rule is {self.rule!r}. Write "
+                "`rule: weighted`, or leave them out. The rubric's own limit is `rubric_threshold`."
             )
         if self.weights is not None and (len(self.weights) < 3 or not sum(self.weights.values())):
             raise ValueError(
-                "weights names alignment, rubric and multimodal, not all of them 0. Write  weights: "
-                "{alignment: 1, rubric: 2, multimodal: 2}"
+                "weights names alignment, rubric and multimodal, not all of them 0. Write `weights: "
+                "{alignment: 1, rubric: 2, multimodal: 2}`"
             )
         return self
 

@@ -136,7 +136,7 @@ class PerformanceGrader(ModelGrader):
         """
         steps = await asyncio.to_thread(load_steps, recorded)
         if self.pictures:
-            hint = "pictures: 0  to judge texts only"
+            hint = "`pictures: 0` to judge texts only"
             pictures = await asyncio.to_thread(load_pictures, recorded, else_write=hint)
         else:
             pictures = await asyncio.to_thread(find_pictures, recorded.folder)

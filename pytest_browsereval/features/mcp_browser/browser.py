@@ -160,12 +160,12 @@ def _notes(config: McpBrowserConfig, mapped: Mapped) -> Iterator[str]:
     if config.is_shared:
         yield (
             f"one attempt at a time, in the one browser of {config.label()}: what an attempt leaves in it, "
-            "the next one finds. Write  sessions: isolated  if the server gives each session a browser of "
+            "the next one finds. Write `sessions: isolated` if the server gives each session a browser of "
             "its own"
         )
     if not any("url" in use.groups for use in mapped.uses.values()):
         yield (
-            "the address of the page is not known once a tool was called: no  pattern  under browser.tools "
+            "the address of the page is not known once a tool was called: no `pattern` under browser.tools "
             "tells it"
         )
 

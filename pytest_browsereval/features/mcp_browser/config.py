@@ -64,10 +64,10 @@ class McpBrowserConfig(BrowserConfig):
             return None
         parts = urlsplit(value)
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ValueError(f"{value!r} is not the URL of a server. Write  url: http://localhost:PORT/mcp")
+            raise ValueError(f"{value!r} is not the URL of a server. Write `url: http://localhost:PORT/mcp`")
         if parts.username or parts.password:
             raise ValueError(
-                "a url must not hold a user name or password. Write  headers: {Authorization: Basic ${NAME}}"
+                "a url must not hold a user name or password. Write `headers: {Authorization: Basic ${NAME}}`"
             )
         return value if parts.path.strip("/") else parts._replace(path=ENDPOINT_PATH).geturl()
 
@@ -75,8 +75,8 @@ class McpBrowserConfig(BrowserConfig):
     def _one_way_to_it(self) -> Self:
         if bool(self.url) == bool(self.command):
             raise ValueError(
-                "give exactly one of  url: http://localhost:PORT/mcp  (a server that runs) and  "
-                "command: [npx, ...]  (a program for each attempt)."
+                "give exactly one of `url: http://localhost:PORT/mcp` (a server that runs) and "
+                "`command: [npx, ...]` (a program for each attempt)."
             )
         beside = ("headers", "sessions") if self.command else ("env", "cwd")
         if wrong := [name for name in beside if getattr(self, name)]:
@@ -148,9 +148,9 @@ class McpBrowserConfig(BrowserConfig):
     def _advice(self, why: str) -> str:
         host = urlsplit(self.url or "").hostname
         if "HTTP status 403" in why and host == "127.0.0.1":
-            return " Some servers answer to one name only: try  localhost  in the url."
+            return " Some servers answer to one name only: try `localhost` in the url."
         if "HTTP status 401" in why:
-            return " Write  headers: {Authorization: Bearer ${NAME_OF_VARIABLE}}"
+            return " Write `headers: {Authorization: Bearer ${NAME_OF_VARIABLE}}`"
         if "HTTP status 404" in why or "text/html" in why:
             return " Look up the path of its MCP endpoint; it often ends in /mcp."
         return ""

@@ -249,8 +249,8 @@ def _describe_problems(problems: Sequence[str], schemas: Mapping[str, Any]) -> s
     names = join_first(list(schemas), _MOST_LISTED) or "none"
     return (
         f"{'; '.join(problems)}. The server has the tools {names}. "
-        "Write  tools: {navigate: NAME, snapshot: NAME, screenshot: NAME, close: NAME}, where a NAME may be "
-        '{tool: NAME, arguments: {ARGUMENT: "{url}"}}.'
+        "Write `tools: {navigate: NAME, snapshot: NAME, screenshot: NAME, close: NAME}`, where a NAME may be "
+        '`{tool: NAME, arguments: {ARGUMENT: "{url}"}}`.'
     )
 
 

@@ -102,7 +102,7 @@ class OrchestratorExecutorConfig(AgentConfig):
         if isinstance(value, OrchestratorExecutorConfig):
             raise ValueError(  # noqa: TRY004 pydantic takes no TypeError
                 "an executor cannot delegate in its turn. Write the agent that is to work in the page, such "
-                "as  executor: {type: single, provider: ..., model: ...}"
+                "as `executor: {type: single, provider: ..., model: ...}`"
             )
         return value
 
@@ -135,7 +135,7 @@ class OrchestratorExecutorConfig(AgentConfig):
         if GIVE_UP in tools:
             raise ValueError(
                 f"executors have a tool {GIVE_UP!r} of their own, and there is another one of that name. "
-                f"Switch it off:  tools: {{{GIVE_UP}: false}}"
+                f"Write `tools: {{{GIVE_UP}: false}}`"
             )
         self.executor.check(task, with_endings(tools))
         last = task.solution[-1].get("tool") if task.solution else None
@@ -153,7 +153,7 @@ class OrchestratorExecutorConfig(AgentConfig):
         """
         # The switches of the attempt are resolved once, for the whole agent.
         if self.executor.tools:
-            raise ValueError("executor.tools has no effect. Write  tools: {...}  beside `executor`.")
+            raise ValueError("executor.tools has no effect. Write `tools: {...}` beside `executor`.")
         return self.executor.check_tools(with_endings(tools), kits)
 
     def secrets(self) -> tuple[str, ...]:

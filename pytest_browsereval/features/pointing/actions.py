@@ -274,7 +274,7 @@ class PointingConfig(AgentConfig):
         if any(isinstance(tool, OutsideTool) for tool in tools.values()):
             raise ValueError(
                 f"the agent {self.type!r} acts at points of a picture by tools of ours, and the browser "
-                "brings tools of its own. Write  browser: playwright,  or an agent of the type single."
+                "brings tools of its own. Write `browser: playwright`, or an agent of the type single."
             )
         needed = dict.fromkeys(tool for name in ALWAYS for tool in KINDS[name].tools)
         if missing := [name for name in needed if name not in tools]:

@@ -114,7 +114,7 @@ class ComputerUseConfig(LLMConfig, PointingConfig):
         if not self.traits.has_images:
             raise ConfigError(
                 f"the agent {self.type!r} shows pictures, and models of the provider {self.provider!r} take "
-                "none. Name another provider, or use  type: single , which reads pages as text."
+                "none. Name another provider, or use `type: single`, which reads pages as text."
             )
         check_key(self)
 

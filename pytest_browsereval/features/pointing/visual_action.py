@@ -68,9 +68,9 @@ class VisualActionConfig(PointingConfig):
     def _url_is_plain(cls, value: str) -> str:
         parts = urlsplit(value)
         if parts.username or parts.password:
-            raise ValueError("a url must not hold a user name or password. Write  api_key: NAME_OF_VARIABLE")
+            raise ValueError("a url must not hold a user name or password. Write `api_key: NAME_OF_VARIABLE`")
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ValueError(f"{value!r} is not the address of a service. Write  url: http://HOST:PORT/PATH")
+            raise ValueError(f"{value!r} is not the address of a service. Write `url: http://HOST:PORT/PATH`")
         return value
 
     def key(self) -> str | None:

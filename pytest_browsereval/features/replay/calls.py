@@ -238,7 +238,7 @@ class CallReplayer(AttemptCalls):
         return Fault(
             ErrorSource.REPLAY,
             f"call {number} of the {role} was not recorded in {self._where}: {why}. If the change is meant, "
-            "record again with  --eval-llm=record",
+            "record again with `--eval-llm=record`",
         )
 
     async def _wait_for_end(self, call: RecordedCall) -> Exception:
@@ -249,7 +249,7 @@ class CallReplayer(AttemptCalls):
         return Fault(
             ErrorSource.REPLAY,
             f"call {self._counts[call.role]} of the {call.role} was given up before there was a reply, in "
-            f"{self._where}, and is not given up now. Record again with  --eval-llm=record",
+            f"{self._where}, and is not given up now. Record again with `--eval-llm=record`",
         )
 
     def _stop(self, role: str) -> LimitReached:

@@ -23,7 +23,7 @@ from pytest_browsereval.model.results import TaskMetadata
 FORMAT = 1
 """Of the file; one of a higher number was written by a newer version."""
 
-RECORD_AGAIN = "Record it again with  --eval-llm=record"
+RECORD_AGAIN = "Record it again with `--eval-llm=record`"
 
 
 class CassetteError(UsageError):

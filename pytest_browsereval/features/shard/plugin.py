@@ -35,7 +35,7 @@ def pytest_browsereval_start(config: pytest.Config) -> None:
     if given is None:
         if config.getoption("eval_shard_by") is not None:
             raise pytest.UsageError(
-                "--eval-shard-by has no effect without --eval-shard. Write  --eval-shard=1/4"
+                "--eval-shard-by has no effect without --eval-shard. Write `--eval-shard=1/4`"
             )
         return
     from pytest_browsereval.features.shard.hooks import Sharding, shard_of

@@ -153,7 +153,7 @@ def write_single(run: Path, file: Path, most_bytes: int = MOST_MB * 1_000_000) -
         least = (most_bytes - made.room) / 1e6
         raise UsageError(
             f"{run}: without any log or picture the page takes {least:.1f} MB, and {most_bytes / 1e6:g} are "
-            f"allowed. Type  --max-mb {least + 1:.0f}  or more."
+            f"allowed. Add `--max-mb {least + 1:.0f}` or more."
         )
     for _, number, key in order:  # each read again when it is its turn: all of them would fill the memory
         made.add_texts(number, run / "tasks" / key, key)

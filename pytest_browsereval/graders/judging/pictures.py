@@ -77,7 +77,7 @@ def load_pictures(recorded: Recorded, *, else_write: str = "") -> list[Path]:
         names = ", ".join(map(str, gone[:5])) + ", ..." * (len(gone) > 5)
         raise GraderFault(f"pictures that were taken are gone: {names}")
     if not found:
-        hint = f". Write  {else_write}" if else_write else ""
+        hint = f". Write {else_write}" if else_write else ""
         raise GraderFault(f"no picture was recorded: there is nothing to look at{hint}")
     return found
 

@@ -169,7 +169,7 @@ def test_scripts_come_from_the_package_alone(package: Path, script: str, why: st
 def test_without_the_package_a_script_is_refused(package: Path) -> None:
     """The message has what to type; while a run is on, it would be a fault."""
     grader, task = AgisdkGrader(package_dir="elsewhere"), row({"script": "eval_shop_1.py"})
-    with pytest.raises(ValueError, match=r"is not in elsewhere\. Type  pip install --no-deps agisdk"):
+    with pytest.raises(ValueError, match=r"is not in elsewhere\. Run `pip install --no-deps agisdk`"):
         grader.check(task, package)
     with pytest.raises(Fault, match="pip install"):
         asyncio.run(

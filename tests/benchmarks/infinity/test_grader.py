@@ -156,7 +156,7 @@ def test_names_that_no_file_can_have_are_not_there(apps: Path, path: str, app: s
 
 def test_what_is_missing_is_told_before_the_agent_begins(apps: Path) -> None:
     """The folder, the verifier, the site, the package that verifiers import."""
-    with pytest.raises(ValueError, match=r"Write  graders: \[\{type: infinity, root: FOLDER\}\]"):
+    with pytest.raises(ValueError, match=r"Write `graders: \[\{type: infinity, root: FOLDER\}\]`"):
         InfinityGrader().check(row(), Path())
     with pytest.raises(ConfigError, match="there is no folder"):
         InfinityGrader(root="elsewhere").preflight(apps)
@@ -165,7 +165,7 @@ def test_what_is_missing_is_told_before_the_agent_begins(apps: Path) -> None:
     with pytest.raises(ValueError, match="the row has no start_url"):
         grade(apps, {}, row(start_url=None))
     put(apps, "import requests\n" + VERIFIER)
-    with pytest.raises(ValueError, match=r"none cannot be run: .*write  python: PATH"):
+    with pytest.raises(ValueError, match=r"none cannot be run: .*write `python: PATH`"):
         grade(apps, {}, python=str(apps / "none"))
     bare = apps / "bare"
     bare.write_text(f'#!/bin/sh\nexec {sys.executable} -S "$@"\n')

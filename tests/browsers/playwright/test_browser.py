@@ -67,7 +67,7 @@ def test_a_config_needs_nothing_but_its_type() -> None:
     ("options", "message"),
     [
         ({"har": "all.har"}, "leave har out of the browser"),
-        ({"har": {"path": "x"}}, "recorded by  capture: {har: true}"),
+        ({"har": {"path": "x"}}, "recorded by `capture: {har: true}`"),
         ({"allowed_origins": ["https://shop.example/cart"]}, "is not a pattern of origins"),
         ({"viewport": {"width": 0}}, "greater than or equal to 1"),
         ({"viewport": {"width": 10, "depth": 1}}, "Extra inputs"),

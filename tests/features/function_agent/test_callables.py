@@ -117,5 +117,5 @@ def test_what_takes_no_context_is_refused(tmp_path: Path) -> None:
     write(tmp_path, "cb_shapes", "value = 3\ndef none(): ...\ndef two(a, b): ...\ndef more(a, b=1): ...\n")
     assert "cannot be called" in refusal("cb_shapes:value", tmp_path)
     for name in ("none", "two"):
-        assert f"Write  def {name}(context)" in refusal(f"cb_shapes:{name}", tmp_path)
+        assert f"Write `def {name}(context)" in refusal(f"cb_shapes:{name}", tmp_path)
     assert callable(load_callable("cb_shapes:more", tmp_path))

@@ -166,7 +166,7 @@ def test_nothing_measured_or_seen_is_errored_without_a_call(tmp_path: Path) -> N
     (folder := tmp_path / "blind").mkdir()
     result, requests = judge(folder, review(), pictures=0)
     assert (result.verdict, requests) == (Verdict.ERRORED, [])
-    assert "Write  pictures: 0" in result.reasoning
+    assert "Write `pictures: 0`" in result.reasoning
     (folder := tmp_path / "texts").mkdir()
     result, requests = asked(recorded_in(folder, agent_duration_ms=1.0), review(), pictures=0)
     assert (result.verdict, requests) == (Verdict.ERRORED, [])

@@ -416,8 +416,8 @@ def test_nobody_listens(run: Run) -> None:
 @pytest.mark.parametrize(
     ("block", "told"),
     [
-        ({}, "exactly one of  url"),
-        ({"url": "http://a/mcp", "command": ["b"]}, "exactly one of  url"),
+        ({}, "exactly one of `url"),
+        ({"url": "http://a/mcp", "command": ["b"]}, "exactly one of `url"),
         ({"url": "ftp://a"}, "not the URL of a server"),
         ({"url": "http://me:word@a/"}, "user name or password"),
         ({"url": "http://a", "env": {"A": "b"}}, "env goes with a command"),

@@ -98,7 +98,7 @@ def test_everything_that_is_missing_is_named(change: dict[str, Any], told: str) 
     text = str(caught.value)
     assert told in text
     assert "The server has the tools open, read, draw, shut, tabs." in text
-    assert "Write  tools: {navigate: NAME" in text
+    assert "Write `tools: {navigate: NAME" in text
 
 
 def test_all_problems_are_told_at_once() -> None:

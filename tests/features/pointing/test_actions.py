@@ -356,7 +356,7 @@ def test_a_browser_with_tools_of_its_own_is_told_as_the_reason() -> None:
     """Not the switches, which have nothing to do with it, even if its tools have names of ours."""
     names = ("look", *(tool.name for tool in resolve_tools({})))
     tools = {tool.name: tool for tool in foreign_tools([ForeignTool(name, "", {}) for name in names])}
-    with pytest.raises(ValueError, match=r"the browser brings tools of its own\. Write  browser: playwright"):
+    with pytest.raises(ValueError, match=r"brings tools of its own\. Write `browser: playwright`"):
         AGENT.check_tools(tools, ())
 
 

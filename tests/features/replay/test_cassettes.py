@@ -149,7 +149,7 @@ def _newer(text: str) -> str:
 @pytest.mark.parametrize(
     ("damage", "told"),
     [
-        (_cut, r"\.jsonl:\d+: the cassette was cut off\. Record it again with  --eval-llm=record"),
+        (_cut, r"\.jsonl:\d+: the cassette was cut off\. Record it again with `--eval-llm=record`"),
         (_without_end, r"\.jsonl:8: the cassette was cut off"),
         (lambda _: "", r"\.jsonl:1: the cassette was cut off"),
         (lambda text: text.replace('"n": 2', '"n": 3'), r"\.jsonl:4: the cassette was edited: .* Restore"),
@@ -182,7 +182,7 @@ def test_what_is_missing_is_told_before_anything_runs(tmp_path: Path) -> None:
         cassettes.check([NAME, *(TrialKey(f"r{number}").cassette for number in range(7))])
     lines = str(caught.value).splitlines()
     assert len(lines) == 6
-    assert "r0-1.jsonl: there is no such cassette. Record it again with  --eval-llm=record" in lines[0]
+    assert "r0-1.jsonl: there is no such cassette. Record it again with `--eval-llm=record`" in lines[0]
     assert lines[-1] == "... and 2 more"
 
 

@@ -94,7 +94,7 @@ def test_the_command(store: RunStore, tmp_path: Path, capsys: pytest.CaptureFixt
     for words, told in (
         (["--max-mb", "3"], "--max-mb has no effect without --single-file FILE."),
         (["--single-file", page, "-o", "x.html"], "Leave one out."),
-        (["--single-file", page, "--max-mb", "0.01"], "Type  --max-mb "),
+        (["--single-file", page, "--max-mb", "0.01"], "Add `--max-mb "),
         (["--single-file", str(tmp_path / "page.txt")], "name a file that ends in .html"),
     ):
         assert main(["view", run, *words]) == 4

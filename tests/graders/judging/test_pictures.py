@@ -33,7 +33,7 @@ def test_pictures_are_those_that_are_there(tmp_path: Path) -> None:
 def test_a_picture_that_is_gone_is_missing_evidence(tmp_path: Path) -> None:
     """The log tells which were taken; one that nobody took leaves a gap, which is none."""
     recorded = recorded_in(tmp_path)
-    with pytest.raises(Fault, match=r"no picture was recorded: there is nothing to look at\. Write  less: 0"):
+    with pytest.raises(Fault, match=r"no picture was recorded: there is nothing to look at\. Write less: 0"):
         load_pictures(recorded, else_write="less: 0")
     log = MessageLogger(tmp_path)
     for number in (1, 3):

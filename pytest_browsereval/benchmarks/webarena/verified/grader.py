@@ -194,7 +194,7 @@ class WebArenaVerifiedGrader(GraderConfig):
         if not any(isinstance(rule, ResponseRules) for rule in rules):
             raise ValueError(
                 f"the grader {self.label!r} needs `evals` with an {ANSWER}, as the rows of "
-                "WebArena-Verified have them. Read those by  dataset: {type: webarena-verified, path: ...}."
+                "WebArena-Verified have them. Read those by `dataset: {type: webarena-verified, path: ...}`."
             )
         return rules
 
