@@ -73,7 +73,9 @@ def types(session: nox.Session) -> None:
 
 @nox.session
 def docs(session: nox.Session) -> None:
-    """Check that links and commands of the documentation lead somewhere."""
+    """Build the documentation into docs/_build/html, where a warning is an error, and test its examples."""
+    strict = ("--fail-on-warning", "--keep-going", "--nitpicky", "--fresh-env", "--quiet")
+    session.run(PYTHON, "-m", "sphinx", *strict, "docs", "docs/_build/html")
     session.run(PYTHON, "-m", "pytest", "tests/test_docs.py", *session.posargs)
 
 

@@ -14,6 +14,7 @@ ROOT = Path(__file__).parents[1]
 PAGES = [
     page.relative_to(ROOT).as_posix()
     for page in sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("benchmarks/*.md")])
+    if "_build" not in page.parts
 ]
 LINK = re.compile(r"(?<!`)!?\[[^\]]*\]\(([^)\s]+)\)")
 
