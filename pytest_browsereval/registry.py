@@ -29,6 +29,16 @@ FAMILIES = ("agent", "grader", "toolkit", "dataset", "browser", "rule")
 OURS = "pytest-browsereval"
 """The owner of the built-in members."""
 
+PLACE_OF_FAMILY = "x-browsereval-family"
+"""In a JSON schema: the place of a member of this family; ``config.schema`` puts the installed ones there."""
+
+TYPE_BY_DEFAULT = "x-browsereval-default"
+"""Beside it: the type of a block without one."""
+
+FURTHER = "x-browsereval-further"
+"""Beside it: schemas of blocks that a validator of the field accepts as well, to be given by
+``Field(json_schema_extra={FURTHER: [...]})``."""
+
 
 class Component(BaseModel):
     """Base of the members of all families: frozen, strict about keys, named by ``type``."""
@@ -65,6 +75,9 @@ class ConfigReader(Protocol):
     Both functions get a ``Draft``, the tree of keys with the file's lines, and change it. Keys are in
     snake_case, whatever the file says; ``Draft.format_keys`` has them as written. They leave a config of ours
     as it is, and the words of other readers.
+
+    A reader may also have ``extend_schema(schema)``: it adds the keys that it converts to the JSON schema of
+    configs, which editors use.
     """
 
     name: str
@@ -342,8 +355,8 @@ class MemberOf:
         self, schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
         """Return a placeholder, which the ``schema`` command replaces by the installed members."""
-        default = {} if self.default is None else {"x-browsereval-default": self.default}
-        return {"title": f"any {self.family}", "x-browsereval-family": self.family, **default}
+        default = {} if self.default is None else {TYPE_BY_DEFAULT: self.default}
+        return {PLACE_OF_FAMILY: self.family, **default}
 
     def _validate(self, value: Any, info: core_schema.ValidationInfo) -> Component:
         if isinstance(value, Component):  # a copy of a config is made from its members

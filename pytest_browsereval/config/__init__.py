@@ -5,6 +5,7 @@ from __future__ import annotations
 from pytest_browsereval.config.gate import GateConfig
 from pytest_browsereval.config.loading import config_from, gate_from, load_config, load_gate, load_place
 from pytest_browsereval.config.model import CaptureConfig, EvalConfig, LimitsConfig
+from pytest_browsereval.config.row_schema import row_schema
 from pytest_browsereval.config.schema import config_schema
 
 __all__ = [
@@ -18,4 +19,5 @@ __all__ = [
     "load_config",
     "load_gate",
     "load_place",
+    "row_schema",
 ]

@@ -24,6 +24,9 @@ from pytest_browsereval.redaction.spellings import list_spellings
 from pytest_browsereval.registry import MemberOf, Registry
 from pytest_browsereval.validation_errors import Problem, canonical_key, list_problems, wrong_booleans
 
+SCHEMA_KEY = "$schema"
+"""The key by which a file names its JSON schema, for editors."""
+
 AGENTS: tuple[KeyPath, ...] = (("agent",), ("variants",))
 """The keys of agents."""
 
@@ -224,6 +227,7 @@ def _read(path: Path) -> Document:
             f"{name}:1: an eval config is a block of keys, not {validation_errors.shorten(document.value)}. "
             "Write at least `agent: ...` and `dataset: ...`."
         )
+    document.value.pop(SCHEMA_KEY, None)
     return document
 
 

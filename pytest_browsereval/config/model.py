@@ -114,7 +114,7 @@ class CaptureConfig(Block):
     """True waits until the disk has confirmed every finished attempt, so that a power failure loses none. A
     killed process loses none in either case."""
 
-    @field_validator("trace", mode="before")
+    @field_validator("trace", mode="before", json_schema_input_type=TraceMode | bool)
     @classmethod
     def _is_a_mode(cls, value: Any) -> Any:
         # Writers of YAML 1.1 make a boolean of `on`, and many people write one themselves.

@@ -1,71 +1,184 @@
-"""The JSON schema of an eval config, with the installed members."""
+"""JSON schemas of eval configs and rows for editors, with the installed members."""
 
 from __future__ import annotations
 
 import ast
+import functools
 import inspect
 import itertools
+import re
 import textwrap
 from collections.abc import Iterator
 from typing import Any, get_args
 
 from pydantic import BaseModel
+from pydantic.alias_generators import to_camel
+from pydantic_core import to_jsonable_python
 
 from pytest_browsereval.config.model import SITE_NAME, VARIANT_NAME, EvalConfig
-from pytest_browsereval.registry import Component, Registry
+from pytest_browsereval.datasets.rows import TYPE_BY_SUFFIX
+from pytest_browsereval.registry import (
+    FAMILIES,
+    FURTHER,
+    PLACE_OF_FAMILY,
+    TYPE_BY_DEFAULT,
+    Component,
+    Registry,
+)
 from pytest_browsereval.tools.catalog import Catalog
 from pytest_browsereval.tools.toolkits import CATALOG
+from pytest_browsereval.validation_errors import accepts_camel_case
 
-PLACEHOLDER = "x-browsereval-family"
-"""Marks the place of a member of a family; see ``MemberOf``."""
+Schema = dict[str, Any]
 
-DEFAULT = "x-browsereval-default"
-"""The type of a block without a type at that place."""
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
-HAS_DEFAULT_TYPE = ("dataset", "browser")
-"""Families whose blocks may leave out ``type``: the suffix or a default determines it."""
+TYPES_BY_DEFAULT = {"dataset": frozenset(TYPE_BY_SUFFIX.values()), "browser": frozenset({"playwright"})}
+"""Members whose blocks may leave out ``type`` everywhere, by family."""
+
+VARIABLE = "#/$defs/variable"
+
+_TEXTS: dict[str, Schema] = {
+    "variable": {
+        "type": "string",
+        "pattern": r"\$\{[A-Za-z_][A-Za-z0-9_]*\}",
+        "description": "The value of an environment variable: `${NAME}`.",
+    },
+    # Texts in YAML 1.2; the loader knows that people mean booleans.
+    "word": {"type": "string", "pattern": "^([Yy]es|[Nn]o|[Oo]n|[Oo]ff)$", "description": "True or false."},
+}
+"""Texts that may stand in the place of other values."""
+
+_OF_A_VARIABLE_TYPE: Schema = {
+    "type": "object",
+    "properties": {"type": {"$ref": VARIABLE, "description": "The type, by a variable."}},
+    "required": ["type"],
+}
+
+_MAPS = ("$defs", "properties", "patternProperties")
+"""Keywords that hold schemas by name."""
 
 
-def config_schema(registry: Registry) -> dict[str, Any]:
-    """Return the schema, for editors and for checks by other programs.
+def config_schema(registry: Registry) -> Schema:
+    """Return the JSON schema of an eval config. It accepts the configs that the loader accepts.
+
+    Only numbers and booleans in quotes are refused, which the loader reads.
 
     Args:
-        registry: the members that blocks may name.
+        registry: the members that blocks may name, and the readers of files of other systems.
     """
-    schema = _schema_of(EvalConfig, "")
-    definitions: dict[str, Any] = schema.setdefault("$defs", {})
-    for family, name, member, aliases in registry.everything():
-        own = _schema_of(member, f"{_definition(family, name)}.")
-        definitions.update(own.pop("$defs", {}))
-        own["properties"]["type"] = {"enum": [name, *aliases]}
-        needs_type = () if family in HAS_DEFAULT_TYPE else ("type",)
-        own["required"] = sorted({*own.get("required", ()), *needs_type})
-        definitions[_definition(family, name)] = own
-    _shorthands(schema)
-    filled: dict[str, Any] = _fill_members(schema, registry)
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "pytest-browsereval eval config",
-        **{key: value for key, value in filled.items() if key != "title"},
-    }
+    schema = describe_model(EvalConfig)
+    _add_shorthands(schema)
+    schema = fill_members(schema, registry)
+    for family in FAMILIES:
+        if family in schema["$defs"]:  # only the loader can check a block whose type is a variable
+            schema["$defs"][family]["anyOf"].append(_OF_A_VARIABLE_TYPE)
+    for reader in registry.readers:
+        if extend := getattr(reader, "extend_schema", None):
+            extend(schema)
+    schema = _allow_variables(schema)
+    schema["$defs"].update(_TEXTS)
+    return finish_schema(schema, "config", "pytest-browsereval eval config")
 
 
-def _definition(family: str, name: str) -> str:
-    return f"{family}.{name.replace('/', '.')}"
+def finish_schema(schema: Schema, name: str, title: str) -> Schema:
+    """Return a schema with its dialect, its id and its title, without definitions that nothing refers to."""
+    head = {"$schema": DIALECT, "$id": f"urn:pytest-browsereval:{name}", "title": title}
+    definitions = schema.pop("$defs")
+    used = [schema]
+    kept: dict[str, Schema] = {}
+    for block in used:  # which grows meanwhile
+        for label in set(_list_references(block)) - kept.keys():
+            kept[label] = definitions[label]
+            used.append(definitions[label])
+    return {**head, **schema, "$defs": {label: definitions[label] for label in definitions if label in kept}}
 
 
-def _schema_of(model: type[BaseModel], prefix: str) -> dict[str, Any]:
-    """Return the schema of a model in snake_case, with the texts under its fields as descriptions."""
+def _list_references(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        reference = value.get("$ref")
+        if isinstance(reference, str) and reference.startswith("#/$defs/"):
+            yield reference.split("/")[2]
+        value = list(value.values())
+    if isinstance(value, list):
+        for inner in value:
+            yield from _list_references(inner)
+
+
+# -- one model
+
+
+def describe_model(model: type[BaseModel], name: str = "") -> Schema:
+    """Return the schema of a model, with a description and a default for each key.
+
+    Args:
+        model: the model of a block.
+        name: the key of its definition; models of inner blocks stand in ``$defs`` below it.
+    """
+    prefix = f"{name}." if name else ""
     schema = model.model_json_schema(by_alias=False, ref_template=f"#/$defs/{prefix}{{model}}")
     inner = schema.pop("$defs", {})
     for described in _models_in(model):
-        block = schema if described is model else inner.get(described.__name__, {})
-        for name, text in _field_texts(described).items():
-            if name in block.get("properties", {}):
-                block["properties"][name]["description"] = text
-    if inner:
-        schema["$defs"] = {f"{prefix}{name}": block for name, block in inner.items()}
-    return schema
+        label = described.__name__
+        block = schema if described is model else inner.get(label, {})
+        pointer = f"#/$defs/{prefix}{label}"
+        if described is model:
+            pointer = f"#/$defs/{name}" if name else "#"
+        _complete_keys(block, described)
+        if accepts_camel_case(described):
+            accept_camel_case(block, pointer)
+    plain: Schema = _drop_titles(
+        {**schema, "$defs": {f"{prefix}{key}": block for key, block in inner.items()}}
+    )
+    return plain
+
+
+def _complete_keys(block: Schema, model: type[BaseModel]) -> None:
+    properties = block.get("properties", {})
+    texts = _field_texts(model)
+    for name, field in model.model_fields.items():
+        if name not in properties:
+            continue
+        if name in texts:
+            properties[name]["description"] = texts[name]
+        if "default" not in properties[name] and not field.is_required():
+            default = field.get_default(call_default_factory=True, validated_data={})
+            properties[name]["default"] = to_jsonable_python(default, fallback=str)
+
+
+def accept_camel_case(block: Schema, pointer: str) -> None:
+    """Let a block have each of its keys in camelCase as well; doing it again changes nothing.
+
+    Args:
+        block: the schema of the block, which is changed.
+        pointer: where it is in the whole schema.
+    """
+    # As patterns, because editors propose properties: nobody wants to be offered both spellings.
+    others = {name: to_camel(name) for name in block["properties"] if to_camel(name) != name}
+    patterns = {f"^{other}$": {"$ref": f"{pointer}/properties/{name}"} for name, other in others.items()}
+    if patterns:
+        block["patternProperties"] = {**block.get("patternProperties", {}), **patterns}
+    required = block.pop("required", [])
+    either = [
+        {"anyOf": [{"required": [name]}, {"required": [others[name]]}]} for name in required if name in others
+    ]
+    if rest := [name for name in required if name not in others]:
+        block["required"] = rest
+    if either:
+        block["allOf"] = [*block.get("allOf", ()), *either]
+
+
+def _drop_titles(value: Any) -> Any:
+    """Return a schema without pydantic's titles, which repeat the names of keys."""
+    if isinstance(value, list):
+        return [_drop_titles(inner) for inner in value]
+    if not isinstance(value, dict):
+        return value
+    return {
+        key: _drop_titles(inner)
+        for key, inner in value.items()
+        if key != "title" or not isinstance(inner, str)
+    }
 
 
 def _models_in(model: type[BaseModel]) -> list[type[BaseModel]]:
@@ -87,46 +200,158 @@ def _classes_in(annotation: Any) -> Iterator[type]:
 
 def _field_texts(model: type[BaseModel]) -> dict[str, str]:
     """Return the text under each field of a model and of its bases."""
+    bases = (
+        base for base in reversed(model.__mro__) if issubclass(base, BaseModel) and base is not BaseModel
+    )
+    return {name: text for base in bases for name, text in _own_texts(base).items()}
+
+
+@functools.cache
+def _own_texts(model: type[BaseModel]) -> dict[str, str]:
     # pydantic's `use_attribute_docstrings` would read the source of each class when the class is made, so in
     # every run: https://docs.pydantic.dev/latest/api/config/
-    texts: dict[str, str] = {}
-    for base in reversed(model.__mro__):
-        if not issubclass(base, BaseModel) or base is BaseModel:
-            continue
-        try:
-            tree = ast.parse(textwrap.dedent(inspect.getsource(base)))
-        except (OSError, TypeError, SyntaxError):  # a class made at run time has no source
-            continue
-        body = tree.body[0].body if isinstance(tree.body[0], ast.ClassDef) else []
-        for line, text in itertools.pairwise(body):
-            if isinstance(line, ast.AnnAssign) and isinstance(text, ast.Expr):
-                texts[ast.unparse(line.target)] = " ".join(str(ast.literal_eval(text.value)).split())
-    return texts
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(model)))
+    except (OSError, TypeError, SyntaxError):  # a class made at run time has no source
+        return {}
+    body = tree.body[0].body if isinstance(tree.body[0], ast.ClassDef) else []
+    return {
+        ast.unparse(line.target): " ".join(str(ast.literal_eval(text.value)).split())
+        for line, text in itertools.pairwise(body)
+        if isinstance(line, ast.AnnAssign) and isinstance(text, ast.Expr)
+    }
+
+
+# -- members of families
+
+
+def name_definition(family: str, name: str) -> str:
+    """Return the key of a member's definition in ``$defs``."""
+    return f"{family}.{name.replace('/', '.')}"
+
+
+def fill_members(schema: Schema, registry: Registry) -> Schema:
+    """Return a schema with the members of families instead of the marks that ``MemberOf`` leaves.
+
+    Args:
+        schema: a schema with its ``$defs``.
+        registry: the members.
+    """
+    definitions: dict[str, Schema] = schema["$defs"]
+    families: dict[str, list[tuple[str, tuple[str, ...]]]] = {}
+    for family, name, member, aliases in registry.everything():
+        own = describe_model(member, name_definition(family, name))
+        definitions.update(own.pop("$defs"))
+        first = re.split(r"\n\s*\n", inspect.getdoc(member) or f"The {family} {name}.")[0]
+        own["properties"]["type"] = {
+            "enum": [name, *aliases],
+            "default": name,
+            "description": " ".join(first.split()),
+        }
+        definitions[name_definition(family, name)] = own
+        families.setdefault(family, []).append((name, aliases))
+    by_default = set(_list_defaults(schema))
+    for family in sorted({*families, *_list_families(schema)}):
+        definitions[family] = _describe_family(family, families.get(family, []), definitions, by_default)
+    filled: Schema = _fill(schema)
+    return filled
+
+
+def _describe_family(
+    family: str,
+    members: list[tuple[str, tuple[str, ...]]],
+    definitions: dict[str, Schema],
+    by_default: set[tuple[str, str]],
+) -> Schema:
+    blocks: list[Schema] = []
+    for name, _ in members:
+        definition = name_definition(family, name)
+        block: Schema = {"$ref": f"#/$defs/{definition}"}
+        if (family, name) in by_default:
+            block = {"allOf": [block], "required": ["type"]}
+        elif name not in TYPES_BY_DEFAULT.get(family, ()):
+            definitions[definition]["required"] = sorted(
+                {*definitions[definition].get("required", ()), "type"}
+            )
+        blocks.append(block)
+    names = [label for name, aliases in members for label in (name, *aliases)]
+    # The loader reads a text as the path of a dataset, so the name alone is not allowed.
+    short = [{"enum": names}] if names and family != "dataset" else []
+    return {"anyOf": [*short, *blocks]}
+
+
+def _list_families(value: Any) -> Iterator[str]:
+    for place in _list_places(value):
+        yield place[PLACE_OF_FAMILY]
+
+
+def _list_defaults(value: Any) -> Iterator[tuple[str, str]]:
+    for place in _list_places(value):
+        if TYPE_BY_DEFAULT in place:
+            yield place[PLACE_OF_FAMILY], place[TYPE_BY_DEFAULT]
+
+
+def _list_places(value: Any) -> Iterator[Schema]:
+    if isinstance(value, dict):
+        if PLACE_OF_FAMILY in value:
+            yield value
+        value = list(value.values())
+    if isinstance(value, list):
+        for inner in value:
+            yield from _list_places(inner)
+
+
+def _fill(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_fill(inner) for inner in value]
+    if not isinstance(value, dict):
+        return value
+    family = value.get(PLACE_OF_FAMILY)
+    if family is None:
+        return {key: _fill(inner) for key, inner in value.items()}
+    marks = (PLACE_OF_FAMILY, TYPE_BY_DEFAULT, FURTHER)
+    others = {key: inner for key, inner in value.items() if key not in marks}
+    whole = {"$ref": f"#/$defs/{family}"}
+    if TYPE_BY_DEFAULT not in value:
+        return {**others, **whole}
+    definition = name_definition(family, value[TYPE_BY_DEFAULT])
+    bare = {"allOf": [{"$ref": f"#/$defs/{definition}"}], "not": {"required": ["type"]}}
+    return {**others, "anyOf": [whole, bare, *value.get(FURTHER, ())]}
 
 
 # -- what a file may have and the model does not
 
 
-def _shorthands(schema: dict[str, Any]) -> None:
+def _add_shorthands(schema: Schema) -> None:
     properties = schema["properties"]
-    schema["required"] = ["dataset"]
-    schema["oneOf"] = [{"required": ["agent"]}, {"required": ["variants"]}]
-    properties["agent"] = {"description": "The agent; `variants` names several.", PLACEHOLDER: "agent"}
+    # `browsereval gate` takes a file that only has a gate.
+    whole: Schema = {
+        "required": ["dataset"],
+        "oneOf": [{"required": ["agent"]}, {"required": ["variants"]}],
+    }
+    others = ("agent", "variants", "dataset")
+    only_gate = {"required": ["gate"], "not": {"anyOf": [{"required": [name]} for name in others]}}
+    schema.pop("required", None)
+    schema.update({"if": only_gate, "else": whole})
+    properties["agent"] = {"description": "The agent; `variants` names several.", PLACE_OF_FAMILY: "agent"}
     properties["timeout_ms"] = {**schema["$defs"]["LimitsConfig"]["properties"]["timeout_ms"]}
+    properties["$schema"] = {"type": "string", "description": "The schema of this file, for editors."}
+    properties["browser"]["default"] = {"type": "playwright"}
     properties["variants"]["propertyNames"]["pattern"] = VARIANT_NAME
     properties["sites"]["propertyNames"]["pattern"] = SITE_NAME
-    properties["tools"]["properties"] = _switches()
+    properties["tools"]["properties"] = _describe_switches()
     for name in ("dataset", "graders", "toolkits"):
         entries = properties[name]
         one = entries["items"]
         if name == "dataset":
             one = {"anyOf": [{"type": "string", "description": "The path of a file."}, one]}
             entries["items"] = one
-        keep = {key: entries.pop(key) for key in ("description", "default", "title") if key in entries}
+        keep = {key: entries.pop(key) for key in ("description", "default") if key in entries}
         properties[name] = {"anyOf": [one, entries], **keep}
+    accept_camel_case(schema, "#")
 
 
-def _switches() -> dict[str, Any]:
+def _describe_switches() -> Schema:
     """Return the switches of the built-in tools; toolkits of plug-ins may add others."""
     catalog = Catalog.of(kit for kit in CATALOG.values() if not kit.is_fixed)
     kits = {kit.key: (f"{kit.label}: {', '.join(kit.tools)}.", kit.default_on) for kit in catalog.toolkits}
@@ -137,21 +362,28 @@ def _switches() -> dict[str, Any]:
     }
 
 
-def _fill_members(value: Any, registry: Registry) -> Any:
-    """Return the schema with the members instead of the placeholders."""
-    if isinstance(value, list):
-        return [_fill_members(inner, registry) for inner in value]
-    if not isinstance(value, dict):
-        return value
-    family = value.get(PLACEHOLDER)
-    if family is None:
-        return {key: _fill_members(inner, registry) for key, inner in value.items()}
-    members = [(name, aliases) for its, name, _, aliases in registry.everything() if its == family]
-    blocks: list[dict[str, Any]] = [{"$ref": f"#/$defs/{_definition(family, name)}"} for name, _ in members]
-    names = [label for name, aliases in members for label in (name, *aliases)]
-    others = {key: inner for key, inner in value.items() if key not in (PLACEHOLDER, DEFAULT, "title")}
-    if DEFAULT in value:  # only the loader can check a block whose type is a default
-        blocks.append({"type": "object", "not": {"required": ["type"]}})
-    # The loader reads a text as the path of a dataset, so the name alone is not allowed.
-    short = [] if family == "dataset" else [{"enum": names}]
-    return {**others, "anyOf": [*short, *blocks]}
+def _allow_variables(node: Any) -> Any:
+    """Return a schema in which ``${NAME}`` may stand for each value that is not any text."""
+    if not isinstance(node, dict):
+        return node
+    result: Schema = {}
+    for key, value in node.items():
+        if key in _MAPS:
+            result[key] = {
+                # An enum tells editors which block is meant.
+                name: inner if name == "type" and "enum" in inner else _allow_variables(inner)
+                for name, inner in value.items()
+            }
+        elif key in ("items", "additionalProperties"):
+            result[key] = _allow_variables(value)
+        elif key in ("anyOf", "allOf"):
+            result[key] = [_allow_variables(inner) for inner in value]
+        else:
+            result[key] = value
+    if not (
+        {"enum", "const", "pattern"} & node.keys() or node.get("type") in ("integer", "number", "boolean")
+    ):
+        return result
+    notes = {key: result.pop(key) for key in ("description", "default") if key in result}
+    words = [{"$ref": "#/$defs/word"}] if node.get("type") == "boolean" else []
+    return {**notes, "anyOf": [result, {"$ref": VARIABLE}, *words]}

@@ -68,6 +68,7 @@ class DatasetConfig(Component):
     path: Path
     """The file; relative to the eval config."""
     select: Select = Select()
+    """Which rows to use; all by default."""
     trusted: bool = Field(default=False, exclude=True)
     """True lets graders of the rows start programs, and ask models and addresses of their own. Otherwise such
     a row is refused, because rows often come from elsewhere: read them before you trust them."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict
+from pydantic import BaseModel, BeforeValidator, ConfigDict, StringConstraints
 
 from pytest_browsereval.errors import ErrorSource, nearest
 from pytest_browsereval.model.grades import GraderResult, Verdict
@@ -31,7 +31,10 @@ def _read_primary(value: Any) -> Any:
     return value
 
 
-PassWhen = Annotated[Literal["all", "any", "majority"] | Primary, BeforeValidator(_read_primary)]
+_Rule = Literal["all", "any", "majority"] | Primary
+_InOneText = Annotated[str, StringConstraints(pattern="^primary:")]
+
+PassWhen = Annotated[_Rule, BeforeValidator(_read_primary, json_schema_input_type=_Rule | _InOneText)]
 """``all`` (every grade passes), ``any``, ``majority`` (more than half) or ``{primary: NAME}``."""
 
 

@@ -44,6 +44,7 @@ class Task(BaseModel):
     setup_script: str | None = None
     """JavaScript that runs in the start page before the agent begins."""
     metadata: RowMetadata = RowMetadata()
+    """The origin of the task."""
     answer: JsonValue = None
     """The reference answer, for graders that compare answers."""
     rubric: JsonValue = None

@@ -5,16 +5,25 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import pytest
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import best_match
 
 from pytest_browsereval.builtins import builtin_registry
-from pytest_browsereval.config import EvalConfig, load_config
+from pytest_browsereval.config import EvalConfig, config_schema, load_config
+from pytest_browsereval.config_text import parse
 from pytest_browsereval.errors import ConfigError
 from pytest_browsereval.registry import Registry
 
 
 class Load(Protocol):
     def __call__(
-        self, text: str, *overrides: str, name: str = ..., environ: Mapping[str, str] = ..., **more: Any
+        self,
+        text: str,
+        *overrides: str,
+        name: str = ...,
+        environ: Mapping[str, str] = ...,
+        is_clean: bool = ...,
+        **more: Any,
     ) -> EvalConfig: ...
 
 
@@ -23,9 +32,17 @@ def registry() -> Registry:
     return builtin_registry()
 
 
+@pytest.fixture(scope="session")
+def editor(registry: Registry) -> Draft202012Validator:
+    """Checks a config as an editor does, by the JSON schema."""
+    return Draft202012Validator(config_schema(registry))
+
+
 @pytest.fixture
-def load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, registry: Registry) -> Load:
-    """Writes a config beside the current folder's ``evals`` and loads it."""
+def load(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, registry: Registry, editor: Draft202012Validator
+) -> Load:
+    """Writes a config beside the current folder's ``evals`` and loads it; editors accept a clean one."""
     monkeypatch.chdir(tmp_path)
 
     def load(
@@ -33,12 +50,17 @@ def load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, registry: Registry) ->
         *overrides: str,
         name: str = "shop.yaml",
         environ: Mapping[str, str] | None = None,
+        is_clean: bool = True,
         **more: Any,
     ) -> EvalConfig:
         path = tmp_path / "evals" / name
         path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")
-        return load_config(path, registry=registry, overrides=overrides, environ=environ or {}, **more)
+        config = load_config(path, registry=registry, overrides=overrides, environ=environ or {}, **more)
+        if is_clean and not overrides and not more:
+            problem = best_match(editor.iter_errors(parse(text, path.suffix).value))
+            assert problem is None, problem
+        return config
 
     return load
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.config import EvalConfig, config_from, load_config
+from pytest_browsereval.config import EvalConfig, config_from, load_config, load_place
 from pytest_browsereval.errors import ConfigError
 from pytest_browsereval.registry import Registry
 
@@ -107,6 +107,22 @@ def test_camel_case_is_accepted(load: Load) -> None:
     config = load(SMALL + "numWorkers: 3\nlimits: {timeoutMs: 5000, maxSteps: 2}\ngate: {minPassRate: 0.5}\n")
     assert (config.num_workers, config.limits.timeout_ms, config.limits.max_steps) == (3, 5000, 2)
     assert config.gate.min_pass_rate == 0.5
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("$schema: eval.schema.json\nagent: noop\ndataset: rows.jsonl\noutput_dir: out\n", "a.eval.yaml"),
+        ('{"$schema": "x", "agent": "noop", "dataset": "rows.jsonl", "output_dir": "out"}', "a.eval.json"),
+        ('"$schema" = "x"\nagent = "noop"\ndataset = "rows.jsonl"\noutput_dir = "out"\n', "a.eval.toml"),
+    ],
+)
+def test_a_file_may_name_its_schema(load: Load, tmp_path: Path, text: str, name: str) -> None:
+    """``$schema`` is for editors; the loader passes over it."""
+    config = load(text, name=name)
+    assert config.name == "a"
+    assert load_place(config.path) == (tmp_path / "evals" / "out", "a")
+    assert "schema" not in str(config.public_dump())
 
 
 def test_words_of_yaml_1_1_do_what_they_say(load: Load) -> None:

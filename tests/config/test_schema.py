@@ -1,25 +1,32 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any, Literal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal
 
 import pytest
-from pydantic import Field
+from jsonschema import Draft202012Validator
+from pydantic import ConfigDict, Field
+from pydantic.alias_generators import to_camel
 
 from pytest_browsereval.__main__ import main
 from pytest_browsereval.agents.base import AgentConfig, AgentContext, AgentEvaluator
 from pytest_browsereval.builtins import builtin_registry
-from pytest_browsereval.config import EvalConfig, config_schema
-from pytest_browsereval.registry import MemberOf
+from pytest_browsereval.config import EvalConfig, config_schema, load_config, row_schema
+from pytest_browsereval.errors import ConfigError
+from pytest_browsereval.features.browseros.run_config import Leftovers
+from pytest_browsereval.registry import MemberOf, Registry
 
 
 class Pair(AgentConfig):
     """Two agents, one of which tells the other what to do."""
 
+    model_config: ClassVar[ConfigDict] = ConfigDict(alias_generator=to_camel)
     type: Literal["acme/pair"] = "acme/pair"
     executor: Annotated[AgentConfig, MemberOf("agent")]
     """Does the work."""
-    turns: int = Field(default=3, ge=1)
+    max_turns: int = Field(default=3, ge=1)
     """How often
     it is asked."""
 
@@ -28,10 +35,33 @@ class Pair(AgentConfig):
 
 
 @pytest.fixture(scope="module")
-def schema() -> dict[str, Any]:
+def registry() -> Registry:
     registry = builtin_registry()
     registry.register(Pair, owner="acme 1.0", aliases=("acme/two",))
+    return registry
+
+
+@pytest.fixture(scope="module")
+def schema(registry: Registry) -> dict[str, Any]:
     return config_schema(registry)
+
+
+@pytest.fixture(scope="module")
+def check(schema: dict[str, Any]) -> Draft202012Validator:
+    return Draft202012Validator(schema)
+
+
+def properties_of(value: Any, path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+    if isinstance(value, dict):
+        named = value.get("properties", {})
+        if all(isinstance(inner, dict) for inner in named.values()):
+            yield from ((f"{path}/{name}", inner) for name, inner in named.items())
+        for key, inner in value.items():
+            if key not in ("default", "examples"):
+                yield from properties_of(inner, f"{path}/{key}")
+    elif isinstance(value, list):
+        for place, inner in enumerate(value):
+            yield from properties_of(inner, f"{path}/{place}")
 
 
 def references(value: Any) -> set[str]:
@@ -41,76 +71,198 @@ def references(value: Any) -> set[str]:
     return set[str]().union(*map(references, value)) if isinstance(value, list) else set()
 
 
-def test_the_schema_is_plain_json_without_gaps(schema: dict[str, Any]) -> None:
-    """Every reference has a definition, every definition is used, and no placeholder is left."""
-    text = json.dumps(schema)
-    assert "x-browsereval-family" not in text
-    names = {reference.removeprefix("#/$defs/") for reference in references(schema)}
-    assert names <= set(schema["$defs"])
-    assert set(schema["$defs"]) - names == set()
+@pytest.mark.parametrize("describe", [config_schema, row_schema])
+def test_a_schema_is_complete(registry: Registry, describe: Any) -> None:
+    """It is a schema of its dialect; every reference leads somewhere, every definition is used."""
+    made = describe(registry)
+    Draft202012Validator.check_schema(made)
+    assert made["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+    assert made["$id"].startswith("urn:pytest-browsereval:")
+    assert "x-browsereval" not in json.dumps(made)
+    used = set()
+    for reference in references(made):
+        place = made
+        for part in reference.removeprefix("#/").split("/"):
+            place = place[part]
+        used.add(reference.split("/")[2])
+    assert {reference.split("/")[2] for reference in references(made) if "$defs" in reference} == set(
+        made["$defs"]
+    )
+
+
+@pytest.mark.parametrize("describe", [config_schema, row_schema])
+def test_every_key_is_described(registry: Registry, describe: Any) -> None:
+    """Each key of each block has a sentence."""
+    found = dict(properties_of(describe(registry)))
+    assert len(found) > 400
+    assert [path for path, key in found.items() if not key.get("description")] == []
+
+
+def test_every_key_of_a_model_has_its_default(schema: dict[str, Any]) -> None:
+    """Keys without one have to be given, or what they are by default depends on the file."""
+    inner = {
+        name: block for name, block in schema["$defs"].items() if "." in name and name != "agent.acme.pair"
+    }
+    lacking = {
+        f"{name}.{key}"
+        for name, block in inner.items()
+        for key, value in block.get("properties", {}).items()
+        if "default" not in value and key not in json.dumps([block.get("required"), block.get("allOf")])
+    }
+    assert {label for label in lacking if "OrchestratorBlock" not in label} == {
+        "agent.claude-code.claude_path",
+        "agent.gemini-computer-use.screen_size",
+        "agent.yutori-navigator.screen_size",
+    }
+
+
+def test_the_keys_of_a_file_are_described(schema: dict[str, Any]) -> None:
+    """They are those of the model, the shorthands, and the keys that a reader converts."""
+    theirs = {
+        "id",
+        "workers",
+        "grader_model",
+        "grader_api_key_env",
+        "grader_base_url",
+        *Leftovers.model_fields,
+    }
+    assert set(schema["properties"]) == {"$schema", "agent", "timeout_ms", *EvalConfig.model_fields, *theirs}
 
 
 def test_switches_are_listed_with_what_they_switch(schema: dict[str, Any]) -> None:
     """The switches are those of the catalog without `done`; plug-ins may add others."""
     tools = schema["properties"]["tools"]
-    assert tools["additionalProperties"] == {"type": "boolean"}
-    assert tools["properties"]["tabs"] == {
-        "type": "boolean",
-        "description": "Several tabs: list_tabs, open_tab, select_tab, close_tab.",
-        "default": True,
-    }
-    assert tools["properties"]["evaluate"]["default"] is False
+    tabs = tools["properties"]["tabs"]
+    assert tabs["description"] == "Several tabs: list_tabs, open_tab, select_tab, close_tab."
+    assert tabs["anyOf"][0] == {"type": "boolean"}
+    assert (tabs["default"], tools["properties"]["evaluate"]["default"]) == (True, False)
     assert not {"done", "finish"} & set(tools["properties"])
 
 
-def test_toolkits_may_be_one_or_several(schema: dict[str, Any]) -> None:
-    """Toolkits are given by name or by block, like graders."""
-    one, several = schema["properties"]["toolkits"]["anyOf"]
-    assert one == several["items"] == {"anyOf": [{"enum": []}]}
+def test_members_say_what_they_are(schema: dict[str, Any]) -> None:
+    """A plug-in's member is described like ours: by its class, with its aliases."""
+    kind = schema["$defs"]["agent.acme.pair"]["properties"]["type"]
+    assert kind["enum"] == ["acme/pair", "acme/two"]
+    assert kind["description"] == "Two agents, one of which tells the other what to do."
+    turns = schema["$defs"]["agent.acme.pair"]["properties"]["max_turns"]
+    assert (turns["description"], turns["default"]) == ("How often it is asked.", 3)
 
 
-def test_members_are_filled_in(schema: dict[str, Any]) -> None:
-    """An agent may be any installed member, by name, alias or block, also inside of other members."""
-    names, *blocks = schema["properties"]["agent"]["anyOf"]
-    assert {"single", "tool-loop", "noop", "acme/pair", "acme/two"} <= set(names["enum"])
-    assert {"$ref": "#/$defs/agent.acme.pair"} in blocks
-    pair = schema["$defs"]["agent.acme.pair"]
-    assert pair["properties"]["executor"]["anyOf"] == [names, *blocks]
-    assert pair["properties"]["type"] == {"enum": ["acme/pair", "acme/two"]}
-    assert pair["required"] == ["executor", "type"]
-    assert pair["properties"]["turns"]["description"] == "How often it is asked."
+ACCEPTED: list[dict[str, Any]] = [
+    {"$schema": "../config.schema.json"},
+    {"agent": "acme/two"},
+    {"agent": {"type": "acme/pair", "executor": "noop", "maxTurns": 2}},
+    {"agent": {"type": "${AGENT}", "whatever": 1}},
+    {"agent": "${AGENT}"},
+    {"variants": {"a": "noop", "b": {"type": "single", "provider": "openai", "model": "m", "apiKey": "K"}}},
+    {"limits": {"maxSteps": 5}, "timeoutMs": 60_000, "lanes": "${LANES}"},
+    {"dataset": [{"path": "rows.jsonl", "select": {"limit": 3}}, "more.csv"]},
+    {"graders": {"type": "answer", "match": "number"}, "pass_when": "primary:answer"},
+    {"capture": {"trace": True, "har": "${HAR}"}, "tools": {"tabs": "off", "mine": False}},
+    {"browser": "playwright"},
+    {"browser": {"headless": False, "har": None}},
+    {"browser": {"type": "mcp", "url": "http://127.0.0.1:1/mcp", "tools": {"navigate": "go"}}},
+]
 
 
-def test_a_block_with_a_default_type_needs_none(schema: dict[str, Any]) -> None:
-    """Only the loader can check an executor without a type."""
-    pair = schema["$defs"]["agent.orchestrator-executor"]
-    bare = pair["properties"]["executor"]["anyOf"][-1]
-    assert bare == {"type": "object", "not": {"required": ["type"]}}
-    assert "x-browsereval" not in json.dumps(schema)
-    assert bare not in schema["properties"]["agent"]["anyOf"]
+@pytest.mark.parametrize("change", ACCEPTED, ids=json.dumps)
+def test_shorthands_and_both_spellings_are_accepted(
+    check: Draft202012Validator, change: dict[str, Any]
+) -> None:
+    """What the loader accepts, an editor accepts."""
+    agent = {} if "variants" in change else {"agent": "noop"}
+    config = {**agent, "dataset": "rows.jsonl", **change}
+    assert [error.message for error in check.iter_errors(config)] == []
 
 
-def test_every_key_is_described(schema: dict[str, Any]) -> None:
-    """Each top-level key and each limit has a type and a sentence."""
-    assert {"agent", "timeout_ms", *EvalConfig.model_fields} == set(schema["properties"])
-    for block in (schema, schema["$defs"]["LimitsConfig"], schema["$defs"]["agent.single"]):
-        for name, key in block["properties"].items():
-            assert name == "type" or key.get("description"), name
+def test_a_file_may_have_a_gate_only(check: Draft202012Validator) -> None:
+    """As `browsereval gate` takes it."""
+    assert check.is_valid({"gate": {"minPassRate": 0.9}})
 
 
-def test_shorthands_are_allowed(schema: dict[str, Any]) -> None:
-    """The schema accepts the shorthands of files."""
-    assert schema["required"] == ["dataset"]
-    assert schema["oneOf"] == [{"required": ["agent"]}, {"required": ["variants"]}]
-    single, several = schema["properties"]["dataset"]["anyOf"]
-    assert single["anyOf"][0]["type"] == "string"
-    assert several["items"] == single
-    assert "type" not in schema["$defs"]["dataset.jsonl"]["required"]
+REFUSED: list[tuple[dict[str, Any], str]] = [
+    ({"limit": {"max_steps": 3}}, "limit"),
+    ({"limits": {"max_step": 3}}, "max_step"),
+    ({"limits": {"max_steps": "many"}}, "many"),
+    ({"limits": {"maxSteps": 0}}, "0"),
+    ({"limits": 3}, "3"),
+    ({"lanes": "two"}, "two"),
+    ({"agent": "singel"}, "singel"),
+    ({"agent": {"type": "singel"}}, "singel"),
+    ({"agent": {"model": "m"}}, "type"),
+    ({"agent": {"type": "acme/pair", "executor": "noop", "turns": 1}}, "turns"),
+    ({"agent": {"type": "acme/pair"}}, "executor"),
+    ({"agent": {"type": "acme/pair", "executor": {"type": "nop"}}}, "nop"),
+    (
+        {"agent": {"type": "orchestrator-executor", "orchestrator": {"model": "m"}, "executor": {"modl": 1}}},
+        "modl",
+    ),
+    ({"agent": {"type": "claude-code", "claudPath": "x"}}, "claudPath"),
+    ({"graders": ["answr"]}, "answr"),
+    ({"graders": [{"type": "answer", "matches": "number"}]}, "matches"),
+    ({"dataset": [{"type": "jsonl"}]}, "path"),
+    ({"dataset": {"path": "rows.jsonl", "selekt": {}}}, "selekt"),
+    ({"dataset": 3}, "3"),
+    ({"browser": {"type": "playwrite"}}, "playwrite"),
+    ({"browser": {"headles": True}}, "headles"),
+    ({"tools": {"tabs": "maybe"}}, "maybe"),
+    ({"toolkits": ["acme/unknown"]}, "acme/unknown"),
+    ({"sites": {"shop": {"statik": "x"}}}, "statik"),
+    ({"sites": {"my-shop": {"static": "x"}}}, "my-shop"),
+    ({"variants": {"a": "noop"}}, "agent and variants"),
+    ({"gate": {"min_pass_rate": 2}}, "2"),
+    ({"pass_when": "most"}, "most"),
+    ({"workers": 3}, "workers"),
+    ({"browseros": {"server_ur": "x"}}, "server_ur"),
+    ({"captcha": {"wait_timeout_ms": 5}}, "5"),
+]
 
 
-def test_the_command_prints_the_schema(capsys: pytest.CaptureFixture[str]) -> None:
-    """``browsereval schema`` writes the schema to the standard output."""
+@pytest.mark.parametrize(("change", "said"), REFUSED, ids=[json.dumps(change) for change, _ in REFUSED])
+def test_mistakes_are_refused(
+    check: Draft202012Validator, registry: Registry, change: dict[str, Any], said: str, tmp_path: Path
+) -> None:
+    """An editor marks what the loader refuses: unknown keys and members, wrong types, missing keys."""
+    config = {"agent": "noop", "dataset": "rows.jsonl", **change}
+    assert not check.is_valid(config), said
+    (tmp_path / "eval.json").write_text(json.dumps(config), encoding="utf-8")
+    with pytest.raises(ConfigError):
+        load_config(tmp_path / "eval.json", registry=registry)
+
+
+@pytest.mark.parametrize("name", ["agent", "dataset"])
+def test_a_missing_key_is_reported(check: Draft202012Validator, name: str) -> None:
+    """A config has an agent and a dataset."""
+    config = {"agent": "noop", "dataset": "rows.jsonl"}
+    config.pop(name)
+    assert not check.is_valid(config)
+
+
+def test_the_command_prints_both_schemas(capsys: pytest.CaptureFixture[str]) -> None:
+    """``browsereval schema`` writes the schema of configs, ``browsereval schema rows`` that of rows."""
     assert main(["schema"]) == 0
     printed = json.loads(capsys.readouterr().out)
     assert printed["title"] == "pytest-browsereval eval config"
     assert "agent.scripted" in printed["$defs"]
+    assert main(["schema", "rows"]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["title"] == "pytest-browsereval rows"
+
+
+def test_members_of_a_conftest_are_added(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """``--near CONFIG`` loads the files that pytest loads for a config."""
+    (tmp_path / "conftest.py").write_text(CONFTEST, encoding="utf-8")
+    assert main(["schema", "--near", str(tmp_path / "eval.yaml")]) == 0
+    assert "agent.acme.idle" in json.loads(capsys.readouterr().out)["$defs"]
+
+
+CONFTEST = """
+from typing import Literal
+from pytest_browsereval.agents.noop import NoopConfig
+
+class Idle(NoopConfig):
+    type: Literal["acme/idle"] = "acme/idle"
+
+def pytest_browsereval_register(registry):
+    registry.register(Idle)
+"""

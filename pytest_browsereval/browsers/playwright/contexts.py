@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 from zoneinfo import available_timezones
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
@@ -55,7 +55,7 @@ class PageOptions(BrowserConfig):
     action_timeout_ms: float = Field(default=5_000, gt=0)
     """How long an action waits until its element can be used."""
 
-    @field_validator("har", mode="before")
+    @field_validator("har", mode="before", json_schema_input_type=Literal[False] | None)
     @classmethod
     def _no_har(cls, value: object) -> None:
         if value not in (None, False):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pytest_browsereval.config.draft import Draft
@@ -26,6 +26,12 @@ class BrowserOSReader:
         from pytest_browsereval.features.browseros.run_config import convert_blocks
 
         convert_blocks(draft, registry)
+
+    def extend_schema(self, schema: dict[str, Any]) -> None:
+        """Add the keys of BrowserOS to the JSON schema of configs."""
+        from pytest_browsereval.features.browseros.schema import extend_schema
+
+        extend_schema(schema)
 
 
 def pytest_browsereval_register(registry: Registry) -> None:

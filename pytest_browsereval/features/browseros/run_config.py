@@ -21,30 +21,45 @@ class BrowserOSBlock(Block):
     """The block of BrowserOS's own browser."""
 
     server_url: str | None = None
+    """The address of a BrowserOS server that runs; its browser is driven over MCP."""
     base_cdp_port: int | None = Field(default=None, ge=1, le=65_535)
+    """The debugging port of a browser that runs; used without ``server_url``, and by agents that point."""
     base_server_port: int | None = None
+    """Not used here."""
     base_extension_port: int | None = None
+    """Not used here."""
     load_extensions: bool = False
+    """Not used here."""
     headless: bool = False
+    """True: windows are not shown. False: they are shown where this machine can."""
 
 
 class CaptchaBlock(Block):
     """The block of BrowserOS's captcha solver."""
 
     api_key_env: str | None = None
+    """Not used here: no captcha solver is started."""
     wait_timeout_ms: int | None = Field(default=None, ge=1_000, le=120_000)
+    """Not used here."""
     poll_interval_ms: int | None = Field(default=None, ge=200, le=5_000)
+    """Not used here."""
 
 
 class Leftovers(Block):
     """Top-level keys of BrowserOS without effect here; they are checked all the same."""
 
     browseros: BrowserOSBlock | None = None
+    """BrowserOS's own browser; ``browser`` selects another one."""
     captcha: CaptchaBlock | None = None
+    """Not used here: no captcha solver is started."""
     restart_server_per_task: bool | None = None
+    """Not used here: each attempt has a browser context of its own."""
     restart_browser_per_task: bool | None = None
+    """Not used here: each attempt has a browser context of its own."""
     gui_evals: bool | None = None
+    """Not used here: ``tools`` chooses the tools."""
     molmo_endpoint: str | None = None
+    """Not used here: no such model is asked."""
 
 
 _JUDGE = {"grader_model": "model", "grader_api_key_env": "api_key", "grader_base_url": "base_url"}

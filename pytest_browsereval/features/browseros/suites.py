@@ -14,7 +14,7 @@ from pytest_browsereval.features.browseros.agents import ACTION_PROVIDER, PAIRS,
 from pytest_browsereval.validation_errors import shorten
 
 _TRUE = ("1", "true", "yes")
-_BACKENDS = ("tool-loop", "clado")
+BACKENDS = ("tool-loop", "clado")
 _ANY_SERVER = "openai-compatible"
 
 _AGENT = {
@@ -102,7 +102,7 @@ def convert_suite(draft: Draft, environ: Mapping[str, str]) -> None:
     draft.move(("workers",), ("num_workers",))
     agent = draft.tree.get("agent")
     kind = agent.get("type") if isinstance(agent, dict) else None
-    make = _KINDS.get(kind) if isinstance(kind, str) else None
+    make = KINDS.get(kind) if isinstance(kind, str) else None
     if make is None or "variants" in draft.tree:
         return  # not an agent of a suite; validation reports it
     label = environ.get("EVAL_VARIANT") or "default"
@@ -144,9 +144,9 @@ def _pair(variant: _Variant) -> None:
     elif backend == "tool-loop":
         block["executor"] = _model_executor(variant, block["orchestrator"])
     else:
-        hint = nearest(backend, _BACKENDS) if isinstance(backend, str) else ""
+        hint = nearest(backend, BACKENDS) if isinstance(backend, str) else ""
         message = f"{shorten(backend)} is not allowed.{hint}" if backend is not None else "missing."
-        variant.draft.report((*variant.path, key), f"{message} Write one of: {', '.join(_BACKENDS)}.")
+        variant.draft.report((*variant.path, key), f"{message} Write one of: {', '.join(BACKENDS)}.")
         block["executor"] = {}
         give_up(variant.draft, (*variant.path, "executor"))
 
@@ -175,7 +175,7 @@ def _model_executor(variant: _Variant, orchestrator: dict[str, Any]) -> dict[str
     return executor
 
 
-_KINDS: dict[str, Callable[[_Variant], None]] = {
+KINDS: dict[str, Callable[[_Variant], None]] = {
     "single": _single,
     "tool-loop": _single,
     "claude-code": _program,

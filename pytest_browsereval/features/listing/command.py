@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 import json
 import os
+from pathlib import Path
 
-from pytest_browsereval.commands.base import Command, say
+from pytest_browsereval.commands.base import Command, registry_near, say
 
 
 def providers(_: argparse.Namespace) -> int:
@@ -28,16 +29,38 @@ def providers(_: argparse.Namespace) -> int:
     return 0
 
 
-def schema(_: argparse.Namespace) -> int:
-    """Print the JSON schema of an eval config, with the members of installed packages."""
+def schema(arguments: argparse.Namespace) -> int:
+    """Print the JSON schema of eval configs or of rows, with the members of installed packages."""
     from pytest_browsereval.builtins import load_registry
-    from pytest_browsereval.config import config_schema
+    from pytest_browsereval.config import config_schema, row_schema
 
-    print(json.dumps(config_schema(load_registry()), indent=2))
+    registry = registry_near(Path(arguments.near)) if arguments.near else load_registry()
+    describe = row_schema if arguments.what == "rows" else config_schema
+    print(json.dumps(describe(registry), indent=1))
     return 0
+
+
+def _schema_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "what",
+        nargs="?",
+        choices=("config", "rows"),
+        default="config",
+        help="what to describe: config or rows",
+    )
+    parser.add_argument(
+        "--near",
+        metavar="CONFIG",
+        help="add the members of the conftest.py files that pytest loads for a config",
+    )
 
 
 COMMANDS = (
     Command("providers", "list the model providers and whether their API keys are set", providers),
-    Command("schema", "print the JSON schema of eval configs, including installed plug-ins", schema),
+    Command(
+        "schema",
+        "print the JSON schema of eval configs or rows for editors, including installed plug-ins",
+        schema,
+        _schema_arguments,
+    ),
 )

@@ -78,7 +78,7 @@ class ToolUses(BaseModel):
     pages: ToolUse | None = None
     """Lists the pages, for servers whose tools want the page named."""
 
-    @field_validator("*", mode="before")
+    @field_validator("*", mode="before", json_schema_input_type=ToolUse | str | None)
     @classmethod
     def _name_is_short_for_a_block(cls, value: object) -> object:
         return {"tool": value} if isinstance(value, str) else value

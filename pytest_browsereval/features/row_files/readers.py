@@ -65,7 +65,7 @@ def _read(path: Path, state: State, reader: Reader) -> list[Row]:
 
 
 class JsonConfig(WholeFile):
-    """Reads a JSON file: a list of rows, or ``{"tasks": [...]}``."""
+    """Reads a JSON file: a list of rows, or ``{"tasks": [...]}``, where editors may have a ``$schema``."""
 
     type: Literal["json"] = "json"
 
@@ -89,7 +89,7 @@ def _list_rows(suffix: str, text: str) -> list[Row]:
     for line, message in document.problems:
         raise DocumentError(message, line)
     rows, path = document.value, tuple[str, ...]()
-    if isinstance(rows, dict) and list(rows) == ["tasks"]:
+    if isinstance(rows, dict) and rows.keys() - {"$schema"} == {"tasks"}:
         rows, path = rows["tasks"], ("tasks",)
     if not isinstance(rows, list | None):
         raise DocumentError("expected a list of rows, or a block with the one key 'tasks' that holds it.", 1)

@@ -1,5 +1,5 @@
 """The fixtures of the tests of configs."""
 
-from tests.config.conftest import load, refused, registry
+from tests.config.conftest import editor, load, refused, registry
 
-__all__ = ["load", "refused", "registry"]
+__all__ = ["editor", "load", "refused", "registry"]

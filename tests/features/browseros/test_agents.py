@@ -308,7 +308,7 @@ PLACES = (
 def told_for(load: Load, tree: Any, *overrides: str) -> list[str]:
     """Return what loading a file tells; nothing if it loads."""
     try:
-        load(json.dumps(tree), *overrides, name="run.json")
+        load(json.dumps(tree), *overrides, name="run.json", is_clean=False)
     except ConfigError as error:
         return str(error).splitlines()
     return []

@@ -45,11 +45,11 @@ ROWS = [
 
 
 def test_all_formats_carry_the_same_rows(write: Write, tmp_path: Path) -> None:
-    """JSON and YAML, as a list or under ``tasks``, give the same tasks."""
+    """JSON and YAML, as a list or under ``tasks``, beside ``$schema`` too, give the same tasks."""
     import yaml
 
     expected = [Task.model_validate(row) for row in ROWS]
-    for value in (ROWS, {"tasks": ROWS}):
+    for value in (ROWS, {"tasks": ROWS}, {"$schema": "rows.schema.json", "tasks": ROWS}):
         write(json.dumps(value), "rows.json")
         write(yaml.safe_dump(value, allow_unicode=True), "rows.yaml")
         assert tasks(JsonConfig(path=Path("rows.json")), tmp_path) == expected

@@ -1,0 +1,95 @@
+"""The JSON schema of rows, with the installed graders."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pytest_browsereval.config.schema import Schema, describe_model, fill_members, finish_schema
+from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.registry import PLACE_OF_FAMILY, Registry
+from pytest_browsereval.tools.catalog import Catalog
+from pytest_browsereval.tools.toolkits import CATALOG
+
+_CHECK_KEYS = {
+    "url": "The address of the final page: a text, or a comparison such as `{contains: /cart}`.",
+    "title": "The title of the final page: a text, or a comparison.",
+    "text": "A text that the final page shows, or a comparison.",
+    "role": "The ARIA role of an element of the final page, `heading` for example.",
+    "name": "The accessible name of the element with that `role`.",
+    "count": "How many such elements there are: a number, or `{min: 1}`; by default at least one.",
+    "js": "A JavaScript expression in the final page.",
+    "storage": "A key of the page's storage: `local:KEY` or `session:KEY`.",
+    "path": "A JMESPath expression into the state, or into the value of `js` or `storage`.",
+    "weight": "How much the check counts in the score; 1 by default.",
+    "equals": "The same JSON value.",
+    "not_equals": "Another JSON value.",
+    "contains": "A text that holds this one as whole words, or a list that holds this item.",
+    "regex": "A pattern that matches anywhere in the text.",
+    "one_of": "One of these values.",
+    "set_equals": "A list with the same items, in any order.",
+    "number": "The same number, read from text too, such as `$1,234.50`.",
+    "tolerance": "How far off a `number` may be.",
+    "date": "The same date, in any form that people write.",
+    "day_first": "True: 03/04 is in April.",
+    "min": "At least this number.",
+    "max": "At most this number.",
+    "exists": "True: there is a value that is not null; false: there is none.",
+}
+
+
+def row_schema(registry: Registry) -> Schema:
+    """Return the JSON schema of a row, of a list of rows, and of a file with ``tasks``.
+
+    Rows of CSV files and rows under other keys by ``columns`` are not described.
+
+    Args:
+        registry: the graders that rows may name.
+    """
+    row = describe_model(Task)
+    properties = row["properties"]
+    for name, key in properties.items():
+        if key.get("type") == "array":  # the reader takes null for an empty list
+            rest = {word: key.pop(word) for word in ("description", "default") if word in key}
+            properties[name] = {**rest, "anyOf": [key, {"type": "null"}]}
+    _items(properties["graders"])["items"] = {PLACE_OF_FAMILY: "grader"}
+    _items(properties["checks"])["items"]["properties"] = {
+        key: {"description": text} for key, text in _CHECK_KEYS.items()
+    }
+    tools = [tool.key for tool in Catalog.of(CATALOG.values()).tools]
+    _items(properties["solution"])["items"].update(
+        {
+            "properties": {
+                "tool": {
+                    "type": "string",
+                    "examples": tools,
+                    "description": "The name of a tool; its arguments stand beside it.",
+                }
+            },
+            "required": ["tool"],
+        }
+    )
+    definitions = row.pop("$defs")
+    schema = fill_members({"$defs": {**definitions, "row": row}}, registry)
+    one = {"$ref": "#/$defs/row"}
+    file = {
+        "properties": {
+            "$schema": {"type": "string", "description": "The schema of this file, for editors."},
+            "tasks": {"type": "array", "items": one, "description": "The rows."},
+        },
+        "additionalProperties": False,
+    }
+    # By `if` and not by `anyOf`, so that editors report what is wrong with a row.
+    schema.update(
+        {
+            "type": ["object", "array"],
+            "if": {"type": "array"},
+            "then": {"items": one},
+            "else": {"if": {"required": ["tasks"]}, "then": file, "else": one},
+        }
+    )
+    return finish_schema(schema, "rows", "pytest-browsereval rows")
+
+
+def _items(key: Schema) -> dict[str, Any]:
+    entries: dict[str, Any] = key["anyOf"][0]
+    return entries

@@ -1,0 +1,78 @@
+"""Editors accept every config and every row of the examples and of the documentation."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import best_match
+
+from pytest_browsereval.builtins import builtin_registry
+from pytest_browsereval.config import config_schema, row_schema
+from pytest_browsereval.config_text import DocumentError, parse
+from pytest_browsereval.registry import Registry
+
+ROOT = Path(__file__).parents[2]
+EXAMPLES = ROOT / "examples"
+PAGES = [ROOT / "README.md", *ROOT.glob("docs/**/*.md"), *EXAMPLES.glob("**/*.md")]
+FENCE = re.compile(r"^ *```(yaml|json|toml)\n(.*?)^ *```", re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture(scope="module")
+def registry() -> Registry:
+    """The built-in members and those of the example of a plug-in."""
+    registry = builtin_registry()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(EXAMPLES / "acme_plugin")
+        import acme_plugin  # type: ignore[import-not-found, unused-ignore]
+
+        acme_plugin.pytest_browsereval_register(registry)
+    return registry
+
+
+def read_blocks() -> Iterator[tuple[str, Any]]:
+    """Yield each block of keys of examples and pages, with its place."""
+    for file in sorted(EXAMPLES.rglob("*")):
+        if file.suffix in (".yaml", ".json", ".toml"):
+            yield str(file.relative_to(ROOT)), parse(file.read_text(encoding="utf-8"), file.suffix).value
+        elif file.suffix == ".jsonl":
+            for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
+                yield f"{file.relative_to(ROOT)}:{number}", parse(line, ".json").value
+    for page in PAGES:
+        for number, (kind, text) in enumerate(FENCE.findall(page.read_text(encoding="utf-8")), 1):
+            for block in text.splitlines() if kind == "json" else [text]:
+                try:
+                    value = parse(block, f".{kind}").value
+                except DocumentError:
+                    continue  # a part of a file
+                yield f"{page.relative_to(ROOT)}, block {number}", value
+
+
+def list_problems(schema: dict[str, Any], *keys: set[str]) -> tuple[int, list[str]]:
+    """Return how many blocks have one of these sets of keys, and what is wrong with them."""
+    check = Draft202012Validator(schema)
+    blocks = [
+        (place, value)
+        for place, value in read_blocks()
+        if isinstance(value, dict) and any(some <= value.keys() for some in keys)
+    ]
+    found = ((place, best_match(check.iter_errors(value))) for place, value in blocks)
+    return len(blocks), [f"{place}: {error.json_path}: {error.message}" for place, error in found if error]
+
+
+def test_configs_are_accepted(registry: Registry) -> None:
+    """Those in the spelling of BrowserOS and those of plug-ins too."""
+    count, wrong = list_problems(config_schema(registry), {"agent", "dataset"}, {"variants", "dataset"})
+    assert wrong == []
+    assert count > 11
+
+
+def test_rows_are_accepted(registry: Registry) -> None:
+    """All rows of the examples and of the pages."""
+    count, wrong = list_problems(row_schema(registry), {"query_id", "query"})
+    assert wrong == []
+    assert count > 100
