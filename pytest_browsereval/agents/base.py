@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, ClassVar
 
@@ -47,6 +47,8 @@ class AgentContext:
     """How long the attempt may take, for the same reason."""
     kits: tuple[Toolkit, ...] = ()
     """The toolkits of the run, which say what a model reads about its tools."""
+    variables: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """The values of the config's ``variables`` that are set: passwords, say. Records have none of them."""
 
     @property
     def window_id(self) -> int:

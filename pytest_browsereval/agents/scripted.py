@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Literal
 
 from pydantic import JsonValue
@@ -14,6 +15,66 @@ from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.tools.base import DONE, Tool
 
 EXAMPLE = '"solution": [{"tool": "click", "target": "text=Buy"}, {"tool": "done", "answer": "bought"}]'
+
+TYPING = frozenset({"fill", "type_text", "type_at", "type_keys"})
+"""The tools whose ``text`` may be a variable: what other tools take stays as the row has it."""
+
+_VARIABLE = re.compile(r"(\$*)\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+
+
+def find_variable(step: Mapping[str, JsonValue]) -> str | None:
+    """Return the name of the variable that a step types: its text is ``${NAME}`` as a whole."""
+    match = _match_variable(step)
+    return match[2] if match and not match[1] else None
+
+
+def escape_text(text: str) -> str:
+    """Return what a step has as its text to type this text, were it ``${NAME}`` itself."""
+    return f"${text}" if _VARIABLE.fullmatch(text) else text
+
+
+def check_variables(
+    solution: Iterable[Mapping[str, JsonValue]], allowed: Collection[str], known: Collection[str]
+) -> None:
+    """Refuse a solution that types variables which it may not, or which are not set.
+
+    A row is the work of others: it must not send any variable of the environment to a page.
+
+    Args:
+        solution: of a row.
+        allowed: the names that the config has under ``variables``.
+        known: those of them that are set.
+
+    Raises:
+        ValueError: with what to write.
+    """
+    for number, step in enumerate(solution, 1):
+        name = find_variable(step)
+        if name is not None and name not in allowed:
+            raise ValueError(
+                f"step {number} of the solution types ${{{name}}}, which `variables` of the config does not "
+                f"have.{nearest(name, allowed)} Write `variables: [{name}]` in the config, or "
+                f"`$${{{name}}}` in the row for the text itself."
+            )
+        if name is not None and name not in known:
+            raise ValueError(
+                f"step {number} of the solution types ${{{name}}}, and the environment variable {name!r} is "
+                "not set. Set it."
+            )
+
+
+def _match_variable(step: Mapping[str, JsonValue]) -> re.Match[str] | None:
+    text = step.get("text")
+    is_typed = step.get("tool") in TYPING and isinstance(text, str)
+    return _VARIABLE.fullmatch(str(text)) if is_typed else None
+
+
+def _fill_variable(step: Mapping[str, JsonValue], values: Mapping[str, str]) -> Mapping[str, JsonValue]:
+    """Return a step with what it types: the value of a variable, or the text without its escape."""
+    match = _match_variable(step)
+    if match is None:
+        return step
+    return {**step, "text": str(step["text"])[1:] if match[1] else values[match[2]]}
 
 
 class ScriptedConfig(AgentConfig):
@@ -76,7 +137,7 @@ class ScriptedAgent(AgentEvaluator):
         """Call the tools; a step that fails ends the play without an answer, and graders judge the rest."""
         context = self._context
         for number, step in enumerate(context.task.solution, 1):
-            name, arguments = _parts(step)
+            name, arguments = _parts(_fill_variable(step, context.variables))
             result = await context.tools.call(str(name), arguments)
             if not result.ok:
                 context.capture.add_error(

@@ -27,6 +27,9 @@ from pytest_browsereval.validation_errors import Problem, canonical_key, list_pr
 SCHEMA_KEY = "$schema"
 """The key by which a file names its JSON schema, for editors."""
 
+SHORTEST_VARIABLE = 4
+"""Characters of what a solution may type by name. Less than of other secrets: a PIN is one as well."""
+
 AGENTS: tuple[KeyPath, ...] = (("agent",), ("variants",))
 """The keys of agents."""
 
@@ -205,6 +208,8 @@ def _build_config(draft: Draft, path: Path, registry: Registry) -> EvalConfig:
     if config is not None and (config.gate.passed_trials or 0) > config.trials:
         message = f"a row has {config.trials} trials here. Write {config.trials} or less, or more `trials`."
         draft.report(("gate", "passed_trials"), message.replace("1 trials", "1 trial"))
+    if config is not None:
+        _take_variables(draft, config)
     if draft.problems or draft.unread or config is None:
         raise ConfigError("\n".join(draft.list_messages()))
     config._path, config._notes = path, tuple(draft.notes)  # noqa: SLF001 set only here
@@ -212,6 +217,22 @@ def _build_config(draft: Draft, path: Path, registry: Registry) -> EvalConfig:
     config._secrets = dict(environment.named)  # noqa: SLF001
     config._in_clear = tuple(environment.in_clear)  # noqa: SLF001
     return config.model_copy(update={"output_dir": (path.parent / config.output_dir).absolute()})
+
+
+def _take_variables(draft: Draft, config: EvalConfig) -> None:
+    """Make secrets of the variables that solutions may type, whatever they are called."""
+    environment = draft.environment
+    for place, name in enumerate(config.variables):
+        value = environment.environ.get(name, "")
+        if 0 < len(value) < SHORTEST_VARIABLE:
+            draft.report(
+                ("variables", place),
+                f"the value of {name} has fewer than {SHORTEST_VARIABLE} characters, so it cannot be "
+                "redacted: it would be found in any text. Use a longer one.",
+            )
+        elif value:
+            environment.named[name] = value
+    know_secrets(list_spellings(environment.secrets))
 
 
 def _read(path: Path) -> Document:

@@ -49,6 +49,9 @@ VariantName = Annotated[
 ]
 """Part of node ids and folders."""
 
+VariableName = Annotated[str, _check_name(SITE_NAME, " and underscores, and do not begin with a digit")]
+"""What solutions type as ``${NAME}``."""
+
 SiteName = Annotated[
     str, _check_name(SITE_NAME, " and underscores, and do not begin with a digit"), Field(max_length=60)
 ]
@@ -147,6 +150,9 @@ class EvalConfig(Block):
     """The browser; Playwright's Chromium by default."""
     sites: dict[SiteName, SiteConfig] = Field(default_factory=dict)
     """Local web apps under test; rows write ``{name}`` for the base URL of one."""
+    variables: tuple[VariableName, ...] = ()
+    """Environment variables that solutions may type: a step whose text is ``${NAME}`` types the value of
+    that variable. The values are redacted wherever they stand."""
     limits: LimitsConfig = LimitsConfig()
     """What one attempt may use."""
     budget: BudgetConfig = BudgetConfig()
@@ -261,6 +267,10 @@ class EvalConfig(Block):
         """Return the same values by the names of their variables."""
         return dict(self._secrets)
 
+    def variable_values(self) -> dict[str, str]:
+        """Return the values of those ``variables`` that are set."""
+        return {name: self._secrets[name] for name in self.variables if name in self._secrets}
+
     def names_in_clear(self) -> tuple[str, ...]:
         """Return the names of the other variables in the file, whose values are not redacted."""
         return self._in_clear
@@ -281,5 +291,6 @@ class EvalConfig(Block):
         """Return 16 hex digits over everything that can change results."""
         # Names, folders, speed and the budget cannot; nor can the gate, which only reads results.
         own = {"name", "output_dir", "cassettes", "lanes", "num_workers", "gate", "budget", "calibration"}
+        own |= {"variables"}  # names alone
         dump = {key: value for key, value in self.public_dump().items() if key not in own}
         return hashlib.sha256(json.dumps(dump, sort_keys=True).encode()).hexdigest()[:16]

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pydantic import JsonValue, ValidationError
 
 from pytest_browsereval.agents.base import AgentConfig
+from pytest_browsereval.agents.scripted import ScriptedConfig, check_variables
 from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.contracts import naming
 from pytest_browsereval.datasets.base import DatasetConfig, RowRef, Select
@@ -322,6 +323,8 @@ class Plan:
         try:
             with naming(agent, "check", ValueError):
                 agent.check(task, tools)
+            if isinstance(agent, ScriptedConfig):
+                check_variables(task.solution, self.config.variables, self.config.variable_values())
         except ValueError as error:
             raise ValueError(toolsets.with_absent_tools(variant, error)) from None
         if task.start_url is not None:

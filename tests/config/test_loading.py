@@ -177,7 +177,7 @@ LIMITS = "max_cost_usd, max_message_bytes, max_steps, max_tokens, stuck_s, timeo
 MODES = "after, both, final, off"
 RULES = "all, any, majority, primary: NAME"
 LETTERS = "letters, digits and underscores, and do not begin with a digit"
-MORE_KEYS = "pass_when, retries, sites, toolkits, tools, trials, variants"
+MORE_KEYS = "pass_when, retries, sites, toolkits, tools, trials, variables, variants"
 
 
 @pytest.mark.parametrize("name", ["shop.json", "shop.toml"])

@@ -1,0 +1,124 @@
+"""Variables in solutions: rows name them, the config allows them, nobody writes their values."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_browsereval.agents.scripted import check_variables, escape_text, find_variable
+from tests.hooks.conftest import evals
+from tests.hooks.small_evals import Evals
+from tests.support import PageServer, pages
+
+__all__ = ["evals", "pages"]
+
+SECRET = "tr0ub4dor-and-3"
+FORM = """<!doctype html><title>Log in</title><label>Password <input type=password id=pw></label>
+<label>Note <input id=note></label><button onclick="done()">Log in</button><p id=said></p>
+<script>function done() { said.textContent =
+  pw.value.length + ' signs, ' + note.value + (pw.value === 'tr0ub4dor-and-3' ? ', welcome' : ', wrong') }
+</script>"""
+
+
+def fill(text: str, target: str = "label=Password") -> dict[str, Any]:
+    return {"tool": "fill", "target": target, "text": text}
+
+
+def write(
+    evals: Evals, pages: PageServer, *steps: dict[str, Any], says: str = "welcome", **keys: Any
+) -> None:
+    keys = {"browser": "playwright", **keys}
+    click = {"tool": "click", "target": 'role=button[name="Log in"]'}
+    evals.write_rows(
+        {
+            "query_id": "log-in",
+            "query": "Log in.",
+            "start_url": pages.page("/login", FORM),
+            "graders": ["page_state"],
+            "checks": [{"text": says}],
+            "solution": [*steps, click],
+        }
+    )
+    evals.write_config(agent="scripted", **keys)
+
+
+def all_bytes(folder: Path) -> bytes:
+    return b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
+
+
+def test_a_variable_is_typed_and_never_written(
+    evals: Evals, pages: PageServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The page gets the value; run folder, reports and terminal have none of it, whatever the name is."""
+    monkeypatch.setenv("DOOR", SECRET)
+    write(evals, pages, fill("${DOOR}"), variables=["DOOR"], capture={"dom": True})
+    run = evals.run("--junit-xml=junit.xml", "-v")
+    run.assert_outcomes(passed=1)
+    assert SECRET.encode() not in all_bytes(evals.path)
+    assert SECRET not in run.stdout.str() + run.stderr.str()
+    log = (run.folder / "tasks/log-in/default/1/attempt-1/messages.jsonl").read_text()
+    (call,) = [m for m in map(json.loads, log.splitlines()) if "params" in m and m["tool"] == "fill"]
+    assert call["params"]["text"] == "[redacted]"
+
+
+@pytest.mark.parametrize(
+    ("keys", "value", "message"),
+    [
+        ({}, SECRET, "types ${DOOR}, which `variables` of the config does not have"),
+        ({"variables": ["DOORS"]}, SECRET, "Did you mean 'DOORS'? Write `variables: [DOOR]`"),
+        ({"variables": ["DOOR"]}, None, "the environment variable 'DOOR' is not set. Set it."),
+        ({"variables": ["DOOR"]}, "123", "variables.0: the value of DOOR has fewer than 4 characters"),
+        ({"variables": ["DO OR"]}, SECRET, "DO OR"),
+    ],
+)
+def test_a_variable_that_cannot_be_typed_is_refused(
+    evals: Evals, pages: PageServer, keys: dict[str, Any], value: str | None, message: str
+) -> None:
+    """A row gets no variable of the environment that the config does not name: exit 4, and nothing is run."""
+    write(evals, pages, fill("${DOOR}"), **keys)
+    before = list(pages.requests)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DOOR", value or "")
+        run = evals.run()
+    assert run.ret == pytest.ExitCode.USAGE_ERROR
+    text = " ".join((run.stdout.str() + run.stderr.str()).split())
+    assert message in text
+    assert SECRET not in text
+    assert pages.requests == before
+
+
+def test_other_agents_need_no_variable(evals: Evals, pages: PageServer) -> None:
+    """Who does not play the solution runs without it."""
+    write(evals, pages, fill("${DOOR}"), says="Note", variables=["DOOR"])
+    evals.run("--eval-agent=noop").assert_outcomes(passed=1)
+
+
+def test_a_text_that_looks_like_one(evals: Evals, pages: PageServer) -> None:
+    """With one more dollar it is typed as it stands; parts of a text are no variables."""
+    steps = [fill(escape_text("${HOME}"), "label=Note"), fill("x${HOME}")]
+    write(evals, pages, *steps, says="8 signs, ${HOME}, wrong")
+    evals.run().assert_outcomes(passed=1)
+
+
+@pytest.mark.parametrize("text", ["${HOME}", "$${HOME}", "$$${A_1}"])
+def test_an_escaped_text_is_no_variable(text: str) -> None:
+    """Whatever it is."""
+    assert escape_text(text) == f"${text}"
+    assert find_variable(fill(escape_text(text))) is None
+
+
+@pytest.mark.parametrize("text", ["${1A}", "a ${HOME}", "${HOME} ", "$HOME", "{HOME}", "${}"])
+def test_other_texts_stay(text: str) -> None:
+    """They need no escape and name nothing."""
+    assert escape_text(text) == text
+    check_variables([fill(text)], (), ())
+
+
+def test_only_what_is_typed_can_be_a_variable() -> None:
+    """A script of a step, or a text to wait for, may have ``${...}`` of its own."""
+    check_variables(
+        [{"tool": "evaluate", "script": "${HOME}"}, {"tool": "wait_for_text", "text": "${HOME}"}], (), ()
+    )
