@@ -82,6 +82,13 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Hide what there is from the two collections of each pytest that a test runs in this process."""
+    if "pytester" in getattr(item, "fixturenames", ()):
+        gc.freeze()
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
     """Hide what a test module has left as well: modules, caches, reports."""
