@@ -42,8 +42,17 @@ def resolve(window: PlaywrightWindow, target: str) -> Locator:
         ToolError: a part of the target is empty.
         NoTab: no tab is open.
     """
+    return locate(window.page, target)
+
+
+def locate(page: Page, target: str) -> Locator:
+    """Return the locator of a target in a page; nothing is looked up yet.
+
+    Raises:
+        ToolError: a part of the target is empty.
+    """
     *frames, last = (part.strip() for part in _INTO_FRAME.split(target))
-    scope: Page | FrameLocator = window.page
+    scope: Page | FrameLocator = page
     for part in frames:
         scope = _locate(scope, part, target).content_frame
     return _locate(scope, last, target)

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from math import ceil
 from pathlib import Path
 
 from pytest_browsereval.analysis.summary import TrialOutcome, summary_of
+from pytest_browsereval.commands.process import run_pytest
 from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.features.doctor.lint.base import Finding, Row
 from pytest_browsereval.model.grades import Verdict
-from pytest_browsereval.processes import supervise_command
 from pytest_browsereval.run.store import RunStore
 
 ORACLE, NO_OP = "scripted", "noop"
@@ -24,9 +21,6 @@ ORACLE, NO_OP = "scripted", "noop"
 START_S = 120.0
 # For each attempt, besides the time of its agent.
 GRADING_S = 120.0
-GRACE_S = 5.0
-# Lines of pytest's output: its last lines say why it made no attempt.
-_TAIL = 15
 
 
 @dataclass
@@ -124,7 +118,7 @@ class _Trial:
         dataset = json.dumps([{"type": "jsonl", "path": str(file)}])
         gate = ["gate={}"] if self.config.is_gated else []  # rows that it names may be left out
         command = [
-            *(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"),
+            *("-q", "-p", "no:cacheprovider"),
             *(f"--eval-config={self.config.path}", f"--eval-agent={agent}", "--eval-trials=1"),
             f"--eval-output={output}",
             *(f"--eval-set={text}" for text in (*self.sets, f"dataset={dataset}", *gate)),
@@ -132,7 +126,7 @@ class _Trial:
         lanes = self.config.num_workers or self.config.lanes
         attempts = ceil(len(rows) / lanes) * (1 + self.config.retries)
         limit_s = START_S + attempts * (self.config.limits.timeout_ms / 1000 + GRADING_S)
-        output_text = _pytest(command, limit_s)
+        output_text = run_pytest(command, limit_s)
         runs = [path for path in output.glob("*/*") if (path / "tasks").is_dir()]
         self.result.runs += runs
         trials = {t.metadata.query_id: t for run in runs for t in summary_of(RunStore(run)).trials}
@@ -140,31 +134,6 @@ class _Trial:
             found for row in rows for found in _find_broken(row, agent, trials, output_text)
         )
         return {query_id: trial.metadata.verdict for query_id, trial in trials.items()}
-
-
-def _pytest(command: list[str], limit_s: float) -> str:
-    """Run pytest to its end, and return the last lines of what it says."""
-    # A pipe of our own, as `communicate` closes one of the process: all ends when this side of it is closed.
-    ours, held = os.pipe()
-    with (
-        os.fdopen(ours) as stdin,
-        os.fdopen(held, "w"),
-        subprocess.Popen(  # noqa: S603 ourselves
-            supervise_command(command, GRACE_S),
-            stdin=stdin,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
-        ) as process,
-    ):
-        try:
-            output, _ = process.communicate(timeout=limit_s)
-        except subprocess.TimeoutExpired:
-            process.terminate()
-            process.wait(GRACE_S * 4)
-            return f"pytest did not finish within {limit_s:.0f} s"
-    return "\n".join(output.splitlines()[-_TAIL:])
 
 
 def _find_broken(

@@ -11,8 +11,8 @@ from typing import Any, Literal
 import pytest
 
 from pytest_browsereval.builtins import builtin_registry
+from pytest_browsereval.commands.process import run_pytest
 from pytest_browsereval.config import load_config
-from pytest_browsereval.features.doctor import validation
 from pytest_browsereval.features.doctor.doctor import Check, Options, Report, State, examine
 from pytest_browsereval.graders.answer import AnswerGrader
 from pytest_browsereval.graders.base import Golden
@@ -161,9 +161,10 @@ def test_a_pytest_that_does_not_begin_is_told(tmp_path: Path) -> None:
     assert "broken conftest" in broken[0].message
 
 
-def test_a_pytest_that_does_not_end_is_ended() -> None:
+def test_a_pytest_that_does_not_end_is_ended(tmp_path: Path) -> None:
     """What runs longer than its rows can take is ended with all that it has started."""
-    said = validation._pytest([sys.executable, "-c", "import time; time.sleep(600)"], 0.3)
+    (tmp_path / "conftest.py").write_text("import time; time.sleep(600)")
+    said = run_pytest([str(tmp_path)], 0.3)
     assert said == "pytest did not finish within 0 s"
 
 

@@ -1,0 +1,56 @@
+"""Runs pytest in a process of its own, for commands that try rows."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from pytest_browsereval.processes import supervise_command
+
+GRACE_S = 5.0
+LAST_LINES = 15
+"""Lines of pytest's output: its last ones say why it made no attempt."""
+
+
+def run_pytest(
+    arguments: Sequence[str],
+    limit_s: float,
+    *,
+    env: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
+) -> str:
+    """Run pytest to its end, and return the last lines of what it says.
+
+    Args:
+        arguments: its command line.
+        limit_s: how long it may take, in seconds.
+        env: its environment; by default that of this process.
+        cwd: its working directory; by default that of this process.
+    """
+    command = supervise_command([sys.executable, "-m", "pytest", *arguments], GRACE_S)
+    # A pipe of our own, as `communicate` closes one of the process: all ends when this side of it is closed.
+    ours, held = os.pipe()
+    with (
+        os.fdopen(ours) as stdin,
+        os.fdopen(held, "w"),
+        subprocess.Popen(  # noqa: S603 ourselves
+            command,
+            stdin=stdin,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            env=None if env is None else dict(env),
+            cwd=cwd,
+        ) as process,
+    ):
+        try:
+            output, _ = process.communicate(timeout=limit_s)
+        except subprocess.TimeoutExpired:
+            process.terminate()
+            process.wait(GRACE_S * 4)
+            return f"pytest did not finish within {limit_s:.0f} s"
+    return "\n".join(output.splitlines()[-LAST_LINES:])

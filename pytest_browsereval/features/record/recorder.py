@@ -1,0 +1,483 @@
+"""Records what a person does in a window.
+
+A script listens in each frame, in a *world* of its own: it shares the page's elements and none of its
+variables, so the page's scripts find neither the script nor the function by which it reports here; both
+have names made for this recording besides. It takes the events that the browser made of real input only
+(``isTrusted``), and hears them before the page does. The bar is in a closed shadow tree.
+
+What remains to a hostile page: it chooses the names and texts of its elements, which are bounded, one line
+each, and only ever become strings of the row. It can move things under the pointer, the element that holds
+the bar too, so a person may press *Finish* or *Cancel* who meant to click elsewhere, or click a thing that
+vanishes; it can remove the bar for a third of a second at a time. It cannot add a step without real input,
+nor read what was recorded.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import secrets
+from collections.abc import Coroutine
+from dataclasses import dataclass, field
+from functools import partial
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+from pydantic.alias_generators import to_camel
+
+from pytest_browsereval.browsers.playwright.clipboard import QUESTION
+from pytest_browsereval.browsers.playwright.tabs import NoTab
+from pytest_browsereval.browsers.playwright.waiting import playwright_error, quietly
+from pytest_browsereval.errors import Fault
+from pytest_browsereval.features.record.steps import (
+    Item,
+    ItemList,
+    Kind,
+    find_leak,
+    holds_secret,
+    list_secrets,
+)
+from pytest_browsereval.graders.page_state import PageStateGrader, judge, read_page_check
+from pytest_browsereval.model.grades import Verdict
+from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.tools.targets import locate
+
+if TYPE_CHECKING:
+    from playwright.async_api import CDPSession, Dialog, Frame, Page
+
+    from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
+
+ANSWER_S = 1.0
+"""How long a page may take to answer the recorder; a person waits for it."""
+LONGEST_SIGNAL = 100_000
+SCRIPTS = ("target.js", "bar.js", "recorder.js")
+
+_TOOLS: dict[bool, str] = {True: "check", False: "uncheck"}
+
+
+OfPage = Literal[
+    "hello",
+    "traverse",
+    "look",
+    "click",
+    "double",
+    "fill",
+    "switch",
+    "select",
+    "key",
+    "note",
+    "dialog",
+    "closed",
+]
+OfBar = Literal["mode", "text", "value", "address", "undo", "finish", "cancel"]
+
+
+class Signal(BaseModel):
+    """What the script of a frame reports."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", alias_generator=to_camel)
+
+    kind: OfPage | OfBar
+    key: str = Field(default="", max_length=60)
+    targets: tuple[str, ...] = Field(default=(), max_length=8)
+    text: str = Field(default="", max_length=20_000)
+    secret: str = Field(default="", max_length=40)
+    button: Literal["left", "right"] = "left"
+    is_field: bool = False
+    is_on: bool = False
+    value: str | bool = ""
+    press: str = Field(default="", max_length=60)
+    script: str = Field(default="", max_length=2_000)
+    target: str = Field(default="", max_length=600)
+    mode: Literal["", "text", "value"] = ""
+    # Of documents.
+    is_top: bool = False
+    has_prefix: bool = True
+    url: str = ""
+    how: str = ""
+    by_user: bool = False
+    is_same: bool = False
+    way: int = 0
+
+
+@dataclass(eq=False)
+class View:
+    """A page, or a frame of another process, with the DevTools session to it."""
+
+    page: Page
+    session: CDPSession
+    contexts: dict[int, str] = field(default_factory=dict)
+    """Those of the script, each with the id of its frame."""
+    has_begun: bool = False
+    """Whether its first document is there, which nobody has navigated to."""
+    is_requested: bool = False
+    """Whether the page itself has asked for the next document: by a link, a form, a script."""
+    place: int = 0
+    """In the history of its tab."""
+
+
+Heard = tuple[View | None, int, Signal]
+
+
+class Recorder:
+    """Records what is done in a window, until the person has finished.
+
+    Args:
+        window: at its start page.
+    """
+
+    def __init__(self, window: PlaywrightWindow) -> None:
+        self.list = ItemList()
+        self.window = window
+        self._heard: asyncio.Queue[Heard] = asyncio.Queue()
+        self._views: list[View] = []
+        self._tab = window.tab_id
+        self._mode = ""
+        self._said, self._is_warning = "Do the task. Then point at what has to hold at the end.", False
+        self._verified: dict[tuple[str, ...], str] = {}
+        self._bridge, self._world = f"b{secrets.token_hex(16)}", secrets.token_hex(16)
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def begin(self) -> None:
+        """Listen to the pages of the window, and to those that will open."""
+        context = self.window.context
+        context.on("page", lambda page: self._spawn(self._attach(page)))
+        context.on("dialog", self._on_dialog)
+        context.on("close", lambda _: self._put(None, Signal(kind="closed")))
+        for page in context.pages:
+            await self._attach(page)
+
+    async def wait(self) -> bool:
+        """Record until the person has finished; return whether there is to be a row."""
+        try:
+            while True:
+                view, context, signal = await self._heard.get()
+                is_wanted = await self._take(view, context, signal)
+                self._heard.task_done()
+                if is_wanted is not None:
+                    return is_wanted
+        finally:
+            for task in self._tasks:
+                task.cancel()
+
+    # -- listening
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def _put(self, view: View | None, signal: Signal, context: int = 0) -> None:
+        self._heard.put_nowait((view, context, signal))
+
+    async def _attach(self, page: Page, frame: Frame | None = None) -> None:
+        """Listen to a page, or to a frame of it that has a process of its own."""
+        try:
+            session = await self.window.context.new_cdp_session(frame or page)
+            view = View(page, session)
+            session.on("Runtime.bindingCalled", partial(self._on_called, view))
+            session.on("Runtime.executionContextCreated", partial(self._on_context, view))
+            session.on("Runtime.executionContextDestroyed", partial(self._on_context_gone, view))
+            session.on("Page.frameRequestedNavigation", partial(self._on_request, view))
+            for method in ("Page.enable", "Runtime.enable"):
+                await session.send(method)
+            named = {"name": self._bridge, "executionContextName": self._world}
+            await session.send("Runtime.addBinding", named)
+            source = {"source": _read_script(self._bridge), "worldName": self._world, "runImmediately": True}
+            await session.send("Page.addScriptToEvaluateOnNewDocument", source)
+        except playwright_error():
+            return  # it has gone again, or the frame has no process of its own
+        self._views.append(view)
+        if frame is None:
+            page.on("framenavigated", self._on_frame)
+            page.on("close", self._on_page_closed)
+
+    def _on_frame(self, frame: Frame) -> None:
+        if frame.parent_frame is not None:
+            self._spawn(self._attach(frame.page, frame))
+
+    def _on_page_closed(self, page: Page) -> None:
+        self._views = [view for view in self._views if view.page is not page]
+        if not self.window.context.pages:
+            self._put(None, Signal(kind="closed"))
+
+    def _on_context(self, view: View, event: dict[str, Any]) -> None:
+        context = event["context"]
+        if context["name"] == self._world:
+            view.contexts[context["id"]] = str(context.get("auxData", {}).get("frameId", ""))
+
+    def _on_context_gone(self, view: View, event: dict[str, Any]) -> None:
+        view.contexts.pop(event["executionContextId"], None)
+
+    def _on_request(self, view: View, event: dict[str, Any]) -> None:
+        if event.get("disposition", "currentTab") == "currentTab":
+            view.is_requested = True
+
+    def _on_called(self, view: View, event: dict[str, Any]) -> None:
+        if event["name"] != self._bridge or len(event["payload"]) > LONGEST_SIGNAL:
+            return
+        try:
+            signal = Signal.model_validate_json(event["payload"])
+        except ValidationError:
+            return
+        self._put(view, signal, event["executionContextId"])
+
+    def _on_dialog(self, dialog: Dialog) -> None:
+        if not dialog.message.startswith(QUESTION):
+            self._put(None, Signal(kind="dialog", text=dialog.type))
+
+    # -- what was heard
+
+    async def _take(self, view: View | None, context: int, signal: Signal) -> bool | None:
+        """Record what was done; return whether there is to be a row once that is decided."""
+        if signal.kind in ("closed", "cancel"):
+            return False
+        if signal.kind == "dialog":
+            await self._answer_dialog(signal.text)
+        elif view is None:
+            return None
+        elif signal.kind == "look":
+            await self._verify(view, signal.targets, is_untouched=True)
+            return None
+        elif signal.kind in ("hello", "traverse"):
+            await self._note_document(view, context, signal)
+        elif signal.kind == "finish":
+            if await self._is_complete(view):
+                return True
+        else:
+            await self._note(view, signal)
+        await self._show()
+        return None
+
+    async def _note(self, view: View, signal: Signal) -> None:
+        if signal.kind == "mode":
+            self._mode = signal.mode
+        elif signal.kind == "undo":
+            self.list.undo()
+            self._say("Forgotten. The page stays as it is." if self.list.items else "Nothing is recorded.")
+        elif signal.kind == "note":
+            self._say(signal.text, is_warning=True)
+        elif signal.kind in ("text", "value", "address"):
+            await self._add_check(view, signal)
+        else:
+            await self._add_step(view, signal)
+
+    def _say(self, text: str, *, is_warning: bool = False) -> None:
+        self._said, self._is_warning = text, is_warning
+
+    async def _add_step(self, view: View, signal: Signal) -> None:
+        self._follow(view)
+        target = await self._verify(view, signal.targets)
+        content: dict[str, JsonValue]
+        kind: Kind = signal.kind  # type: ignore[assignment]
+        if signal.kind in ("click", "double"):
+            content = {"tool": "click", "target": target}
+            content |= {"button": "right"} if signal.button == "right" else {}
+            content |= {"click_count": 2} if kind == "double" else {}
+        elif signal.kind == "fill":
+            content = {"tool": "fill", "target": target, "text": signal.text}
+        elif signal.kind == "switch":
+            content = {"tool": _TOOLS[signal.is_on], "target": target}
+        elif signal.kind == "select":
+            content = {"tool": "select_option", "target": target, "value": str(signal.value)}
+        else:
+            content = {"tool": "press_key", "key": signal.press}
+            content |= {"target": target} if target else {}
+        self._add(Item(kind, content, signal.key, signal.secret))
+
+    def _add(self, item: Item) -> None:
+        self.list.add(item)
+        self._say(item.text)
+
+    def _follow(self, view: View) -> None:
+        """Note that the person has gone to another tab."""
+        tab = self.window.tab_of(view.page)
+        if tab is not None and tab != self._tab:
+            self._tab = tab
+            self.list.add(Item("move", {"tool": "select_tab", "tab_id": tab}))
+
+    async def _verify(self, view: View, targets: tuple[str, ...], *, is_untouched: bool = False) -> str:
+        """Return the best target that Playwright finds once.
+
+        Args:
+            view: where.
+            targets: those that the script has found to match one element, the best first.
+            is_untouched: whether nothing was done to the page yet; later, what is not there may have been.
+        """
+        if targets in self._verified or not targets:
+            return self._verified.get(targets, "")
+        for target in targets:
+            count = await quietly(locate(view.page, target).count(), ANSWER_S)
+            if count == 1 or (count == 0 and not is_untouched):
+                if is_untouched:
+                    self._verified[targets] = target
+                return target
+        return targets[0]
+
+    # -- documents
+
+    async def _note_document(self, view: View, context: int, signal: Signal) -> None:
+        """Note how a person has come to a document other than by what is recorded already."""
+        if signal.kind == "traverse":
+            if signal.is_same and signal.by_user and abs(signal.way) == 1:
+                self._move(view, "go_back" if signal.way < 0 else "go_forward")
+            view.is_requested = view.is_requested or not (signal.by_user or signal.is_same)
+            return
+        if not signal.is_top:
+            if not signal.has_prefix:
+                await self._tell_prefix(view, context)
+            return
+        place = await self._read_place(view)
+        was, view.place = view.place, place
+        is_requested, view.is_requested = view.is_requested, False
+        if not view.has_begun:
+            view.has_begun = True
+            await self._note_tab(view, signal.url)
+        elif is_requested:
+            pass
+        elif signal.how == "reload":
+            self._move(view, "reload")
+        elif signal.how == "back_forward" and abs(place - was) == 1:
+            self._move(view, "go_back" if place < was else "go_forward")
+        elif signal.url.startswith(("http://", "https://")):
+            self._move(view, "navigate", url=signal.url)
+
+    def _move(self, view: View, tool: str, **arguments: JsonValue) -> None:
+        self._follow(view)
+        self._add(Item("move", {"tool": tool, **arguments}))
+
+    async def _note_tab(self, view: View, url: str) -> None:
+        """Note a new tab; one that a page opens becomes current by itself when a row is played."""
+        tab = self.window.tab_of(view.page)
+        if tab is None or tab == self._tab:
+            return
+        if await quietly(view.page.opener(), ANSWER_S) is None:
+            is_address = url.startswith(("http://", "https://"))
+            view.has_begun = is_address  # else its first address is still to come
+            if not is_address:
+                return
+            self._add(Item("move", {"tool": "open_tab", "url": url}))
+        self._tab = tab
+
+    async def _read_place(self, view: View) -> int:
+        history = await quietly(view.session.send("Page.getNavigationHistory"), ANSWER_S)
+        return int(history["currentIndex"]) if history else 0
+
+    async def _tell_prefix(self, view: View, context: int) -> None:
+        """Tell the script of a frame of another site what its targets begin with: it cannot look outside."""
+        frame = view.contexts.get(context, "")
+        for outer in (view, *(other for other in self._views if other.page is view.page)):
+            owner = await quietly(outer.session.send("DOM.getFrameOwner", {"frameId": frame}), ANSWER_S)
+            if owner is None:
+                continue
+            for above in list(outer.contexts):
+                node = {"backendNodeId": owner["backendNodeId"], "executionContextId": above}
+                found = await quietly(outer.session.send("DOM.resolveNode", node), ANSWER_S)
+                if found:
+                    prefix = await _call(
+                        outer.session, "browserevalRecorder.frameTarget(this)", found["object"]
+                    )
+                    script = f"browserevalRecorder.prefix = {json.dumps(prefix)}"
+                    await self._evaluate(view, context, script)
+                    return
+
+    async def _answer_dialog(self, kind: str) -> None:
+        """Answer a dialog with OK: a person cannot, as it belongs to whoever drives the browser."""
+        while self.window.dialog is not None:
+            await self.window.answer_dialog(accept=True)
+            if kind != "beforeunload":
+                self._add(Item("move", {"tool": "handle_dialog", "accept": True}))
+                self._say(f"The page's {kind} was answered with OK.")
+
+    # -- checks
+
+    async def _add_check(self, view: View, signal: Signal) -> None:
+        self._follow(view)
+        self._mode = ""
+        content: dict[str, JsonValue] = {"text": signal.text}
+        if signal.kind == "value":
+            content = {"js": signal.script, "equals": signal.value}
+        elif signal.kind == "address":
+            content = {"url": view.page.url}
+        item = Item("check", content)
+        if holds_secret(json.dumps(content, ensure_ascii=False), list_secrets(self.list.items)):
+            self._say("The page shows a secret there. It is not recorded.", is_warning=True)
+        elif await self._find_unmet([item]):
+            self._say("That cannot be checked: graders do not see it on this page.", is_warning=True)
+        else:
+            self._add(item)
+
+    async def _find_unmet(self, items: list[Item]) -> list[Item]:
+        """Return the checks that do not hold on the current page, by the grader that will judge them."""
+        try:
+            await self.window.select_tab(self._tab)
+            task = Task(query_id="recorded", query="recorded", checks=tuple(item.content for item in items))
+            seen: Any = await PageStateGrader(wait_s=0).observe(self.window, task, {})
+        except (Fault, NoTab):
+            return items
+        verdicts = [judge(read_page_check(item.content), seen, "strict").verdict for item in items]
+        return [item for item, verdict in zip(items, verdicts, strict=True) if verdict is not Verdict.PASSED]
+
+    async def _is_complete(self, view: View) -> bool:
+        """Return whether what was recorded makes a row; else the bar says what is missing."""
+        self._follow(view)
+        checks = self.list.checks
+        if not checks:
+            self._say("Add a check first: what has to hold now that the task is done?", is_warning=True)
+        elif leak := find_leak(self.list.items):
+            self._say(
+                f"A secret that you typed stands in: {leak.content.get('tool', 'a check')}. Undo it.",
+                is_warning=True,
+            )
+        elif unmet := await self._find_unmet(checks):
+            self._say(
+                f"This does not hold here: {unmet[0].text}. Undo it, or go where it holds.", is_warning=True
+            )
+        else:
+            return True
+        return False
+
+    # -- the bar
+
+    async def _show(self) -> None:
+        state = {
+            "items": [{"text": item.text, "isCheck": item.is_check} for item in self.list.items],
+            "steps": len(self.list.steps),
+            "checks": len(self.list.checks),
+            "mode": self._mode,
+            "said": self._said,
+            "isWarning": self._is_warning,
+        }
+        script = f"browserevalRecorder.show({json.dumps(state)})"
+        shown = [
+            self._evaluate(view, context, script) for view in self._views for context in list(view.contexts)
+        ]
+        await asyncio.gather(*shown)
+
+    async def _evaluate(self, view: View, context: int, script: str) -> None:
+        await quietly(
+            view.session.send("Runtime.evaluate", {"expression": script, "contextId": context}), ANSWER_S
+        )
+
+
+async def record(window: PlaywrightWindow) -> list[Item] | None:
+    """Record what a person does in an open window; return it, or None if they cancel or close the window."""
+    recorder = Recorder(window)
+    await recorder.begin()
+    return recorder.list.items if await recorder.wait() else None
+
+
+async def _call(session: CDPSession, expression: str, target: dict[str, Any]) -> str:
+    function = {"functionDeclaration": f"function() {{ return {expression} }}", "returnByValue": True}
+    reply = await quietly(
+        session.send("Runtime.callFunctionOn", {**function, "objectId": target["objectId"]}), ANSWER_S
+    )
+    return str(reply["result"].get("value", "")) if reply else ""
+
+
+def _read_script(bridge: str) -> str:
+    """Return the script that listens; it runs once in each document."""
+    folder = files("pytest_browsereval.features.record") / "script"
+    parts = "\n".join((folder / name).read_text(encoding="utf-8") for name in SCRIPTS)
+    return f"if (!globalThis.browserevalRecorder) {{ const bridge = globalThis.{bridge};\n{parts}\n}}"

@@ -1,0 +1,181 @@
+"""Makes the row of what was recorded."""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import JsonValue
+
+from pytest_browsereval.agents.scripted import escape_text
+from pytest_browsereval.commands.reporting import refuse_unwritable
+from pytest_browsereval.config_text import format_path
+from pytest_browsereval.datasets.jsonl import JsonLinesConfig
+from pytest_browsereval.errors import UsageError
+from pytest_browsereval.features.record.steps import Item
+from pytest_browsereval.redaction.text import well_formed
+
+LONGEST_ID = 48
+NAMES = {
+    "new-password": "NEW_PASSWORD",
+    "one-time-code": "ONE_TIME_CODE",
+    "cc-number": "CARD_NUMBER",
+    "cc-csc": "CARD_CODE",
+    "cc-exp": "CARD_EXPIRY",
+    "cc-exp-month": "CARD_EXPIRY_MONTH",
+    "cc-exp-year": "CARD_EXPIRY_YEAR",
+}
+"""Of variables, by the kind of the field. A page chooses among these; it must not name a variable that is
+there already, such as an API key, or its field would get that when the row is played."""
+
+# In JSON these may stand as they are; on a terminal or in an editor they hide or turn what follows.
+_UNSEEN = re.compile("[\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]")
+
+
+@dataclass(frozen=True)
+class Heading:
+    """What is known of a row before it is recorded."""
+
+    query_id: str
+    query: str
+    start_url: str
+    """As the row has it: a site of the config is ``{name}``."""
+
+
+def make_row(
+    heading: Heading, items: Iterable[Item], names: Mapping[str, str], sites: Mapping[str, str]
+) -> dict[str, JsonValue]:
+    """Return a row.
+
+    Args:
+        heading: its begin.
+        items: what was recorded.
+        names: the variables of the secrets that were typed.
+        sites: the base URLs that sites had, by name.
+    """
+    items = list(items)
+    solution = [_name_secrets(_name_sites(item.content, sites), names) for item in items if not item.is_check]
+    return {
+        "query_id": heading.query_id,
+        "query": heading.query,
+        "graders": ["page_state"],
+        "start_url": heading.start_url,
+        "checks": [_name_sites(item.content, sites) for item in items if item.is_check],
+        "solution": [*solution, {"tool": "done", "answer": "Done."}],
+    }
+
+
+def format_row(row: Mapping[str, JsonValue]) -> str:
+    """Return a row as one line of JSON, readable where letters are and escaped where signs are not seen."""
+    text = well_formed(json.dumps(row, ensure_ascii=False))
+    return _UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def _name_sites(content: Mapping[str, JsonValue], sites: Mapping[str, str]) -> dict[str, JsonValue]:
+    """Return a step or a check with the sites of the config in its address."""
+    url = content.get("url")
+    if not isinstance(url, str):
+        return dict(content)
+    for name, base in sites.items():
+        if url == base or url.startswith((f"{base}/", f"{base}?", f"{base}#")):
+            url = f"{{{name}}}{url.removeprefix(base)}"
+    return {**content, "url": url}
+
+
+def _name_secrets(step: dict[str, JsonValue], names: Mapping[str, str]) -> dict[str, JsonValue]:
+    """Return a step whose text is a variable where a secret was typed."""
+    text = step.get("text")
+    if not isinstance(text, str):
+        return step
+    return {**step, "text": f"${{{names[text]}}}" if text in names else escape_text(text)}
+
+
+# -- names
+
+
+def propose_names(
+    items: Iterable[Item], known: Mapping[str, str], environ: Mapping[str, str], prefix: str = ""
+) -> dict[str, str]:
+    """Return a variable for each secret that was typed, by its value.
+
+    Args:
+        items: what was recorded.
+        known: values of the variables that the config has.
+        environ: the environment; a variable of another value is not taken.
+        prefix: what names begin with, of the site's name.
+    """
+    names: dict[str, str] = {}
+    by_value = {value: name for name, value in known.items()}
+    for item in items:
+        value = item.typed
+        if not value or value in names:
+            continue
+        stem = f"{prefix}{NAMES.get(item.secret, 'PASSWORD')}"
+        tries = (stem, *(f"{stem}_{number}" for number in range(2, 1000)))
+        free = (one for one in tries if environ.get(one, value) == value and one not in names.values())
+        names[value] = by_value.get(value) or next(free)
+    return names
+
+
+def prefix_of(start_url: str) -> str:
+    """Return what names of variables begin with: the name of the site that a row starts at, if it has one."""
+    site = re.match(r"\{(\w+)\}", start_url)
+    return f"{site[1].upper()}_" if site else ""
+
+
+def make_id(query: str, taken: Iterable[str]) -> str:
+    """Return an id that says what the query says."""
+    plain = unicodedata.normalize("NFKD", query).encode("ascii", "ignore").decode().lower()
+    words = re.findall(r"[a-z0-9]+", plain)
+    while len(words) > 1 and len("-".join(words)) > LONGEST_ID:
+        words.pop()
+    stem, known = "-".join(words)[:LONGEST_ID] or "row", set(taken)
+    return next(
+        one
+        for one in (stem, *(f"{stem}-{number}" for number in range(2, len(known) + 3)))
+        if one not in known
+    )
+
+
+# -- the file
+
+
+def read_ids(path: Path) -> dict[str, int]:
+    """Return the ids of a dataset, each with its line; none if there is no file yet.
+
+    Raises:
+        UsageError: it cannot be written, or is no dataset of JSON Lines.
+    """
+    if path.suffix not in (".jsonl", ".ndjson"):
+        raise UsageError(
+            f"--out is {format_path(path)}, and rows are added to JSON Lines. Name a file *.jsonl."
+        )
+    if not path.parent.is_dir():
+        raise UsageError(
+            f"--out is {format_path(path)}, and there is no folder {format_path(path.parent)}. Create it."
+        )
+    with refuse_unwritable(path), path.open("ab") as file:
+        is_empty = file.tell() == 0
+    if is_empty:
+        return {}
+    return {ref.query_id: ref.line for ref in JsonLinesConfig(path=path.absolute()).index(path.parent)}
+
+
+def append_row(path: Path, row: Mapping[str, Any]) -> None:
+    """Add a row to a file as its last line.
+
+    Raises:
+        UsageError: it cannot be written.
+    """
+    with refuse_unwritable(path), path.open("ab+") as file:
+        if file.tell():
+            file.seek(-1, 2)
+            lacks_end = file.read(1) != b"\n"
+        else:
+            lacks_end = False
+        file.write(("\n" * lacks_end + format_row(row) + "\n").encode())

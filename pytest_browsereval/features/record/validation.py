@@ -1,0 +1,113 @@
+"""Proves a recorded row: its solution has to pass, and doing nothing has to fail."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import JsonValue
+
+from pytest_browsereval.analysis.summary import summary_of
+from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowserConfig
+from pytest_browsereval.commands.process import run_pytest
+from pytest_browsereval.config import EvalConfig
+from pytest_browsereval.features.record.row import format_row
+from pytest_browsereval.model.grades import Verdict
+from pytest_browsereval.model.results import TaskMetadata
+from pytest_browsereval.run.reading import read_metadata
+from pytest_browsereval.run.store import RunStore
+
+SCRIPTED, NOOP = "scripted", "noop"
+AGENTS = json.dumps({name: {"type": name} for name in (SCRIPTED, NOOP)})
+START_S = 120.0
+"""For pytest, browser and sites to start and end, besides the attempts."""
+ATTEMPT_S = 300.0
+"""For each of the two attempts with its grading."""
+
+
+def find_problems(
+    row: Mapping[str, JsonValue],
+    values: Mapping[str, str],
+    config: EvalConfig | None,
+    sets: Sequence[str] = (),
+) -> list[str]:
+    """Run a row by the agents ``scripted`` and ``noop`` in a pytest of its own, as any eval is run.
+
+    Returns:
+        Why the row does not hold; nothing if its solution passes and doing nothing fails.
+
+    Args:
+        row: to try.
+        values: of the variables that it types; they are in the environment of pytest.
+        config: what the row is to run under; without one, nothing of the current folder counts.
+        sets: overrides that the config was loaded with.
+    """
+    with tempfile.TemporaryDirectory(prefix="browsereval-record-") as name:
+        folder = Path(name)
+        (folder / "rows.jsonl").write_text(format_row(row) + "\n", encoding="utf-8")
+        if config is None:
+            arguments = _write_config(folder, tuple(values))
+        else:
+            arguments = _override_config(folder, config, (*config.variables, *values), sets)
+        command = ("-q", "-p", "no:cacheprovider", f"--eval-output={folder / 'results'}", *arguments)
+        output = run_pytest(
+            command,
+            START_S + 2 * ATTEMPT_S,
+            env={**os.environ, **values},
+            cwd=folder if config is None else None,
+        )
+        runs = [path for path in (folder / "results").glob("*/*") if (path / "tasks").is_dir()]
+        found = {
+            t.metadata.variant: read_metadata(t.folder)
+            for run in runs
+            for t in summary_of(RunStore(run)).trials
+        }
+    return list(_judge(found, output))
+
+
+def _write_config(folder: Path, variables: tuple[str, ...]) -> list[str]:
+    keys = {"name": "record", "variants": json.loads(AGENTS), "dataset": "rows.jsonl", "variables": variables}
+    file = folder / "record.eval.json"
+    file.write_text(json.dumps(keys), encoding="utf-8")
+    settings = folder / "pytest.ini"
+    settings.write_text("[pytest]\n", encoding="utf-8")
+    return ["-c", str(settings), f"--rootdir={folder}", str(file)]
+
+
+def _override_config(
+    folder: Path, config: EvalConfig, variables: tuple[str, ...], sets: Sequence[str]
+) -> list[str]:
+    keys: dict[str, Any] = {
+        "variants": json.loads(AGENTS),
+        "dataset": [{"type": "jsonl", "path": str(folder / "rows.jsonl")}],
+        "variables": list(dict.fromkeys(variables)),
+        "graders": [],  # those of the row, which ask no model
+        "gate": {},
+        "trials": 1,
+    }
+    if isinstance(config.browser, PlaywrightBrowserConfig):
+        keys["browser.headless"] = True
+    more = [f"{key}={json.dumps(value)}" for key, value in keys.items() if key != "gate" or config.is_gated]
+    return [f"--eval-config={config.path}", *(f"--eval-set={text}" for text in (*sets, *more))]
+
+
+def _judge(found: Mapping[str, TaskMetadata], output: str) -> Iterator[str]:
+    for agent in (SCRIPTED, NOOP):
+        if agent not in found:
+            yield f"the agent `{agent}` made no attempt:\n{output}"
+            return
+    solved, idle = found[SCRIPTED], found[NOOP]
+    if solved.verdict is not Verdict.PASSED:
+        why = dict.fromkeys((*(error.message for error in solved.errors), solved.reason))
+        yield f"the agent `scripted` does not pass with the recorded steps: {'; '.join(filter(None, why))}"
+    if idle.verdict is Verdict.PASSED:
+        yield (
+            "the agent `noop` passes: all checks hold on the start page, before anything is done. Check "
+            "something that only the task brings about."
+        )
+    elif idle.verdict is Verdict.ERRORED:
+        yield f"the attempt of the agent `noop` broke: {idle.reason}"

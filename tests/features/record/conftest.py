@@ -1,0 +1,54 @@
+"""A recorder at work, and a person's hands: real clicks and keys in a real window."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from pytest_browsereval.browsers.base import WindowRequest
+from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowser
+from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
+from pytest_browsereval.features.record.recorder import Recorder
+from pytest_browsereval.features.record.steps import Item
+from tests.features.record.hands import Hands
+from tests.hooks.conftest import evals
+from tests.support import PageServer, Run, browser, pages, patience, run
+
+__all__ = ["browser", "evals", "pages", "patience", "run"]
+
+Act = Callable[[Hands], Awaitable[None]]
+Record = Callable[..., list[Item] | None]
+
+
+@pytest.fixture
+def record(run: Run, browser: PlaywrightBrowser, pages: PageServer) -> Record:
+    """Return a function that records what is done with a page, and returns the items; None if cancelled."""
+
+    async def work(url: str, act: Act, *, finishes: bool) -> list[Item] | None:
+        window = await browser.open_window(WindowRequest("record", url))
+        assert isinstance(window, PlaywrightWindow)
+        try:
+            recorder = Recorder(window)
+            await recorder.begin()
+            waiting = asyncio.ensure_future(recorder.wait())
+            hands = Hands(window, recorder)
+            await hands.ready()
+            await act(hands)
+            if not finishes:
+                await hands.settle()
+                waiting.cancel()
+                return recorder.list.items
+            return recorder.list.items if await asyncio.wait_for(waiting, 20) else None
+        finally:
+            await window.close()
+
+    def run_it(
+        body: str, act: Act, *, path: str = "/", finishes: bool = False, **options: Any
+    ) -> list[Item] | None:
+        url = pages.page(path, f"<!doctype html><title>Page</title><body>{body}", **options)
+        return run(work(url, act, finishes=finishes))
+
+    return run_it
