@@ -62,7 +62,9 @@ class Gating:
     def _report(self, session: pytest.Session, active_run: ActiveRun, name: str, rule: RuleResult) -> None:
         message = f"gate {rule.word}: {rule.message}"
         hook, node_id, location = session.config.hook, PREFIX + name, ("gate", None, name)
-        if len(self.results) == 1 and (terminal := session.config.pluginmanager.get_plugin("terminalreporter")):
+        if len(self.results) == 1 and (
+            terminal := session.config.pluginmanager.get_plugin("terminalreporter")
+        ):
             terminal.currentfspath = None  # else the rows' line, which says [100%], gets a second figure
         session.testscollected += 1
         hook.pytest_runtest_logstart(nodeid=node_id, location=location)
