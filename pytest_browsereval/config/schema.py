@@ -127,7 +127,7 @@ def describe_model(model: type[BaseModel], name: str = "") -> Schema:
         _complete_keys(block, described)
         if accepts_camel_case(described):
             accept_camel_case(block, pointer)
-    plain: Schema = _drop_titles(
+    plain: Schema = _tidy_texts(
         {**schema, "$defs": {f"{prefix}{key}": block for key, block in inner.items()}}
     )
     return plain
@@ -168,14 +168,14 @@ def accept_camel_case(block: Schema, pointer: str) -> None:
         block["allOf"] = [*block.get("allOf", ()), *either]
 
 
-def _drop_titles(value: Any) -> Any:
-    """Return a schema without pydantic's titles, which repeat the names of keys."""
+def _tidy_texts(value: Any) -> Any:
+    """Return a schema without pydantic's titles, which repeat keys, and with docstrings as Markdown."""
     if isinstance(value, list):
-        return [_drop_titles(inner) for inner in value]
+        return [_tidy_texts(inner) for inner in value]
     if not isinstance(value, dict):
-        return value
+        return value.replace("``", "`") if isinstance(value, str) else value
     return {
-        key: _drop_titles(inner)
+        key: _tidy_texts(inner)
         for key, inner in value.items()
         if key != "title" or not isinstance(inner, str)
     }
@@ -246,7 +246,7 @@ def fill_members(schema: Schema, registry: Registry) -> Schema:
         own["properties"]["type"] = {
             "enum": [name, *aliases],
             "default": name,
-            "description": " ".join(first.split()),
+            "description": " ".join(first.replace("``", "`").split()),
         }
         definitions[name_definition(family, name)] = own
         families.setdefault(family, []).append((name, aliases))
@@ -316,7 +316,9 @@ def _fill(value: Any) -> Any:
         return {**others, **whole}
     definition = name_definition(family, value[TYPE_BY_DEFAULT])
     bare = {"allOf": [{"$ref": f"#/$defs/{definition}"}], "not": {"required": ["type"]}}
-    return {**others, "anyOf": [whole, bare, *value.get(FURTHER, ())]}
+    filled = {"anyOf": [whole, bare]}
+    # Not by one more branch of `anyOf`: editors would report what that branch lacks.
+    return {**others, **({"if": {"anyOf": value[FURTHER]}, "else": filled} if FURTHER in value else filled)}
 
 
 # -- what a file may have and the model does not
@@ -374,7 +376,7 @@ def _allow_variables(node: Any) -> Any:
                 name: inner if name == "type" and "enum" in inner else _allow_variables(inner)
                 for name, inner in value.items()
             }
-        elif key in ("items", "additionalProperties"):
+        elif key in ("items", "additionalProperties", "else"):
             result[key] = _allow_variables(value)
         elif key in ("anyOf", "allOf"):
             result[key] = [_allow_variables(inner) for inner in value]

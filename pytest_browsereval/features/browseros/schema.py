@@ -57,7 +57,11 @@ def extend_schema(schema: Schema) -> None:
         if f"agent.{how[0]}" in definitions
     ]
     names = [{"enum": ["claude-code"]}] if "agent.command" in definitions else []
-    definitions["agent"]["anyOf"] += [*names, *agents, _describe_suite_agent()]
+    ours, *blocks = definitions["agent"]["anyOf"]  # the names come first
+    blocks += agents
+    definitions["agent"] = {
+        "anyOf": [ours, *names, {"if": _describe_suite_agent(), "else": {"anyOf": blocks}}]
+    }
     if orchestrator := definitions.get("agent.orchestrator-executor.OrchestratorBlock"):
         orchestrator["properties"].update(
             {
