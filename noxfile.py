@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from pathlib import Path
 
@@ -77,6 +78,24 @@ def docs(session: nox.Session) -> None:
     strict = ("--fail-on-warning", "--keep-going", "--nitpicky", "--fresh-env", "--quiet")
     session.run(PYTHON, "-m", "sphinx", *strict, "docs", "docs/_build/html")
     session.run(PYTHON, "-m", "pytest", "tests/test_docs.py", *session.posargs)
+
+
+@nox.session
+def package(session: nox.Session) -> None:
+    """Build the distributions into dist/, check them strictly, and try the wheel in an empty environment."""
+    made, empty = Path(".nox/package").absolute(), Path(".nox/wheel").absolute()
+    dist = Path("dist")
+    shutil.rmtree(dist, ignore_errors=True)
+    for folder in (made, empty):
+        session.run(PYTHON, "-m", "venv", "--clear", str(folder))
+    session.run(f"{made}/bin/pip", "install", "--quiet", "build", "twine")
+    session.run(f"{made}/bin/python", "-m", "build", "--outdir", str(dist))
+    session.run(f"{made}/bin/twine", "check", "--strict", *map(str, dist.iterdir()))
+    session.run(f"{empty}/bin/pip", "install", "--quiet", *map(str, dist.glob("*.whl")))
+    session.run(f"{empty}/bin/pip", "check")
+    with session.chdir(session.create_tmp()):  # not beside the package, which Python would import instead
+        for words in (["--version"], ["schema"], ["install-browser"], ["doctor"]):
+            session.run(f"{empty}/bin/browsereval", *words, silent=words == ["schema"])
 
 
 @nox.session

@@ -22,6 +22,8 @@ _SHELL = "chromium-headless-shell"
 _DRIVER_LIBRARY = "libatomic1"
 _FONTS = "fonts-liberation"
 
+_NO_ROOT = "If you cannot become root, use a container, with this project's Dockerfile for example."
+
 _DOWNLOAD_S = 600.0
 _APT_S = 1200.0
 _LOCK_WAIT = ("-o", "DPkg::Lock::Timeout=120")
@@ -167,15 +169,17 @@ def _without_driver(work: _Installation, trouble: str) -> str:
 
     No browser can be tried without the driver: what one would need is named with it.
     """
-    if work.may_use_apt or not work.machine.is_debian or "shared library" not in trouble:
+    machine = work.machine
+    if not machine.is_debian or "shared library" not in trouble:
         return "\n".join([trouble, *work.failures])
-    whose = "" if work.machine.has_sudo else " as root, as there is no sudo here"
+    whose = "" if machine.is_root or machine.has_sudo else " as root, as there is no sudo here"
     return "\n".join(
         [
             trouble.partition(" Type:")[0],
+            *(["What was tried:", *work.failures] if work.failures else []),
             f"Run this{whose}, then `browsereval install-browser`. It brings library, browser and font:",
-            ways(work.machine)[0],
-            "If you cannot become root, use a container or a machine that has these packages.",
+            ways(machine)[0],
+            *([] if machine.is_root else [_NO_ROOT]),
         ]
     )
 

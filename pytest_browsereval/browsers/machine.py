@@ -16,8 +16,8 @@ from pathlib import Path
 
 _MISSING_LIBRARY = re.compile(r"error while loading shared libraries: ([^\s:]+):")
 
-_PACKAGE_OF_LIBRARY = {"libatomic.so.1": "libatomic1", "libstdc++.so.6": "libstdc++6"}
-"""Debian's packages of the libraries that Playwright's Node needs beside the C library."""
+_USUAL_LIBRARY = "libatomic.so.1"
+"""What Playwright's Node needs and a bare Debian does not have; all else comes with apt itself."""
 
 _NODE_PATIENCE_S = 30.0
 
@@ -113,10 +113,9 @@ def _explain(node: str, said: str, machine: Machine) -> str:
         lines = said.strip().splitlines()
         return _driver_message(node, f"ends with {lines[-1] if lines else 'an error'!r}", _reinstall())
     library = missing.group(1)
-    package = _PACKAGE_OF_LIBRARY.get(library)
-    if machine.is_debian and package:
-        # The lists of a new image are empty.
-        remedy = f"{machine.apt_get('update')} && {machine.apt_get('install', '-y', package)}"
+    if machine.is_debian and library == _USUAL_LIBRARY:
+        # A bare machine lacks more than this: the command installs all of it, or names it in one go.
+        remedy = "browsereval install-browser"
     else:
         remedy = f"the command that installs the package of your system with {library} in it"
     return _driver_message(node, f"misses the shared library {library!r}", remedy)
