@@ -9,7 +9,7 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,6 +25,11 @@ TRIES = 20
 
 _LOCK = ".owner"
 """Locked while the process lives; the system frees it however the process ends."""
+
+_VARIABLES = ("TMPDIR", "TEMP", "TMP")
+
+_replaced: dict[str, str] | None = None
+"""The variables that name the system's temporary folder, while :func:`temporary_files_in` has others."""
 
 _folder: Path | None = None
 _owned: OwnedFolder | None = None
@@ -77,6 +82,38 @@ async def private_folder(prefix: str) -> AsyncIterator[Path]:
         yield place
     finally:
         await asyncio.to_thread(shutil.rmtree, place, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def temporary_files_in(folder: Path) -> Iterator[None]:
+    """Have a process that is started meanwhile put its temporary files into a folder.
+
+    Two must not overlap, see :func:`is_replaced`: each would restore the folder of the other.
+    """
+    global _replaced  # noqa: PLW0603 the environment is the process's
+    before = {name: os.environ[name] for name in _VARIABLES if name in os.environ}
+    _replaced = before
+    os.environ.update(dict.fromkeys(_VARIABLES, str(folder)))
+    try:
+        yield
+    finally:
+        _replaced = None
+        for name in _VARIABLES:
+            os.environ.pop(name, None)
+        os.environ.update(before)
+
+
+def is_replaced() -> bool:
+    """Whether :func:`temporary_files_in` is at work."""
+    return _replaced is not None
+
+
+def read_environment() -> dict[str, str]:
+    """Return the variables of this process, with the system's temporary folder at any time."""
+    if _replaced is None:
+        return dict(os.environ)
+    others = {name: value for name, value in os.environ.items() if name not in _VARIABLES}
+    return {**others, **_replaced}
 
 
 def use_parent(folder: Path) -> None:

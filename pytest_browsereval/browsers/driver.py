@@ -5,17 +5,15 @@ from __future__ import annotations
 import asyncio
 import atexit
 import itertools
-import os
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_browsereval.browsers.machine import driver_folder, driver_trouble
 from pytest_browsereval.browsers.playwright.waiting import quietly
 from pytest_browsereval.errors import ErrorSource, StopRun
-from pytest_browsereval.temporary import OwnedFolder
+from pytest_browsereval.temporary import OwnedFolder, is_replaced, temporary_files_in
 
 if TYPE_CHECKING:
     from playwright.async_api import Playwright
@@ -46,13 +44,15 @@ async def start_driver() -> Playwright:
     """
     from playwright.async_api import async_playwright
 
+    while is_replaced():  # noqa: ASYNC110 by another driver that starts, for a few rounds of the loop
+        await asyncio.sleep(0)
     before = asyncio.all_tasks()
     place = _home() / str(next(_numbers))
     place.mkdir()
     _in_use.add(place)
     starting = asyncio.ensure_future(async_playwright().start())
     try:
-        with _temporary_files_in(place):
+        with temporary_files_in(place) if len(str(place)) <= _LONGEST else nullcontext():
             for _ in range(_STEPS):
                 await asyncio.sleep(0)
         # Cancelled in its start, Playwright would leave the process of its driver behind.
@@ -122,20 +122,3 @@ def _remove_home() -> None:
     folder, _folder = _folder, None
     if folder is not None:
         folder.remove()
-
-
-@contextmanager
-def _temporary_files_in(folder: Path) -> Iterator[None]:
-    """Have a process that is started meanwhile put its temporary files into a folder."""
-    if len(str(folder)) > _LONGEST:
-        yield
-        return
-    names = ("TMPDIR", "TEMP", "TMP")
-    before = {name: os.environ[name] for name in names if name in os.environ}
-    os.environ.update(dict.fromkeys(names, str(folder)))
-    try:
-        yield
-    finally:
-        for name in names:
-            os.environ.pop(name, None)
-        os.environ.update(before)

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_vali
 
 from pytest_browsereval.errors import ConfigError
 from pytest_browsereval.redaction.names import secret_values
+from pytest_browsereval.temporary import read_environment
 
 _UrlPath = Annotated[str, StringConstraints(pattern=r"^/\S*$")]
 _Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_]\w*$")]
@@ -84,7 +85,7 @@ class SiteConfig(BaseModel):
     def environment(self, port: int) -> dict[str, str]:
         """Return the variables of the command."""
         # Unbuffered, or the last lines of a Python site that dies would be lost.
-        return {**os.environ, "PYTHONUNBUFFERED": "1", **self.env, "PORT": str(port)}
+        return {**read_environment(), "PYTHONUNBUFFERED": "1", **self.env, "PORT": str(port)}
 
 
 def check(configs: Mapping[str, SiteConfig], base_dir: Path) -> None:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Mapping
 
 from pytest_browsereval.redaction.names import secret_values
+from pytest_browsereval.temporary import read_environment
 
 BASE = (
     *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "TZ", "TERM"),
@@ -25,7 +26,8 @@ def environment(names: Iterable[str], given: Mapping[str, str]) -> dict[str, str
         names: variables of ours that are passed on besides the base, where they are set.
         given: variables that are set for it.
     """
-    passed = {name: os.environ[name] for name in (*BASE, *names) if name in os.environ}
+    ours = read_environment()
+    passed = {name: ours[name] for name in (*BASE, *names) if name in ours}
     result = {**passed, **given}
     if _PROXIES & {name.lower() for name in result}:  # our own server is not reached by a proxy
         for name in ("NO_PROXY", "no_proxy"):
