@@ -17,7 +17,7 @@ GLOSSARY = PACKAGE.parent / "docs/glossary.md"
 REFUSED_HEADING = "## Words that we do not use"
 
 PROPER_NAMES = """
-    agisdk assistantbench browsecomp browseros chromium fara gaia github infinity mind2web
+    agisdk assistantbench browsecomp browseros chromium fara gaia github gitlab infinity mind2web
     miniwob odysseys playwright webarena webbench webtailbench webvoyager xdist
 """
 WEB = """
@@ -26,12 +26,12 @@ WEB = """
     stream timeline token trace view viewer wire
 """
 CODE = """
-    base binary builtins cache callable choice contract control controller env environment file
-    filter fixture folder function guard hook hookspecs id import init install json jsonl junit key
+    base binary builtins cache callable choice ci conftest contract control controller env environment file
+    filter fixture folder function gitignore guard hook hookspecs id import init install json jsonl junit key
     lease lint listing load loop machine main manager mark markdown merge name noop output package
     parse part partition path pattern place placeholder plan player prefetch preflight preset
     process program progress protocol py queue read reader registration runner schema scope setting
-    size state static store suffix sync table temporary terminal termination text toml toolset
+    size state static store suffix sync table template temporary terminal termination text toml toolset
     traceback use validation value verifier write writer yaml
 """
 FIGURES = """
@@ -41,12 +41,12 @@ FIGURES = """
 """
 PLAIN = """
     about active ask assertion behaviour blank book bound catalog close closeness collection
-    combine computer conflict content conversation current date deadline delegate description
+    common combine computer conflict content conversation current date deadline delegate description
     detail display draft drift ending example family feed fence finish flight follow foreign form
     front further goal group guidance handwritten home interop journal kind known labelling leave
-    live lookup mapping multimodal new observe online orchestrator order original overview own pace
+    live lookup mapping multimodal my new observe online orchestrator order original overview own pace
     planning play point presence price protection provenance ready redaction redactor refusal
-    relation representation restore second select selection serve show single spelling stand start
+    relation representation restore second select selection serve shop show single spelling stand start
     suite surroundings tail target testing trust unobserved use verified visual volatile
     wait whole workplace
 """

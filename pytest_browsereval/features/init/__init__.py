@@ -1,0 +1,1 @@
+"""A first eval for a new user: files that run at once, to be changed."""

@@ -1,0 +1,113 @@
+"""``browsereval init`` where it cannot write: nothing is overwritten, and the message says what to type."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pytest_browsereval.__main__ import main
+from pytest_browsereval.features.init import starter
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def tree() -> dict[str, str]:
+    return {str(file): file.read_text() for file in sorted(Path().rglob("*")) if file.is_file()}
+
+
+@pytest.mark.parametrize(
+    ("there", "words", "message"),
+    [
+        (
+            "conftest.py",
+            [],
+            "conftest.py exists already, and `init` overwrites nothing. Nothing was written.",
+        ),
+        ("conftest.py", [], "Run `browsereval init evals`."),
+        ("conftest.py evals/x", [], "Run `browsereval init evals-2`."),
+        ("a/shop.jsonl a/my_agent.py", ["a"], "a/shop.jsonl, a/my_agent.py exist already"),
+        (
+            "a/shop.jsonl",
+            ["a", "--agent", "command", "--ci", "gitlab"],
+            "Run `browsereval init a-2 --agent command --ci gitlab`.",
+        ),
+        ("site", [], "site exists already"),
+        ("a", ["a"], "a is a file, not a folder. Nothing was written. Run `browsereval init a-2`."),
+        ("a", ["a/first"], "a is a file, not a folder."),
+        (".git/HEAD .gitlab-ci.yml", ["a", "--ci", "gitlab"], "Leave out `--ci`, or move that file away."),
+        (
+            ".git/HEAD .github/workflows/evals.yml a/conftest.py",
+            ["a", "--ci", "github"],
+            "Run `browsereval init a-2`.",
+        ),
+        (".github", [".", "--ci", "github"], ".github exists already"),
+        ("", [""], "the name of the folder is empty. Write `browsereval init evals`."),
+        ("", ["a\x1bb"], r"the folder's name 'a\x1bb' has characters that cannot be printed."),
+        (".git/HEAD", ["a[1]", "--ci", "github"], "a CI file cannot name the folder 'a[1]'"),
+        ("", ["x" * 300], "cannot be written: File name too long. Nothing was written."),
+    ],
+)
+def test_nothing_is_written_where_something_is_in_the_way(
+    there: str, words: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """All files are looked at first; the message names what is there, and what to type instead."""
+    for name in there.split():
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
+        Path(name).write_text("mine")
+    before = tree()
+    assert main(["init", *words]) == 4
+    printed = capsys.readouterr()
+    assert message in printed.err
+    assert printed.out == ""
+    assert tree() == before
+
+
+def test_a_link_that_leads_nowhere_is_not_written_through(capsys: pytest.CaptureFixture[str]) -> None:
+    """It would make a file elsewhere."""
+    Path("conftest.py").symlink_to("gone.py")
+    assert main(["init"]) == 4
+    assert "conftest.py exists already" in capsys.readouterr().err
+    assert not Path("gone.py").exists()
+
+
+def test_a_file_that_appears_meanwhile_is_kept_and_the_rest_is_removed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Between the check and the writing another program may write there."""
+    monkeypatch.setattr(starter, "find_obstacles", lambda _: ())
+    Path("evals/site").mkdir(parents=True)
+    Path("evals/site/index.html").write_text("mine")
+    assert main(["init", "evals"]) == 4
+    assert "evals/site/index.html exists already" in capsys.readouterr().err
+    assert tree() == {"evals/site/index.html": "mine"}
+
+
+def test_a_disk_that_fails_leaves_nothing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What was written before is removed, folders as well."""
+    make = Path.mkdir
+
+    def refuse(path: Path) -> None:
+        if path.name == "site":
+            raise PermissionError(13, "Permission denied", str(path))
+        make(path)
+
+    monkeypatch.setattr(Path, "mkdir", refuse)
+    assert main(["init", "new/evals"]) == 4
+    assert (
+        "new/evals/site cannot be written: Permission denied. Nothing was written." in capsys.readouterr().err
+    )
+    assert not Path("new").exists()
+
+
+def test_an_own_gitignore_is_left(capsys: pytest.CaptureFixture[str]) -> None:
+    """A repository has one; what belongs into it is told."""
+    Path(".gitignore").write_text("mine\n")
+    assert main(["init"]) == 0
+    assert Path(".gitignore").read_text() == "mine\n"
+    assert ".gitignore is kept as it is; add results/ to it." in capsys.readouterr().out
