@@ -12,14 +12,20 @@ project = "pytest-browsereval"
 copyright = "the authors of pytest-browsereval"  # noqa: A001 Sphinx looks for this name
 version = release = installed_version("pytest-browsereval")
 language = "en"
+smartquotes = False  # they would change what is to be typed: `--config` into a dash
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton"]
+extensions = [
+    "browsereval_docs",
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx_copybutton",
+]
 exclude_patterns = ["_build", "_ext"]
-suppress_warnings = ["toc.empty_glob"]
 
 myst_enable_extensions = ["colon_fence", "deflist", "attrs_block", "attrs_inline"]
 myst_heading_anchors = 4  # the anchors that code hosts give to headings, so that links work in both places
 
+add_module_names = False
 autodoc_member_order = "bysource"
 autodoc_typehints_format = "short"
 autodoc_class_signature = "separated"

@@ -1,16 +1,6 @@
 """Typed comparisons of what was expected with what was found, each in a strict and a lenient reading.
 
-A check holds exactly one of these keys:
-
-equals, not_equals   the same JSON value; 1 and true differ, 1 and 1.0 do not
-contains             a text holds another one as whole words ("5" is not in "15"); a list holds an item
-regex                a text matches anywhere (first 100,000 characters, within a time limit)
-one_of               equals one of a list
-set_equals           a list holds the same items; order and repetitions do not count
-number               the same number, read from text too ("$1,234.50"); ``tolerance`` is how far off it may be
-date                 the same date, as far as the expected one goes; ``day_first`` for 03/04 in April
-min, max             a number, read as above, at least or at most
-exists               true: it is there and not null; false: it is not
+A check holds exactly one of the keys of ``MEANINGS``.
 
 *Strict* compares texts character by character. *Lenient* compares them trimmed, case-folded, with single
 blanks and in Unicode form NFKC, and a number with a text that spells it. Neither takes a part for the whole.
@@ -214,6 +204,21 @@ _PROBLEMS: dict[str, Callable[[Comparator, JsonValue, Reading], str]] = {
     "exists": _exists,
 }
 
+MEANINGS = {
+    "equals": "The same JSON value. `1` and `true` differ, `1` and `1.0` do not.",
+    "not_equals": "Any other JSON value.",
+    "contains": "A text holds this one as whole words (`5` is not in `15`), or a list holds this item.",
+    "regex": "The text matches this pattern anywhere, within its first 100,000 characters and 5 seconds.",
+    "one_of": "It equals one of this list.",
+    "set_equals": "The list holds the same items. Order and repetitions do not count.",
+    "number": "The same number, read from text too: `$1,234.50` is 1234.5.",
+    "date": "The same date, as far as this one goes: `2025-03` is any day of that month.",
+    "min": "A number, read as for `number`, that is at least this one.",
+    "max": "A number, read as for `number`, that is at most this one.",
+    "exists": "`true`: it is there and not null. `false`: it is not.",
+}
+"""What holds if a check has a key of these, in Markdown."""
+
 COMPARATORS = tuple(_PROBLEMS)
 """The keys of which a check holds exactly one."""
 
@@ -234,7 +239,11 @@ _ALLOWED: dict[str, tuple[Callable[[JsonValue], bool], str]] = {
     "max": (_is_number, "a number, such as 10, without quotes"),
     "exists": (lambda v: isinstance(v, bool), "true or false"),
 }
-_OPTIONS = {"tolerance": "number", "day_first": "date"}
+OPTIONS = {
+    "tolerance": ("number", "How far off the number may be; 0 by default."),
+    "day_first": ("date", "`true` reads `03/04/2025` as 3 April; `false`, the default, as March 4."),
+}
+"""Options of comparisons: which one each belongs to, and what it does, in Markdown."""
 
 
 def read_comparator(check: Mapping[str, JsonValue], *, beside: Collection[str] = ()) -> Comparator:
@@ -248,7 +257,7 @@ def read_comparator(check: Mapping[str, JsonValue], *, beside: Collection[str] =
         ValueError: none, several, an unknown one, or one with a value of the wrong type.
     """
     keys = [key for key in check if key not in beside]
-    known = (*COMPARATORS, *_OPTIONS, *beside)
+    known = (*COMPARATORS, *OPTIONS, *beside)
     for key in keys:
         if key not in known:
             raise ValueError(
@@ -261,7 +270,7 @@ def read_comparator(check: Mapping[str, JsonValue], *, beside: Collection[str] =
             f"{show(dict(check))} has {len(kinds)} comparisons{': ' if kinds else ''}{', '.join(kinds)}. "
             f"Write exactly one of: {', '.join(COMPARATORS)}; for a second one add a second check."
         )
-    for option, kind in _OPTIONS.items():
+    for option, (kind, _) in OPTIONS.items():
         if option in keys and kinds[0] != kind:
             raise ValueError(f"{show(dict(check))}: {option!r} belongs to {kind!r}; leave it out.")
     return _make_comparator(check, kinds[0])

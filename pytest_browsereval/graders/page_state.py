@@ -27,14 +27,67 @@ from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.needs import ChecksRead, Needs
 from pytest_browsereval.redaction.known import beginning
 
-_KEYS = {
-    "url": ("weight",),
-    "title": ("weight",),
-    "text": ("weight",),
-    "role": ("name", "count", "weight"),
-    "js": ("path", "weight"),
-    "storage": ("path", "weight"),
+
+@dataclass(frozen=True)
+class CheckForm:
+    """How a kind of check is written, for errors and for documentation; texts are Markdown."""
+
+    value: str
+    """What the key of the kind holds."""
+    about: str
+    beside: tuple[str, ...]
+    """The keys that may stand beside it."""
+    example: str
+    compares: bool = False
+    """Whether a comparison stands beside it as well."""
+
+
+PAGE_CHECKS = {
+    "url": CheckForm(
+        "text, or a block with one [comparison](#comparisons)",
+        "The address of the page. A text has to be the whole address.",
+        ("weight",),
+        '[{"url": "{shop}/cart"}, {"url": {"contains": "order"}}]',
+    ),
+    "title": CheckForm(
+        "text, or a block with one [comparison](#comparisons)",
+        "The title of the page. A text has to be the whole title.",
+        ("weight",),
+        '[{"title": "Thank you"}, {"title": {"regex": "^Order [0-9]+$"}}]',
+    ),
+    "text": CheckForm(
+        "text, or a block with one [comparison](#comparisons)",
+        "The visible text of the page. A text has to occur in it, as whole words; line breaks count as "
+        "blanks.",
+        ("weight",),
+        '[{"text": "2 items in cart"}]',
+    ),
+    "role": CheckForm(
+        "role of ARIA, such as `heading`",
+        "Elements of a role, as assistive technology sees them: at least one, with the accessible name "
+        "`name` if that is given; exactly `count` of them if that is given. It takes no comparison: to look "
+        "for a part of a text, use `text`.",
+        ("name", "count", "weight"),
+        '[{"role": "heading", "name": "Thank you"}, {"role": "listitem", "count": 3}]',
+    ),
+    "js": CheckForm(
+        "expression in JavaScript",
+        "What the expression has as its value on the page. `path`, a JMESPath expression, picks a part of "
+        "it.",
+        ("path", "weight"),
+        '[{"js": "document.querySelectorAll(\'.todo.done\').length", "equals": 2}]',
+        compares=True,
+    ),
+    "storage": CheckForm(
+        "`local:KEY` or `session:KEY`",
+        "An entry of the page's storage, read as JSON where it is JSON. `path`, a JMESPath expression, picks "
+        "a part of it.",
+        ("path", "weight"),
+        '[{"storage": "local:cart", "path": "items[0].quantity", "equals": 2}]',
+        compares=True,
+    ),
 }
+"""The kinds of checks of a page; each check has exactly one of these keys."""
 
 
 @dataclass(frozen=True)
@@ -97,11 +150,12 @@ def read_page_check(check: Mapping[str, JsonValue]) -> PageCheck:
 
 
 def _only_known_keys(check: Mapping[str, JsonValue], kind: str) -> None:
+    beside = PAGE_CHECKS[kind].beside
     for key in check:
-        if key not in (kind, *_KEYS[kind]):
+        if key not in (kind, *beside):
             raise ValueError(
-                f"the check {show(dict(check))} has the unknown key {key!r}.{nearest(key, _KEYS[kind])} "
-                f"Beside {kind!r} it may have: {', '.join(_KEYS[kind])}."
+                f"the check {show(dict(check))} has the unknown key {key!r}.{nearest(key, beside)} "
+                f"Beside {kind!r} it may have: {', '.join(beside)}."
             )
 
 
@@ -119,7 +173,7 @@ def _role_check(check: Mapping[str, JsonValue], weight: float) -> PageCheck:
 
 
 def _value_check(check: Mapping[str, JsonValue], kind: str, weight: float) -> PageCheck:
-    comparator = read_comparator(check, beside=(kind, *_KEYS[kind]))
+    comparator = read_comparator(check, beside=(kind, *PAGE_CHECKS[kind].beside))
     subject, path = check[kind], check.get("path")
     if not isinstance(subject, str) or not subject.strip():
         raise ValueError(f"{kind!r} is {show(subject)}; write a text.")

@@ -1,0 +1,70 @@
+"""Fills the reference pages from the code, and writes `llms.txt`.
+
+A page asks for a part by the fence `{generated}` with its name. What stands there is made when Sphinx reads
+the page, so nothing that is generated is committed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from sphinx import addnodes
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+
+from browsereval_docs import api, catalogs, checks, families, llms, programs, settings
+
+PARTS: dict[str, Callable[[], str]] = {
+    "config": settings.write_config,
+    "rows": settings.write_rows,
+    "gate": settings.write_gate,
+    "model": settings.write_model,
+    "judge": settings.write_judge,
+    "sites": settings.write_sites,
+    "page-checks": checks.write_page_checks,
+    "comparisons": checks.write_comparisons,
+    "agents": lambda: families.write_family("agent"),
+    "browsers": lambda: families.write_family("browser"),
+    "graders": lambda: families.write_family("grader"),
+    "datasets": lambda: families.write_family("dataset"),
+    "tools": catalogs.write_tools,
+    "providers": catalogs.write_providers,
+    "hooks": catalogs.write_hooks,
+    "fixtures": catalogs.write_fixtures,
+    "markers": catalogs.write_markers,
+    "options": programs.write_options,
+    "commands": programs.write_commands,
+    "testing": api.write_testing,
+    **{f"api-{title}": partial(api.write_group, title) for title in api.GROUPS},
+}
+FENCE = re.compile(r"^```\{generated\} ([\w-]+)\n```$", re.MULTILINE)
+
+
+def expand(text: str) -> str:
+    """Return a page with its generated parts."""
+    return FENCE.sub(lambda match: PARTS[match[1]](), text)
+
+
+def _expand_page(_app: Sphinx, _page: str, content: list[str]) -> None:
+    content[0] = expand(content[0])
+
+
+def _show_key(_env: BuildEnvironment, signature: str, node: addnodes.desc_signature) -> str:
+    """Show a key as it is written in its block; links and search know it by its whole name."""
+    name, _, shown = signature.partition(" ")
+    node += addnodes.desc_name("", shown or name)
+    return name
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Tell Sphinx what this extension does."""
+    app.setup_extension("sphinx.ext.autodoc")
+    app.add_object_type("key", "key", parse_node=_show_key, objname="key")
+    app.connect("source-read", _expand_page)
+    app.connect("autodoc-process-docstring", api.read_docstring)
+    app.connect("missing-reference", api.find_public)
+    app.connect("build-finished", lambda built, error: None if error else llms.write_index(built, expand))
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,29 @@
+"""What checks of a row may have."""
+
+from __future__ import annotations
+
+from pytest_browsereval.graders.comparators import MEANINGS, OPTIONS
+from pytest_browsereval.graders.page_state import PAGE_CHECKS
+
+
+def write_page_checks() -> str:
+    """Return the checks of a page, each with its keys."""
+    parts = []
+    for kind, form in PAGE_CHECKS.items():
+        beside = [f"`{key}`" for key in form.beside]
+        if form.compares:
+            beside.insert(0, "one [comparison](#comparisons)")
+        parts.append(
+            f"````{{key}} check.{kind} {kind}\n{{.facts}}\n{form.value} · beside it: {', '.join(beside)}\n\n"
+            f"{form.about}\n\n```json\n{form.example}\n```\n````\n\n"
+        )
+    return "".join(parts)
+
+
+def write_comparisons() -> str:
+    """Return the comparisons and their options."""
+    parts = [f"````{{key}} comparison.{kind} {kind}\n{text}\n````\n\n" for kind, text in MEANINGS.items()]
+    parts.append("Options of a comparison:\n\n")
+    for name, (kind, text) in OPTIONS.items():
+        parts.append(f"````{{key}} comparison.{name} {name}\n{{.facts}}\nof `{kind}`\n\n{text}\n````\n\n")
+    return "".join(parts)
