@@ -12,7 +12,7 @@ project = "pytest-browsereval"
 copyright = "the authors of pytest-browsereval"  # noqa: A001 Sphinx looks for this name
 version = release = installed_version("pytest-browsereval")
 language = "en"
-smartquotes = False  # they would change what is to be typed: `--config` into a dash
+smartquotes_action = "D"  # dashes only: quotes are to be typed as they stand
 
 extensions = [
     "browsereval_docs",

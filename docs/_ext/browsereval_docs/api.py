@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from enum import Enum
-from typing import Any
+from typing import Any, cast
 
 from docutils import nodes
 from sphinx import addnodes
@@ -101,8 +101,8 @@ def read_docstring(*event: Any) -> None:
     """
     app, what, name, value, options, lines = event  # as `autodoc-process-docstring` hands them over
     if what not in ("attribute", "property", "data"):
-        read = GoogleDocstring(lines, Config(), app, what, name, value, options).lines()
-        lines[:] = [line.replace("** -- ", "** – ") for line in read]  # noqa: RUF001 it is one
+        # napoleon's Config has the default settings, and is no Config of Sphinx to a type checker.
+        lines[:] = GoogleDocstring(lines, cast("Any", Config()), app, what, name, value, options).lines()
 
 
 def find_public(
