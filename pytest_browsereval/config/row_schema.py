@@ -5,35 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from pytest_browsereval.config.schema import Schema, describe_model, fill_members, finish_schema
+from pytest_browsereval.graders.comparators import MEANINGS, OPTIONS
+from pytest_browsereval.graders.page_state import BESIDE, PAGE_CHECKS
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.registry import PLACE_OF_FAMILY, Registry
 from pytest_browsereval.tools.catalog import Catalog
 from pytest_browsereval.tools.toolkits import CATALOG
 
 _CHECK_KEYS = {
-    "url": "The address of the final page: a text, or a comparison such as `{contains: /cart}`.",
-    "title": "The title of the final page: a text, or a comparison.",
-    "text": "A text that the final page shows, or a comparison.",
-    "role": "The ARIA role of an element of the final page, `heading` for example.",
-    "name": "The accessible name of the element with that `role`.",
-    "count": "How many such elements there are: a number, or `{min: 1}`; by default at least one.",
-    "js": "A JavaScript expression in the final page.",
-    "storage": "A key of the page's storage: `local:KEY` or `session:KEY`.",
-    "path": "A JMESPath expression into the state, or into the value of `js` or `storage`.",
-    "weight": "How much the check counts in the score; 1 by default.",
-    "equals": "The same JSON value.",
-    "not_equals": "Another JSON value.",
-    "contains": "A text that holds this one as whole words, or a list that holds this item.",
-    "regex": "A pattern that matches anywhere in the text.",
-    "one_of": "One of these values.",
-    "set_equals": "A list with the same items, in any order.",
-    "number": "The same number, read from text too, such as `$1,234.50`.",
-    "tolerance": "How far off a `number` may be.",
-    "date": "The same date, in any form that people write.",
-    "day_first": "True: 03/04 is in April.",
-    "min": "At least this number.",
-    "max": "At most this number.",
-    "exists": "True: there is a value that is not null; false: there is none.",
+    **{kind: form.about for kind, form in PAGE_CHECKS.items()},
+    **BESIDE,
+    **MEANINGS,
+    **{option: text for option, (_, text) in OPTIONS.items()},
 }
 
 

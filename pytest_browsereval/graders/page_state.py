@@ -89,6 +89,14 @@ PAGE_CHECKS = {
 }
 """The kinds of checks of a page; each check has exactly one of these keys."""
 
+BESIDE = {
+    "name": "The accessible name of the element with that `role`.",
+    "count": "How many elements with that `role` and `name` there are; at least one by default.",
+    "path": "A JMESPath expression into the value of `js` or `storage`, or into the state of `state_diff`.",
+    "weight": "How much the check counts in the score; 1 by default.",
+}
+"""The keys that may stand beside these, in Markdown."""
+
 
 @dataclass(frozen=True)
 class PageCheck:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pytest_browsereval.graders.comparators import MEANINGS, OPTIONS
-from pytest_browsereval.graders.page_state import PAGE_CHECKS
+from pytest_browsereval.graders.page_state import BESIDE, PAGE_CHECKS
 
 
 def write_page_checks() -> str:
@@ -17,6 +17,8 @@ def write_page_checks() -> str:
             f"````{{key}} check.{kind} {kind}\n{{.facts}}\n{form.value} · beside it: {', '.join(beside)}\n\n"
             f"{form.about}\n\n```json\n{form.example}\n```\n````\n\n"
         )
+    parts.append("Keys that may stand beside them:\n\n")
+    parts += [f"````{{key}} check.{key} {key}\n{text}\n````\n\n" for key, text in BESIDE.items()]
     return "".join(parts)
 
 
