@@ -37,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: what was typed; those of this process by default.
     """
     with refuse_clean_exit(_report_exit):
-        return _run(_parser().parse_args(arguments))
+        return _run(make_parser().parse_args(arguments))
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -94,7 +94,8 @@ def _check_code(name: str, code: object) -> int:
     )
 
 
-def _parser() -> argparse.ArgumentParser:
+def make_parser() -> argparse.ArgumentParser:
+    """Return the parser of the command with all subcommands."""
     parser = argparse.ArgumentParser(
         prog="browsereval",
         description="Work with runs and configs of pytest-browsereval. pytest itself runs the evals.",
