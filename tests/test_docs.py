@@ -94,11 +94,26 @@ def describe(page: str, line: int, error: object) -> str:
     return f"{page}:{line}: {error}"
 
 
+@pytest.fixture(scope="module", autouse=True)
+def example_package() -> Iterator[None]:
+    """Make the package of the examples importable, as if it were installed, while pages are looked at."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(ROOT / "examples/acme_plugin")
+        yield
+    for name in [name for name in sys.modules if name.partition(".")[0] == "acme_plugin"]:
+        del sys.modules[name]
+
+
 def make_registry(page: str) -> Registry:
-    """Return the members that examples of a page name: ours, and those that its own code registers."""
+    """Return the members that examples name: ours, those of example packages and of the page's own code."""
     found = builtin_registry()
+    text = (ROOT / page).read_text(encoding="utf-8")
+    for prefix, module in (("acme/", "acme_plugin"), ("nimbus/", "tests.testing.nimbus_plugin")):
+        if prefix in text:
+            import_module(module).pytest_browsereval_register(registry := Registry(module))
+            found.adopt(registry)
     for example in find_examples(page, "python"):
-        if registers_members(example.text):
+        if registers_members(example.text) and "from acme_plugin" not in example.text:
             found.adopt(run_plugin(example.text, page))
     return found
 

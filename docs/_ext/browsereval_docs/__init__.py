@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from sphinx import addnodes
@@ -42,14 +43,23 @@ PARTS: dict[str, Callable[[], str]] = {
 }
 FENCE = re.compile(r"^```\{generated\} ([\w-]+)\n```$", re.MULTILINE)
 
+OUTWARDS = re.compile(r"\]\((\.\./[^)#\s]+\.md)\)")
+
 
 def expand(text: str) -> str:
     """Return a page with its generated parts."""
     return FENCE.sub(lambda match: PARTS[match[1]](), text)
 
 
-def _expand_page(_app: Sphinx, _page: str, content: list[str]) -> None:
-    content[0] = expand(content[0])
+def _expand_page(app: Sphinx, page: str, content: list[str]) -> None:
+    folder = Path(app.env.doc2path(page)).parent
+
+    def offer(match: re.Match[str]) -> str:
+        is_page = (folder / match[1]).resolve().is_relative_to(app.srcdir)
+        return match[0] if is_page else f"](path:{match[1]})"
+
+    # A page of the repository that is none of the site's can be downloaded, as its other files.
+    content[0] = OUTWARDS.sub(offer, expand(content[0]))
 
 
 def _show_key(_env: BuildEnvironment, signature: str, node: addnodes.desc_signature) -> str:
