@@ -160,7 +160,12 @@ def _end(process: asyncio.subprocess.Process) -> None:
 def _by_hand(work: _Installation) -> str:
     tried = ["What was tried:", *work.failures] if work.failures else []
     state = [line for line in work.unproved.splitlines() if "install-browser" not in line]
-    remedy = ["Run one of these, then `browsereval doctor`:", *ways(work.machine)]
+    machine = work.machine
+    needs_root = machine.is_debian and not machine.is_root and not machine.has_sudo
+    whose = " (apt-get as root, as there is no sudo here)" if needs_root else ""
+    remedy = [f"Run one of these{whose}, then `browsereval doctor`:", *ways(machine)]
+    if machine.is_debian and not machine.is_root:
+        remedy.append(_NO_ROOT)
     return "\n".join(["No browser could be installed.", *state, *tried, *remedy])
 
 

@@ -121,16 +121,20 @@ def test_ubuntu_gets_libraries_only(bench: Bench, monkeypatch: pytest.MonkeyPatc
     assert [call.split()[3] for call in bench.calls()] == ["install", "install-deps"]
 
 
-def test_ordinary_user_gets_commands(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without root nothing of the system is touched; the message has the sudo lines and what failed."""
-    monkeypatch.setattr(install, "this_machine", lambda: USER)
+@pytest.mark.parametrize("machine", [USER, dataclasses.replace(USER, has_sudo=False)], ids=["sudo", "none"])
+def test_ordinary_user_gets_commands(bench: Bench, monkeypatch: pytest.MonkeyPatch, machine: Machine) -> None:
+    """Without root nothing of the system is touched; the message has the lines to type and what failed."""
+    monkeypatch.setattr(install, "this_machine", lambda: machine)
     bench.program("apt-get")
     with pytest.raises(Fault) as caught:
         bench.install()
     message = str(caught.value)
     assert caught.value.source is ErrorSource.BROWSER
     assert not any(call.startswith("apt-get") for call in bench.calls())
-    assert "sudo apt-get update && sudo apt-get install -y --no-install-recommends " in message
+    sudo = "sudo " * machine.has_sudo
+    assert f"  {sudo}apt-get update && {sudo}apt-get install -y --no-install-recommends " in message
+    assert ("(apt-get as root, as there is no sudo here)" in message) is not machine.has_sudo
+    assert "use a container" in message
     assert "no network here" in message
     assert "Run `browsereval install-browser" not in message
 
