@@ -136,9 +136,9 @@ def pytest_browsereval_register(registry):
 
 
 @pytest.mark.slow
-def test_the_example_of_the_readme_holds(pytester: pytest.Pytester) -> None:
+def test_the_example_of_the_guide_holds(pytester: pytest.Pytester) -> None:
     """Conftest and test as they stand there, with a grader that the eval's own conftest registers."""
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs/how-to/test-a-plug-in.md").read_text(encoding="utf-8")
     block = text.partition("# conftest.py\npytest_plugins")[2].partition("```")[0]
     conftest, _, test = f"pytest_plugins{block}".partition("# test_colour.py\n")
     body = f"    (evals.path / 'conftest.py').write_text({GRADER!r})\n"

@@ -43,13 +43,13 @@ def test_a_private_import_is_found() -> None:
     ]
 
 
-def test_the_readme_names_what_plugins_import() -> None:
-    """Each name that the plug-in of this test imports is in the README."""
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+def test_the_guide_names_what_plugins_import() -> None:
+    """Each name that the plug-in of this test imports is in the guide to plug-ins."""
+    guide = (ROOT / "docs/how-to/plug-ins.md").read_text(encoding="utf-8")
     tree = ast.parse(PLUGIN.read_text(encoding="utf-8"))
     imports = [n for n in tree.body if isinstance(n, ast.ImportFrom) and n.module == "pytest_browsereval"]
     names = [alias.name for node in imports for alias in node.names]
-    assert [name for name in names if not re.search(rf"\b{name}\b", readme)] == []
+    assert [name for name in names if not re.search(rf"\b{name}\b", guide)] == []
 
 
 def test_a_plugin_of_public_names_runs(tmp_path: Path) -> None:
