@@ -15,7 +15,7 @@ WORDS = 1_200
 def find_block(language: str) -> list[str]:
     """Return the lines of the README's block in a language."""
     (block,) = re.findall(rf"^```{language}\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
-    return block.splitlines()
+    return str(block).splitlines()
 
 
 def test_its_excerpts_are_of_the_files(tmp_path: Path) -> None:
