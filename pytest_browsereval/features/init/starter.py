@@ -78,7 +78,7 @@ def _make_schema() -> str:
     from pytest_browsereval.builtins import load_registry
     from pytest_browsereval.config import config_schema
 
-    return json.dumps(config_schema(load_registry()), indent=2) + "\n"
+    return json.dumps(config_schema(load_registry()), indent=1) + "\n"
 
 
 def _ci_file(folder: Path, ci: str) -> StarterFile:

@@ -74,17 +74,25 @@ def test_the_agent_reads_the_page(made: Evals) -> None:
     assert verdicts(run) == {"mug-price": "failed"}
 
 
-def test_the_schema_that_a_config_names_is_there_and_allows_it(made: Evals) -> None:
-    """Editors read the first line; the file is what ``browsereval schema`` prints."""
+def test_the_schema_that_a_config_names_is_there_and_allows_it(made: Evals, agent: str) -> None:
+    """Editors read the first line. Agents that are to be put in the place of the starter's are valid too."""
     (config,) = made.path.glob("*.eval.yaml")
     text = config.read_text()
     named = re.fullmatch(r"# yaml-language-server: \$schema=(\S+)", text.splitlines()[0])
     assert named is not None
-    schema = json.loads((made.path / named[1]).read_text())
-    jsonschema.Draft202012Validator.check_schema(schema)
-    jsonschema.validate(yaml.safe_load(text), schema, jsonschema.Draft202012Validator)
-    printed = made.run_command("schema")
-    assert schema == json.loads(printed.stdout.str())
+    valid = jsonschema.Draft202012Validator(json.loads((made.path / named[1]).read_text()))
+    own = yaml.safe_load(text)
+    others = re.findall(r"^# +(agent: .+)$", text, re.MULTILINE)
+    for changed in ({}, *map(yaml.safe_load, others)):
+        valid.validate({**own, **changed})
+    assert len(others) == {"function": 0, "single": 2, "command": 1}[agent]
+
+
+@pytest.mark.parametrize("agent", ["function"], indirect=True)
+def test_the_schema_is_what_the_command_prints(made: Evals) -> None:
+    """So that it can be written again after an upgrade."""
+    (file,) = made.path.glob("*.schema.json")
+    assert made.run_command("schema").outlines == file.read_text().splitlines()
 
 
 def test_its_own_code_is_clean(made: Evals) -> None:
