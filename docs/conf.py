@@ -36,6 +36,7 @@ html_theme = "furo"
 html_title = "pytest-browsereval"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_search_scorer = str(Path(__file__).parent / "scorer.js")
 html_copy_source = False
 html_show_sphinx = False
 pygments_style = "friendly"

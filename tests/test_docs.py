@@ -258,8 +258,6 @@ def test_commands_are_accepted(
     """Each command of pytest or browsereval has arguments that its parser takes."""
     wrong = []
     for number, (program, *arguments) in find_commands(page):
-        if arguments[:1] == ["init"]:  # comes with the next commits
-            continue
         try:
             if program == "browsereval":
                 make_parser().parse_args(arguments)
