@@ -173,14 +173,20 @@ def _ask_heading(arguments: argparse.Namespace) -> Heading:
 def _ask_query() -> str:
     if not sys.stdin.isatty():
         raise UsageError('there is no query. Write --query "...": what an agent is to do.')
-    return input("What is an agent to do? ")
+    return _ask("What is an agent to do? ")
+
+
+def _ask(question: str) -> str:
+    # `input` would print the question where the row is printed.
+    print(question, end="", file=sys.stderr, flush=True)
+    return input()
 
 
 def _ask_name(name: str, arguments: argparse.Namespace) -> str:
     """Return the name of a variable: what a person types, else the proposed one."""
     if arguments.query is not None or not sys.stdin.isatty():
         return name
-    given = input(f"A secret was typed. The row names it by a variable; which? [{name}] ").strip()
+    given = _ask(f"A secret was typed. The row names it by a variable; which? [{name}] ").strip()
     return given if given.isidentifier() and given.isascii() else name
 
 

@@ -50,6 +50,8 @@ if TYPE_CHECKING:
 
 ANSWER_S = 1.0
 """How long a page may take to answer the recorder; a person waits for it."""
+AT_ONCE_MS = 2_000
+"""How soon after a click a script goes through the history; people take longer to press *Back*."""
 LONGEST_SIGNAL = 100_000
 SCRIPTS = ("target.js", "bar.js", "recorder.js")
 
@@ -99,6 +101,8 @@ class Signal(BaseModel):
     by_user: bool = False
     is_same: bool = False
     way: int = 0
+    at: float = 0.0
+    """When it was done, or the document was asked for: milliseconds since 1970, by the page's clock."""
 
 
 @dataclass(eq=False)
@@ -115,6 +119,8 @@ class View:
     """Whether the page itself has asked for the next document: by a link, a form, a script."""
     place: int = 0
     """In the history of its tab."""
+    acted_at: float = 0.0
+    """When something was last done in it, in milliseconds since 1970."""
 
 
 Heard = tuple[View | None, int, Signal]
@@ -268,6 +274,7 @@ class Recorder:
 
     async def _add_step(self, view: View, signal: Signal) -> None:
         self._follow(view)
+        view.acted_at = signal.at
         target = await self._verify(view, signal.targets)
         content: dict[str, JsonValue]
         kind: Kind = signal.kind  # type: ignore[assignment]
@@ -322,24 +329,27 @@ class Recorder:
         if signal.kind == "traverse":
             if signal.is_same and signal.by_user and abs(signal.way) == 1:
                 self._move(view, "go_back" if signal.way < 0 else "go_forward")
-            view.is_requested = view.is_requested or not (signal.by_user or signal.is_same)
-            return
-        if not signal.is_top:
+        elif not signal.is_top:
             if not signal.has_prefix:
                 await self._tell_prefix(view, context)
-            return
-        place = await self._read_place(view)
-        was, view.place = view.place, place
-        is_requested, view.is_requested = view.is_requested, False
-        if not view.has_begun:
-            view.has_begun = True
-            await self._note_tab(view, signal.url)
-        elif is_requested:
-            pass
-        elif signal.how == "reload":
+        else:
+            is_first, view.has_begun = not view.has_begun, True
+            is_requested, view.is_requested = view.is_requested, False
+            acted_at, view.acted_at = view.acted_at, 0.0
+            was, view.place = view.place, await self._read_place(view)
+            if is_first:
+                await self._note_tab(view, signal.url)
+            elif not is_requested:
+                self._note_arrival(view, signal, was, is_at_once=0 <= signal.at - acted_at < AT_ONCE_MS)
+
+    def _note_arrival(self, view: View, signal: Signal, was: int, *, is_at_once: bool) -> None:
+        """Note a document that no page has asked for: the person did, by the browser's own buttons."""
+        if signal.how == "reload":
             self._move(view, "reload")
-        elif signal.how == "back_forward" and abs(place - was) == 1:
-            self._move(view, "go_back" if place < was else "go_forward")
+        elif signal.how == "back_forward" and is_at_once:
+            pass  # a script that goes through the history asks for nothing: a click has made it do so
+        elif signal.how == "back_forward" and abs(view.place - was) == 1:
+            self._move(view, "go_back" if view.place < was else "go_forward")
         elif signal.url.startswith(("http://", "https://")):
             self._move(view, "navigate", url=signal.url)
 

@@ -33,15 +33,14 @@ def record(run: Run, browser: PlaywrightBrowser, pages: PageServer) -> Record:
         try:
             recorder = Recorder(window)
             await recorder.begin()
-            waiting = asyncio.ensure_future(recorder.wait())
             hands = Hands(window, recorder)
             await hands.ready()
             await act(hands)
             if not finishes:
                 await hands.settle()
-                waiting.cancel()
+                hands.waiting.cancel()
                 return recorder.list.items
-            return recorder.list.items if await asyncio.wait_for(waiting, 20) else None
+            return recorder.list.items if await asyncio.wait_for(hands.waiting, 20) else None
         finally:
             await window.close()
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_browsereval.browsers.playwright.waiting import quietly
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.features.record.recorder import Recorder
+from pytest_browsereval.tools.targets import locate
 
 if TYPE_CHECKING:
     from playwright.async_api import Page
@@ -18,12 +19,13 @@ class Hands:
 
     Args:
         window: in which it is recorded.
-        recorder: at work.
+        recorder: at work, once it has begun.
     """
 
     def __init__(self, window: PlaywrightWindow, recorder: Recorder) -> None:
         self.window = window
         self.recorder = recorder
+        self.waiting = asyncio.ensure_future(recorder.wait())
         self.page: Page = window.page
 
     async def ready(self) -> None:
@@ -35,10 +37,21 @@ class Hands:
         """Wait until all that was done is recorded: what was heard last is what is done last."""
         for view in self.recorder._views:  # what the page has reported comes before its answer
             await quietly(view.session.send("Runtime.evaluate", {"expression": "1"}), 20)
-        await asyncio.wait_for(self.recorder._heard.join(), 20)
+        heard = asyncio.ensure_future(self.recorder._heard.join())
+        done, _ = await asyncio.wait({heard, self.waiting}, timeout=20, return_when=asyncio.FIRST_COMPLETED)
+        heard.cancel()
+        assert done
+
+    async def wait_for_listeners(self) -> None:
+        """Wait until the script has listened again, which it does three times a second."""
+        (view, *_) = self.recorder._views
+        script = "new Promise((go) => setTimeout(go, 700))"  # by the clock of the page that it is in
+        await quietly(view.session.send("Runtime.evaluate", {"expression": script, "awaitPromise": True}), 20)
+        await self.settle()
 
     async def press(self, button: str) -> None:
-        """Press a button of the bar with the mouse."""
+        """Press a button of the bar with the mouse, once it shows all that was done."""
+        await self.settle()
         await self.page.mouse.click(*await find_button(self.page, button))
         await self.settle()
 
@@ -46,6 +59,20 @@ class Hands:
         """Return what the bar says."""
         await self.settle()
         return self.recorder._said
+
+    async def read_list(self) -> list[str]:
+        """Return what the list in the bar says."""
+        await self.settle()
+        session = await self.page.context.new_cdp_session(self.page)
+        tree = await session.send("DOM.getDocument", {"depth": -1, "pierce": True})
+        await session.detach()
+        (bar,) = [one for one in walk(tree["root"]) if one["nodeName"].lower() == "browsereval-recorder"]
+        return [text_of(one) for one in walk(bar) if one["nodeName"] == "LI"]
+
+    async def ids_of(self, target: str) -> list[str]:
+        """Return the ids of the elements that a target matches, by Playwright."""
+        found: list[str] = await locate(self.page, target).evaluate_all("all => all.map(one => one.id)")
+        return found
 
     @property
     def contents(self) -> list[dict[str, Any]]:
@@ -64,7 +91,7 @@ async def find_button(page: Page, text: str) -> tuple[float, float]:
                     if (
                         node["nodeName"] == "BUTTON"
                         and text_of(node) == text
-                        and await is_of_bar(tree["root"], node)
+                        and is_of_bar(tree["root"], node)
                     ):
                         box = (await session.send("DOM.getBoxModel", {"nodeId": node["nodeId"]}))["model"][
                             "content"
@@ -75,9 +102,9 @@ async def find_button(page: Page, text: str) -> tuple[float, float]:
         await session.detach()
 
 
-async def is_of_bar(root: dict[str, Any], node: dict[str, Any]) -> bool:
-    (bar,) = [one for one in walk(root) if one["nodeName"].lower() == "browsereval-recorder"] or [{}]
-    return any(one is node for one in walk(bar))
+def is_of_bar(root: dict[str, Any], node: dict[str, Any]) -> bool:
+    bars = [one for one in walk(root) if one["nodeName"].lower() == "browsereval-recorder"]
+    return any(one is node for bar in bars for one in walk(bar))
 
 
 def walk(node: dict[str, Any]) -> Any:

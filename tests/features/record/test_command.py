@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-from collections.abc import Awaitable, Callable
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pytest_browsereval.__main__ import main
+from pytest_browsereval.browsers.binary import candidates
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
+from pytest_browsereval.errors import ConfigError
 from pytest_browsereval.features.record import recorder as module
 from pytest_browsereval.features.record.recorder import Recorder
 from pytest_browsereval.features.record.steps import Item
 from tests.features.record.hands import Hands
 from tests.hooks.small_evals import Evals
+from tests.support import PageServer
 
 Act = Callable[[Hands], Awaitable[None]]
 Drive = Callable[[Act], None]
@@ -39,11 +45,10 @@ def drive(monkeypatch: pytest.MonkeyPatch) -> Drive:
         async def record(window: PlaywrightWindow) -> list[Item] | None:
             recorder = Recorder(window)
             await recorder.begin()
-            waiting = asyncio.ensure_future(recorder.wait())
             hands = Hands(window, recorder)
             await hands.ready()
             await act(hands)
-            return recorder.list.items if await waiting else None
+            return recorder.list.items if await hands.waiting else None
 
         monkeypatch.setattr(module, "record", record)
 
@@ -138,3 +143,185 @@ def test_from_the_window_to_a_green_run(
     )
     assert SECRET.encode() not in written
     assert SECRET not in err + run.stdout.str() + run.stderr.str()
+
+
+@pytest.mark.slow
+def test_a_row_that_does_not_hold(
+    shop: Path, drive: Drive, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Doing nothing must not pass: the row is shown and not written, unless that is asked for."""
+
+    async def act(hands: Hands) -> None:
+        await hands.press("Check text")
+        await hands.page.get_by_role("heading", name="Shop").click()
+        await hands.press("Finish")
+
+    drive(act)
+    command = [
+        "record",
+        "{shop}/",
+        "--config",
+        str(shop),
+        "--query",
+        "Look.",
+        "--headless",
+        "--out",
+        "rows.jsonl",
+    ]
+    assert main(command) == 1
+    err = capsys.readouterr().err
+    assert "The row does not hold: the agent `noop` passes: all checks hold on the start page" in err
+    assert '{"query_id": "look"' in err
+    assert Path("rows.jsonl").read_text() == ""
+    assert main([*command, "--keep-anyway"]) == 0
+    assert [row["query_id"] for row in read(Path("rows.jsonl"))] == ["look"]
+
+
+@pytest.mark.slow
+def test_a_row_that_cannot_be_done_again(
+    drive: Drive, pages: PageServer, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """A task that a second try meets otherwise is told with the step that fails; no config is needed."""
+    url = pages.page("/once", "<!doctype html><title>Once</title><p>Nothing yet")
+
+    async def act(hands: Hands) -> None:
+        html = "<button onclick='document.body.append(`Taken`)'>Only now</button>"
+        await hands.page.evaluate("(html) => { document.body.innerHTML = html }", html)
+        await hands.page.get_by_role("button", name="Only now").click()
+        await hands.press("Check text")
+        await hands.page.get_by_text("Taken").click()
+        await hands.press("Finish")
+
+    drive(act)
+    assert main(["record", url, "--query", "Take it.", "--headless"]) == 1
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "The row does not hold: the agent `scripted` does not pass with the recorded steps: step 1" in err
+    assert "Only now" in err
+
+
+@pytest.mark.slow
+def test_a_row_is_printed_where_no_file_is_named(
+    drive: Drive, pages: PageServer, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Standard output has the row alone; the query is asked for on a terminal."""
+    url = pages.page(
+        "/plain", "<!doctype html><button onclick=\"document.body.append('Done it')\">Do</button>"
+    )
+
+    async def act(hands: Hands) -> None:
+        await hands.page.get_by_role("button", name="Do").click()
+        await hands.press("Check text")
+        await hands.page.get_by_text("Done it").click()
+        await hands.press("Finish")
+
+    drive(act)
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("builtins.input", lambda: "Do it now")
+    assert main(["record", url, "--headless"]) == 0
+    line, err = capsys.readouterr()
+    assert err.startswith("What is an agent to do? ")
+    assert (json.loads(line)["query_id"], json.loads(line)["start_url"]) == ("do-it-now", url)
+
+
+def test_nothing_is_made_of_a_cancelled_one(
+    drive: Drive, pages: PageServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`Cancel` is exit code 1, with nothing printed but that."""
+
+    async def act(hands: Hands) -> None:
+        await hands.press("Cancel")
+
+    drive(act)
+    assert main(["record", pages.page("/", "<p>Hello"), "--query", "Do it.", "--headless"]) == 1
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.endswith("Cancelled: no row was made.\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["shop.test", "--query", "x"], "'shop.test' is not an address of a page"),
+        (["shop.test", "--query", "x"], "Did you mean https://shop.test?"),
+        (["file:///etc/passwd", "--query", "x"], "write http:// or https://, or {site}/."),
+        (["{shop}/", "--query", "x"], "'{shop}/' begins with the site 'shop', and sites are in a config."),
+        (["{shap}/", "--query", "x", "--config", "shop.eval.yaml"], "Did you mean 'shop'? Sites: shop."),
+        (["http://x.test/"], 'there is no query. Write --query "..."'),
+        (["http://x.test/", "--query", "  "], "the query is empty"),
+        (["http://x.test/", "--query", "x", "--out", "rows.csv"], "Name a file *.jsonl"),
+        (
+            ["http://x.test/", "--query", "x", "--out", "rows.jsonl", "--id", "old"],
+            "rows.jsonl:2 has the id 'old'",
+        ),
+        (["http://x.test/", "--query", "x", "--eval-set", "a=b"], "Name one by --config."),
+    ],
+)
+def test_wrong_usage_opens_no_window(
+    shop: Path,
+    arguments: list[str],
+    message: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It is refused with what to write: exit 4, before a query is asked for or a window opens."""
+    monkeypatch.setattr(module, "record", None)
+    Path("rows.jsonl").write_text('{"query_id": "first", "query": "x"}\n{"query_id": "old", "query": "x"}\n')
+    assert main(["record", *arguments, "--headless"]) == 4
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere there is always a display")
+def test_without_a_display(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The message names what to type."""
+    for name in ("DISPLAY", "WAYLAND_DISPLAY"):
+        monkeypatch.delenv(name, raising=False)
+    assert main(["record", "http://x.test/", "--query", "x"]) == 4
+    err = capsys.readouterr().err
+    assert "there is no display to show a window on" in err
+    assert "`xvfb-run browsereval record ...`" in err
+
+
+@pytest.fixture
+def display(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Show windows on a display of the test's own."""
+    program = shutil.which("Xvfb")
+    if program is None:
+        pytest.skip("there is no Xvfb: apt-get install -y xvfb")
+    reader, writer = os.pipe()
+    # It chooses a display that is free, and says which once it is ready.
+    command = [program, "-displayfd", str(writer), "-screen", "0", "1400x900x24", "-nolisten", "tcp"]
+    with subprocess.Popen(command, pass_fds=(writer,), stderr=subprocess.DEVNULL) as server:
+        os.close(writer)
+        try:
+            with os.fdopen(reader) as lines:
+                monkeypatch.setenv("DISPLAY", f":{lines.readline().strip()}")
+            monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+            yield
+        finally:
+            server.terminate()
+
+
+@pytest.mark.slow
+def test_in_a_window_that_is_shown(
+    display: None, drive: Drive, pages: PageServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A full browser on a display records as a hidden one does."""
+    try:
+        candidates(headed=True)
+    except ConfigError as error:
+        pytest.skip(str(error))
+    url = pages.page(
+        "/shown", "<!doctype html><button onclick=\"document.body.append('Seen')\">Show</button>"
+    )
+
+    async def act(hands: Hands) -> None:
+        await hands.page.get_by_role("button", name="Show").click()
+        await hands.press("Check text")
+        await hands.page.get_by_text("Seen").click()
+        await hands.press("Finish")
+
+    drive(act)
+    assert main(["record", url, "--query", "Show it."]) == 0, capsys.readouterr().err
+    row = json.loads(capsys.readouterr().out)
+    assert [step["tool"] for step in row["solution"]] == ["click", "done"]

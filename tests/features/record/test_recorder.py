@@ -2,8 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from pytest_browsereval.features.record.steps import Item
 from tests.features.record.conftest import Record
 from tests.features.record.hands import Hands
+from tests.support import PageServer
+
+SAY = "<p id=said></p><script>function say(text) { said.textContent = text }</script>"
+
+
+def contents(items: list[Item] | None) -> list[dict[str, Any]]:
+    assert items is not None
+    return [item.content for item in items]
+
+
+def step(tool: str, target: str = "", **more: Any) -> dict[str, Any]:
+    return {"tool": tool, **({"target": target} if target else {}), **more}
 
 
 def test_a_form(record: Record) -> None:
@@ -37,13 +52,437 @@ def test_a_form(record: Record) -> None:
         finishes=True,
     )
     assert items is not None
-    assert [item.content for item in items] == [
-        {"tool": "fill", "target": 'role=textbox[name="Name"]', "text": "Ada"},
-        {"tool": "fill", "target": 'role=textbox[name="Mail"]', "text": "ada@x.test"},
-        {"tool": "check", "target": 'role=checkbox[name="News"]'},
-        {"tool": "select_option", "target": 'role=combobox[name="Size"]', "value": "Large"},
-        {"tool": "click", "target": 'role=button[name="Send"]'},
+    assert contents(items) == [
+        step("fill", 'role=textbox[name="Name"]', text="Ada"),
+        step("fill", 'role=textbox[name="Mail"]', text="ada@x.test"),
+        step("check", 'role=checkbox[name="News"]'),
+        step("select_option", 'role=combobox[name="Size"]', value="Large"),
+        step("click", 'role=button[name="Send"]'),
         {"text": "Thank you"},
         {"js": 'document.querySelector("#name")?.value', "equals": "Ada"},
         {"url": items[-1].content["url"]},
     ]
+
+
+def test_keys(record: Record) -> None:
+    """A key that does something is a step; those that edit a text are its, those that press are clicks."""
+
+    async def act(hands: Hands) -> None:
+        page = hands.page
+        await page.get_by_label("Note").click()
+        for key in ("a", "b", "Enter", "ArrowLeft", "Backspace", "Control+A", "c"):
+            await page.keyboard.press(key)
+        await page.get_by_label("Find").click()
+        await page.keyboard.type("mug")
+        await page.keyboard.press("Enter")
+        await page.keyboard.press("Tab")
+        await page.keyboard.press("Space")
+        await page.keyboard.press("Tab")
+        await page.keyboard.press("Enter")
+        await page.keyboard.press("Escape")
+        await page.keyboard.press("Control+K")
+
+    items = record(
+        """<label>Note <textarea></textarea></label><form onsubmit="event.preventDefault()">
+        <label>Find <input></label><button>Go</button></form><a href="#top">Top</a>""",
+        act,
+    )
+    link = 'role=link[name="Top"]'
+    assert contents(items) == [
+        step("fill", 'role=textbox[name="Note"]', text="c"),
+        step("fill", 'role=textbox[name="Find"]', text="mug"),
+        {"tool": "press_key", "key": "Enter", "target": 'role=textbox[name="Find"]'},
+        step("click", 'role=button[name="Go"]'),
+        step("click", link),
+        {"tool": "press_key", "key": "Escape", "target": link},
+        {"tool": "press_key", "key": "Control+K", "target": link},
+    ]
+
+
+def test_clicks(record: Record) -> None:
+    """Twice is a double click; a press on a label goes to its box, or stands for it where that is hidden."""
+
+    async def act(hands: Hands) -> None:
+        page = hands.page
+        await page.get_by_text("Open me").dblclick()
+        await page.get_by_text("Seen", exact=True).click()
+        await page.get_by_text("Unseen").click()
+        await page.get_by_text("Blue").click()
+        await page.get_by_text("Menu here").click(button="right")
+        await page.locator("svg").click()
+        await page.get_by_text("Seen", exact=True).click()
+
+    items = record(
+        """<div>Open me</div><label><input type=checkbox> Seen</label>
+        <label><input type=checkbox hidden> Unseen</label>
+        <label><input type=radio name=c> Red</label><label><input type=radio name=c> Blue</label>
+        <p oncontextmenu="event.preventDefault()">Menu here</p>
+        <button aria-label=Save><svg width=20 height=20><path d="M0 0h20v20z"/></svg></button>""",
+        act,
+    )
+    assert contents(items) == [
+        step("click", 'text="Open me"', click_count=2),
+        step("check", 'role=checkbox[name="Seen"]'),
+        step("click", 'text="Unseen"'),
+        step("check", 'role=radio[name="Blue"]'),
+        step("click", 'text="Menu here"', button="right"),
+        step("click", 'role=button[name="Save"]'),
+        step("uncheck", 'role=checkbox[name="Seen"]'),
+    ]
+
+
+def test_undo(record: Record) -> None:
+    """The last step or check is forgotten; the list in the bar says what is left."""
+
+    async def act(hands: Hands) -> None:
+        await hands.page.get_by_role("button", name="One").click()
+        await hands.page.get_by_role("button", name="Two").click()
+        await hands.press("Check address")
+        await hands.press("Undo")
+        await hands.press("Undo")
+        await hands.page.get_by_role("button", name="Three").click()
+        await hands.press("2 steps · 0 checks")
+        texts = await hands.read_list()
+        assert texts == ['click role=button[name="One"]', 'click role=button[name="Three"]']
+        for _ in range(2):
+            await hands.press("Undo")
+        assert await hands.said() == "Nothing is recorded."
+        await hands.press("Undo")  # is off by now
+
+    items = record("<button>One</button><button>Two</button><button>Three</button>", act)
+    assert items == []
+
+
+# -- targets
+
+
+NASTY = """
+<ul><li>Milk <button id=a>Delete</button><li>Bread <button id=b>Delete</button></ul>
+<div class=card><h3>Red mug</h3><button id=c>Buy</button></div>
+<div class=card><h3>Blue mug</h3><button id=d>Buy</button></div>
+<p>Street<input id=e aria-label="Street"></p>
+<label for=f>City</label><input id=f placeholder="Where?">
+<button id=g><svg width=20 height=20><path d="M0 0h20v20z"/></svg></button>
+<button id=h data-testid=close-it>\xd7</button><button id=i>\xd7</button>
+<button id=j title="Print it"><i style="font-family: icons">\ue001</i></button>
+<span id=k onclick="1">Plain text</span><span>Plain text too</span>
+<a id=l href="/x">“Quoted” \\ and "so" &gt;&gt; on</a>
+<button id=m>Very long {long}</button>
+<button id=n>turned \u202e around</button>
+<button id=o style="display: none">Only once</button><button id=p>Only once</button>
+"""
+EXPECTED = {
+    "a": 'li:has-text("Milk") >> role=button[name="Delete"]',
+    "b": 'li:has-text("Bread") >> role=button[name="Delete"]',
+    "c": '.card:has-text("Red mug") >> role=button[name="Buy"]',
+    "d": '.card:has-text("Blue mug") >> role=button[name="Buy"]',
+    "e": 'role=textbox[name="Street"]',
+    "f": 'role=textbox[name="City"]',
+    "g": "#g",
+    "h": '[data-testid="close-it"]',
+    "i": "#i",
+    "j": "#j",
+    "k": 'text="Plain text"',
+    "l": 'role=link[name="“Quoted” \\\\ and \\"so\\" >> on"]',
+    "m": "#m",
+    "n": "#n",
+    "p": 'role=button[name="Only once"]',
+}
+
+
+def test_targets_are_as_people_write_them(record: Record) -> None:
+    """Each is found once by Playwright, and is the element that was clicked."""
+    found: dict[str, tuple[str, list[str]]] = {}
+
+    async def act(hands: Hands) -> None:
+        await hands.page.evaluate("addEventListener('click', (event) => event.preventDefault())")
+        for name in EXPECTED:
+            before = len(hands.contents)
+            await hands.page.locator(f"#{name}").click()
+            await hands.settle()
+            (content,) = hands.contents[before:]
+            found[name] = content["target"], await hands.ids_of(content["target"])
+
+    record(NASTY.replace("{long}", "x " * 60), act)
+    assert {name: target for name, (target, _) in found.items()} == EXPECTED
+    assert {name: ids for name, (_, ids) in found.items()} == {name: [name] for name in EXPECTED}
+
+
+def test_targets_in_shadow_trees_and_frames(record: Record, pages: PageServer) -> None:
+    """An open shadow tree is looked into, a frame is entered, one of another origin or site as well."""
+    inner = pages.page("/inner", "<!doctype html><button id=in onclick='1'>Inside</button><input id=field>")
+    far = pages.page("/far", "<!doctype html><button id=in>Far away</button>").replace(
+        "127.0.0.1", "localhost"
+    )
+
+    async def act(hands: Hands) -> None:
+        page = hands.page
+        await page.get_by_role("button", name="Deep").click()
+        await page.frame_locator("#near").get_by_role("button", name="Inside").click()
+        await page.frame_locator("#near").locator("#field").click()
+        await page.keyboard.type("x")
+        await page.frame_locator("[name=ads]").get_by_role("button", name="Far away").wait_for()
+        await hands.settle()
+        await page.frame_locator("[name=ads]").get_by_role("button", name="Far away").click()
+        await hands.settle()
+        targets = [content["target"] for content in hands.contents]
+        assert targets == [
+            'role=button[name="Deep"]',
+            '#near >>> role=button[name="Inside"]',
+            "#near >>> #field",
+            'iframe[name="ads"] >>> role=button[name="Far away"]',
+        ]
+        assert [await hands.ids_of(target) for target in targets] == [["deep"], ["in"], ["field"], ["in"]]
+        await hands.press("Check value")
+        await page.frame_locator("#near").locator("#field").click()
+        await hands.press("Check value")
+        await page.locator("#host input").click()
+        await hands.settle()
+        assert hands.contents[-2:] == [
+            {
+                "js": 'document.querySelector("#near")?.contentDocument?.querySelector("#field")?.value',
+                "equals": "x",
+            },
+            {
+                "js": 'document.querySelector("#host")?.shadowRoot?.querySelector("input")?.value',
+                "equals": "7",
+            },
+        ]
+
+    record(
+        f"""<div id=host></div><iframe id=near title=Near src="{inner}"></iframe>
+        <iframe name=ads src="{far}"></iframe><script>host.attachShadow({{mode: "open"}}).innerHTML =
+        "<button id=deep>Deep</button><input value=7>"</script>""",
+        act,
+    )
+
+
+# -- secrets
+
+
+def test_secrets_are_not_shown(record: Record) -> None:
+    """What is typed into a field of a secret is hidden in the list, also once the field shows it."""
+
+    async def act(hands: Hands) -> None:
+        page = hands.page
+        await page.get_by_label("Word").click()
+        await page.keyboard.type("hunter22")
+        await page.get_by_role("button", name="Show").click()
+        await page.get_by_label("Word").click()
+        await page.keyboard.press("End")
+        await page.keyboard.type("!")
+        await page.locator("[autocomplete~=one-time-code]").click()
+        await page.keyboard.type("123456")
+        await page.get_by_label("Card PIN").click()
+        await page.keyboard.type("9876")
+        await hands.press("Check value")
+        await page.get_by_label("Word").click()
+        assert await hands.said() == "The value of a secret field is not checked."
+        texts = await hands.read_list()
+        assert not any(part in text for text in texts for part in ("hunter", "1234", "987"))
+
+    items = record(
+        """<label>Word <input type=password id=pw></label><button onclick="pw.type = 'text'">Show</button>
+        <input autocomplete="section-x one-time-code"><label>Card PIN <input></label>""",
+        act,
+    )
+    assert items is not None
+    assert [(item.secret, item.typed) for item in items if item.kind == "fill"] == [
+        ("password", "hunter22"),
+        ("password", "hunter22!"),
+        ("one-time-code", "123456"),
+        ("password", "9876"),
+    ]
+    assert "hunter" not in repr(items)
+
+
+def test_a_page_that_repeats_a_secret(record: Record) -> None:
+    """A check with it is refused, and so is a row where an element is named by it."""
+
+    async def act(hands: Hands) -> None:
+        page = hands.page
+        await page.get_by_label("Password").click()
+        await page.keyboard.type("hunter22")
+        await page.get_by_role("button", name="Tell").click()
+        await hands.press("Check text")
+        await page.get_by_text("You said hunter22").click()
+        assert await hands.said() == "The page shows a secret there. It is not recorded."
+        assert not hands.recorder.list.checks
+        await page.get_by_role("button", name="named hunter22").click()
+        await hands.press("Check address")
+        await hands.press("Finish")
+        assert await hands.said() == "A secret that you typed stands in: click. Undo it."
+        for _ in range(2):
+            await hands.press("Undo")
+        await hands.press("Check address")
+        await hands.press("Finish")
+
+    items = record(
+        """<label>Password <input type=password id=pw></label><p id=said></p>
+        <button onclick="said.textContent = 'You said ' + pw.value;
+        document.body.append(document.createElement('button')); document.body.lastChild.textContent =
+        'named ' + pw.value">Tell</button>""",
+        act,
+        finishes=True,
+    )
+    assert [content.get("tool", "check") for content in contents(items)] == ["fill", "click", "check"]
+
+
+# -- checks
+
+
+def test_a_row_needs_checks_that_hold(record: Record) -> None:
+    """`Finish` says what is missing, and ends nothing until the checks hold on the page as it is then."""
+
+    async def act(hands: Hands) -> None:
+        page = hands.page
+        await hands.press("Finish")
+        assert await hands.said() == "Add a check first: what has to hold now that the task is done?"
+        await hands.press("Check text")
+        await page.get_by_text("Before").click()
+        assert page.url.endswith("/")  # it was pointed at, and not clicked
+        await page.get_by_role("link", name="On").click()
+        await page.get_by_text("Behind").wait_for()
+        await hands.press("Finish")
+        assert await hands.said() == "This does not hold here: text Before. Undo it, or go where it holds."
+        await hands.press("Undo")
+        await hands.press("Undo")
+        await hands.press("Check text")
+        await page.keyboard.press("Escape")
+        await hands.press("Check text")
+        await page.get_by_text("Behind").click()
+        await hands.press("Finish")
+
+    items = record(
+        """<a href="#1" onclick="shown.textContent = 'Behind'">On</a><p id=shown>Before</p>""",
+        act,
+        finishes=True,
+    )
+    assert contents(items) == [{"text": "Behind"}]
+
+
+def test_a_selected_text_is_checked(record: Record) -> None:
+    """A part of a text that the person has selected is the check, without a further click."""
+
+    async def act(hands: Hands) -> None:
+        await hands.page.get_by_text("42").dblclick()
+        await hands.press("Undo")
+        await hands.press("Check text")
+
+    assert contents(record("<p>Order <b>42</b> is on its way</p>", act)) == [{"text": "42"}]
+
+
+def test_what_cannot_be_checked(record: Record) -> None:
+    """A field without a value, a long text and a click beside fields are answered with what to do."""
+
+    async def act(hands: Hands) -> None:
+        page = hands.page
+        await hands.press("Check value")
+        await page.get_by_text("Just a text").click()
+        assert "That is not a field." in await hands.said()
+        await hands.press("Check value")
+        await hands.press("Check text")
+        await page.locator("#long").click()
+        assert "Point at a text of at most 200 characters" in await hands.said()
+
+    assert record(f"<p>Just a text</p><p id=long>{'word ' * 80}</p>", act) == []
+
+
+# -- documents and tabs
+
+
+def test_navigation(record: Record, pages: PageServer) -> None:
+    """What a link or a form opens is no step of its own; an address, back and reload of the browser are."""
+    pages.page("/two", "<!doctype html><title>Two</title><button>Here</button>")
+    pages.page("/three", "<!doctype html><title>Three</title><p>Three")
+
+    async def act(hands: Hands) -> None:
+        page = hands.page
+        await page.get_by_role("link", name="Two").click()
+        await page.get_by_role("button", name="Here").wait_for()
+        await hands.settle()
+        await page.goto(page.url.replace("two", "three"))
+        await hands.settle()
+        await page.go_back()
+        await hands.ready()
+        await page.reload()
+        await hands.ready()
+        await page.get_by_role("button", name="Here").click()
+
+    items = record('<a href="/two">Two</a>', act)
+    assert items is not None
+    assert contents(items) == [
+        step("click", 'role=link[name="Two"]'),
+        {"tool": "navigate", "url": str(items[1].content["url"])},
+        {"tool": "go_back"},
+        {"tool": "reload"},
+        step("click", 'role=button[name="Here"]'),
+    ]
+    assert str(items[1].content["url"]).endswith("/three")
+
+
+def test_a_script_that_goes_back(record: Record, pages: PageServer) -> None:
+    """What a page does by itself is no step: the click that made it do so is there already."""
+    pages.page("/two", "<!doctype html><button onclick='history.back()'>Back</button>")
+
+    async def act(hands: Hands) -> None:
+        page = hands.page
+        await page.get_by_role("link", name="Two").click()
+        await page.get_by_role("button", name="Back").click()
+        await page.get_by_role("link", name="Two").wait_for()
+        await hands.ready()
+        await page.evaluate("location.href = '/two'")
+        await page.get_by_role("button", name="Back").wait_for()
+
+    assert [one["tool"] for one in contents(record('<a href="/two">Two</a>', act))] == ["click", "click"]
+
+
+def test_tabs(record: Record, pages: PageServer) -> None:
+    """A tab that a link opens is current at once; to go back to another one is a step."""
+    pages.page("/help", "<!doctype html><title>Help</title><button>Got it</button>")
+
+    async def act(hands: Hands) -> None:
+        first = hands.page
+        async with first.context.expect_page() as opened:
+            await first.get_by_role("link", name="Help").click()
+        hands.page = await opened.value
+        await hands.ready()
+        await hands.page.get_by_role("button", name="Got it").click()
+        await hands.settle()
+        hands.page = first
+        await first.bring_to_front()
+        await first.get_by_role("button", name="Done").click()
+
+    assert contents(record('<a href="/help" target=_blank>Help</a><button>Done</button>', act)) == [
+        step("click", 'role=link[name="Help"]'),
+        step("click", 'role=button[name="Got it"]'),
+        {"tool": "select_tab", "tab_id": 1},
+        step("click", 'role=button[name="Done"]'),
+    ]
+
+
+def test_a_dialog(record: Record) -> None:
+    """It is answered with OK, which is a step, and the bar says so."""
+
+    async def act(hands: Hands) -> None:
+        await hands.page.get_by_role("button", name="Delete").click()
+        await hands.page.get_by_text("true").wait_for()
+        assert await hands.said() == "The page's confirm was answered with OK."
+
+    assert contents(record(f"""{SAY}<button onclick="say(confirm('Sure?'))">Delete</button>""", act)) == [
+        step("click", 'role=button[name="Delete"]'),
+        {"tool": "handle_dialog", "accept": True},
+    ]
+
+
+def test_the_end_without_a_row(record: Record) -> None:
+    """`Cancel` ends the recording, and so does closing the window."""
+
+    async def cancel(hands: Hands) -> None:
+        await hands.press("Cancel")
+
+    async def close(hands: Hands) -> None:
+        await hands.page.close()
+
+    assert record("", cancel, finishes=True) is None
+    assert record("", close, finishes=True) is None

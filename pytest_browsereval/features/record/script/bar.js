@@ -47,6 +47,7 @@ class Bar {
     this.frame = this.make("div", {class: "frame", hidden: ""});
     this.root.append(this.frame);
     this.isOpen = false;
+    this.actions = new Map();
     if (window === window.top) this.build();
   }
 
@@ -59,9 +60,18 @@ class Bar {
 
   button(text, what, kind = "", title = "") {
     const made = this.make("button", {type: "button", class: kind, title}, text);
-    // What a script dispatches is nobody's press.
-    made.addEventListener("click", (event) => event.isTrusted && what());
+    this.actions.set(made, what);
     return made;
+  }
+
+  // Called by what listens first of all: a page may stop events on their way here, or take listeners away.
+  take(event) {
+    event.stopImmediatePropagation();
+    if (event.type === "mousedown") event.preventDefault();  // the page keeps its focus and selection
+    if (event.type !== "click") return;
+    const at = event.detail ? this.root.elementFromPoint(event.clientX, event.clientY) : this.root.activeElement;
+    const button = at?.closest("button");
+    if (button && !button.disabled) this.actions.get(button)?.();
   }
 
   build() {
@@ -83,8 +93,6 @@ class Bar {
       move, cancel, finish);
     this.said = this.make("div", {class: "said", role: "status"});
     this.box = this.make("div", {class: "box", role: "toolbar", "aria-label": "Recorder"}, this.list, row, this.said);
-    // A press keeps the focus and the selection of the page.
-    this.box.addEventListener("mousedown", (event) => event.preventDefault());
     this.root.append(this.box);
   }
 

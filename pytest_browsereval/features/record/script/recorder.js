@@ -56,7 +56,7 @@ function secretKind(one) {
 function tell(kind, one, more = {}) {
   const targets = one ? candidatesFor(one) : [];
   if (one && !targets.length) return note("Nothing is recorded in this frame: it cannot be named from outside.");
-  send({kind, key: one ? keyOf(one) : "", targets, ...more});
+  send({kind, key: one ? keyOf(one) : "", targets, at: Date.now(), ...more});
 }
 
 // -- pointing at what has to hold
@@ -93,7 +93,7 @@ function pickText(text) {
 // -- what a person does
 
 function onPress() {
-  pressed = null;
+  pressed = expected = ignored = null;
 }
 
 // Playwright itself counts what the targets match, before anything has been done to the page.
@@ -116,7 +116,7 @@ function onHover(event) {
 function onClick(event) {
   const deep = event.composedPath()[0], one = meant(event);
   if (!one) return;
-  if (one === ignored) { ignored = null; return; }
+  if (one === ignored) return;
   const label = closest(deep, "label");
   const control = label?.control;
   if (control && one !== control && !control.contains(one) && !(closest(deep, ACTIVE) && label.contains(closest(deep, ACTIVE)))) {
@@ -227,7 +227,8 @@ const HANDLERS = {
 const PICKING = new Set(["pointerdown", "mousedown", "pointerup", "mouseup", "click", "dblclick", "touchstart", "touchend"]);
 
 function onEvent(event) {
-  if (!event.isTrusted || isOurs(event)) return;
+  if (!event.isTrusted) return;
+  if (isOurs(event)) return bar.take(event);
   if (mode && event.type === "keydown" && event.key === "Escape") {
     event.preventDefault();
     event.stopImmediatePropagation();
@@ -276,5 +277,5 @@ function begin() {
 begin();
 send({
   kind: "hello", isTop: window === window.top, url: location.href, hasPrefix: prefixOf(window) !== null,
-  how: performance.getEntriesByType("navigation")[0]?.type ?? "navigate",
+  at: performance.timeOrigin, how: performance.getEntriesByType("navigation")[0]?.type ?? "navigate",
 });

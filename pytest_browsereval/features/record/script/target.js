@@ -33,9 +33,9 @@ const NAMED_BY_CONTENT = new Set([
 const flat = (text) => String(text ?? "").replace(/[\u200b\u00ad]/g, "").replace(/\s+/g, " ").trim();
 const quote = (text) => `"${text.replace(/[\\"]/g, "\\$&")}"`;
 
-// What a person can read and type: no icons of a font, no marks of direction, on one line.
+// What a person can read and type: no icons of a font, no marks of direction, on one line. `>>>` leads into a frame.
 const isPlain = (text, most = LONGEST_NAME) =>
-  text.length > 0 && text.length <= most && !/[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Cs}]/u.test(text);
+  text.length > 0 && text.length <= most && !text.includes(">>>") && !/[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Cs}]/u.test(text);
 
 function* rootsIn(root) {
   yield root;

@@ -1,0 +1,142 @@
+"""Pages that fight the recorder: they add no step, end nothing, and see nothing of it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from pytest_browsereval.features.record.recorder import LONGEST_SIGNAL, Signal
+from tests.features.record.conftest import Record
+from tests.features.record.hands import Hands
+
+pytestmark = pytest.mark.adversary
+
+LOOK = """() => {
+  const host = document.querySelector('browsereval-recorder');
+  return {
+    names: Object.getOwnPropertyNames(window).filter((name) => /browsereval|bridge|^b[0-9a-f]{9}/.test(name)),
+    root: host?.shadowRoot ?? null,
+    text: (host?.innerText ?? '') + document.body.innerText,
+  };
+}"""
+
+
+def test_a_page_finds_nothing_of_it(record: Record) -> None:
+    """No function and no variable of it is the page's, and its bar cannot be looked into."""
+
+    async def act(hands: Hands) -> None:
+        assert await hands.page.evaluate(LOOK) == {"names": [], "root": None, "text": "Hello"}
+
+    record("<p>Hello</p>", act)
+
+
+def test_what_scripts_do_is_no_step(record: Record) -> None:
+    """Events that a script makes are those of nobody, on the page and on the bar."""
+
+    async def act(hands: Hands) -> None:
+        page = hands.page
+        await page.evaluate("""() => {
+          const bar = document.querySelector('browsereval-recorder');
+          for (const target of [b, i, bar, document.body, window]) {
+            for (const kind of ['pointerdown', 'mousedown', 'click', 'dblclick', 'input', 'change'])
+              target.dispatchEvent(new Event(kind, {bubbles: true, composed: true, cancelable: true}));
+            target.dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter', bubbles: true, composed: true}));
+          }
+          b.click(); i.value = 'x'; i.focus(); f.requestSubmit();
+        }""")
+        await hands.settle()
+        assert hands.contents == []
+        await page.locator("#b").click()
+
+    items = record("<form id=f onsubmit='return false'><input id=i></form><button id=b>Buy</button>", act)
+    assert items is not None
+    assert [item.content["tool"] for item in items] == ["click"]
+
+
+HIDE = "*{display:none} html,body,button{display:block} :not(a){position:static!important}"
+BREAK = """for (const name of ['Element', 'Event', 'JSON', 'Array', 'String', 'Map', 'Set']) delete window[name];
+  Element.prototype.attachShadow = Array.prototype.map = () => { throw 1 }"""
+ATTACKS = {
+    "remove": "document.querySelectorAll('browsereval-recorder').forEach((one) => one.remove())",
+    "replace": "document.body.replaceChildren(); document.querySelector('browsereval-recorder').remove()",
+    "write": "document.open(); document.write('<button>Buy</button>'); document.close()",
+    "modal": "const d = document.body.appendChild(document.createElement('dialog')); d.append(b); d.showModal()",
+    "style": f"document.head.append(document.createElement('style')); document.styleSheets[0].insertRule('{HIDE}')",
+    "attribute": "document.querySelector('browsereval-recorder').style.cssText = 'display: none; opacity: 0'",
+    "built-ins": BREAK,
+    "stop": "addEventListener('click', (event) => event.stopImmediatePropagation(), true)",
+}
+
+
+@pytest.mark.parametrize("attack", ATTACKS.values(), ids=ATTACKS)
+def test_the_bar_comes_back(record: Record, attack: str) -> None:
+    """Whatever a page takes away or breaks, steps are recorded and the bar can be pressed."""
+
+    async def act(hands: Hands) -> None:
+        page = hands.page
+        await page.evaluate(f"try {{ {attack} }} catch {{ }}")
+        if not await page.locator("button").count():
+            await page.evaluate("document.body.innerHTML = '<button>Buy</button>'")
+        await hands.wait_for_listeners()
+        await page.get_by_role("button", name="Buy").click()
+        await hands.press("Check address")
+        await hands.press("Finish")
+
+    items = record("<button id=b>Buy</button>", act, finishes=True)
+    assert items is not None
+    assert [item.content.get("target") for item in items] == ['role=button[name="Buy"]', None]
+
+
+def test_a_strict_policy_of_content(record: Record) -> None:
+    """The bar works on a page that allows no script, no style and no frame."""
+
+    async def act(hands: Hands) -> None:
+        await hands.page.get_by_role("button", name="Buy").click()
+        await hands.press("Check address")
+        await hands.press("Finish")
+
+    policy = {"Content-Security-Policy": "default-src 'none'; require-trusted-types-for 'script'"}
+    assert record("<button>Buy</button>", act, finishes=True, headers=policy) is not None
+
+
+@pytest.mark.parametrize(
+    "signal",
+    [
+        {"kind": "run"},
+        {"kind": "click", "targets": ["x"] * 9},
+        {"kind": "key", "press": "x" * 61},
+        {"kind": "click", "tool": "evaluate"},
+        {"kind": "fill", "text": ["x"]},
+    ],
+)
+def test_a_signal_has_a_shape(signal: dict[str, Any]) -> None:
+    """Were a page to find the way in, it could say no more than the recorder's own script does."""
+    with pytest.raises(ValueError, match=r"Signal"):
+        Signal.model_validate_json(json.dumps(signal))
+    assert LONGEST_SIGNAL < 1_000_000
+
+
+def test_names_are_one_short_line(record: Record) -> None:
+    """What a page calls things is bounded, whatever it is, and nothing but a text of the row."""
+
+    async def act(hands: Hands) -> None:
+        for button in await hands.page.get_by_role("button").all():
+            await button.click()
+            await hands.settle()
+        for content in hands.contents:
+            target = str(content["target"])
+            assert len(target) < 500
+            assert target.isprintable()
+            assert len(await hands.ids_of(target)) == 1, target
+
+    items = record(
+        """<button>x" >>> role=button[name="y</button><button>a
+        b\u2028c</button><button>[name="</button><button aria-label='\\"'>q</button>
+        <button>\x1b[31mred</button>
+        <button>${HOME}</button><button>{shop}</button><button>`rm -rf`</button>""",
+        act,
+    )
+    assert items is not None
+    assert len(items) == 8

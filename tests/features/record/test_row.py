@@ -1,0 +1,201 @@
+"""From items to a line of a dataset."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_browsereval.agents.scripted import find_variable
+from pytest_browsereval.errors import DatasetError, UsageError
+from pytest_browsereval.features.record.row import (
+    Heading,
+    append_row,
+    format_row,
+    make_id,
+    make_row,
+    prefix_of,
+    propose_names,
+    read_ids,
+)
+from pytest_browsereval.features.record.steps import Item, ItemList, find_leak, holds_secret
+from pytest_browsereval.model.tasks import Task
+
+HEADING = Heading("a", "Do it.", "{shop}/")
+SITES = {"shop": "http://127.0.0.1:4711"}
+
+
+def fill(text: str, secret: str = "", key: str = "1") -> Item:
+    return Item("fill", {"tool": "fill", "target": "label=X", "text": text}, key, secret)
+
+
+def solution_of(*items: Item, names: dict[str, str] | None = None) -> list[Any]:
+    row = make_row(HEADING, items, names or {}, SITES)
+    assert Task.model_validate(json.loads(format_row(row))).query_id == "a"
+    steps = row["solution"]
+    assert isinstance(steps, list)
+    return steps[:-1]
+
+
+@pytest.mark.parametrize(
+    ("url", "written"),
+    [
+        ("http://127.0.0.1:4711", "{shop}"),
+        ("http://127.0.0.1:4711/a?b#c", "{shop}/a?b#c"),
+        ("http://127.0.0.1:4711?b", "{shop}?b"),
+        ("http://127.0.0.1:47110/a", "http://127.0.0.1:47110/a"),
+        ("http://127.0.0.1:4711.evil.test/", "http://127.0.0.1:4711.evil.test/"),
+    ],
+)
+def test_sites_are_named(url: str, written: str) -> None:
+    """An address of a site is written with its name, in steps and in checks; no other one is."""
+    (step,) = solution_of(Item("move", {"tool": "navigate", "url": url}))
+    assert step == {"tool": "navigate", "url": written}
+    assert make_row(HEADING, [Item("check", {"url": url})], {}, SITES)["checks"] == [{"url": written}]
+
+
+def test_a_secret_is_a_variable_and_a_text_is_none() -> None:
+    """What was typed into a secret field is named wherever it was typed; other texts stay texts."""
+    items = [fill("hunter22", "password"), fill("hunter22"), fill("${HOME}"), fill("a ${HOME}")]
+    steps = solution_of(*items, names={"hunter22": "PASSWORD"})
+    assert [step["text"] for step in steps] == ["${PASSWORD}", "${PASSWORD}", "$${HOME}", "a ${HOME}"]
+    assert [find_variable(step) for step in steps] == ["PASSWORD", "PASSWORD", None, None]
+
+
+def test_names_of_variables() -> None:
+    """One for each value, made of the kind of field; none that the environment has for something else."""
+    items = [
+        fill("first one", "password"),
+        fill("second", "new-password"),
+        fill("first one", "new-password"),
+        fill("third", "password"),
+        fill("of config", "password"),
+        fill("not secret"),
+        fill("4242", "no such kind"),
+    ]
+    environ = {"SHOP_PASSWORD_2": "something else", "SHOP_NEW_PASSWORD": "second"}
+    assert propose_names(items, {"OWN": "of config"}, environ, "SHOP_") == {
+        "first one": "SHOP_PASSWORD",
+        "second": "SHOP_NEW_PASSWORD",
+        "third": "SHOP_PASSWORD_3",
+        "of config": "OWN",
+        "4242": "SHOP_PASSWORD_4",
+    }
+    assert (prefix_of("{my_shop}/x"), prefix_of("https://x.test/{shop}")) == ("MY_SHOP_", "")
+
+
+@pytest.mark.parametrize("text", ["say hunter22", "hunter22", "a%20hunter22", b"hunter22".hex()])
+def test_a_leak_is_found(text: str) -> None:
+    """A secret in a target, an address or a check is found, wherever it stands in it."""
+    typed = fill("hunter22", "password")
+    for other in (
+        Item("click", {"tool": "click", "target": f"text={text}"}),
+        Item("check", {"text": text}),
+        Item("check", {"js": "x", "equals": text}),
+        Item("move", {"tool": "navigate", "url": f"https://x.test/?q={text}"}),
+    ):
+        expected = other if "hunter22" in text else None
+        assert find_leak([typed, other]) is expected
+    assert find_leak([typed, fill("hunter22")]) is None
+
+
+def test_short_secrets_are_in_any_text() -> None:
+    """Three signs are not looked for: they stand in any text, and a config refuses them as a variable."""
+    assert holds_secret("1234", ["1234"])
+    assert not holds_secret("1234", ["123"])
+    assert holds_secret("Tom%20%26%20Jo", ["Tom & Jo"])
+
+
+def test_a_line_is_one_line() -> None:
+    """Letters stay readable; signs that hide or turn a text are escaped, and so are halves of pairs."""
+    row = make_row(Heading("ä", "x\u2028y\u202e\x85\x07z", "https://x.test/"), [fill("q\ud800\n")], {}, {})
+    line = format_row(row)
+    assert line.isprintable()
+    assert '"ä"' in line
+    assert json.loads(line)["query"] == "x\u2028y\u202e\x85\x07z"
+    assert json.loads(line)["solution"][0]["text"] == "q\ufffd\n"
+
+
+@pytest.mark.parametrize(
+    ("query", "made"),
+    [
+        ("Buy a red mug.", "buy-a-red-mug"),
+        ("Überweise 5 € an Zoë!", "uberweise-5-an-zoe"),
+        ("买一个杯子", "row"),
+        ("../../etc/passwd", "etc-passwd"),
+        ("word " * 30, "word-word-word-word-word-word-word-word-word"),
+        ("x" * 100, "x" * 48),
+        ("Taken", "taken-3"),
+    ],
+)
+def test_an_id_is_made_of_the_query(query: str, made: str) -> None:
+    """In plain letters, short, and not taken."""
+    assert make_id(query, ["taken", "taken-2"]) == made
+
+
+# -- joining
+
+
+def test_items_are_joined() -> None:
+    """A list that is told the same thing again keeps the last of it."""
+    made = ItemList()
+    click = Item("click", {"tool": "click", "target": "a"}, "1")
+    tab = Item("key", {"tool": "press_key", "key": "Tab"})
+    for item in (
+        click,
+        fill("a"),
+        fill("ab"),
+        tab,
+        tab,
+        fill("c", key="2"),
+        click,
+        tab,
+        Item("check", {"url": "x"}),
+    ):
+        made.add(item)
+    assert [item.text for item in made.items] == [
+        "fill label=X ab",
+        "fill label=X c",
+        "click a",
+        "press_key Tab",
+        "url x",
+    ]
+    assert [len(made.steps), len(made.checks)] == [4, 1]
+
+
+def test_a_check_parts_two_fills() -> None:
+    """What was checked in between stays between them."""
+    made = ItemList()
+    for item in (fill("a"), Item("check", {"url": "x"}), fill("ab")):
+        made.add(item)
+    assert len(made.items) == 3
+
+
+# -- the file
+
+
+def test_rows_are_added(tmp_path: Path) -> None:
+    """As the last line, whether or not the line before has an end."""
+    file = tmp_path / "rows.jsonl"
+    assert read_ids(file) == {}
+    for name in ("a", "b"):
+        append_row(file, {"query_id": name, "query": "x"})
+    file.write_bytes(file.read_bytes().rstrip())
+    append_row(file, {"query_id": "c", "query": "x"})
+    assert read_ids(file) == {"a": 1, "b": 2, "c": 3}
+
+
+def test_a_file_that_takes_no_row(tmp_path: Path) -> None:
+    """It is refused before anything is recorded: another format, no folder, no right, broken rows."""
+    with pytest.raises(UsageError, match=r"Name a file \*\.jsonl"):
+        read_ids(tmp_path / "rows.csv")
+    with pytest.raises(UsageError, match="there is no folder"):
+        read_ids(tmp_path / "none/rows.jsonl")
+    (tmp_path / "folder.jsonl").mkdir()
+    with pytest.raises(UsageError, match="cannot be written"):
+        read_ids(tmp_path / "folder.jsonl")
+    (tmp_path / "broken.jsonl").write_text("{broken\n")
+    with pytest.raises(DatasetError, match="not JSON"):
+        read_ids(tmp_path / "broken.jsonl")
