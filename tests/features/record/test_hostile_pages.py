@@ -56,14 +56,14 @@ def test_what_scripts_do_is_no_step(record: Record) -> None:
 
 
 HIDE = "*{display:none} html,body,button{display:block} :not(a){position:static!important}"
-BREAK = """for (const name of ['Element', 'Event', 'JSON', 'Array', 'String', 'Map', 'Set']) delete window[name];
+BREAK = """for (const name of ['Element', 'Event', 'JSON', 'Array', 'String', 'Map']) delete window[name];
   Element.prototype.attachShadow = Array.prototype.map = () => { throw 1 }"""
 ATTACKS = {
     "remove": "document.querySelectorAll('browsereval-recorder').forEach((one) => one.remove())",
     "replace": "document.body.replaceChildren(); document.querySelector('browsereval-recorder').remove()",
     "write": "document.open(); document.write('<button>Buy</button>'); document.close()",
-    "modal": "const d = document.body.appendChild(document.createElement('dialog')); d.append(b); d.showModal()",
-    "style": f"document.head.append(document.createElement('style')); document.styleSheets[0].insertRule('{HIDE}')",
+    "modal": "document.body.append(d = document.createElement('dialog')); d.append(b); d.showModal()",
+    "style": f"document.head.append(s = document.createElement('style')); s.textContent = '{HIDE}'",
     "attribute": "document.querySelector('browsereval-recorder').style.cssText = 'display: none; opacity: 0'",
     "built-ins": BREAK,
     "stop": "addEventListener('click', (event) => event.stopImmediatePropagation(), true)",
