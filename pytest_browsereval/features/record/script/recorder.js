@@ -79,7 +79,14 @@ function pick(event) {
   const value = isSwitch(field) ? field.checked : field.isContentEditable ? field.innerText : field.value;
   if (typeof value === "string" && value.length > LONGEST_CHECK) return note("That value is too long for a check.");
   const target = candidatesFor(field)[0] ?? "the field";
-  send({kind: "value", script, value, target});
+  leavePicking({kind: "value", script, value, target});
+}
+
+// At once, and not when the recorder has answered: the next click is the page's again.
+function leavePicking(message) {
+  mode = "";
+  bar.point(null);
+  send(message);
 }
 
 function pickText(text) {
@@ -87,7 +94,7 @@ function pickText(text) {
   if (!isPlain(text, LONGEST_CHECK)) {
     return note(`Point at a text of at most ${LONGEST_CHECK} characters, without icons; or select a part first.`);
   }
-  send({kind: "text", text});
+  leavePicking({kind: "text", text});
 }
 
 // -- what a person does
