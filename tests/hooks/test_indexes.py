@@ -121,7 +121,8 @@ def test_an_agent_that_forges_a_line_changes_no_verdict(evals: Evals, workers: l
     evals.write_config(agent=agent, gate={"min_pass_rate": 0.9}, limits={"timeout_ms": 60_000})
     run = evals.run("shop.eval.yaml", *workers)
     assert run.ret == pytest.ExitCode.TESTS_FAILED, run.stdout.str()
-    assert {one["query_id"]: one["verdict"] for one in run.summary["results"]}["wrong"] == "failed"
+    said = {one["query_id"]: one["verdict"] for one in run.summary["results"]}
+    assert said["wrong"] == "failed", run.stdout.str()
     assert evals.run_command("gate", str(run.folder)).ret == 1
 
 

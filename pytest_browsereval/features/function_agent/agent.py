@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
 
@@ -35,7 +35,7 @@ class FunctionConfig(AgentConfig):
 
     def build(self, context: AgentContext) -> AgentEvaluator:
         """Return the evaluator of one attempt."""
-        return FunctionAgent(context, self.function, load_callable(self.function, context.base_dir))
+        return FunctionAgent(context, self.function)
 
     def preflight(self, base_dir: Path) -> None:
         """Import the module and look at the callable.
@@ -53,18 +53,23 @@ class FunctionConfig(AgentConfig):
 class FunctionAgent(AgentEvaluator):
     """One attempt of a callable."""
 
-    def __init__(self, context: AgentContext, name: str, function: Callable[..., Any]) -> None:
+    def __init__(self, context: AgentContext, name: str) -> None:
         self._context = context
         self._name = name
-        self._function = function
 
     async def execute(self) -> AgentResult:
-        """Call it: an async callable on the loop, any other one in a thread of its own."""
+        """Call it: an async callable on the loop, any other one in a thread of its own.
+
+        Raises:
+            ConfigError: it is not there; a process that has not checked the config finds out here.
+        """
+        # A worker imports the module now, which may take longer than the loop may be held.
+        function = await asyncio.to_thread(load_callable, self._name, self._context.base_dir)
         try:
-            if is_async(self._function):
-                returned = await self._function(self._context)
+            if is_async(function):
+                returned = await function(self._context)
             else:
-                returned = await run_in_thread(self._function, self._context)
+                returned = await run_in_thread(function, self._context)
         except PLUGIN_ERRORS as error:
             if is_given_up(error):
                 raise

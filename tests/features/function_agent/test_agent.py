@@ -13,6 +13,7 @@ from pytest_browsereval.errors import ConfigError, ErrorSource, Fault, LimitReac
 from pytest_browsereval.features.function_agent.agent import FunctionConfig
 from pytest_browsereval.model.results import AgentResult
 from tests.agents.desk import Desk, MakeDesk
+from tests.support import until
 
 
 def write(folder: Path, name: str, code: str) -> None:
@@ -45,6 +46,37 @@ def test_an_async_function_gets_the_context(desk: Desk) -> None:
     result = run(desk, "fn_async:solve", greeting="hello")
     assert result.final_answer == "Buy it. hello button Buy\nclicked button Buy"
     assert desk.called == ["click", "snapshot"]
+
+
+def test_a_module_that_takes_its_time_does_not_hold_the_loop(desk: Desk) -> None:
+    """A process that has not checked the config imports the module beside the loop."""
+    write(
+        desk.base_dir,
+        "fn_late",
+        """
+        import time
+        from pathlib import Path
+        here = Path(__file__).parent
+        (here / "begun").touch()
+        for _ in range(6000):
+            if (here / "go").exists():
+                break
+            time.sleep(0.01)
+        else:
+            raise RuntimeError("the loop was held")
+        def solve(context):
+            return "there"
+        """,
+    )
+    config = FunctionConfig(function="fn_late:solve")
+
+    async def course() -> AgentResult:
+        work = asyncio.create_task(config.build(desk.context(config)).execute())
+        await until((desk.base_dir / "begun").exists)
+        (desk.base_dir / "go").touch()
+        return await work
+
+    assert asyncio.run(course()).final_answer == "there"
 
 
 def test_a_plain_function_runs_in_a_thread_of_its_own(desk: Desk) -> None:
