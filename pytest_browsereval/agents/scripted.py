@@ -34,16 +34,21 @@ def escape_text(text: str) -> str:
 
 
 def check_variables(
-    solution: Iterable[Mapping[str, JsonValue]], allowed: Collection[str], known: Collection[str]
+    solution: Iterable[Mapping[str, JsonValue]],
+    allowed: Collection[str],
+    known: Collection[str],
+    *,
+    trusted: bool,
 ) -> None:
     """Refuse a solution that types variables which it may not, or which are not set.
 
-    A row is the work of others: it must not send any variable of the environment to a page.
+    A row is the work of others and chooses the page: it must not send a variable of the environment there.
 
     Args:
         solution: of a row.
         allowed: the names that the config has under ``variables``.
         known: those of them that are set.
+        trusted: whether its dataset is.
 
     Raises:
         ValueError: with what to write.
@@ -55,6 +60,12 @@ def check_variables(
                 f"step {number} of the solution types ${{{name}}}, which `variables` of the config does not "
                 f"have.{nearest(name, allowed)} Write `variables: [{name}]` in the config, or "
                 f"`$${{{name}}}` in the row for the text itself."
+            )
+        if name is not None and not trusted:
+            raise ValueError(
+                f"step {number} of the solution types ${{{name}}}, and a row chooses the page for it: only "
+                "those of a trusted dataset may do that. Read the rows and write `trusted: true` in the block "
+                "of their dataset, such as `dataset: [{path: rows.jsonl, trusted: true}]`."
             )
         if name is not None and name not in known:
             raise ValueError(

@@ -152,7 +152,7 @@ class EvalConfig(Block):
     """Local web apps under test; rows write ``{name}`` for the base URL of one."""
     variables: tuple[VariableName, ...] = ()
     """Environment variables that solutions may type: a step whose text is ``${NAME}`` types the value of
-    that variable. The values are redacted wherever they stand."""
+    that variable, if the dataset is ``trusted``. The values are redacted wherever they stand."""
     limits: LimitsConfig = LimitsConfig()
     """What one attempt may use."""
     budget: BudgetConfig = BudgetConfig()

@@ -70,8 +70,9 @@ class DatasetConfig(Component):
     select: Select = Select()
     """Which rows to use; all by default."""
     trusted: bool = Field(default=False, exclude=True)
-    """True lets graders of the rows start programs, and ask models and addresses of their own. Otherwise such
-    a row is refused, because rows often come from elsewhere: read them before you trust them."""
+    """True lets graders of the rows start programs, and ask models and addresses of their own, and solutions
+    type ``variables``. Otherwise such a row is refused, because rows often come from elsewhere: read them
+    before you trust them."""
 
     @property
     def own_graders(self) -> Sequence[str | dict[str, JsonValue]]:

@@ -313,18 +313,24 @@ class Plan:
         task = trial.task
         where = f"{entry.ref.path}:{entry.ref.line}: row {task.query_id!r}"
         try:
-            self._check_agent(trial.agent, task, entry.variant, toolsets)
+            self._check_agent(trial.agent, task, entry, toolsets)
         except ValueError as error:
             raise DatasetError(f"{where}: {hide_quotes(str(error), task)}") from None
 
-    def _check_agent(self, agent: AgentConfig, task: Task, variant: str, toolsets: Toolsets) -> None:
+    def _check_agent(self, agent: AgentConfig, task: Task, entry: Entry, toolsets: Toolsets) -> None:
+        variant = entry.variant
         sites = toolsets.sites_used(task, self.config.sites)
         tools = {tool.name: tool for tool in toolsets.tools_for(variant, sites)}
         try:
             with naming(agent, "check", ValueError):
                 agent.check(task, tools)
             if isinstance(agent, ScriptedConfig):
-                check_variables(task.solution, self.config.variables, self.config.variable_values())
+                check_variables(
+                    task.solution,
+                    self.config.variables,
+                    self.config.variable_values(),
+                    trusted=entry.dataset.trusted,
+                )
         except ValueError as error:
             raise ValueError(toolsets.with_absent_tools(variant, error)) from None
         if task.start_url is not None:

@@ -30,7 +30,8 @@ def fill(text: str, target: str = "label=Password") -> dict[str, Any]:
 def write(
     evals: Evals, pages: PageServer, *steps: dict[str, Any], says: str = "welcome", **keys: Any
 ) -> None:
-    keys = {"browser": "playwright", **keys}
+    dataset = [{"path": "rows.jsonl", "trusted": True}]
+    keys = {"browser": "playwright", "dataset": dataset, **keys}
     click = {"tool": "click", "target": 'role=button[name="Log in"]'}
     evals.write_rows(
         {
@@ -72,6 +73,11 @@ def test_a_variable_is_typed_and_never_written(
         ({"variables": ["DOOR"]}, None, "the environment variable 'DOOR' is not set. Set it."),
         ({"variables": ["DOOR"]}, "123", "variables.0: the value of DOOR has fewer than 4 characters"),
         ({"variables": ["DO OR"]}, SECRET, "DO OR"),
+        (
+            {"variables": ["DOOR"], "dataset": "rows.jsonl"},
+            SECRET,
+            "only those of a trusted dataset may do that",
+        ),
     ],
 )
 def test_a_variable_that_cannot_be_typed_is_refused(
@@ -114,11 +120,14 @@ def test_an_escaped_text_is_no_variable(text: str) -> None:
 def test_other_texts_stay(text: str) -> None:
     """They need no escape and name nothing."""
     assert escape_text(text) == text
-    check_variables([fill(text)], (), ())
+    check_variables([fill(text)], (), (), trusted=False)
 
 
 def test_only_what_is_typed_can_be_a_variable() -> None:
     """A script of a step, or a text to wait for, may have ``${...}`` of its own."""
     check_variables(
-        [{"tool": "evaluate", "script": "${HOME}"}, {"tool": "wait_for_text", "text": "${HOME}"}], (), ()
+        [{"tool": "evaluate", "script": "${HOME}"}, {"tool": "wait_for_text", "text": "${HOME}"}],
+        (),
+        (),
+        trusted=False,
     )

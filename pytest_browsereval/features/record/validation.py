@@ -23,6 +23,8 @@ from pytest_browsereval.run.store import RunStore
 
 SCRIPTED, NOOP = "scripted", "noop"
 AGENTS = json.dumps({name: {"type": name} for name in (SCRIPTED, NOOP)})
+OWN = {"type": "jsonl", "path": "rows.jsonl", "trusted": True}
+"""The dataset of the row, which the person at the window has made."""
 START_S = 120.0
 """For pytest, browser and sites to start and end, besides the attempts."""
 ATTEMPT_S = 300.0
@@ -70,7 +72,7 @@ def find_problems(
 
 
 def _write_config(folder: Path, variables: tuple[str, ...]) -> list[str]:
-    keys = {"name": "record", "variants": json.loads(AGENTS), "dataset": "rows.jsonl", "variables": variables}
+    keys = {"name": "record", "variants": json.loads(AGENTS), "dataset": [OWN], "variables": variables}
     file = folder / "record.eval.json"
     file.write_text(json.dumps(keys), encoding="utf-8")
     settings = folder / "pytest.ini"
@@ -83,7 +85,7 @@ def _override_config(
 ) -> list[str]:
     keys: dict[str, Any] = {
         "variants": json.loads(AGENTS),
-        "dataset": [{"type": "jsonl", "path": str(folder / "rows.jsonl")}],
+        "dataset": [{**OWN, "path": str(folder / OWN["path"])}],
         "variables": list(dict.fromkeys(variables)),
         "graders": [],  # those of the row, which ask no model
         "gate": {},

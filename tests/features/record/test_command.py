@@ -118,7 +118,10 @@ def test_from_the_window_to_a_green_run(
     out, err = capsys.readouterr()
     assert out == ""
     assert "Added 'log-in-as-ada' to rows.jsonl." in err
-    assert "Write `variables: [SHOP_PASSWORD]` in the config, and set it where the eval runs." in err
+    assert (
+        "Write `variables: [SHOP_PASSWORD]` in the config and `trusted: true` in the block of the dataset"
+        in err
+    )
     other, row = read(Path("rows.jsonl"))
     assert other["query_id"] == "other"
     assert row == {
