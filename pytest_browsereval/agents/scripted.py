@@ -64,8 +64,8 @@ def check_variables(
         if name is not None and not trusted:
             raise ValueError(
                 f"step {number} of the solution types ${{{name}}}, and a row chooses the page for it: only "
-                "those of a trusted dataset may do that. Read the rows and write `trusted: true` in the block "
-                "of their dataset, such as `dataset: [{path: rows.jsonl, trusted: true}]`."
+                "those of a trusted dataset may do that. Read the rows and write `trusted: true` in the "
+                "block of their dataset, such as `dataset: [{path: rows.jsonl, trusted: true}]`."
             )
         if name is not None and name not in known:
             raise ValueError(

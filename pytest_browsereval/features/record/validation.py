@@ -23,7 +23,8 @@ from pytest_browsereval.run.store import RunStore
 
 SCRIPTED, NOOP = "scripted", "noop"
 AGENTS = json.dumps({name: {"type": name} for name in (SCRIPTED, NOOP)})
-OWN = {"type": "jsonl", "path": "rows.jsonl", "trusted": True}
+ROWS = "rows.jsonl"
+OWN = {"type": "jsonl", "path": ROWS, "trusted": True}
 """The dataset of the row, which the person at the window has made."""
 START_S = 120.0
 """For pytest, browser and sites to start and end, besides the attempts."""
@@ -50,7 +51,7 @@ def find_problems(
     """
     with tempfile.TemporaryDirectory(prefix="browsereval-record-") as name:
         folder = Path(name)
-        (folder / "rows.jsonl").write_text(format_row(row) + "\n", encoding="utf-8")
+        (folder / ROWS).write_text(format_row(row) + "\n", encoding="utf-8")
         if config is None:
             arguments = _write_config(folder, tuple(values))
         else:
@@ -85,7 +86,7 @@ def _override_config(
 ) -> list[str]:
     keys: dict[str, Any] = {
         "variants": json.loads(AGENTS),
-        "dataset": [{**OWN, "path": str(folder / OWN["path"])}],
+        "dataset": [{**OWN, "path": str(folder / ROWS)}],
         "variables": list(dict.fromkeys(variables)),
         "graders": [],  # those of the row, which ask no model
         "gate": {},
