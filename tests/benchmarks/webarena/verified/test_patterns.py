@@ -26,10 +26,10 @@ NAME = "a" * 40 + "b"
 def test_a_name_that_the_agent_chose_hangs_no_pattern(
     fields: dict[str, Any], rules: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(patterns, "SEARCH_LIMIT_S", 0.3)
     expected = {"url": "http://shop.test/save", "http_method": "POST", "post_data": {"a": "1"}, **fields}
     checked = TrafficRules.model_validate({"expected": expected, **rules})
     checked.check()
+    monkeypatch.setattr(patterns, "SEARCH_LIMIT_S", 0.3)  # not before: names of the row have to be read in it
     form = {"mimeType": "application/x-www-form-urlencoded", "text": f"a=1&{NAME}=2"}
     sent = {"method": "POST", "url": f"http://shop.test/save?{NAME}=1", "headers": [], "postData": form}
 
