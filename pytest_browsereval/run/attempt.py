@@ -101,8 +101,8 @@ async def attempt(trial: Trial, services: Services, node_id: str) -> AttemptReco
                 course.task = behaviour.modify_task(trial.task)
             row = course.task
             text = row.model_dump_json() + "".join(grader.model_dump_json() for grader in trial.graders)
-            names = (names_in(text) | set(row.sites)) & set(config.sites)
-            urls = await stack.enter_async_context(services.sites.lease(names))
+            names = (names_in(text) | set(row.sites)) & (config.sites.keys() - trial.site_urls.keys())
+            urls = {**trial.site_urls, **await stack.enter_async_context(services.sites.lease(names))}
             task = Task.model_validate(fill(row.model_dump(), urls))
             graders = [fill_sites(grader, urls) for grader in trial.graders]
             course.start_url = task.start_url

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from pydantic import JsonValue, ValidationError
 
@@ -70,6 +70,8 @@ class Trial:
     """Whether what an attempt prints goes on to whoever captures, as the output of a test does."""
     sites: frozenset[str] = frozenset()
     """Sites that the row uses, beside those that it names: placeholders may have been filled in before."""
+    site_urls: Mapping[str, str] = field(default_factory=dict)
+    """Sites that are leased already by whoever runs the trial: the attempt works with these instances."""
 
 
 class Plan:
