@@ -28,7 +28,7 @@ from pydantic.alias_generators import to_camel
 
 from pytest_browsereval.browsers.playwright.clipboard import QUESTION
 from pytest_browsereval.browsers.playwright.tabs import NoTab
-from pytest_browsereval.browsers.playwright.waiting import playwright_error, quietly
+from pytest_browsereval.browsers.playwright.waiting import DialogOpened, playwright_error, quietly
 from pytest_browsereval.errors import Fault
 from pytest_browsereval.features.record.steps import (
     Item,
@@ -315,12 +315,23 @@ class Recorder:
         if targets in self._verified or not targets:
             return self._verified.get(targets, "")
         for target in targets:
-            count = await quietly(locate(view.page, target).count(), ANSWER_S)
+            count = await self._count(view, target)
+            if count is None:  # the page is on its way, or a dialog has stopped it
+                break
             if count == 1 or (count == 0 and not is_untouched):
                 if is_untouched:
                     self._verified[targets] = target
                 return target
         return targets[0]
+
+    async def _count(self, view: View, target: str) -> int | None:
+        """Return how many elements a target matches; None if the page does not answer."""
+        if self.window.dialog is not None:
+            return None
+        try:
+            return await self.window.watch(locate(view.page, target).count(), ANSWER_S)
+        except (DialogOpened, TimeoutError, playwright_error()):
+            return None
 
     # -- documents
 
@@ -451,6 +462,8 @@ class Recorder:
     # -- the bar
 
     async def _show(self) -> None:
+        if self.window.dialog is not None:
+            return  # the page stands still; once it is answered, all is shown
         state = {
             "items": [{"text": item.text, "isCheck": item.is_check} for item in self.list.items],
             "steps": len(self.list.steps),

@@ -142,7 +142,7 @@ function onClick(event) {
     // Enter in a field sends its form, and the browser clicks a button for that.
     if (was.one !== one) return;
   }
-  if (one.localName === "body" || one.localName === "html") return note("A click beside everything is not recorded.");
+  if (one.localName === "body" || one.localName === "html") return note("A click on the empty page is not recorded.");
   if (one.type === "file") return note("Choosing a file is not recorded.");
   if (one.localName === "option" || (one.localName === "select")) return;
   tell("click", one, {isField: isTextField(one)});
