@@ -18,18 +18,17 @@ import asyncio
 import json
 import secrets
 from collections.abc import Coroutine
-from dataclasses import dataclass, field
 from functools import partial
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
-from pydantic.alias_generators import to_camel
+from pydantic import JsonValue, ValidationError
 
 from pytest_browsereval.browsers.playwright.clipboard import QUESTION
 from pytest_browsereval.browsers.playwright.tabs import NoTab
 from pytest_browsereval.browsers.playwright.waiting import DialogOpened, playwright_error, quietly
 from pytest_browsereval.errors import Fault
+from pytest_browsereval.features.record.event import Signal, View
 from pytest_browsereval.features.record.steps import (
     Item,
     ItemList,
@@ -56,71 +55,6 @@ LONGEST_SIGNAL = 100_000
 SCRIPTS = ("target.js", "bar.js", "recorder.js")
 
 _TOOLS: dict[bool, str] = {True: "check", False: "uncheck"}
-
-
-OfPage = Literal[
-    "hello",
-    "traverse",
-    "look",
-    "click",
-    "double",
-    "fill",
-    "switch",
-    "select",
-    "key",
-    "note",
-    "dialog",
-    "closed",
-]
-OfBar = Literal["mode", "text", "value", "address", "undo", "finish", "cancel"]
-
-
-class Signal(BaseModel):
-    """What the script of a frame reports."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", alias_generator=to_camel)
-
-    kind: OfPage | OfBar
-    key: str = Field(default="", max_length=60)
-    targets: tuple[str, ...] = Field(default=(), max_length=8)
-    text: str = Field(default="", max_length=20_000)
-    secret: str = Field(default="", max_length=40)
-    button: Literal["left", "right"] = "left"
-    is_field: bool = False
-    is_on: bool = False
-    value: str | bool = ""
-    press: str = Field(default="", max_length=60)
-    script: str = Field(default="", max_length=2_000)
-    target: str = Field(default="", max_length=600)
-    mode: Literal["", "text", "value"] = ""
-    # Of documents.
-    is_top: bool = False
-    has_prefix: bool = True
-    url: str = ""
-    how: str = ""
-    by_user: bool = False
-    is_same: bool = False
-    way: int = 0
-    at: float = 0.0
-    """When it was done, or the document was asked for: milliseconds since 1970, by the page's clock."""
-
-
-@dataclass(eq=False)
-class View:
-    """A page, or a frame of another process, with the DevTools session to it."""
-
-    page: Page
-    session: CDPSession
-    contexts: dict[int, str] = field(default_factory=dict)
-    """Those of the script, each with the id of its frame."""
-    has_begun: bool = False
-    """Whether its first document is there, which nobody has navigated to."""
-    is_requested: bool = False
-    """Whether the page itself has asked for the next document: by a link, a form, a script."""
-    place: int = 0
-    """In the history of its tab."""
-    acted_at: float = 0.0
-    """When something was last done in it, in milliseconds since 1970."""
 
 
 Heard = tuple[View | None, int, Signal]

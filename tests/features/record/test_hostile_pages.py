@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.features.record.recorder import LONGEST_SIGNAL, Signal
+from pytest_browsereval.features.record.event import Signal
+from pytest_browsereval.features.record.recorder import LONGEST_SIGNAL
 from tests.features.record.conftest import Record
 from tests.features.record.hands import Hands
 
