@@ -93,7 +93,7 @@ def _say_what_is_missing(config: EvalConfig | None, names: tuple[str, ...]) -> N
         _say(
             f"The row types {', '.join(f'${{{name}}}' for name in lacking)}. Write `variables: "
             f"[{', '.join(every)}]` in the config and `trusted: true` in the block of the dataset, and set "
-            f"{'it' if len(lacking) == 1 else 'them'} where the eval runs."
+            f"{'the variable' if len(lacking) == 1 else 'the variables'} where the eval runs."
         )
     if config is not None and config.graders and all(one.type != "page_state" for one in config.graders):
         _say("The graders of the config take the place of the row's, and none of them is `page_state`.")

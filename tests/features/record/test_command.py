@@ -137,7 +137,12 @@ def test_from_the_window_to_a_green_run(
             {"tool": "done", "answer": "Done."},
         ],
     }
-    evals.write_config(sites={"shop": {"static": "shop"}}, browser="playwright", variables=["SHOP_PASSWORD"])
+    evals.write_config(
+        sites={"shop": {"static": "shop"}},
+        browser="playwright",
+        dataset=[{"path": "rows.jsonl", "trusted": True}],
+        variables=["SHOP_PASSWORD"],
+    )
     monkeypatch.setenv("SHOP_PASSWORD", SECRET)
     run = evals.run("-k", "log-in-as-ada")
     run.assert_outcomes(passed=1, deselected=1)
