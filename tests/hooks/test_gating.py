@@ -387,3 +387,13 @@ def test_a_rule_tells_no_secret(evals: Evals, monkeypatch: pytest.MonkeyPatch) -
         assert text.count("[redacted] was refused") >= 2
         assert "tok-98765" not in text
     assert "tok-98765" not in (evals.path / "junit.xml").read_text()
+
+
+def test_the_line_of_the_rows_has_one_percentage(evals: Evals) -> None:
+    """All rows are done when the gate's items follow; these do not make it less."""
+    evals.write_rows(row("a"), row("b"))
+    evals.write_config(gate={"min_pass_rate": 0.5})
+    run = evals.run()
+    (line,) = (line for line in run.outlines if line.startswith("shop.eval.yaml"))
+    assert line.count("%") == 1, line
+    assert any(line.startswith("gate ..") for line in run.outlines)
