@@ -101,4 +101,4 @@ def test_agents_find_every_page(site: Path) -> None:
     listed = (site / "llms.txt").read_text(encoding="utf-8")
     for page in ("tutorials/first-eval.html", "reference/config.html", "reference/api/graders.html"):
         assert f"]({page}): " in listed
-    assert "**limits.max_steps**" in (site / "llms-full.txt").read_text(encoding="utf-8")
+    assert "\nlimits.max_steps\n" in (site / "llms-full.txt").read_text(encoding="utf-8")

@@ -48,7 +48,8 @@ class Task(BaseModel):
     answer: JsonValue = None
     """The reference answer, for graders that compare answers."""
     rubric: JsonValue = None
-    """A rubric for this task."""
+    """What a judge looks for: ``{items: [{criterion, max_points, description, required, condition}]}``.
+    Without what is ``required`` no points pass; what has a ``condition`` counts only where that holds."""
     checks: tuple[dict[str, JsonValue], ...] = ()
     """Conditions for the final page or state; see the graders ``page_state`` and ``state_diff``."""
     solution: tuple[dict[str, JsonValue], ...] = ()

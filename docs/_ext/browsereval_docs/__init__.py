@@ -76,5 +76,5 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("source-read", _expand_page)
     app.connect("autodoc-process-docstring", api.read_docstring)
     app.connect("missing-reference", api.find_public)
-    app.connect("build-finished", lambda built, error: None if error else llms.write_index(built, expand))
+    app.connect("build-finished", llms.write_index)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import inspect
+from dataclasses import is_dataclass
 from enum import Enum
 from typing import Any, cast
 
 from docutils import nodes
+from pydantic import BaseModel
 from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
@@ -58,7 +60,7 @@ CHOSEN = {
     "EvalConfig": "path, base_dir, secrets, public_dump",
 }
 """Members that are shown of classes of which plug-ins need few."""
-HIDDEN = "model_config, model_post_init, model_fields, model_computed_fields, family"
+HIDDEN = "__init__, type, model_config, model_post_init, model_fields, model_computed_fields, family"
 
 
 def write_group(title: str) -> str:
@@ -85,13 +87,18 @@ def _document(module: Any, name: str) -> str:
     full = f"{module.__name__}.{name}"
     if inspect.isclass(value):
         chosen = CHOSEN.get(name, "")
-        members = f"   :members: {chosen}\n" + ("   :undoc-members:\n" if issubclass(value, Enum) else "")
+        members = f"   :members: {chosen}\n" + ("   :undoc-members:\n" if _has_fields(value) else "")
         body = f".. autoclass:: {full}\n{members}   :exclude-members: {HIDDEN}\n"
     elif inspect.isfunction(value):
         body = f".. autofunction:: {full}\n"
     else:
         body = f".. autodata:: {full}\n   :no-value:\n"
     return f"```{{eval-rst}}\n{body}```\n\n"
+
+
+def _has_fields(value: type) -> bool:
+    """Whether names of a class say something without a text: fields of records, members of an enumeration."""
+    return is_dataclass(value) or issubclass(value, Enum | BaseModel | tuple)
 
 
 def read_docstring(*event: Any) -> None:

@@ -143,6 +143,8 @@ def describe_type(annotation: Any) -> str:  # noqa: PLR0911 one for each form
         return _join([describe_type(one) for one in arguments if one is not type(None)])
     if origin is tuple or origin is list or origin is frozenset:
         return f"list: {describe_type(arguments[0])}" if arguments else "list"
+    if origin in (dict, Mapping) and arguments[1] is JsonValue:
+        return "block"
     if origin in (dict, Mapping):
         return f"map: name to {describe_type(arguments[1])}"
     if inspect.isclass(annotation) and issubclass(annotation, Component):

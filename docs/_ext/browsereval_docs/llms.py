@@ -1,32 +1,31 @@
-"""`llms.txt`, a list of pages for agents that read, and `llms-full.txt`, the pages themselves."""
+"""`llms.txt`, a list of pages for agents that read, and `llms-full.txt`, the pages as plain text."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from docutils import nodes
 from sphinx.application import Sphinx
+from sphinx.builders.text import TextBuilder
 from sphinx.environment import BuildEnvironment
+from sphinx.writers.text import TextTranslator
 
 LONGEST = 200
-DIRECTIVES = re.compile(r"^`{3,}\{(?:key|option)\} (?:\S+ )?(.+)$", re.MULTILINE)
 
 
-def write_index(app: Sphinx, expand: Callable[[str], str]) -> None:
+def write_index(app: Sphinx, error: Exception | None) -> None:
     """Write both files to the root of a site that was built."""
-    if app.builder.format != "html":
+    if error is not None or app.builder.format != "html":
         return
     env, out = app.env, Path(app.outdir)
     pages = [page for page in _walk(env, "index") if page != "index"]
-    head = f"# {app.config.project}\n\n> {app.config.html_theme_options.get('summary', '')}\n".replace(
-        "> \n", ""
-    )
     lines = [f"- [{env.titles[page].astext()}]({page}.html): {_describe(env, page)}" for page in pages]
-    (out / "llms.txt").write_text(f"{head}\n## Pages\n\n" + "\n".join(lines) + "\n", encoding="utf-8")
-    texts = [expand(Path(env.doc2path(page)).read_text(encoding="utf-8")) for page in pages]
-    (out / "llms-full.txt").write_text("\n\n".join([head, *map(_clean, texts)]), encoding="utf-8")
+    head = f"# {app.config.project}\n\n> {_describe(env, 'index')}\n\n"
+    listed = "\n".join(lines)
+    (out / "llms.txt").write_text(f"{head}## Pages\n\n{listed}\n", encoding="utf-8")
+    texts = [head, *(f"<!-- {page}.html -->\n\n{_read(app, page)}" for page in pages)]
+    (out / "llms-full.txt").write_text("\n\n".join(texts), encoding="utf-8")
 
 
 def _walk(env: BuildEnvironment, page: str) -> Iterator[str]:
@@ -37,13 +36,17 @@ def _walk(env: BuildEnvironment, page: str) -> Iterator[str]:
 
 
 def _describe(env: BuildEnvironment, page: str) -> str:
-    """Return the beginning of a page's first paragraph."""
-    first = next(iter(env.get_doctree(page).findall(nodes.paragraph)), None)
+    """Return the beginning of a page's first paragraph that is none of a table."""
+    paragraphs = env.get_doctree(page).findall(nodes.paragraph)
+    first = next((one for one in paragraphs if not isinstance(one.parent, nodes.entry)), None)
     words = "" if first is None else " ".join(first.astext().split())
     return words if len(words) <= LONGEST else f"{words[:LONGEST].rpartition(' ')[0]} …"
 
 
-def _clean(text: str) -> str:
-    """Return a page in plain Markdown."""
-    text = DIRECTIVES.sub(r"**\1**", re.sub(r"^\{\.\w+\}\n", "", text, flags=re.MULTILINE))
-    return re.sub(r"^`{4,}$\n?", "", text, flags=re.MULTILINE)
+def _read(app: Sphinx, page: str) -> str:
+    """Return a page as Sphinx writes it in plain text."""
+    doctree, builder = app.env.get_and_resolve_doctree(page, app.builder), TextBuilder(app, app.env)
+    builder.secnumbers = {}  # pages have no numbers
+    translator = TextTranslator(doctree, builder)
+    doctree.walkabout(translator)
+    return str(translator.body)

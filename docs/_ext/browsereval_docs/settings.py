@@ -20,6 +20,14 @@ BLOCKS: dict[str, type[BaseModel]] = {
 }
 """Blocks with a section of their own on the page of the config."""
 
+WITHOUT_EFFECT = (
+    "provider_id",
+    "reasoning_summary",
+    *(name for name in LLMConfig.model_fields if name.startswith("acp_")),
+    *("access_key_id", "secret_access_key", "session_token"),
+)
+"""Keys of a model that files of BrowserOS may have."""
+
 ELSEWHERE = {
     "gate": "gates.md",
     "sites": "#sites",
@@ -63,7 +71,9 @@ def write_gate() -> str:
 
 def write_model() -> str:
     """Return the keys of a block that names a model."""
-    return write_keys(LLMConfig, "model", without=frozenset(AgentConfig.model_fields))
+    unused = ", ".join(f"`{name}`" for name in WITHOUT_EFFECT)
+    keys = write_keys(LLMConfig, "model", without=frozenset({*AgentConfig.model_fields, *WITHOUT_EFFECT}))
+    return f"{keys}Keys of BrowserOS that are accepted and have no effect: {unused}.\n"
 
 
 def write_judge() -> str:
