@@ -333,6 +333,10 @@ class PlaywrightWindow(Window):
         """
         return await self._dialogs.answer(accept=accept, text=text, limit_s=self.rules.action_s)
 
+    def forget_dialogs(self, page: Page) -> None:
+        """Drop the dialogs of a page that somebody else has answered, of which Playwright does not tell."""
+        self._dialogs.forget(page)
+
     async def goto(self, url: str) -> Response | None:
         """Navigate the current tab and return when the document is there."""
         await self.revive()

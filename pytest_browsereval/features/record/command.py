@@ -206,7 +206,7 @@ async def _record(heading: Heading, config: EvalConfig | None, *, headless: bool
         async with sites.lease(names_in(heading.start_url)) as urls:
             window = await browser.open_window(WindowRequest("record", fill(heading.start_url, urls)))
             try:
-                return Recorded(await record(window), dict(urls))
+                return Recorded(await record(window, is_shown=not headless), dict(urls))
             finally:
                 await window.close()
     finally:

@@ -21,6 +21,7 @@ OfPage = Literal[
     "switch",
     "select",
     "key",
+    "drag",
     "note",
     "dialog",
     "closed",
@@ -31,7 +32,7 @@ OfBar = Literal["mode", "text", "value", "address", "undo", "finish", "cancel"]
 class Signal(BaseModel):
     """What the script of a frame reports."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", alias_generator=to_camel)
+    model_config = ConfigDict(frozen=True, extra="forbid", alias_generator=to_camel, populate_by_name=True)
 
     kind: OfPage | OfBar
     key: str = Field(default="", max_length=60)
@@ -39,6 +40,10 @@ class Signal(BaseModel):
     text: str = Field(default="", max_length=20_000)
     secret: str = Field(default="", max_length=40)
     button: Literal["left", "right"] = "left"
+    to: tuple[str, ...] = Field(default=(), max_length=8)
+    """Where something was dropped: targets, the best first."""
+    point: tuple[int, int] | None = None
+    """Of the viewport, where an element is a drawing that has no parts."""
     is_field: bool = False
     is_on: bool = False
     value: str | bool = ""
@@ -72,5 +77,7 @@ class View:
     """Whether the page itself has asked for the next document: by a link, a form, a script."""
     place: int = 0
     """In the history of its tab."""
+    dialog: str = ""
+    """What kind of dialog is open, if the page has opened it."""
     acted_at: float = 0.0
     """When something was last done in it, in milliseconds since 1970."""

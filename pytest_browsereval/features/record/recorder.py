@@ -52,6 +52,8 @@ ANSWER_S = 1.0
 AT_ONCE_MS = 2_000
 """How soon after a click a script goes through the history; people take longer to press *Back*."""
 LONGEST_SIGNAL = 100_000
+LONGEST_TYPED = 2_000
+"""Characters that are typed into a dialog."""
 SCRIPTS = ("target.js", "bar.js", "recorder.js")
 
 _TOOLS: dict[bool, str] = {True: "check", False: "uncheck"}
@@ -65,10 +67,12 @@ class Recorder:
 
     Args:
         window: at its start page.
+        is_shown: whether a person sees it, who answers dialogs of the page then.
     """
 
-    def __init__(self, window: PlaywrightWindow) -> None:
+    def __init__(self, window: PlaywrightWindow, *, is_shown: bool = False) -> None:
         self.list = ItemList()
+        self._is_shown = is_shown
         self.window = window
         self._heard: asyncio.Queue[Heard] = asyncio.Queue()
         self._views: list[View] = []
@@ -120,6 +124,8 @@ class Recorder:
             session.on("Runtime.executionContextCreated", partial(self._on_context, view))
             session.on("Runtime.executionContextDestroyed", partial(self._on_context_gone, view))
             session.on("Page.frameRequestedNavigation", partial(self._on_request, view))
+            session.on("Page.javascriptDialogOpening", partial(self._on_dialog_opened, view))
+            session.on("Page.javascriptDialogClosed", partial(self._on_dialog_closed, view))
             for method in ("Page.enable", "Runtime.enable"):
                 await session.send(method)
             named = {"name": self._bridge, "executionContextName": self._world}
@@ -164,8 +170,23 @@ class Recorder:
         self._put(view, signal, event["executionContextId"])
 
     def _on_dialog(self, dialog: Dialog) -> None:
-        if not dialog.message.startswith(QUESTION):
-            self._put(None, Signal(kind="dialog", text=dialog.type))
+        if not self._is_shown and not dialog.message.startswith(QUESTION):
+            self._spawn(self._accept_dialog())
+
+    async def _accept_dialog(self) -> None:
+        """Answer a dialog with OK where nobody can see it."""
+        if self.window.dialog is not None:
+            await self.window.answer_dialog(accept=True)
+
+    def _on_dialog_opened(self, view: View, event: dict[str, Any]) -> None:
+        view.dialog = "" if event["message"].startswith(QUESTION) else event["type"]
+
+    def _on_dialog_closed(self, view: View, event: dict[str, Any]) -> None:
+        kind, view.dialog = view.dialog, ""
+        self.window.forget_dialogs(view.page)
+        if kind and kind != "beforeunload":
+            said = str(event.get("userInput", ""))[:LONGEST_TYPED] if kind == "prompt" else ""
+            self._put(view, Signal(kind="dialog", is_on=event["result"], text=said, how=kind))
 
     # -- what was heard
 
@@ -173,10 +194,12 @@ class Recorder:
         """Record what was done; return whether there is to be a row once that is decided."""
         if signal.kind in ("closed", "cancel"):
             return False
-        if signal.kind == "dialog":
-            await self._answer_dialog(signal.text)
-        elif view is None:
+        if view is None:
             return None
+        if signal.kind == "dialog":
+            has_text = signal.is_on and signal.how == "prompt"
+            text: dict[str, JsonValue] = {"text": signal.text} if has_text else {}
+            self._move(view, "handle_dialog", accept=signal.is_on, **text)
         elif signal.kind == "look":
             await self._verify(view, signal.targets, is_untouched=True)
             return None
@@ -214,8 +237,12 @@ class Recorder:
         kind: Kind = signal.kind  # type: ignore[assignment]
         if signal.kind in ("click", "double"):
             content = {"tool": "click", "target": target}
+            if signal.point:
+                content = {"tool": "click_at", "x": signal.point[0], "y": signal.point[1]}
             content |= {"button": "right"} if signal.button == "right" else {}
             content |= {"click_count": 2} if kind == "double" else {}
+        elif signal.kind == "drag":
+            content = {"tool": "drag", "source": target, "target": await self._verify(view, signal.to)}
         elif signal.kind == "fill":
             content = {"tool": "fill", "target": target, "text": signal.text}
         elif signal.kind == "switch":
@@ -337,14 +364,6 @@ class Recorder:
                     await self._evaluate(view, context, script)
                     return
 
-    async def _answer_dialog(self, kind: str) -> None:
-        """Answer a dialog with OK: a person cannot, as it belongs to whoever drives the browser."""
-        while self.window.dialog is not None:
-            await self.window.answer_dialog(accept=True)
-            if kind != "beforeunload":
-                self._add(Item("move", {"tool": "handle_dialog", "accept": True}))
-                self._say(f"The page's {kind} was answered with OK.")
-
     # -- checks
 
     async def _add_check(self, view: View, signal: Signal) -> None:
@@ -418,9 +437,9 @@ class Recorder:
         )
 
 
-async def record(window: PlaywrightWindow) -> list[Item] | None:
+async def record(window: PlaywrightWindow, *, is_shown: bool) -> list[Item] | None:
     """Record what a person does in an open window; return it, or None if they cancel or close the window."""
-    recorder = Recorder(window)
+    recorder = Recorder(window, is_shown=is_shown)
     await recorder.begin()
     return recorder.list.items if await recorder.wait() else None
 

@@ -12,7 +12,7 @@ from pydantic import JsonValue
 from pytest_browsereval.redaction.marks import HIDDEN
 from pytest_browsereval.redaction.spellings import list_spellings
 
-Kind = Literal["click", "double", "fill", "switch", "select", "key", "move", "check"]
+Kind = Literal["click", "double", "fill", "switch", "select", "key", "drag", "move", "check"]
 """What was done: ``switch`` is a check box or radio button, ``move`` is to another page or tab."""
 
 LONGEST_SHOWN = 60

@@ -42,8 +42,8 @@ def drive(monkeypatch: pytest.MonkeyPatch) -> Drive:
     """Return a function that lets somebody act in the window that the command opens."""
 
     def take(act: Act) -> None:
-        async def record(window: PlaywrightWindow) -> list[Item] | None:
-            recorder = Recorder(window)
+        async def record(window: PlaywrightWindow, *, is_shown: bool) -> list[Item] | None:
+            recorder = Recorder(window, is_shown=is_shown)
             await recorder.begin()
             hands = Hands(window, recorder)
             await hands.ready()

@@ -462,16 +462,40 @@ def test_tabs(record: Record, pages: PageServer) -> None:
 
 
 def test_a_dialog(record: Record) -> None:
-    """It is answered with OK, which is a step, and the bar says so."""
+    """Where nobody sees it, it is answered with OK, which is a step."""
 
     async def act(hands: Hands) -> None:
         await hands.page.get_by_role("button", name="Delete").click()
-        await hands.page.get_by_text("true").wait_for()
-        assert await hands.said() == "The page's confirm was answered with OK."
+        await hands.page.get_by_text("true Ada").wait_for()
 
-    assert contents(record(f"""{SAY}<button onclick="say(confirm('Sure?'))">Delete</button>""", act)) == [
+    script = "say(confirm('Sure?') + ' ' + prompt('Who?', 'Ada'))"
+    assert contents(record(f"""{SAY}<button onclick="{script}">Delete</button>""", act)) == [
         step("click", 'role=button[name="Delete"]'),
         {"tool": "handle_dialog", "accept": True},
+        {"tool": "handle_dialog", "accept": True, "text": "Ada"},
+    ]
+
+
+def test_what_is_drawn_and_what_is_dragged(record: Record) -> None:
+    """A click into a drawing is one at a point; what is dragged has a source and a target."""
+
+    async def act(hands: Hands) -> None:
+        page = hands.page
+        await page.mouse.click(40, 60)
+        await page.mouse.dblclick(50, 70)
+        await page.get_by_text("Card").drag_to(page.get_by_text("Done"))
+        await page.get_by_text("dropped").wait_for()
+
+    items = record(
+        f"""<style>body {{ margin: 0 }} canvas {{ display: block }}</style>
+        <canvas width=300 height=150></canvas><p draggable=true>Card</p>
+        <div ondragover="event.preventDefault()" ondrop="say('dropped')">Done</div>{SAY}""",
+        act,
+    )
+    assert contents(items) == [
+        {"tool": "click_at", "x": 40, "y": 60},
+        {"tool": "click_at", "x": 50, "y": 70, "click_count": 2},
+        {"tool": "drag", "source": 'text="Card"', "target": 'text="Done"'},
     ]
 
 

@@ -15,7 +15,7 @@ const frameName = Math.random().toString(36).slice(2);
 const numbers = new WeakMap();
 const secretFields = new WeakSet();
 const looked = new WeakMap();
-let last = 0, mode = "", expected = null, ignored = null, pressed = null, resting = 0;
+let last = 0, mode = "", expected = null, ignored = null, pressed = null, resting = 0, dragged = null;
 
 const send = (message) => bridge(JSON.stringify(message));
 const note = (text) => send({kind: "note", text});
@@ -145,18 +145,39 @@ function onClick(event) {
   if (one.localName === "body" || one.localName === "html") return note("A click on the empty page is not recorded.");
   if (one.type === "file") return note("Choosing a file is not recorded.");
   if (one.localName === "option" || (one.localName === "select")) return;
-  tell("click", one, {isField: isTextField(one)});
+  if (isDrawing(one) && window !== window.top) return note("A click into a drawing in a frame is not recorded.");
+  tell("click", one, {isField: isTextField(one), ...pointOf(event, one)});
+}
+
+// What is drawn has no elements of its own: the point says what was meant.
+const isDrawing = (one) => one.localName === "canvas";
+const pointOf = (event, one) =>
+  isDrawing(one) && window === window.top ? {point: [Math.round(event.clientX), Math.round(event.clientY)]} : {};
+
+function onDragStart(event) {
+  const one = event.composedPath()[0];
+  dragged = one instanceof Element ? closest(one, "[draggable=true], a[href], img") : null;
+}
+
+function onDrop(event) {
+  const one = event.composedPath()[0];
+  if (!dragged || !(one instanceof Element)) return;
+  const to = candidatesFor(one);
+  if (to.length) tell("drag", dragged, {to});
+  dragged = null;
 }
 
 function onDoubleClick(event) {
   const one = meant(event);
-  if (one && !isTextField(one)) tell("double", one);
+  if (one && !isTextField(one)) tell("double", one, pointOf(event, one));
 }
 
 function onContextMenu(event) {
   const one = meant(event);
   // Where the page has no menu of its own, the browser's opens.
-  if (event.defaultPrevented && event.isTrusted && !isOurs(event) && one) tell("click", one, {button: "right"});
+  if (event.defaultPrevented && event.isTrusted && !isOurs(event) && one) {
+    tell("click", one, {button: "right", ...pointOf(event, one)});
+  }
 }
 
 function onInput(event) {
@@ -229,7 +250,7 @@ function isRecorded(event, one, isField, hasModifier) {
 
 const HANDLERS = {
   pointerdown: onPress, pointerover: onHover, click: onClick, dblclick: onDoubleClick, input: onInput,
-  change: onChange, keydown: onKey,
+  change: onChange, keydown: onKey, dragstart: onDragStart, drop: onDrop,
 };
 const PICKING = new Set(["pointerdown", "mousedown", "pointerup", "mouseup", "click", "dblclick", "touchstart", "touchend"]);
 
