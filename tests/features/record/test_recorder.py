@@ -340,6 +340,7 @@ def test_a_row_needs_checks_that_hold(record: Record) -> None:
         assert await hands.said() == "Add a check first: what has to hold now that the task is done?"
         await hands.press("Check text")
         await page.get_by_text("Before").click()
+        await hands.settle()
         assert page.url.endswith("/")  # it was pointed at, and not clicked
         await page.get_by_role("link", name="On").click()
         await page.get_by_text("Behind").wait_for()
