@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
@@ -43,6 +44,7 @@ PARTS: dict[str, Callable[[], str]] = {
 }
 FENCE = re.compile(r"^```\{generated\} ([\w-]+)\n```$", re.MULTILINE)
 
+SHORT = 28
 OUTWARDS = re.compile(r"\]\((\.\./[^)#\s]+\.md)\)")
 
 
@@ -62,6 +64,14 @@ def _expand_page(app: Sphinx, page: str, content: list[str]) -> None:
     content[0] = OUTWARDS.sub(offer, expand(content[0]))
 
 
+def _mark_short_words(_app: Sphinx, doctree: nodes.document) -> None:
+    """Mark what is to stay on one line: an option, a key."""
+    for literal in doctree.findall(nodes.literal):
+        text = literal.astext()
+        if " " not in text and len(text) <= SHORT:
+            literal["classes"].append("short")
+
+
 def _show_key(_env: BuildEnvironment, signature: str, node: addnodes.desc_signature) -> str:
     """Show a key as it is written in its block; links and search know it by its whole name."""
     name, _, shown = signature.partition(" ")
@@ -74,6 +84,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.setup_extension("sphinx.ext.autodoc")
     app.add_object_type("key", "key", parse_node=_show_key, objname="key")
     app.connect("source-read", _expand_page)
+    app.connect("doctree-read", _mark_short_words)
     app.connect("autodoc-process-docstring", api.read_docstring)
     app.connect("missing-reference", api.find_public)
     app.connect("build-finished", llms.write_index)
