@@ -44,6 +44,8 @@ class Signal(BaseModel):
     """Where something was dropped: targets, the best first."""
     point: tuple[int, int] | None = None
     """Of the viewport, where an element is a drawing that has no parts."""
+    start: tuple[int, int] | None = None
+    """Where the button was pressed, if that is another point."""
     is_field: bool = False
     is_on: bool = False
     value: str | bool = ""

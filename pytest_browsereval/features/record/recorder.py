@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 ANSWER_S = 1.0
 """How long a page may take to answer the recorder; a person waits for it."""
-AT_ONCE_MS = 2_000
+AT_ONCE_MS = 500
 """How soon after a click a script goes through the history; people take longer to press *Back*."""
 LONGEST_SIGNAL = 100_000
 LONGEST_TYPED = 2_000
@@ -239,6 +239,9 @@ class Recorder:
             content = {"tool": "click", "target": target}
             if signal.point:
                 content = {"tool": "click_at", "x": signal.point[0], "y": signal.point[1]}
+            if signal.point and signal.start:
+                (x, y), (end_x, end_y) = signal.start, signal.point
+                content = {"tool": "drag_at", "start_x": x, "start_y": y, "end_x": end_x, "end_y": end_y}
             content |= {"button": "right"} if signal.button == "right" else {}
             content |= {"click_count": 2} if kind == "double" else {}
         elif signal.kind == "drag":

@@ -484,6 +484,10 @@ def test_what_is_drawn_and_what_is_dragged(record: Record) -> None:
         page = hands.page
         await page.mouse.click(40, 60)
         await page.mouse.dblclick(50, 70)
+        await page.mouse.move(10, 20)
+        await page.mouse.down()
+        await page.mouse.move(90, 80, steps=3)
+        await page.mouse.up()
         await page.get_by_text("Card").drag_to(page.get_by_text("Done"))
         await page.get_by_text("dropped").wait_for()
 
@@ -496,6 +500,7 @@ def test_what_is_drawn_and_what_is_dragged(record: Record) -> None:
     assert contents(items) == [
         {"tool": "click_at", "x": 40, "y": 60},
         {"tool": "click_at", "x": 50, "y": 70, "click_count": 2},
+        {"tool": "drag_at", "start_x": 10, "start_y": 20, "end_x": 90, "end_y": 80},
         {"tool": "drag", "source": 'text="Card"', "target": 'text="Done"'},
     ]
 

@@ -15,7 +15,7 @@ const frameName = Math.random().toString(36).slice(2);
 const numbers = new WeakMap();
 const secretFields = new WeakSet();
 const looked = new WeakMap();
-let last = 0, mode = "", expected = null, ignored = null, pressed = null, resting = 0, dragged = null;
+let last = 0, mode = "", expected = null, ignored = null, pressed = null, resting = 0, dragged = null, start = [0, 0];
 
 const send = (message) => bridge(JSON.stringify(message));
 const note = (text) => send({kind: "note", text});
@@ -99,8 +99,9 @@ function pickText(text) {
 
 // -- what a person does
 
-function onPress() {
+function onPress(event) {
   pressed = expected = ignored = null;
+  start = [Math.round(event.clientX), Math.round(event.clientY)];
 }
 
 // Playwright itself counts what the targets match, before anything has been done to the page.
@@ -151,8 +152,12 @@ function onClick(event) {
 
 // What is drawn has no elements of its own: the point says what was meant.
 const isDrawing = (one) => one.localName === "canvas";
-const pointOf = (event, one) =>
-  isDrawing(one) && window === window.top ? {point: [Math.round(event.clientX), Math.round(event.clientY)]} : {};
+function pointOf(event, one) {
+  if (!isDrawing(one) || window !== window.top) return {};
+  const point = [Math.round(event.clientX), Math.round(event.clientY)];
+  const isDrag = event.type === "click" && Math.hypot(point[0] - start[0], point[1] - start[1]) > 4;
+  return isDrag ? {point, start} : {point};
+}
 
 function onDragStart(event) {
   const one = event.composedPath()[0];
