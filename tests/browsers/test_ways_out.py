@@ -200,9 +200,15 @@ def test_every_way_leads_out_where_all_is_allowed(run: Run, other: Listener, her
 
         async def course() -> None:
             window = await browser.open_window(WindowRequest("out", here))
-            try:
-                await until(lambda: names(other.arrived) >= PLAIN | SOCKETS)
-            except TimeoutError:
+            for _ in range(
+                4
+            ):  # Chromium gives up what it fetches ahead after 10 s, which a busy machine may need
+                try:
+                    await until(lambda: names(other.arrived) >= PLAIN | SOCKETS, 20)
+                    break
+                except TimeoutError:
+                    await window.context.pages[0].goto(here)
+            else:
                 pytest.fail(f"never arrived: {sorted((PLAIN | SOCKETS) - names(other.arrived))}")
             await until(lambda: sum(said.startswith("\x16\x03") for said in other.arrived) >= 2)  # TLS
             await until(lambda: any(said.startswith("\x00\x03") for said in other.arrived))  # TURN
