@@ -229,7 +229,8 @@ def _must_pass(query_id: str, trials: Sequence[AttemptDigest], needed: int | Non
     name = f"must_pass[{safe_id(query_id)}]"  # part of a node id, like the row's own name
     shown = one_line(query_id, 60)
     if not trials:
-        return RuleResult(name, is_met=False, message=f"{shown} has no result in this run")
+        why = f"{shown} has no result in this run; `--eval-set gate={{}}` runs some rows without the gate"
+        return RuleResult(name, is_met=False, message=why)
     missed = [
         task for task in count_tasks((one, 1) for one in trials) if task.verdict(needed) is not Verdict.PASSED
     ]

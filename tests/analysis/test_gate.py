@@ -49,7 +49,11 @@ def test_nothing_judged_meets_no_floor(run: RunSummary) -> None:
         ("a", True, "a passed"),
         ("d", False, "d failed: d failed"),
         ("e", False, "e errored: no page"),
-        ("z", False, "z has no result in this run"),
+        (
+            "z",
+            False,
+            "z has no result in this run; `--eval-set gate={}` runs some rows without the gate",
+        ),
     ],
 )
 def test_pinned_rows_have_to_pass(query_id: str, is_met: bool, message: str) -> None:  # noqa: FBT001
