@@ -48,14 +48,16 @@ def decide(
 
 
 def check_unlimited(summary: RunSummary, gate: GateConfig) -> RuleResult | None:
-    """Return a rule that is missed where trials did not pass and no rule says how many may not; else None.
+    """Return a rule that is missed where trials did not pass that the gate does not decide about; else None.
 
     In pytest these rows are red by themselves.
     """
-    bad = len(summary.trials) - summary.count(Verdict.PASSED)
-    if not bad or gate.limits_failures:
+    data = [trial.metadata for trial in summary.trials]
+    bad = sum(one.verdict is not Verdict.PASSED and not gate.decides(one) for one in data)
+    if not bad:
         return None
-    message = f"{bad} of {len(summary.trials)} trials did not pass, and no rule says how many may not"
+    why = "`rows: fail` allows none" if gate.rows == "fail" else "no rule says how many may not"
+    message = f"{bad} of {len(data)} trials did not pass, and {why}"
     return RuleResult("rows", is_met=False, message=message)
 
 

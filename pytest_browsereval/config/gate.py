@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal, Protocol, Self
 
 from pydantic import Field, model_validator
 
@@ -14,13 +14,30 @@ from pytest_browsereval.model.digest import AttemptDigest
 from pytest_browsereval.model.rules import RuleResult
 from pytest_browsereval.registry import Component, MemberOf
 
-ON_VERDICTS = (
-    *("min_pass_rate", "tags", "websites", "variants", "min_task_rate", "must_pass"),
-    *("max_regressions", "max_drop"),
-)
-"""The rules that limit how many rows may fail."""
+OF_ALL = ("min_pass_rate", "min_task_rate", "max_regressions", "max_drop")
+"""The rules that limit how many of all rows may fail; others limit those of a tag, say."""
 
 Rate = Annotated[float, Field(ge=0, le=1)]
+
+
+class GatedRow(Protocol):
+    """What says of a trial which rules it falls under: its record, or its line of the index."""
+
+    @property
+    def query_id(self) -> str:
+        """Its row."""
+
+    @property
+    def variant(self) -> str:
+        """Who has done it."""
+
+    @property
+    def tags(self) -> Sequence[str]:
+        """Of the row."""
+
+    @property
+    def website(self) -> str | None:
+        """Of the row."""
 
 
 class GateRule(Component):
@@ -93,8 +110,8 @@ class GateConfig(Block):
     rules: tuple[Annotated[GateRule, MemberOf("rule")], ...] = ()
     """Rules of plug-ins, each a block with its type: ``[{type: acme/max_clicks, most: 3}]``."""
     rows: Literal["xfail", "fail"] = "xfail"
-    """How to show rows that did not pass. ``xfail`` leaves the verdict to the gate; ``fail`` shows them red,
-    and so does a gate without a rule that limits how many may fail."""
+    """How to show rows that did not pass. ``xfail`` leaves the verdict to the gate; ``fail`` shows them red.
+    Rows of which no rule limits how many may fail are red always: with ``must_pass`` alone, all others."""
 
     @model_validator(mode="after")
     def _pinned_rows_count(self) -> Self:
@@ -105,16 +122,28 @@ class GateConfig(Block):
         return self
 
     @property
-    def decides_rows(self) -> bool:
-        """True if the gate decides about rows that did not pass; otherwise each of them fails the run."""
-        return self.rows == "xfail" and self.limits_failures
-
-    @property
-    def limits_failures(self) -> bool:
-        """True if a rule limits how many rows may fail."""
-        # Without one, a gate about cost would turn every failed row green.
+    def decides_all(self) -> bool:
+        """True if the gate decides about all rows that did not pass."""
+        # Without such a rule, a gate about cost would turn every failed row green.
         own = any(rule.limits_failures for rule in self.rules)
-        return own or any(getattr(self, name) not in (None, {}, ()) for name in ON_VERDICTS)
+        is_limited = own or any(getattr(self, name) is not None for name in OF_ALL)
+        return self.rows == "xfail" and is_limited
+
+    def decides(self, one: GatedRow) -> bool:
+        """Return True if the gate decides about a trial that did not pass; otherwise it fails the run.
+
+        Args:
+            one: the trial.
+        """
+        if self.rows == "fail":
+            return False
+        return (
+            self.decides_all
+            or one.query_id in self.must_pass
+            or one.variant in self.variants
+            or one.website in self.websites
+            or not self.tags.keys().isdisjoint(one.tags)
+        )
 
     @property
     def compares(self) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from pytest_browsereval.browsers.base import BrowserConfig, PictureFormat
 from pytest_browsereval.capture.context import ScreenshotMode
 from pytest_browsereval.capture.trace import TraceMode
 from pytest_browsereval.config.block import Block
-from pytest_browsereval.config.gate import GateConfig
+from pytest_browsereval.config.gate import GateConfig, GatedRow
 from pytest_browsereval.datasets.base import DatasetConfig
 from pytest_browsereval.errors import ConfigError, nearest
 from pytest_browsereval.graders.base import GraderConfig
@@ -256,8 +256,16 @@ class EvalConfig(Block):
 
     @property
     def are_rows_expected(self) -> bool:
-        """True if rows that did not pass are shown as expected, because the gate decides about them."""
-        return self.is_gated and self.gate.decides_rows
+        """True if all rows that did not pass are shown as expected, because the gate decides about them."""
+        return self.is_gated and self.gate.decides_all
+
+    def expects(self, one: GatedRow) -> bool:
+        """Return True if a trial that did not pass is shown as expected, because the gate decides about it.
+
+        Args:
+            one: the trial.
+        """
+        return self.is_gated and self.gate.decides(one)
 
     def secrets(self) -> tuple[str, ...]:
         """Return the values of environment variables in the file that are secret by their names."""

@@ -416,6 +416,6 @@ def _expect(item: EvalItem, report: Any) -> None:
     The gate decides by the run folder: what has another verdict there was not graded again, and stays red.
     """
     run, metadata = item.active_run, item.metadata
-    is_expected = run.config.are_rows_expected and metadata is not None
+    is_expected = metadata is not None and run.config.expects(metadata)
     if metadata and is_expected and run.store.verdict(item.entry.key) is metadata.verdict:
         report.outcome, report.wasxfail = "skipped", one_line(f"{metadata.verdict}: {metadata.reason}")

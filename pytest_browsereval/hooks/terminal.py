@@ -103,7 +103,8 @@ class Terminal:
         for line in table.table(summary, width=width, ascii_only=ascii_only):
             out.line(line.text, **({COLOURS[line.verdict]: True} if line.verdict else {"bold": True}))
         out.line("")
-        is_expected = active_run.config.are_rows_expected  # pytest tells no reason of what it expects
+        # pytest tells no reason of what it expects
+        is_expected = any(active_run.config.expects(one) for one in digests)
         why = table.reasons(summary, width=width, ascii_only=ascii_only) if is_expected else ()
         for line in (*why, *table.disagreements(summary, width=width, ascii_only=ascii_only)):
             out.line(line.text, **({COLOURS[line.verdict]: True} if line.verdict else {}))

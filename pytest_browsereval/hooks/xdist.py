@@ -279,13 +279,13 @@ class Distribution:
         why = f"the worker process died while this attempt ran alone in it: {report.longrepr}"
         active_run = self._controller.rows[node_id]
         entry = active_run.plan.find(node_id.partition("::")[2])
-        active_run.trials.record_fault(entry, node_id, Fault(ErrorSource.HARNESS, why))
+        record = active_run.trials.record_fault(entry, node_id, Fault(ErrorSource.HARNESS, why))
         message = f"errored (harness): {why}"
         report.when = "setup"
         report.longrepr = represent(message, message.partition("\n")[0], entry.ref.path, entry.ref.line)
         report.browsereval_verdict = "errored"
         self._controller.finished.add(node_id)
-        if active_run.config.are_rows_expected:
+        if active_run.config.expects(record.metadata):
             report.outcome, report.wasxfail = "skipped", f"errored: {why}"
 
     # -- the end

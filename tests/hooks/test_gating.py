@@ -104,6 +104,59 @@ def test_rows_can_stay_red(evals: Evals) -> None:
 
 
 @pytest.mark.parametrize(
+    "gate",
+    [{"must_pass": ["a"]}, {"tags": {"smoke": 1}}, {"websites": {"shop": 1}}],
+    ids=lambda gate: next(iter(gate)),
+)
+def test_rows_that_no_rule_is_about_stay_red(evals: Evals, gate: dict[str, Any]) -> None:
+    """A rule about some rows allows no other to fail, now or when the gate is asked again."""
+    evals.write_rows(
+        row("a", tags=["smoke"], metadata={"website": "shop"}), row("b", says="wrong"), errored_row("c")
+    )
+    evals.write_config(gate=gate)
+    result = evals.run("shop.eval.yaml")
+    result.assert_outcomes(passed=2, failed=2, errors=1)  # c is over max_error_rate as well
+    assert result.ret == 1
+    again = evals.run_command("gate", "latest")
+    assert again.ret == 1
+    again.stdout.fnmatch_lines(["NOT MET rows: 2 of 3 trials did not pass, and no rule says *"])
+
+
+def test_a_row_that_a_rule_is_about_is_left_to_it(evals: Evals) -> None:
+    """Beside it, others stay red."""
+    evals.write_rows(row("a", tags=["smoke"]), row("b", tags=["smoke"], says="wrong"), row("c", says="wrong"))
+    evals.write_config(gate={"tags": {"smoke": 0.5}})
+    result = evals.run("shop.eval.yaml")
+    result.assert_outcomes(passed=3, xfailed=1, failed=1)
+    assert result.ret == 1
+
+
+def test_rows_that_stay_red_fail_the_gate_that_is_asked_again(evals: Evals) -> None:
+    """As they have failed the session."""
+    evals.write_rows(*MIXED)
+    evals.write_config(gate={"min_pass_rate": 0.5, "rows": "fail"})
+    assert evals.run("shop.eval.yaml").ret == 1
+    again = evals.run_command("gate", "latest")
+    assert again.ret == 1
+    again.stdout.fnmatch_lines(["NOT MET rows: 1 of 4 trials did not pass, and `rows: fail` allows none"])
+
+
+@pytest.mark.parametrize(
+    "gate", [{}, {"max_cost_usd": 5}, {"must_pass": ["a"]}, {"min_pass_rate": 0.1, "rows": "fail"}]
+)
+@pytest.mark.parametrize("option", ["--eval-resume", "--eval-regrade=latest"])
+def test_a_session_of_some_rows_is_as_red_as_its_run(evals: Evals, gate: dict[str, Any], option: str) -> None:
+    """A row that failed in an earlier session stays red under a gate that does not decide about it."""
+    evals.write_rows(*MIXED)
+    evals.write_config(gate=gate)
+    assert evals.run("shop.eval.yaml").ret == 1
+    result = evals.run("shop.eval.yaml::a", option)
+    assert result.ret == 1
+    told = " ".join(result.stdout.str().split())
+    assert "1 trial failed that no item of this session reports" in told
+
+
+@pytest.mark.parametrize(
     "workers", [[], pytest.param(["-n2"], marks=pytest.mark.slow)], ids=["plain", "xdist"]
 )
 def test_last_failed_after_a_gated_run_runs_the_bad_rows(evals: Evals, workers: list[str]) -> None:
@@ -306,10 +359,10 @@ def test_rows_stay_red_without_a_rule_on_verdicts(
 
 @pytest.mark.parametrize(
     "gate",
-    [{"min_pass_rate": 0.5}, {"must_pass": ["a"]}, {"variants": {"default": 0.5}}, {"min_task_rate": 0.5}],
+    [{"min_pass_rate": 0.5}, {"variants": {"default": 0.5}}, {"min_task_rate": 0.5}],
 )
 def test_any_rule_on_verdicts_decides_about_rows(evals: Evals, gate: dict[str, Any]) -> None:
-    """A floor of a part, or ids that have to pass, take rows over from pytest as ``min_pass_rate`` does."""
+    """A floor of tasks, or of the variant, takes rows over from pytest as ``min_pass_rate`` does."""
     evals.write_rows(row("a"), row("b"), row("c", says="wrong"))
     evals.write_config(gate=gate)
     result = evals.run("shop.eval.yaml")

@@ -95,7 +95,7 @@ class GitHub:
             summary=summary,
             selected=self._controller.count_selected(owner),
             rules=[rule for one, _, rule in self._gating.results if one is owner],
-            are_rows_expected=owner.config.are_rows_expected,
+            is_expected=owner.config.expects,
         )
 
     def _append(self, file: Path, parts: list[JobPart], out: Any) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_browsereval.analysis.summary import RunSummary
 from pytest_browsereval.config_text import format_path
 from pytest_browsereval.datasets.base import RowRef
+from pytest_browsereval.model.digest import AttemptDigest
 from pytest_browsereval.model.display import one_line
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.rules import RuleResult
@@ -40,8 +41,8 @@ class JobPart:
     """How many trials there were to be; None if unknown."""
     rules: Sequence[RuleResult] = ()
     """What the rules of its gate say; none if it has no gate."""
-    are_rows_expected: bool = False
-    """Whether rows may fail because the gate decides."""
+    is_expected: Callable[[AttemptDigest], bool] = lambda _: False
+    """Whether a trial may fail because the gate decides about it."""
 
 
 def job_summary(parts: Sequence[JobPart], room: int = MOST_BYTES) -> str:
@@ -112,14 +113,15 @@ def annotations_of(part: JobPart, places: dict[TrialKey, RowRef], workspace: Pat
     """
     missed = [rule for rule in part.rules if not rule.is_met]
     yield from _limit([("error", "", f"gate {part.name}", f"{r.name}: {r.message}") for r in missed])
-    kind = "warning" if part.are_rows_expected else "error"
     bad = [t for verdict in _ORDER for t in part.summary.trials if t.metadata.verdict is verdict]
     rows = []
     for trial, name in zip(bad, name_trials(bad, part.summary), strict=True):
         data = trial.metadata
+        kind = "warning" if part.is_expected(data) else "error"
         place = _place(places.get(TrialKey(data.query_id, data.variant, data.trial)), workspace)
         rows.append((kind, place, f"{data.verdict}: {name}", one_line(data.reason, 500)))
-    yield from _limit(rows, MOST_ANNOTATIONS - (len(missed) if kind == "error" else 0))
+    are_errors = any(kind == "error" for kind, *_ in rows)
+    yield from _limit(rows, MOST_ANNOTATIONS - (len(missed) if are_errors else 0))
 
 
 def _limit(found: Sequence[tuple[str, str, str, str]], most: int = MOST_ANNOTATIONS) -> Iterator[str]:

@@ -83,7 +83,9 @@ def test_there_are_no_more_annotations_than_are_shown(tmp_path: Path) -> None:
     lines = list(annotations_of(part(found), places(30, tmp_path), tmp_path))
     assert len(lines) == 10
     assert lines[-1].startswith("::error title=21 more::21 more like this one: failed: r")
-    gated = list(annotations_of(part(found, MISSED, are_rows_expected=True), places(30, tmp_path), tmp_path))
+    gated = list(
+        annotations_of(part(found, MISSED, is_expected=lambda _: True), places(30, tmp_path), tmp_path)
+    )
     kinds = [line.split()[0] for line in gated]
     assert (kinds.count("::error"), kinds.count("::warning")) == (1, 10)
     both = list(annotations_of(part(found, MISSED), places(30, tmp_path), tmp_path))
