@@ -9,7 +9,7 @@ import pytest
 
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.hooks.items import EvalItem
-from pytest_browsereval.hooks.names import is_by_hand
+from pytest_browsereval.hooks.names import OF_EVALS, is_by_hand
 
 
 @dataclass(frozen=True)
@@ -44,16 +44,35 @@ def check_conflicts(config: pytest.Config, conflicts: Iterable[Conflict]) -> Non
             raise UsageError(one.message.format(other=other))
 
 
-def check_floor(config: pytest.Config, items: Iterable[pytest.Item]) -> None:
-    """Refuse a floor for the pass rate where no item counts in one: each test by hand decides for itself.
+def check_options_of_evals(config: pytest.Config, items: Iterable[pytest.Item], *, has_evals: bool) -> None:
+    """Refuse options about evals, such as the rate that they have to come to, where none was collected.
+
+    Without evals they would be passed over, and tests that have nothing to do with them would be green.
+
+    Args:
+        config: pytest's.
+        items: that are to run.
+        has_evals: whether an eval was loaded, be all of its rows deselected.
 
     Raises:
-        UsageError: there are tests by hand only.
+        UsageError: there are other tests only, or tests by hand, each of which decides for itself.
     """
-    if config.getoption("eval_min_pass_rate") is None:
-        return
+    given = [name for name in OF_EVALS if config.getoption(f"eval_{name}", None) is not None]
     items = list(items)
-    if any(map(is_by_hand, items)) and not any(isinstance(item, EvalItem) for item in items):
+    if not items or not given or any(isinstance(item, EvalItem) for item in items):
+        return
+    if not any(map(is_by_hand, items)):
+        args = getattr(config, "workerinput", {}).get("mainargv", config.invocation_params.args)
+        options = (f"--eval-{name.replace('_', '-')}" for name in given)
+        # In `addopts` it stands for whatever is run: for other tests as well.
+        option = next((one for one in options if any(arg.partition("=")[0] == one for arg in args)), None)
+        if has_evals or option is None:
+            return
+        raise UsageError(
+            f"{option} is about evals, and none was collected: pytest finds configs that are called "
+            "*.eval.yaml, .yml, .json or .toml. Name another one by --eval-config=FILE."
+        )
+    if "min_pass_rate" in given:
         raise UsageError(
             "--eval-min-pass-rate is a gate for the rows of eval configs, and here are tests by hand only, "
             "which pass or fail by what they assert. Leave it out, or name a config by --eval-config=FILE."

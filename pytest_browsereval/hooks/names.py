@@ -16,6 +16,9 @@ is_controlled_key = pytest.StashKey[bool]()
 SUFFIXES = (".eval.yaml", ".eval.yml", ".eval.json", ".eval.toml")
 """Files with these endings are collected wherever pytest looks."""
 
+OF_EVALS = ("min_pass_rate", "agent", "limit", "trials", "shard", "baseline")
+"""Options, without ``--eval-``, that mean nothing where there is no eval."""
+
 
 def is_worker(config: pytest.Config) -> bool:
     """Whether this process is a worker of pytest-xdist, which neither gates nor prints."""

@@ -17,7 +17,7 @@ from pytest_browsereval.config import EvalConfig, load_config
 from pytest_browsereval.config_text import format_path
 from pytest_browsereval.errors import ConfigError, RegistryError, UsageError, nearest
 from pytest_browsereval.hooks.behaviour import make_behaviour
-from pytest_browsereval.hooks.conflicts import check_floor
+from pytest_browsereval.hooks.conflicts import check_options_of_evals
 from pytest_browsereval.hooks.names import is_controlled_key, is_planned_key
 from pytest_browsereval.hooks.registration import Registration
 from pytest_browsereval.hooks.scoring import Evals2
@@ -345,7 +345,7 @@ class EvalSession:
                     f"--eval-{earlier.option} needs the config that the run is of: --eval-config=FILE."
                 )
         with self.note_problems():
-            check_floor(self.config, session.items)
+            check_options_of_evals(self.config, session.items, has_evals=bool(self.runs))
         if self.problems and self.is_worker:
             self.config.workeroutput["browsereval_problems"] = self._problem_text()  # type: ignore[attr-defined]
             session.items.clear()

@@ -52,3 +52,29 @@ def test_one_session_has_one_earlier_run(pytester: pytest.Pytester) -> None:
     result.stderr.fnmatch_lines(
         ["*--eval-regrade and --eval-resume name an earlier run each. Leave one out."]
     )
+
+
+@pytest.mark.parametrize(
+    "option",
+    ["--eval-min-pass-rate=0.8", "--eval-agent=noop", "--eval-shard=1/2", "--eval-baseline=b.json"],
+)
+def test_options_of_evals_are_refused_where_there_is_none(pytester: pytest.Pytester, option: str) -> None:
+    """A config whose name pytest does not look for would let a job be green for ever."""
+    evals = Evals(pytester.path)
+    evals.write_rows(row("one", says="wrong"))
+    evals.write_config("shop-eval.yaml")
+    pytester.makepyfile("def test_of_something_else(): pass")
+    result = evals.run(option)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    name = option.partition("=")[0]
+    result.stderr.fnmatch_lines([f"ERROR: {name} is about evals, and none was collected: *.eval.yaml, *"])
+
+
+def test_an_eval_whose_rows_are_deselected_is_one(pytester: pytest.Pytester) -> None:
+    """Then the others run, as pytest has it."""
+    evals = Evals(pytester.path)
+    evals.write_rows(row("one"))
+    evals.write_config()
+    pytester.makepyfile("def test_of_something_else(): pass")
+    result = evals.run("--eval-agent=noop", "-k", "something_else")
+    result.assert_outcomes(passed=1, deselected=1)

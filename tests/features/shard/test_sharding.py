@@ -181,7 +181,7 @@ def test_tests_by_hand_are_divided(evals: Evals, options: list[str]) -> None:
 def test_what_tests_by_hand_do_not_obey_is_refused(
     evals: Evals, given: list[str], told: str, options: list[str]
 ) -> None:
-    """Before anything is run; beside an eval, or with ordinary tests only, the option is no mistake."""
+    """Before anything is run; in settings, and with ordinary tests only, the option is no mistake."""
     evals.pytester.makepyfile(BY_HAND)
     evals.write_rows(*ROWS[:6])
     result = evals.run(*given, *options)
@@ -190,4 +190,5 @@ def test_what_tests_by_hand_do_not_obey_is_refused(
     assert not (evals.path / "results").exists()
     if "min" in given[0]:
         evals.pytester.makepyfile("def test_plain(): pass")
-        assert evals.run(*given).ret == 0
+        evals.pytester.makeini(f"[pytest]\naddopts = {given[0]}")
+        assert evals.run().ret == 0
