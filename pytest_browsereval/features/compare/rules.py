@@ -38,6 +38,8 @@ def _max_regressions(compared: RunComparison, ceiling: int) -> RuleResult:
         for change in (Change.NEWLY_ERRORED, Change.EDITED)
         if whole.counts[change]
     ]
+    if new := whole.counts[Change.ONLY_B]:
+        beside.append(f"{new} that the baseline lacks")
     also = f". Not counted: {', '.join(beside)}" if beside else ""
     if lacks := whole.rate_a.excluded.get("not run", 0):
         also += f". The baseline has no result of {format_count(lacks, 'trial')}"

@@ -87,6 +87,15 @@ def test_so_many_regressions_are_allowed(tmp_path: Path) -> None:
     assert (found.is_met, found.message) == (True, "1 regressed against a (a); at most 1")
 
 
+def test_what_the_baseline_lacks_is_told(tmp_path: Path) -> None:
+    """A baseline of a few rows says nothing of the others."""
+    run(tmp_path / "a", attempt("a"))
+    found = rules(tmp_path, [attempt("a"), *(attempt(name, FAILED) for name in "bc")], max_regressions=0)
+    assert found["max_regressions"].message == (
+        "0 regressed against a; at most 0. Not counted: 2 that the baseline lacks"
+    )
+
+
 @pytest.mark.parametrize(
     ("lost", "of", "confidence", "word"),
     [
