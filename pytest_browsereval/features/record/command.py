@@ -206,7 +206,8 @@ async def _record(heading: Heading, config: EvalConfig | None, *, headless: bool
         async with sites.lease(names_in(heading.start_url)) as urls:
             window = await browser.open_window(WindowRequest("record", fill(heading.start_url, urls)))
             try:
-                return Recorded(await record(window, is_shown=not headless), dict(urls))
+                known = config.variable_values().values() if config else ()
+                return Recorded(await record(window, is_shown=not headless, known=known), dict(urls))
             finally:
                 await window.close()
     finally:

@@ -17,7 +17,7 @@ from __future__ import annotations
 import asyncio
 import json
 import secrets
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterable
 from functools import partial
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -30,12 +30,11 @@ from pytest_browsereval.browsers.playwright.waiting import DialogOpened, playwri
 from pytest_browsereval.errors import Fault
 from pytest_browsereval.features.record.event import Signal, View
 from pytest_browsereval.features.record.steps import (
+    SHORTEST_FOUND,
     Item,
     ItemList,
     Kind,
     find_leak,
-    holds_secret,
-    list_secrets,
 )
 from pytest_browsereval.graders.page_state import PageStateGrader, judge, read_page_check
 from pytest_browsereval.model.grades import Verdict
@@ -54,7 +53,7 @@ AT_ONCE_MS = 500
 LONGEST_SIGNAL = 100_000
 LONGEST_TYPED = 2_000
 """Characters that are typed into a dialog."""
-SCRIPTS = ("target.js", "bar.js", "recorder.js")
+SCRIPTS = ("target.js", "bar.js", "redaction.js", "recorder.js")
 
 _TOOLS: dict[bool, str] = {True: "check", False: "uncheck"}
 
@@ -68,10 +67,13 @@ class Recorder:
     Args:
         window: at its start page.
         is_shown: whether a person sees it, who answers dialogs of the page then.
+        known: secrets besides those that are typed into fields of secrets.
     """
 
-    def __init__(self, window: PlaywrightWindow, *, is_shown: bool = False) -> None:
-        self.list = ItemList()
+    def __init__(
+        self, window: PlaywrightWindow, *, is_shown: bool = False, known: Iterable[str] = ()
+    ) -> None:
+        self.list = ItemList(known)
         self._is_shown = is_shown
         self.window = window
         self._heard: asyncio.Queue[Heard] = asyncio.Queue()
@@ -259,7 +261,12 @@ class Recorder:
 
     def _add(self, item: Item) -> None:
         self.list.add(item)
-        self._say(item.text)
+        last = self.list.items[-1]
+        short = [one for one in self.list.items if 0 < len(one.typed) < SHORTEST_FOUND]
+        hint = (
+            f" A secret of fewer than {SHORTEST_FOUND} characters cannot be redacted: no row with it holds."
+        )
+        self._say(last.text + hint * bool(short), is_warning=short not in ([], [last]))
 
     def _follow(self, view: View) -> None:
         """Note that the person has gone to another tab."""
@@ -378,7 +385,7 @@ class Recorder:
         elif signal.kind == "address":
             content = {"url": view.page.url}
         item = Item("check", content)
-        if holds_secret(json.dumps(content, ensure_ascii=False), list_secrets(self.list.items)):
+        if find_leak([item], self.list.secrets):
             self._say("The page shows a secret there. It is not recorded.", is_warning=True)
         elif await self._find_unmet([item]):
             self._say("That cannot be checked: graders do not see it on this page.", is_warning=True)
@@ -402,9 +409,9 @@ class Recorder:
         checks = self.list.checks
         if not checks:
             self._say("Add a check first: what has to hold now that the task is done?", is_warning=True)
-        elif leak := find_leak(self.list.items):
+        elif leak := find_leak(self.list.items, self.list.secrets):
             self._say(
-                f"A secret that you typed stands in: {leak.content.get('tool', 'a check')}. Undo it.",
+                f"A secret stands in: {leak.content.get('tool', 'a check')}. Undo it.",
                 is_warning=True,
             )
         elif unmet := await self._find_unmet(checks):
@@ -440,9 +447,9 @@ class Recorder:
         )
 
 
-async def record(window: PlaywrightWindow, *, is_shown: bool) -> list[Item] | None:
+async def record(window: PlaywrightWindow, *, is_shown: bool, known: Iterable[str] = ()) -> list[Item] | None:
     """Record what a person does in an open window; return it, or None if they cancel or close the window."""
-    recorder = Recorder(window, is_shown=is_shown)
+    recorder = Recorder(window, is_shown=is_shown, known=known)
     await recorder.begin()
     return recorder.list.items if await recorder.wait() else None
 

@@ -27,11 +27,11 @@ Record = Callable[..., list[Item] | None]
 def record(run: Run, browser: PlaywrightBrowser, pages: PageServer) -> Record:
     """Return a function that records what is done with a page, and returns the items; None if cancelled."""
 
-    async def work(url: str, act: Act, *, finishes: bool) -> list[Item] | None:
+    async def work(url: str, act: Act, *, finishes: bool, known: tuple[str, ...]) -> list[Item] | None:
         window = await browser.open_window(WindowRequest("record", url))
         assert isinstance(window, PlaywrightWindow)
         try:
-            recorder = Recorder(window)
+            recorder = Recorder(window, known=known)
             await recorder.begin()
             hands = Hands(window, recorder)
             await hands.ready()
@@ -45,9 +45,15 @@ def record(run: Run, browser: PlaywrightBrowser, pages: PageServer) -> Record:
             await window.close()
 
     def run_it(
-        body: str, act: Act, *, path: str = "/", finishes: bool = False, **options: Any
+        body: str,
+        act: Act,
+        *,
+        path: str = "/",
+        finishes: bool = False,
+        known: tuple[str, ...] = (),
+        **options: Any,
     ) -> list[Item] | None:
         url = pages.page(path, f"<!doctype html><title>Page</title><body>{body}", **options)
-        return run(work(url, act, finishes=finishes))
+        return run(work(url, act, finishes=finishes, known=known))
 
     return run_it

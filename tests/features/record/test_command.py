@@ -7,7 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -42,8 +42,10 @@ def drive(monkeypatch: pytest.MonkeyPatch) -> Drive:
     """Return a function that lets somebody act in the window that the command opens."""
 
     def take(act: Act) -> None:
-        async def record(window: PlaywrightWindow, *, is_shown: bool) -> list[Item] | None:
-            recorder = Recorder(window, is_shown=is_shown)
+        async def record(
+            window: PlaywrightWindow, *, is_shown: bool, known: Iterable[str]
+        ) -> list[Item] | None:
+            recorder = Recorder(window, is_shown=is_shown, known=known)
             await recorder.begin()
             hands = Hands(window, recorder)
             await hands.ready()

@@ -3,8 +3,6 @@
 const LONGEST_TEXT = 10_000;
 const LONGEST_CHECK = 200;
 const REST_MS = 40;
-const SECRET_FIELDS = /^(current-password|new-password|one-time-code|cc-(number|csc|exp|exp-month|exp-year))$/;
-const SECRET_NAMES = /pass(word|wd|phrase|code)?|pwd|\bpin\b|\botp\b|secret|token|cvc|cvv/i;
 // Keys that edit what a field holds: the field's value says what came of them.
 const EDITING = ["Backspace", "Delete", "Home", "End", "PageUp", "PageDown", "ArrowLeft", "ArrowRight"];
 const NAMED = ["Enter", "Escape", "Tab", "ArrowUp", "ArrowDown", ...EDITING];
@@ -13,7 +11,6 @@ const OF_BROWSER = /^(t|w|n|r|l|f|p|d|h|j|o|s|u|[-+=0-9]|Tab|PageUp|PageDown)$/i
 
 const frameName = Math.random().toString(36).slice(2);
 const numbers = new WeakMap();
-const secretFields = new WeakSet();
 const looked = new WeakMap();
 let last = 0, mode = "", expected = null, ignored = null, pressed = null, resting = 0, dragged = null, start = [0, 0];
 
@@ -42,16 +39,6 @@ function meant(event) {
 
 const isOurs = (event) => event.composedPath().includes(bar.host);
 const isSwitch = (one) => one.localName === "input" && ["checkbox", "radio"].includes(one.type);
-
-function secretKind(one) {
-  const words = (one.getAttribute("autocomplete") ?? "").toLowerCase().split(/\s+/);
-  const known = words.find((word) => SECRET_FIELDS.test(word));
-  if (one.type === "password") secretFields.add(one);
-  if (known) return known;
-  if (secretFields.has(one)) return "password";
-  if (!isTextField(one)) return "";
-  return SECRET_NAMES.test(`${one.name ?? ""} ${one.id} ${nameOf(one)}`) ? "password" : "";
-}
 
 function tell(kind, one, more = {}) {
   const targets = one ? candidatesFor(one) : [];
@@ -214,11 +201,20 @@ function onKey(event) {
   if (["Shift", "Control", "Alt", "Meta", "AltGraph", "CapsLock", "Dead", "Process", "Unidentified"].includes(key)) return;
   if (!hasModifier && one && activates(one, key)) { pressed = {one}; return; }
   pressed = {one};
+  if (isField && isTyped(event, one)) return;
   if (!isRecorded(event, one, isField, hasModifier)) return;
   const names = [[event.ctrlKey, "Control"], [event.metaKey, "Meta"], [event.altKey, "Alt"],
     [event.shiftKey && (hasModifier || key.length > 1), "Shift"]].filter(([isDown]) => isDown).map(([, name]) => name);
   const isFocused = one && !["body", "html"].includes(one.localName);
   tell("key", isFocused ? one : null, {press: [...names, key === " " ? "Space" : key].join("+")});
+}
+
+// Its character is in the field: AltGr is Control and Alt on some systems, Option is Alt. Of what is typed into a
+// field of a secret, nothing is a step of its own.
+function isTyped(event, one) {
+  const isCharacter = [...event.key].length === 1;
+  const isAlt = (event.altKey && !event.metaKey) || event.getModifierState("AltGraph");
+  return (isCharacter && isAlt) || (!NAMED.includes(event.key) && secretKind(one) !== "");
 }
 
 // A click follows.
@@ -257,11 +253,13 @@ const HANDLERS = {
   pointerdown: onPress, pointerover: onHover, click: onClick, dblclick: onDoubleClick, input: onInput,
   change: onChange, keydown: onKey, dragstart: onDragStart, drop: onDrop,
 };
+const NOTING = new Set(["focusin", "pointerover", "pointerdown", "keydown", "beforeinput"]);
 const PICKING = new Set(["pointerdown", "mousedown", "pointerup", "mouseup", "click", "dblclick", "touchstart", "touchend"]);
 
 function onEvent(event) {
   if (!event.isTrusted) return;
   if (isOurs(event)) return bar.take(event);
+  if (NOTING.has(event.type)) noteFieldAt(event);
   if (mode && event.type === "keydown" && event.key === "Escape") {
     event.preventDefault();
     event.stopImmediatePropagation();
@@ -274,8 +272,9 @@ function onEvent(event) {
 
 // Again and again, which adds nothing: `document.open()` takes all listeners of a window away.
 function listen() {
-  for (const type of new Set([...Object.keys(HANDLERS), ...PICKING])) window.addEventListener(type, onEvent, true);
+  for (const type of new Set([...Object.keys(HANDLERS), ...PICKING, ...NOTING])) window.addEventListener(type, onEvent, true);
   window.addEventListener("contextmenu", onContextMenu);
+  watchFields(document);
   if (window === window.top || mode) bar.keep();
 }
 
@@ -302,6 +301,7 @@ globalThis.browserevalRecorder = {
 };
 
 function begin() {
+  watchFields(document);
   if (!document.documentElement) return void setTimeout(begin, 0);
   listen();
   setInterval(listen, 300);
