@@ -19,6 +19,10 @@ _SHOWN = 3
 def init(arguments: argparse.Namespace) -> int:
     """Write the files, and print them with the next command to type."""
     folder = _folder(arguments.folder)
+    if arguments.ci:
+        if starter.find_evals(folder):
+            return _add_ci(folder, arguments.ci)
+        _check_no_other(folder, arguments.ci)
     ignored = folder / starter.GITIGNORE
     try:
         listed = starter.list_files(folder, arguments.agent, arguments.ci)
@@ -39,6 +43,50 @@ def init(arguments: argparse.Namespace) -> int:
         ) from None
     _report(wanted, folder, left)
     return 0
+
+
+def _add_ci(folder: Path, ci: str) -> int:
+    """Write the file of the CI system for an eval that is there, and nothing else."""
+    written = starter.list_ci_file(folder, ci)
+    if obstacles := list(starter.find_obstacles(written)):
+        raise UsageError(
+            f"{show(obstacles[0])} exists already, and `init` overwrites nothing. Nothing was written. "
+            "Move it away and run this again, or add the eval to it by hand."
+        )
+    try:
+        starter.write_files(written)
+    except OSError as error:
+        raise UsageError(
+            f"{show(written[0].path)} cannot be written: {error.strerror}. Nothing was written."
+        ) from None
+    name = os.path.relpath(written[0].path)
+    print("Written:")
+    print(f"  {name}  {written[0].purpose}")
+    print("\nThe eval is left as it is. Next, commit that file and the eval, and push.")
+    return 0
+
+
+def _check_no_other(folder: Path, ci: str) -> None:
+    """Refuse to write a second eval beside one that the user has most likely meant.
+
+    Raises:
+        UsageError: the current folder has no eval, and a folder in it has.
+    """
+    if folder != Path.cwd():
+        return
+    inside = sorted({file.parent for one in folder.iterdir() for file in starter.find_evals(one)})
+    if inside:
+        command = shlex.join(["browsereval", "init", "--ci", ci, *_as_operand(inside[0])])
+        raise UsageError(
+            f"{show(inside[0])} has an eval, and this folder has none. Nothing was written. "
+            f"Run `{command}` for that one, or name the folder of a new eval."
+        )
+
+
+def _as_operand(folder: Path) -> list[str]:
+    """Return the words that name a folder, whatever its name begins with."""
+    name = show(folder)
+    return ["--", name] if name.startswith("-") else [name]
 
 
 def _folder(given: str) -> Path:
@@ -94,7 +142,9 @@ def _report(written: Sequence[starter.StarterFile], folder: Path, left: Path | N
         print(f"  {name:<{width}}  {file.purpose}")
     if left is not None:
         print(f"{show(left)} is kept as it is; add results/ to it.")
-    enter = "" if folder == Path.cwd() else f"cd {shlex.quote(show(folder))} && "
+    shown = show(folder)
+    shown = f"./{shown}" if shown.startswith("-") else shown  # no option of `cd`
+    enter = "" if folder == Path.cwd() else f"cd {shlex.quote(shown)} && "
     print("\nNext, type:")
     print(f"  {enter}pytest")
     print("It needs a Chromium: `browsereval install-browser` finds or installs one.")
@@ -117,7 +167,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "or a program",
     )
     parser.add_argument(
-        "--ci", choices=tuple(starter.CI_FILES), help="also write the file that runs the eval in CI"
+        "--ci",
+        choices=tuple(starter.CI_FILES),
+        help="also write the file that runs the eval in CI; only that one where the folder has an eval",
     )
 
 

@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from pytest_browsereval.errors import UsageError
+from pytest_browsereval.hooks.names import is_eval
 
 CI_FILES = {"github": ".github/workflows/evals.yml", "gitlab": ".gitlab-ci.yml"}
 """CI systems, and where their file is, from the root of the repository."""
@@ -67,6 +68,26 @@ def list_files(folder: Path, agent: str, ci: str | None = None) -> list[StarterF
     if ci is not None:
         result.append(_ci_file(folder, ci))
     return result
+
+
+def list_ci_file(folder: Path, ci: str) -> list[StarterFile]:
+    """Return the file of a CI system for an eval that is there.
+
+    Args:
+        folder: of the eval; absolute.
+        ci: one of ``CI_FILES``.
+
+    Raises:
+        UsageError: the file cannot name the folder.
+    """
+    return [_ci_file(folder, ci)]
+
+
+def find_evals(folder: Path) -> list[Path]:
+    """Return the configs of evals in a folder, as pytest collects them."""
+    if not folder.is_dir():
+        return []
+    return sorted(file for file in folder.iterdir() if is_eval(file.name) and file.is_file())
 
 
 def _stored_name(name: str) -> str:
