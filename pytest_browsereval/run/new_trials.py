@@ -26,9 +26,12 @@ class NewTrials(Trials):
     def __init__(self, run: ActiveRun) -> None:
         self.run = run
         spec = run.spec
-        may_be_filled = spec.behaviour.modify_task is not None
         self.plan = Plan(
-            spec.config, spec.registry, limit=spec.limit, beside=spec.beside, may_be_filled=may_be_filled
+            spec.config,
+            spec.registry,
+            limit=spec.limit,
+            beside=spec.beside,
+            modify=spec.behaviour.modify_task,
         )
 
     def prepare(self) -> Prepared:

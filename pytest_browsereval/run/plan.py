@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from pydantic import JsonValue, ValidationError
@@ -17,7 +17,15 @@ from pytest_browsereval.datasets.ids import original_id, safe_id
 from pytest_browsereval.datasets.reader import index_rows, read_row
 from pytest_browsereval.datasets.rows import refuse
 from pytest_browsereval.datasets.selection import check_depends_on
-from pytest_browsereval.errors import ConfigError, DatasetError, PluginError, RegistryError, nearest
+from pytest_browsereval.errors import (
+    ConfigError,
+    DatasetError,
+    Fault,
+    PluginError,
+    RegistryError,
+    StopRun,
+    nearest,
+)
 from pytest_browsereval.graders.base import GraderConfig
 from pytest_browsereval.graders.parts import unfold
 from pytest_browsereval.graders.protection import hide_quotes
@@ -82,7 +90,7 @@ class Plan:
         registry: where rows look their graders up.
         limit: take the first so many rows only.
         beside: advisory graders that are asked beside those of config and rows.
-        may_be_filled: whether a plug-in may put addresses into rows, so that any name in braces may be right.
+        modify: what plug-ins make of a row, None if nothing: they may put addresses into it.
     """
 
     def __init__(
@@ -92,13 +100,13 @@ class Plan:
         *,
         limit: int | None = None,
         beside: tuple[GraderConfig, ...] = (),
-        may_be_filled: bool = False,
+        modify: Callable[[Task], Task] | None = None,
     ) -> None:
         self.config = config
         self._registry = registry
         self._limit = limit
         self._beside = beside
-        self._may_be_filled = may_be_filled
+        self._modify_row = modify
         self._ready: dict[tuple[str, int, str], Trial] = {}
         self._relations: dict[tuple[str, int, str, int], Relations] = {}
         self._relates: bool | None = None
@@ -290,7 +298,7 @@ class Plan:
                 with naming(grader, "check", ValueError):
                     grader.check(task, self.config.base_dir)
                     check_needs(grader, task, offers_of(self.config), self.config)
-            self._check_addresses(task, agent)
+            self._check_addresses(task)
             way = "Prepare the state by the `reset` of the site or by the start_url"
             needs = Needs(page=task.setup_script is not None)
             check_fit(Asker("the row", "has a setup_script", way), needs, offers_of(self.config))
@@ -341,12 +349,15 @@ class Plan:
             why = toolsets.with_absent_tools(variant, "no tool of the run reaches a page")
             check_fit(asker, ask_needs(agent), Offers(no_tools=why if is_lost else None))
 
-    def _check_addresses(self, task: Task, agent: AgentConfig) -> None:
-        if self._may_be_filled:
-            return
-        sites, solution = self.config.sites, task.solution if agent.type == "scripted" else ()
-        given = [{"start_url": task.start_url}, task.checks, task.graders, solution]
-        for address, name in unknown_sites(given, sites):
+    def _check_addresses(self, task: Task) -> None:
+        sites = self.config.sites
+        unknown = list(_list_unknown_sites(task, sites))
+        if unknown and self._modify_row is not None:
+            try:
+                unknown = list(_list_unknown_sites(self._modify_row(task), sites))
+            except (Fault, StopRun):  # the attempt reports it
+                return
+        for address, name in unknown:
             raise ValueError(
                 f"the address is {address!r}, and {name!r} is not a site of the config."
                 f"{nearest(name, sites)} Sites: {', '.join(sites) or 'none'}. "
@@ -422,6 +433,11 @@ def read_graders(
             raise DatasetError(f"{where}: grader {name}: {problems}") from None
         assert isinstance(grader, GraderConfig)  # noqa: S101 what the family holds
         yield grader
+
+
+def _list_unknown_sites(task: Task, sites: Collection[str]) -> Iterator[tuple[str, str]]:
+    given = [{"start_url": task.start_url}, task.checks, task.graders, task.solution]
+    return unknown_sites(given, sites)
 
 
 def mark_names(dataset: str, tags: Iterable[str]) -> tuple[str, ...]:

@@ -238,3 +238,31 @@ def test_a_plug_in_may_fill_other_names(evals: Evals) -> None:
         """
     )
     evals.run("shop.eval.yaml").assert_outcomes(passed=1)
+
+
+@pytest.mark.parametrize("key", ["start_url", "solution"])
+def test_a_plug_in_that_fills_nothing_hides_no_misspelt_site(evals: Evals, key: str) -> None:
+    """The rows are checked as the hook leaves them; one of `init` only changes the query."""
+    wrong: dict[str, Any] = {"start_url": "{shpo}/"}
+    if key == "solution":
+        wrong = {"solution": [{"tool": "navigate", "url": "{shpo}/"}, {"tool": "done", "answer": "right"}]}
+    evals.write_rows(row("a", **wrong))
+    (evals.path / "shop").mkdir()
+    evals.write_config(sites={"shop": {"static": "shop"}}, agent="noop")
+    evals.pytester.makeconftest(
+        """
+        def pytest_browsereval_modify_task(task):
+            return task.model_copy(update={"query": f"{task.query} Now."})
+        """
+    )
+    result = evals.run("shop.eval.yaml")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert "rows.jsonl:1: row 'a': the address is '{shpo}/'" in result.stderr.str()
+    assert "Did you mean 'shop'?" in result.stderr.str()
+
+
+def test_braces_in_the_path_of_an_address_are_no_site(evals: Evals) -> None:
+    """Only a name at the beginning stands for a site."""
+    evals.write_rows(row("a", solution=[{"tool": "navigate", "url": "https://x.test/{id}"}]))
+    evals.write_config(agent="noop")
+    evals.run("shop.eval.yaml").assert_outcomes(failed=1)

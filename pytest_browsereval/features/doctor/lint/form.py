@@ -46,8 +46,8 @@ def unresolved_placeholder(row: Row, given: Given) -> Iterator[Finding]:
             yield row.error("unresolved-placeholder", message, "Put the site's address there.")
     refused = {name for _, name in unknown_sites({"start_url": task.start_url}, given.config.sites)}
     for name in sorted(names_in(task.start_url or "") - set(given.config.sites) - refused):
-        message = f"start_url has {{{name}}}, and the config has no site of that name."
-        yield row.error("unresolved-placeholder", message, "Add it to the key `sites`.")
+        message = f"start_url has {{{name}}}, which stays as it is: the config has no site of that name."
+        yield row.warning("unresolved-placeholder", message, "If a site is meant, add it to the key `sites`.")
 
 
 def baked_port(row: Row, _: Given) -> Iterator[Finding]:
