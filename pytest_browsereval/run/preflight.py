@@ -15,6 +15,7 @@ from pytest_browsereval.needs import Offers
 from pytest_browsereval.run.active import ActiveRun, Prepared
 from pytest_browsereval.run.browser_checks import check_agents, check_capture, survey_of
 from pytest_browsereval.run.cassettes import LIVE
+from pytest_browsereval.run.gate_ids import check_gate_ids
 from pytest_browsereval.run.lookup import age
 from pytest_browsereval.run.manifest import tool_hashes
 from pytest_browsereval.run.plan import Entry
@@ -50,6 +51,7 @@ def preflight(run: ActiveRun) -> Prepared:
     for dataset in config.dataset:
         with naming(dataset, "notes"):
             notes += dataset.notes(config.base_dir)
+    notes += check_gate_ids(config)
     notes += drift(run.store, config, toolsets.tools)
     return Prepared(toolsets, survey, tuple(notes))
 
