@@ -17,7 +17,7 @@ def make_run(target: Path, worker: str = "main") -> Iterator[RunStore]:
     An error leaves nothing behind.
 
     Args:
-        target: the run folder, which is not there yet or empty.
+        target: the run folder, which is not there yet or empty; folders above it are made.
         worker: who writes it.
 
     Raises:
@@ -27,6 +27,7 @@ def make_run(target: Path, worker: str = "main") -> Iterator[RunStore]:
     check_new(target)
     partial = target.with_name(f".{target.name}.partial")
     shutil.rmtree(partial, ignore_errors=True)  # of a process that was killed
+    target.absolute().parent.mkdir(parents=True, exist_ok=True)
     try:
         yield RunStore(partial, worker=worker)
         if target.exists():

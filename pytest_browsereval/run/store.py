@@ -80,8 +80,9 @@ def check_new(folder: Path) -> None:
         raise UsageError(f"{format_path(folder)} already exists and is not a folder. Name another one.")
     if folder.is_dir() and any(folder.iterdir()):
         raise UsageError(f"{format_path(folder)} already exists and has files in it. Name a new folder.")
-    if not folder.absolute().parent.is_dir():
-        raise UsageError(f"{format_path(folder)}: there is no folder {folder.parent}. Create it first.")
+    nearest = next(one for one in folder.absolute().parents if one.exists())
+    if not nearest.is_dir():
+        raise UsageError(f"{format_path(folder)}: {format_path(nearest)} is not a folder. Name another one.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
+from typing import Any
 
 import pytest
 
@@ -77,6 +78,16 @@ class Sharding:
         if others:
             config.hook.pytest_deselected(items=others)
             items[:] = [item for item in items if numbers[item] == self._shard.number]
+
+    @pytest.hookimpl
+    def pytest_terminal_summary(self, terminalreporter: Any, exitstatus: int) -> None:
+        """Say why nothing has run: a part without a row is as it should be."""
+        if exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:
+            shard = self._shard
+            terminalreporter.write_line(
+                f"shard {shard} has no row of what is selected (exit code {int(exitstatus)}). "
+                "`browsereval merge` does not need it."
+            )
 
     def _shards(self, active_run: ActiveRun, items: Sequence[EvalItem]) -> dict[str, int]:
         """Return the part of each row.

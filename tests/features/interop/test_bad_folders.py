@@ -164,14 +164,14 @@ def test_hostile_ids_stay_inside(query_id: str, tmp_path: Path) -> None:
 
 
 def test_the_target_is_never_written_over(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A folder with files in it, a file, and a place that is not there are refused."""
+    """A folder with files in it, a file, and a place in a file are refused."""
     browseros(tmp_path / "theirs")
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "mine.txt").write_text("mine")
     for target, message in (
         ("full", "has files in it"),
         ("full/mine.txt", "is not a folder"),
-        ("none/run", "there is no folder"),
+        ("full/mine.txt/run", "mine.txt is not a folder"),
     ):
         assert main(["import-run", "browseros", str(tmp_path / "theirs"), "-o", str(tmp_path / target)]) == 4
         assert message in capsys.readouterr().err

@@ -58,6 +58,22 @@ def test_parts_become_one_run(tmp_path: Path) -> None:
     assert not list(tmp_path.glob(".*"))
 
 
+def test_folders_above_the_new_run_are_made(tmp_path: Path) -> None:
+    """`results/shop` is not there where all parts came from other machines; a refusal makes none."""
+    one, other = (
+        part(tmp_path / "1", attempt("a"), selected=1),
+        part(tmp_path / "2", attempt("b"), selected=1),
+    )
+    target = tmp_path / "results/shop/whole"
+    with pytest.raises(UsageError, match="one run is merged with nothing"):
+        merge_runs([one.root], target)
+    assert not (tmp_path / "results").exists()
+    assert merge_runs([one.root, other.root], target).trials == 2
+    assert (target / "manifest.json").is_file()
+    with pytest.raises(UsageError, match=r"manifest\.json is not a folder"):
+        merge_runs([one.root, other.root], target / "manifest.json/more")
+
+
 def test_a_part_that_was_ended_leaves_the_whole_open(tmp_path: Path) -> None:
     """How many trials it was to have is in its manifest; without that nobody knows."""
     one, other = part(tmp_path / "1", attempt("a"), selected=1), part(tmp_path / "2", attempt("b"))

@@ -64,6 +64,17 @@ def test_shards_are_merged_into_the_run(evals: Evals) -> None:
     again.assert_outcomes(passed=7, failed=1)
 
 
+def test_a_shard_without_a_row_says_so(evals: Evals) -> None:
+    """Exit code 5 alone would not tell why."""
+    evals.write_rows(row("r0"))
+    evals.write_config()
+    empty = 2 if collected(evals, "--eval-shard=1/2") else 1
+    run = evals.run("shop.eval.yaml", f"--eval-shard={empty}/2")
+    assert run.ret == pytest.ExitCode.NO_TESTS_COLLECTED
+    run.stdout.fnmatch_lines([f"shard {empty}/2 has no row of what is selected (exit code 5).*"])
+    assert "has no row" not in evals.run("shop.eval.yaml", f"--eval-shard={3 - empty}/2").stdout.str()
+
+
 def test_shards_by_earlier_durations(evals: Evals) -> None:
     """The run is named; a wrong one is told, as is a wrong shard. What belongs together counts as one."""
     evals.write_rows(*ROWS)
