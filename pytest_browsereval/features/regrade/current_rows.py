@@ -72,6 +72,11 @@ class CurrentPlan(StoredPlan):
                 found[entry.ref.query_id] = f"{entry.ref.query_id}{self._keys(entry)}"
         return list(found.values())
 
+    def list_new_rows(self) -> list[str]:
+        """Return the ids of rows of the datasets that have no attempt in the run, in their order."""
+        known = {entry.ref.query_id for entry in self.stored}
+        return [query_id for query_id in self._rows() if query_id not in known]
+
     def _keys(self, entry: Entry) -> str:
         """Return which keys of a row differ, in brackets; nothing for a row whose answers are not stored."""
         assert isinstance(entry, StoredEntry)  # noqa: S101 made by this plan

@@ -21,7 +21,7 @@ from pytest_browsereval.features.regrade.stored_plan import StoredEntry, StoredP
 from pytest_browsereval.features.regrade.unobserved import OBSERVED_ELSE, list_observations, why_unobserved
 from pytest_browsereval.graders.base import Recorded
 from pytest_browsereval.model.digest import AttemptDigest
-from pytest_browsereval.model.display import format_count
+from pytest_browsereval.model.display import format_count, join_first
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.messages import now
 from pytest_browsereval.model.results import TaskMetadata
@@ -119,7 +119,13 @@ class RegradedTrials(Trials):
             )
         if lacking := self.lacking(len(plan.stored)):
             yield lacking
-        if self.is_current:
+        if isinstance(plan, CurrentPlan):
+            if new := plan.list_new_rows():
+                rows = format_count(len(new), "row of the dataset has", "rows of the dataset have")
+                yield (
+                    f"{rows} no attempt in the run ({join_first(new, NAMED)}) and no grade: "
+                    "`pytest` without --eval-regrade runs them"
+                )
             return
         if plan.rows_problem:
             yield f"the tasks are those that the run has stored: {plan.rows_problem}"

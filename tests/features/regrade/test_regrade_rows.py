@@ -66,6 +66,20 @@ def test_corrected_rows_are_graded(evals: Evals) -> None:
     assert "were edited" not in stored.stdout.str()
 
 
+def test_a_new_row_is_left_out_and_counted(evals: Evals) -> None:
+    """It has no attempt that could be judged; without a note it would seem to be graded."""
+    evals.write_rows(row("a", answer="wrong"))
+    evals.write_config()
+    assert evals.run("shop.eval.yaml").ret == 1
+    evals.write_rows(row("a"), row("new"), row("newer"))
+    again = evals.run(*CURRENT)
+    again.assert_outcomes(passed=1)
+    again.stdout.fnmatch_lines(
+        ["*note: 2 rows of the dataset have no attempt in the run (new, newer) and no grade: *"]
+    )
+    assert "no attempt in the run" not in evals.run(*STORED).stdout.str()
+
+
 def test_the_run_stands_for_the_corrected_rows(evals: Evals) -> None:
     """A comparison pairs it with a run of the corrected rows, and a resumed run has nothing to run."""
     evals.write_rows(row("a", answer="wrong"))
