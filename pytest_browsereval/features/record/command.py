@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from pytest_browsereval.commands.base import Command, add_overrides, registry_near
-from pytest_browsereval.errors import UsageError, nearest
+from pytest_browsereval.errors import BrowserEvalError, UsageError, nearest
 
 if TYPE_CHECKING:
+    from pydantic import JsonValue
+
     from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowserConfig
     from pytest_browsereval.config import EvalConfig
     from pytest_browsereval.features.record.row import Heading
@@ -64,7 +67,8 @@ def record_row(arguments: argparse.Namespace) -> int:
     row = make_row(heading, recorded.items, names, recorded.sites)
     _say("Trying the row: its steps have to pass, and doing nothing has to fail ...")
     values = {name: value for value, name in names.items()}
-    problems = find_problems(row, values, config, arguments.eval_set)
+    with _printing_if_lost(row):
+        problems = find_problems(row, values, config, arguments.eval_set)
     for problem in problems:
         _say(f"The row does not hold: {problem}")
     if problems and not arguments.keep_anyway:
@@ -74,10 +78,26 @@ def record_row(arguments: argparse.Namespace) -> int:
     if arguments.out is None:
         print(format_row(row))
     else:
-        append_row(arguments.out, row)
-        _say(f"Added {heading.query_id!r} to {arguments.out}.")
+        with _printing_if_lost(row):
+            query_id = append_row(arguments.out, row)
+        if query_id != heading.query_id:
+            _say(f"Another recording has taken the id {heading.query_id!r} meanwhile.")
+        _say(f"Added {query_id!r} to {arguments.out}.")
     _say_what_is_missing(config, tuple(values))
     return 0
+
+
+@contextlib.contextmanager
+def _printing_if_lost(row: Mapping[str, JsonValue]) -> Iterator[None]:
+    """Print a row that an error or Ctrl-C would lose: it took somebody's time, and has no secrets."""
+    from pytest_browsereval.features.record.row import format_row
+
+    try:
+        yield
+    except (KeyboardInterrupt, BrowserEvalError, OSError):
+        _say("The row was not written. So that it is not lost, it is printed:")
+        print(format_row(row), flush=True)
+        raise
 
 
 def _say(text: str) -> None:

@@ -8,8 +8,9 @@ have names made for this recording besides. It takes the events that the browser
 What remains to a hostile page: it chooses the names and texts of its elements, which are bounded, one line
 each, and only ever become strings of the row. It can move things under the pointer, the element that holds
 the bar too, so a person may press *Finish* or *Cancel* who meant to click elsewhere, or click a thing that
-vanishes; it can remove the bar for a third of a second at a time. It cannot add a step without real input,
-nor read what was recorded.
+vanishes; it can remove the bar for a third of a second at a time. It can ask by ``window.find`` whether a
+text is in the bar, where secrets are hidden. It cannot add a step without real input, nor select what the bar
+says.
 """
 
 from __future__ import annotations

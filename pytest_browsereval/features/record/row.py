@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import json
+import os
 import re
+import tempfile
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from io import FileIO
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +26,8 @@ from pytest_browsereval.features.record.steps import Item
 from pytest_browsereval.redaction.text import well_formed
 
 LONGEST_ID = 48
+LOCK_S = 10.0
+"""How long another recording may take to write its row."""
 NAMES = {
     "new-password": "NEW_PASSWORD",
     "one-time-code": "ONE_TIME_CODE",
@@ -134,12 +141,14 @@ def make_id(query: str, taken: Iterable[str]) -> str:
     words = re.findall(r"[a-z0-9]+", plain)
     while len(words) > 1 and len("-".join(words)) > LONGEST_ID:
         words.pop()
-    stem, known = "-".join(words)[:LONGEST_ID] or "row", set(taken)
-    return next(
-        one
-        for one in (stem, *(f"{stem}-{number}" for number in range(2, len(known) + 3)))
-        if one not in known
-    )
+    return _choose_free("-".join(words)[:LONGEST_ID] or "row", taken)
+
+
+def _choose_free(stem: str, taken: Iterable[str]) -> str:
+    """Return an id that is not taken: the given one, or one with a number behind it."""
+    known = set(taken)
+    tries = (stem, *(f"{stem}-{number}" for number in range(2, len(known) + 3)))
+    return next(one for one in tries if one not in known)
 
 
 # -- the file
@@ -159,23 +168,74 @@ def read_ids(path: Path) -> dict[str, int]:
         raise UsageError(
             f"--out is {format_path(path)}, and there is no folder {format_path(path.parent)}. Create it."
         )
-    with refuse_unwritable(path), path.open("ab") as file:
-        is_empty = file.tell() == 0
-    if is_empty:
+    _check_file(path)
+    if not path.exists() or not path.stat().st_size:
         return {}
     return {ref.query_id: ref.line for ref in JsonLinesConfig(path=path.absolute()).index(path.parent)}
 
 
-def append_row(path: Path, row: Mapping[str, Any]) -> None:
-    """Add a row to a file as its last line.
+def append_row(path: Path, row: Mapping[str, Any]) -> str:
+    """Add a row to a file as its last line, whole or not at all.
+
+    Returns:
+        Its id: another one if the file has got a row with this one meanwhile.
 
     Raises:
         UsageError: it cannot be written.
+        DatasetError: it is no dataset any more.
     """
-    with refuse_unwritable(path), path.open("ab+") as file:
-        if file.tell():
-            file.seek(-1, 2)
-            lacks_end = file.read(1) != b"\n"
-        else:
-            lacks_end = False
-        file.write(("\n" * lacks_end + format_row(row) + "\n").encode())
+    with _hold(path), refuse_unwritable(path):
+        query_id = _choose_free(str(row["query_id"]), read_ids(path))
+        text = format_row({**row, "query_id": query_id}) + "\n"
+        # Without a buffer, which would write the rest when it is closed.
+        with path.open("ab+", buffering=0) as file:
+            size = file.seek(0, os.SEEK_END)
+            if size:
+                file.seek(-1, os.SEEK_END)
+                text = "\n" * (file.read(1) != b"\n") + text
+            try:
+                _write_all(file, text.encode())
+            except BaseException:
+                with contextlib.suppress(OSError):
+                    file.truncate(size)
+                raise
+    return query_id
+
+
+def _check_file(path: Path) -> None:
+    """Refuse what takes no row, and create nothing.
+
+    Raises:
+        UsageError: with the reason.
+    """
+    if path.exists():
+        if not path.is_file():  # to open a pipe would wait for its reader
+            raise UsageError(f"{format_path(path)} cannot be written: it is not a plain file.")
+        with refuse_unwritable(path), path.open("rb+"):
+            return
+    if not os.access(path.parent, os.W_OK):
+        raise UsageError(f"{format_path(path)} cannot be written: its folder takes no new file.")
+
+
+def _write_all(file: FileIO, data: bytes) -> None:
+    while data:  # a full disk may take a part
+        data = data[file.write(data) :]
+
+
+@contextlib.contextmanager
+def _hold(path: Path) -> Iterator[None]:
+    """Let one recording at a time write to a file.
+
+    The lock is in the folder of temporary files, and stays: to remove one that another process is about to
+    lock would leave two with it. Where it cannot be had in time, the row is written anyway.
+    """
+    from filelock import FileLock  # takes 10 ms
+
+    name = hashlib.sha256(os.fsencode(path.resolve())).hexdigest()[:16]
+    lock = FileLock(Path(tempfile.gettempdir(), f"browsereval-record-{name}.lock"), timeout=LOCK_S)
+    with contextlib.suppress(OSError, NotImplementedError):
+        lock.acquire()
+    try:
+        yield
+    finally:
+        lock.release()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -56,7 +57,14 @@ def find_problems(
             arguments = _write_config(folder, tuple(values))
         else:
             arguments = _override_config(folder, config, (*config.variables, *values), sets)
-        command = ("-q", "-p", "no:cacheprovider", f"--eval-output={folder / 'results'}", *arguments)
+        command = (
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            "--disable-warnings",
+            f"--eval-output={folder / 'results'}",
+            *arguments,
+        )
         output = run_pytest(
             command,
             START_S + 2 * ATTEMPT_S,
@@ -101,7 +109,9 @@ def _override_config(
 def _judge(found: Mapping[str, TaskMetadata], output: str) -> Iterator[str]:
     for agent in (SCRIPTED, NOOP):
         if agent not in found:
-            yield f"the agent `{agent}` made no attempt:\n{output}"
+            errors = re.findall(r"^ERROR.*(?:\n(?![=-]{3}|ERROR).+)*", output, re.MULTILINE)
+            said = "\n".join(errors) or output
+            yield f"the agent `{agent}` made no attempt:\n{said}"
             return
     solved, idle = found[SCRIPTED], found[NOOP]
     if solved.verdict is not Verdict.PASSED:

@@ -18,6 +18,7 @@ from pytest_browsereval.browsers.binary import candidates
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.errors import ConfigError
 from pytest_browsereval.features.record import recorder as module
+from pytest_browsereval.features.record import validation
 from pytest_browsereval.features.record.recorder import Recorder
 from pytest_browsereval.features.record.steps import Item
 from tests.features.record.hands import Hands
@@ -182,7 +183,7 @@ def test_a_row_that_does_not_hold(
     err = capsys.readouterr().err
     assert "The row does not hold: the agent `noop` passes: all checks hold on the start page" in err
     assert '{"query_id": "look"' in err
-    assert Path("rows.jsonl").read_text() == ""
+    assert not Path("rows.jsonl").exists()
     assert main([*command, "--keep-anyway"]) == 0
     assert [row["query_id"] for row in read(Path("rows.jsonl"))] == ["look"]
 
@@ -232,6 +233,37 @@ def test_a_row_is_printed_where_no_file_is_named(
     line, err = capsys.readouterr()
     assert err.startswith("What is an agent to do? ")
     assert (json.loads(line)["query_id"], json.loads(line)["start_url"]) == ("do-it-now", url)
+
+
+@pytest.mark.parametrize("is_interrupted", [True, False])
+def test_a_row_is_not_lost(
+    pages: PageServer,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    *,
+    is_interrupted: bool,
+) -> None:
+    """Ctrl-C while it is tried, or a file that takes nothing any more: what was recorded is printed."""
+    url = pages.page("/", "<p>Hello")
+
+    async def record(window: PlaywrightWindow, **_: object) -> list[Item]:
+        return [Item("check", {"text": "Hello"})]
+
+    def find_problems(*_: object) -> list[str]:
+        if is_interrupted:
+            raise KeyboardInterrupt
+        (tmp_path / "rows.jsonl").mkdir()
+        return []
+
+    monkeypatch.setattr(module, "record", record)
+    monkeypatch.setattr(validation, "find_problems", find_problems)
+    file = str(tmp_path / "rows.jsonl")
+    code = main(["record", url, "--query", "Look.", "--headless", "--out", file])
+    assert code == (130 if is_interrupted else 4)
+    out, err = capsys.readouterr()
+    assert json.loads(out)["query_id"] == "look"
+    assert "The row was not written. So that it is not lost, it is printed:" in err
 
 
 def test_nothing_is_made_of_a_cancelled_one(
@@ -335,3 +367,15 @@ def test_in_a_window_that_is_shown(
     assert main(["record", url, "--query", "Show it."]) == 0, capsys.readouterr().err
     row = json.loads(capsys.readouterr().out)
     assert [step["tool"] for step in row["solution"]] == ["click", "done"]
+
+
+def test_only_errors_of_pytest_are_told() -> None:
+    """What pytest warns of is no reason why a row does not hold."""
+    output = (
+        "x.py:1: SomeWarning: old\n  old()\n\nERROR: PIN has fewer than 4 characters,\nso choose another.\n"
+    )
+    (problem,) = validation._judge({}, output)
+    assert problem == (
+        "the agent `scripted` made no attempt:\nERROR: PIN has fewer than 4 characters,\nso choose another."
+    )
+    assert next(iter(validation._judge({}, "killed"))).endswith("\nkilled")

@@ -56,6 +56,41 @@ def test_what_scripts_do_is_no_step(record: Record) -> None:
     assert [item.content["tool"] for item in items] == ["click"]
 
 
+def test_what_scripts_type_is_no_step(record: Record) -> None:
+    """The browser edits a field for a script as well; it counts where it answers a key in that field."""
+
+    async def act(hands: Hands) -> None:
+        page = hands.page
+        await page.evaluate("for (const one of [i, t, d]) enter(one)")
+        await page.locator("#i").click()
+        await page.evaluate("enter(t)")
+        await hands.settle()
+        assert [content["tool"] for content in hands.contents] == ["click"]
+        await page.locator("#t").press("Tab")
+
+    items = record(
+        """<input id=i><textarea id=t onkeydown="event.preventDefault(); enter(this)"></textarea>
+        <div id=d contenteditable></div>
+        <script>function enter(one) {
+          one.focus(); document.execCommand('insertText', false, 'x') }</script>""",
+        act,
+    )
+    assert items is not None
+    assert [item.content.get("text") for item in items if item.kind == "fill"] == ["xxx"]
+
+
+def test_the_bar_is_no_text_of_the_page(record: Record) -> None:
+    """A page that selects all selects nothing of the bar."""
+
+    async def act(hands: Hands) -> None:
+        await hands.page.get_by_role("button", name="Buy").click()
+        await hands.settle()
+        await hands.page.keyboard.press("Control+a")
+        assert "Check" not in await hands.page.evaluate("String(getSelection())")
+
+    record("<button>Buy</button>", act)
+
+
 HIDE = "*{display:none} html,body,button{display:block} :not(a){position:static!important}"
 BREAK = """for (const name of ['Element', 'Event', 'JSON', 'Array', 'String', 'Map']) delete window[name];
   Element.prototype.attachShadow = Array.prototype.map = () => { throw 1 }"""

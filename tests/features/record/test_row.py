@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import resource
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -180,6 +183,7 @@ def test_rows_are_added(tmp_path: Path) -> None:
     """As the last line, whether or not the line before has an end."""
     file = tmp_path / "rows.jsonl"
     assert read_ids(file) == {}
+    assert not file.exists()  # to ask creates nothing
     for name in ("a", "b"):
         append_row(file, {"query_id": name, "query": "x"})
     file.write_bytes(file.read_bytes().rstrip())
@@ -196,6 +200,33 @@ def test_a_file_that_takes_no_row(tmp_path: Path) -> None:
     (tmp_path / "folder.jsonl").mkdir()
     with pytest.raises(UsageError, match="cannot be written"):
         read_ids(tmp_path / "folder.jsonl")
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    with pytest.raises(UsageError, match=r"pipe\.jsonl cannot be written: it is not a plain file"):
+        read_ids(tmp_path / "pipe.jsonl")
     (tmp_path / "broken.jsonl").write_text("{broken\n")
     with pytest.raises(DatasetError, match="not JSON"):
         read_ids(tmp_path / "broken.jsonl")
+
+
+def test_two_recordings_into_one_file(tmp_path: Path) -> None:
+    """Each row gets an id of its own, also if both were chosen before either was written."""
+    file = tmp_path / "rows.jsonl"
+    with ThreadPoolExecutor(8) as threads:
+        written = list(threads.map(lambda _: append_row(file, {"query_id": "Mine", "query": "x"}), range(16)))
+    assert sorted(written) == sorted(["Mine", *(f"Mine-{number}" for number in range(2, 17))])
+    assert sorted(read_ids(file)) == sorted(written)
+
+
+def test_a_full_disk_leaves_no_half_of_a_row(tmp_path: Path) -> None:
+    """What was there stays as it was."""
+    file = tmp_path / "rows.jsonl"
+    append_row(file, {"query_id": "a", "query": "x"})
+    before = file.read_bytes()
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + 10, limits[1]))
+    try:
+        with pytest.raises(UsageError, match="cannot be written: File too large"):
+            append_row(file, {"query_id": "b", "query": "x" * 100})
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert file.read_bytes() == before

@@ -5,7 +5,7 @@ const STYLE = `
   * { box-sizing: border-box; margin: 0; font: inherit; color: inherit }
   .box { position: fixed; z-index: 2147483647; left: 50%; bottom: 16px; translate: -50% 0; display: grid;
     width: max-content; max-width: calc(100vw - 24px); font: 13px/1.35 system-ui, sans-serif; color: #f2f4f7;
-    background: #191c21; border: 1px solid #ffffff2e; border-radius: 14px; overflow: hidden;
+    background: #191c21; border: 1px solid #ffffff2e; border-radius: 14px; overflow: hidden; user-select: none;
     box-shadow: 0 1px 2px #0006, 0 10px 32px #0000004d; -webkit-font-smoothing: antialiased }
   .box.top { bottom: auto; top: 16px }
   .row { display: flex; flex-wrap: wrap; align-items: center; gap: 4px; padding: 6px }

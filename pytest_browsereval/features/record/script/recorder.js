@@ -3,6 +3,7 @@
 const LONGEST_TEXT = 10_000;
 const LONGEST_CHECK = 200;
 const REST_MS = 40;
+const EDIT_MS = 1000;
 // Keys that edit what a field holds: the field's value says what came of them.
 const EDITING = ["Backspace", "Delete", "Home", "End", "PageUp", "PageDown", "ArrowLeft", "ArrowRight"];
 const NAMED = ["Enter", "Escape", "Tab", "ArrowUp", "ArrowDown", ...EDITING];
@@ -13,6 +14,7 @@ const frameName = Math.random().toString(36).slice(2);
 const numbers = new WeakMap();
 const looked = new WeakMap();
 let last = 0, mode = "", expected = null, ignored = null, pressed = null, resting = 0, dragged = null, start = [0, 0];
+let edited = {one: null, at: 0};
 
 const send = (message) => bridge(JSON.stringify(message));
 const note = (text) => send({kind: "note", text});
@@ -172,9 +174,16 @@ function onContextMenu(event) {
   }
 }
 
+// `document.execCommand` lets the browser edit a field, by an event that is as trusted as a person's. What a person
+// does begins with another event in the field; pickers, and lists of proposals, have kinds of their own.
+function isByScript(event, one) {
+  if (["", "insertReplacementText"].includes(event.inputType ?? "")) return false;
+  return edited.one !== one || event.timeStamp - edited.at > EDIT_MS;
+}
+
 function onInput(event) {
   const one = meant(event);
-  if (!one || !isTextField(one)) return;
+  if (!one || !isTextField(one) || isByScript(event, one)) return;
   const text = one.isContentEditable ? one.innerText : one.value;
   if (text.length > LONGEST_TEXT) return note(`More than ${LONGEST_TEXT} characters are not recorded.`);
   tell("fill", one, {text, secret: secretKind(one)});
@@ -253,13 +262,15 @@ const HANDLERS = {
   pointerdown: onPress, pointerover: onHover, click: onClick, dblclick: onDoubleClick, input: onInput,
   change: onChange, keydown: onKey, dragstart: onDragStart, drop: onDrop,
 };
-const NOTING = new Set(["focusin", "pointerover", "pointerdown", "keydown", "beforeinput"]);
+const EDITS = new Set(["keydown", "beforeinput", "paste", "cut", "drop"]);
+const NOTING = new Set(["focusin", "pointerover", "pointerdown", ...EDITS]);
 const PICKING = new Set(["pointerdown", "mousedown", "pointerup", "mouseup", "click", "dblclick", "touchstart", "touchend"]);
 
 function onEvent(event) {
   if (!event.isTrusted) return;
   if (isOurs(event)) return bar.take(event);
   if (NOTING.has(event.type)) noteFieldAt(event);
+  if (EDITS.has(event.type)) edited = {one: meant(event), at: event.timeStamp};
   if (mode && event.type === "keydown" && event.key === "Escape") {
     event.preventDefault();
     event.stopImmediatePropagation();
