@@ -4,26 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
+from pytest_browsereval.config.check_schema import CHECK_KEYS, check_schema, list_plain_graders
 from pytest_browsereval.config.schema import Schema, describe_model, fill_members, finish_schema
-from pytest_browsereval.graders.comparators import MEANINGS, OPTIONS
-from pytest_browsereval.graders.page_state import BESIDE, PAGE_CHECKS
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.registry import PLACE_OF_FAMILY, Registry
 from pytest_browsereval.tools.catalog import Catalog
 from pytest_browsereval.tools.toolkits import CATALOG
 
-_CHECK_KEYS = {
-    **{kind: form.about for kind, form in PAGE_CHECKS.items()},
-    **BESIDE,
-    **MEANINGS,
-    **{option: text for option, (_, text) in OPTIONS.items()},
-}
-
 
 def row_schema(registry: Registry) -> Schema:
     """Return the JSON schema of a row, of a list of rows, and of a file with ``tasks``.
 
-    Rows of CSV files and rows under other keys by ``columns`` are not described.
+    Rows of CSV files and rows under other keys by ``columns`` are not described. Checks are described in full
+    unless the row names a grader that reads them in its own way; graders of the config are not known here.
 
     Args:
         registry: the graders that rows may name.
@@ -36,7 +29,7 @@ def row_schema(registry: Registry) -> Schema:
             properties[name] = {**rest, "anyOf": [key, {"type": "null"}]}
     _items(properties["graders"])["items"] = {PLACE_OF_FAMILY: "grader"}
     _items(properties["checks"])["items"]["properties"] = {
-        key: {"description": text} for key, text in _CHECK_KEYS.items()
+        key: {"description": text} for key, text in CHECK_KEYS.items()
     }
     tools = [tool.key for tool in Catalog.of(CATALOG.values()).tools]
     _items(properties["solution"])["items"].update(
@@ -51,7 +44,8 @@ def row_schema(registry: Registry) -> Schema:
             "required": ["tool"],
         }
     )
-    definitions = row.pop("$defs")
+    row.update(_describe_checks(registry))
+    definitions = {**row.pop("$defs"), "check": check_schema()}
     schema = fill_members({"$defs": {**definitions, "row": row}}, registry)
     one = {"$ref": "#/$defs/row"}
     file = {
@@ -71,6 +65,16 @@ def row_schema(registry: Registry) -> Schema:
         }
     )
     return finish_schema(schema, "rows", "pytest-browsereval rows")
+
+
+def _describe_checks(registry: Registry) -> Schema:
+    """Return the condition under which checks have to be those of this package."""
+    names = {"enum": list_plain_graders(registry)}
+    block = {"properties": {"type": {"description": "The grader.", **names}}, "required": ["type"]}
+    plain: Schema = {"anyOf": [names, {"type": "object", **block}]}
+    graders = {"description": "Graders.", "anyOf": [{"type": "null"}, {"type": "array", "items": plain}]}
+    checks = {"description": "Checks.", "items": {"$ref": "#/$defs/check"}}
+    return {"if": {"properties": {"graders": graders}}, "then": {"properties": {"checks": checks}}}
 
 
 def _items(key: Schema) -> dict[str, Any]:

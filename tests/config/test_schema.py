@@ -167,6 +167,13 @@ ACCEPTED: list[dict[str, Any]] = [
     {"limits": {"maxSteps": 5}, "timeoutMs": 60_000, "lanes": "${LANES}"},
     {"dataset": [{"path": "rows.jsonl", "select": {"limit": 3}}, "more.csv"]},
     {"graders": {"type": "answer", "match": "number"}, "pass_when": "primary:answer"},
+    {
+        "sites": {
+            "a": {"static": "x", "package": "json"},
+            "b": {"command": ["x"], "static": None, "health": "/up"},
+        }
+    },
+    {"variables": ["SHOP_PASSWORD", "_b2"]},
     {"capture": {"trace": True, "har": "${HAR}"}, "tools": {"tabs": "off", "mine": False}},
     {"browser": "playwright"},
     {"browser": {"headless": False, "har": None}},
@@ -218,6 +225,13 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"toolkits": ["acme/unknown"]}, "acme/unknown"),
     ({"sites": {"shop": {"statik": "x"}}}, "statik"),
     ({"sites": {"my-shop": {"static": "x"}}}, "my-shop"),
+    ({"sites": {"shop": {}}}, "static and command"),
+    ({"sites": {"shop": {"static": "x", "command": ["y"]}}}, "static and command"),
+    ({"sites": {"shop": {"static": "x", "health": "/"}}}, "health"),
+    ({"sites": {"shop": {"command": ["x"], "package": "y"}}}, "package"),
+    ({"variables": ["A-B"]}, "A-B"),
+    ({"variables": ["1A"]}, "1A"),
+    ({"variables": [""]}, "names"),
     ({"variants": {"a": "noop"}}, "agent and variants"),
     ({"gate": {"min_pass_rate": 2}}, "2"),
     ({"pass_when": "most"}, "most"),
