@@ -2,6 +2,7 @@
 
 const LONGEST_NAME = 80;
 const LONGEST_TARGET = 500;
+const LONGEST_LOOK_MS = 1500;
 const FIELD_TYPES = ["button", "submit", "reset", "image", "checkbox", "radio", "file", "hidden"];
 const TEST_IDS = ["data-testid", "data-test-id", "data-test", "data-cy", "data-qa"];
 const ACTIVE = `a[href], area[href], button, input, select, textarea, summary, option, [contenteditable],
@@ -37,13 +38,45 @@ const quote = (text) => `"${text.replace(/[\\"]/g, "\\$&")}"`;
 const isPlain = (text, most = LONGEST_NAME) =>
   text.length > 0 && text.length <= most && !text.includes(">>>") && !/[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Cs}]/u.test(text);
 
+// While the targets of an element are looked for, the page stands still: what was found out once holds.
+let memory = null, deadline = 0;
+
+const remember = (find) => {
+  const kind = Symbol("kind");
+  return (one) => {
+    if (!memory) return find(one);
+    if (!memory.has(kind)) memory.set(kind, new Map());
+    const known = memory.get(kind);
+    if (!known.has(one)) known.set(one, find(one));
+    return known.get(one);
+  };
+};
+
+const isLate = () => memory !== null && performance.now() > deadline;
+
+// Those that pass, as many as asked for; none once a page has proved too large to look through.
+function findSome(all, most, test) {
+  const found = [];
+  for (const one of all) {
+    if (isLate()) return [];
+    if (test(one) && found.push(one) === most) break;
+  }
+  return found;
+}
+
+const isOnly = (all, one, test) => {
+  const found = findSome(all, 2, test);
+  return found.length === 1 && found[0] === one;
+};
+
 function* rootsIn(root) {
   yield root;
   for (const one of root.querySelectorAll("*")) if (one.shadowRoot) yield* rootsIn(one.shadowRoot);
 }
 
-const findAll = (selector, start = document) =>
-  [...rootsIn(start)].flatMap((root) => [...root.querySelectorAll(selector)]);
+const rootsOf = remember((start) => [...rootsIn(start)]);
+const findAll = remember((selector) => rootsOf(document).flatMap((root) => [...root.querySelectorAll(selector)]));
+const textOf = remember((one) => flat(one.textContent));
 
 const parentOf = (one) => one.assignedSlot ?? one.parentElement ?? one.getRootNode().host ?? null;
 
@@ -52,12 +85,12 @@ function closest(one, selector) {
   return one;
 }
 
-function isHidden(one) {
+const isHidden = remember((one) => {
   for (let at = one; at; at = parentOf(at)) {
     if (at.getAttribute("aria-hidden") === "true" || at.inert) return true;
   }
   return !one.checkVisibility({visibilityProperty: true});
-}
+});
 
 const isTextField = (one) =>
   one.localName === "textarea" || (one.localName === "input" && !FIELD_TYPES.includes(one.type)) ||
@@ -65,7 +98,7 @@ const isTextField = (one) =>
 
 // -- role and accessible name, as Playwright computes them for what people click and fill
 
-function roleOf(one) {
+const roleOf = remember((one) => {
   const given = flat(one.getAttribute("role")).split(" ")[0];
   if (given) return KNOWN_ROLES.has(given) ? given : "";
   if (one.localName === "input") {
@@ -78,7 +111,7 @@ function roleOf(one) {
   if (["a", "area"].includes(one.localName)) return one.hasAttribute("href") ? "link" : "";
   if (one.localName === "img") return one.getAttribute("alt") === "" ? "" : "img";
   return Object.hasOwn(ROLES, one.localName) ? ROLES[one.localName] : "";
-}
+});
 
 function decorationOf(one, place) {
   const content = getComputedStyle(one, place).content;
@@ -125,7 +158,7 @@ function nodesAround(node, one) {
     child.contains(one) ? nodesAround(child, one) : contentOf(child, false)).join("");
 }
 
-function nameOf(one) {
+const nameOf = remember((one) => {
   const referenced = referencedBy(one);
   if (referenced.length) return flat(referenced.map((each) => contentOf(each)).join(" "));
   const label = flat(one.getAttribute("aria-label"));
@@ -141,7 +174,7 @@ function nameOf(one) {
   if (isTextField(one)) return title || flat(one.placeholder);
   const text = NAMED_BY_CONTENT.has(role) ? flat(contentOf(one)) : "";
   return text || title;
-}
+});
 
 // -- candidates, the best one first
 
@@ -152,9 +185,8 @@ const isUnique = (selector, one) => {
 
 function* byRole(one) {
   const role = roleOf(one), name = nameOf(one);
-  if (!role || isHidden(one)) return;
-  const same = findAll("*").filter((other) => roleOf(other) === role && !isHidden(other));
-  if (isPlain(name) && same.filter((other) => nameOf(other) === name).length === 1) {
+  if (!role || !isPlain(name) || isHidden(one)) return;
+  if (isOnly(findAll("*"), one, (other) => roleOf(other) === role && nameOf(other) === name && !isHidden(other))) {
     yield `role=${role}[name=${quote(name)}]`;
   }
 }
@@ -170,16 +202,16 @@ function labelsOf(one) {
 function* byLabel(one) {
   for (const label of labelsOf(one)) {
     if (!isPlain(label) || /["\\]/.test(label)) continue;
-    const same = findAll("*").filter((other) => labelsOf(other).includes(label));
+    const same = findSome(findAll("*"), 2, (other) => labelsOf(other).includes(label));
     if (same.length === 1) yield /^[\p{L}\p{N} ,.:?!*'/-]+$/u.test(label) ? `label=${label}` : `label="${label}"`;
   }
 }
 
 function* byText(one) {
-  const text = flat(one.textContent);
+  const text = textOf(one);
   if (isTextField(one) || !isPlain(text) || ["select", "body", "html"].includes(one.localName)) return;
-  const has = (other) => flat(other.textContent) === text;
-  const same = findAll("body *").filter(
+  const has = (other) => textOf(other) === text;
+  const same = findSome(findAll("body *"), 2,
     (other) => !["script", "style", "noscript"].includes(other.localName) && has(other) && ![...other.children].some(has),
   );
   if (same.length === 1 && (one.contains(same[0]) || same[0].contains(one))) yield `text=${quote(text)}`;
@@ -212,15 +244,15 @@ function* textsIn(scope, one) {
 function* byScope(one) {
   const role = roleOf(one), name = nameOf(one);
   if (!role || !isPlain(name) || isHidden(one)) return;
-  const twins = findAll("*").filter(
-    (other) => roleOf(other) === role && !isHidden(other) && nameOf(other) === name);
+  const twins = findSome(findAll("*"), Infinity,
+    (other) => roleOf(other) === role && nameOf(other) === name && !isHidden(other));
   for (let scope = parentOf(one); scope && scope !== document.body; scope = parentOf(scope)) {
     const kind = kindOf(scope);
     for (const text of kind ? textsIn(scope, one) : []) {
       const wanted = text.toLowerCase();
-      const scopes = findAll(kind).filter((other) => flat(other.textContent).toLowerCase().includes(wanted));
-      const inside = twins.filter((twin) => scopes.some((other) => other !== twin && other.contains(twin)));
-      if (inside.length === 1 && inside[0] === one) {
+      const scopes = new Set(findSome(findAll(kind), Infinity, (other) => textOf(other).toLowerCase().includes(wanted)));
+      const isInside = (twin) => { for (let at = twin.parentElement; at; at = at.parentElement) if (scopes.has(at)) return true; };
+      if (isOnly(twins, one, isInside)) {
         yield `${kind}:has-text(${quote(text)}) >> role=${role}[name=${quote(name)}]`;
         return;
       }
@@ -264,8 +296,8 @@ function shortCss(one) {
 function* byCss(one) {
   for (const selector of shortCss(one)) if (isUnique(selector, one)) yield selector;
   const role = roleOf(one);
-  const alike = role ? findAll("*").filter((other) => roleOf(other) === role && !isHidden(other)) : [];
-  if (alike.length === 1 && alike[0] === one && one.matches(ACTIVE)) yield `role=${role}`;
+  const isAlike = (other) => roleOf(other) === role && !isHidden(other);
+  if (role && one.matches(ACTIVE) && isOnly(findAll("*"), one, isAlike)) yield `role=${role}`;
   const root = one.getRootNode();
   const path = pathIn(root, one);
   yield root === document ? path : `${pathIn(root.host.getRootNode(), root.host)} >> ${path}`;
@@ -301,7 +333,12 @@ function frameTarget(frame, outer) {
 
 function candidatesFor(one) {
   const prefix = prefixOf(window);
-  return prefix === null ? [] : [...new Set(within(prefix, one))].slice(0, 8);
+  [memory, deadline] = [new Map(), performance.now() + LONGEST_LOOK_MS];
+  try {
+    return prefix === null ? [] : [...new Set(within(prefix, one))].slice(0, 8);
+  } finally {
+    memory = null;
+  }
 }
 
 // -- the value of a field, as an expression for a check
