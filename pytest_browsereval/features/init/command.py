@@ -125,7 +125,7 @@ def _other(folder: Path, arguments: argparse.Namespace, *, with_ci: bool) -> str
     free = next((parent / one for one in names if not os.path.lexists(parent / one)), parent / "OTHER")
     options = [] if arguments.agent == "function" else ["--agent", arguments.agent]
     options += ["--ci", arguments.ci] if arguments.ci and with_ci else []
-    return shlex.join(["browsereval", "init", show(free), *options])
+    return shlex.join(["browsereval", "init", *options, *_as_operand(free)])
 
 
 def show(path: Path) -> str:

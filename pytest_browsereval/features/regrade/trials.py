@@ -124,7 +124,7 @@ class RegradedTrials(Trials):
                 rows = format_count(len(new), "row of the dataset has", "rows of the dataset have")
                 yield (
                     f"{rows} no attempt in the run ({join_first(new, NAMED)}) and no grade: "
-                    "`pytest` without --eval-regrade runs them"
+                    "`pytest` without --eval-regrade runs all rows"
                 )
             return
         if plan.rows_problem:

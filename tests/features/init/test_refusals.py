@@ -33,8 +33,9 @@ def tree() -> dict[str, str]:
         (
             "a/shop.jsonl",
             ["a", "--agent", "command", "--ci", "gitlab"],
-            "Run `browsereval init a-2 --agent command --ci gitlab`.",
+            "Run `browsereval init --agent command --ci gitlab a-2`.",
         ),
+        ("-odd/shop.jsonl", ["--", "-odd"], "Run `browsereval init -- -odd-2`."),
         ("site", [], "site exists already"),
         ("a", ["a"], "a is a file, not a folder. Nothing was written. Run `browsereval init a-2`."),
         ("a", ["a/first"], "a is a file, not a folder."),
