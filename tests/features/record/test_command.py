@@ -266,6 +266,20 @@ def test_a_row_is_not_lost(
     assert "The row was not written. So that it is not lost, it is printed:" in err
 
 
+def test_variables_of_the_config_are_known(evals: Evals, shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their values are secrets in whichever field they are typed."""
+    monkeypatch.setenv("SHOP_PASSWORD", SECRET)
+    evals.write_config(sites={"shop": {"static": "shop"}}, browser="playwright", variables=["SHOP_PASSWORD"])
+    given: list[str] = []
+
+    async def record(window: PlaywrightWindow, *, is_shown: bool, known: Iterable[str]) -> None:
+        given.extend(known)
+
+    monkeypatch.setattr(module, "record", record)
+    assert main(["record", "{shop}/", "--config", str(shop), "--query", "Look.", "--headless"]) == 1
+    assert given == [SECRET]
+
+
 def test_nothing_is_made_of_a_cancelled_one(
     drive: Drive, pages: PageServer, capsys: pytest.CaptureFixture[str]
 ) -> None:

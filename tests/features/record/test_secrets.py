@@ -15,7 +15,7 @@ SECRET = "hunter-two-22"
 REPLACE = """const made = document.createElement('input'); made.id = 'new';
   made.value = this.value; this.replaceWith(made); made.focus();
   made.setSelectionRange(99, 99)"""
-MAKE = "p.innerHTML = '<input type=password>'; setTimeout(() => p.firstChild.type = 'text')"
+MAKE = "p.innerHTML = '<input type=password>'; p.firstChild.type = 'text'"
 FIELDS = {
     "masked": "<input style='-webkit-text-security: disc'>",
     "masked by a class": "<style>.m { -webkit-text-security: square }</style><div class=m><input></div>",
