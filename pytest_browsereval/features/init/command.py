@@ -26,7 +26,7 @@ def init(arguments: argparse.Namespace) -> int:
     ignored = folder / starter.GITIGNORE
     try:
         listed = starter.list_files(folder, arguments.agent, arguments.ci)
-        # Many a repository has one: it is kept, and what belongs into it is told.
+        # Repositories often have one: it is kept, and the line that it needs is printed.
         left = ignored if ignored.is_file() else None
         wanted = [file for file in listed if file.path != left]
         obstacles = list(dict.fromkeys(starter.find_obstacles(wanted)))

@@ -52,9 +52,11 @@ class Item:
     def text(self) -> str:
         """What the bar shows, without secrets."""
         if self.is_check:
-            return ", ".join(f"{key} {_shown(value)}" for key, value in self.content.items())
+            return ", ".join(f"{key} {_format_value(value)}" for key, value in self.content.items())
         tool, *arguments = self.content.items()
-        words = (_shown(HIDDEN if self.secret and key == "text" else value) for key, value in arguments)
+        words = (
+            _format_value(HIDDEN if self.secret and key == "text" else value) for key, value in arguments
+        )
         return " ".join((str(tool[1]), *words))
 
     @property
@@ -194,7 +196,7 @@ def _goes_on(part: str, whole: str) -> bool:
     return all(letter in letters for letter in part)
 
 
-def _shown(value: JsonValue) -> str:
+def _format_value(value: JsonValue) -> str:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     text = " ".join(text.split())
     return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…"

@@ -107,7 +107,7 @@ def test_a_disk_that_fails_leaves_nothing(
 
 
 def test_an_own_gitignore_is_left(capsys: pytest.CaptureFixture[str]) -> None:
-    """A repository has one; what belongs into it is told."""
+    """It is kept, and the line that it needs is printed."""
     Path(".gitignore").write_text("mine\n")
     assert main(["init"]) == 0
     assert Path(".gitignore").read_text() == "mine\n"

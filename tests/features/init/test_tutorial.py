@@ -14,7 +14,7 @@ from tests.hooks.small_evals import Evals
 
 PAGE = Path(__file__).parents[3] / "docs/tutorials/first-eval.md"
 CHANGES = {"Change its `answer` to `15`": (": 14,", ": 15,"), "Change it back to `14`": (": 15,", ": 14,")}
-"""What a reader is told to do to the row that was added."""
+"""The edits that the tutorial asks for."""
 FAILS = ("--eval-agent=noop", "gate.rows=fail")
 """Words of the commands that end with failures."""
 

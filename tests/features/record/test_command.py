@@ -192,7 +192,7 @@ def test_a_row_that_does_not_hold(
 def test_a_row_that_cannot_be_done_again(
     drive: Drive, pages: PageServer, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """A task that a second try meets otherwise is told with the step that fails; no config is needed."""
+    """The step that fails in a second try is named; no config is needed."""
     url = pages.page("/once", "<!doctype html><title>Once</title><p>Nothing yet")
 
     async def act(hands: Hands) -> None:

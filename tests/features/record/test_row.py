@@ -142,7 +142,7 @@ def test_an_id_is_made_of_the_query(query: str, made: str) -> None:
 
 
 def test_items_are_joined() -> None:
-    """A list that is told the same thing again keeps the last of it."""
+    """A list that hears the same thing again keeps the last of it."""
     made = ItemList()
     click = Item("click", {"tool": "click", "target": "a"}, "1")
     tab = Item("key", {"tool": "press_key", "key": "Tab"})
