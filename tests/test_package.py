@@ -1,4 +1,4 @@
-"""What a package index and a release are told."""
+"""What a package index and a release show."""
 
 from __future__ import annotations
 

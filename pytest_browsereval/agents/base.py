@@ -48,7 +48,8 @@ class AgentContext:
     kits: tuple[Toolkit, ...] = ()
     """The toolkits of the run, which say what a model reads about its tools."""
     variables: Mapping[str, str] = field(default_factory=dict, repr=False)
-    """The values of the config's ``variables`` that are set: passwords, say. Records have none of them."""
+    """The values of the config's ``variables`` that are set: passwords, say. Records have none of them. It is
+    empty for a row whose dataset is not ``trusted``, because the row chooses the page."""
 
     @property
     def window_id(self) -> int:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from pydantic import JsonValue
 
 from pytest_browsereval.agents.base import AgentConfig, AgentContext, AgentEvaluator
-from pytest_browsereval.errors import ErrorSource, nearest
+from pytest_browsereval.errors import ErrorSource, Fault, nearest
 from pytest_browsereval.model.results import AgentResult
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.tools.base import DONE, Tool
@@ -85,6 +85,14 @@ def _fill_variable(step: Mapping[str, JsonValue], values: Mapping[str, str]) -> 
     match = _match_variable(step)
     if match is None:
         return step
+    if (
+        not match[1] and match[2] not in values
+    ):  # an executor's row, say, which no check before the run has seen
+        raise Fault(
+            ErrorSource.HARNESS,
+            f"the solution types ${{{match[2]}}}, which this row may not type: only rows of a dataset with "
+            "`trusted: true` may, and only what `variables` of the config names and the environment has",
+        )
     return {**step, "text": str(step["text"])[1:] if match[1] else values[match[2]]}
 
 

@@ -186,7 +186,8 @@ async def _run_agent(course: Course, task: Task, window: Window) -> None:
     limit_ms, started = config.limits.timeout_ms, time.perf_counter()
     try:
         try:
-            work = play(replace(context, kits=toolsets.kits_for(sites)), course.build_agent, "the agent")
+            context = replace(context, kits=toolsets.kits_for(sites), variables=trial.variables)
+            work = play(context, course.build_agent, "the agent")
             result = await within(limit_ms / 1000, work, at_limit=context.tools.close)
         except LimitReached as limit:
             result = AgentResult(context.tools.answer, limit.reason, note=str(limit))

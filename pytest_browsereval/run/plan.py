@@ -80,6 +80,8 @@ class Trial:
     """Sites that the row uses, beside those that it names: placeholders may have been filled in before."""
     site_urls: Mapping[str, str] = field(default_factory=dict)
     """Sites that are leased already by whoever runs the trial: the attempt works with these instances."""
+    variables: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Values that an agent may type, by the names of their variables; none for a row that is not trusted."""
 
 
 class Plan:
@@ -307,7 +309,13 @@ class Plan:
             raise DatasetError(f"{where}: {error}") from None
         if not (self.config.graders and task.graders):  # else a config leaves the row's own out, on purpose
             self._check_that_all_is_read(task, graders, where)
-        return Trial(entry.key, task, self.with_those_beside(graders), agent)
+        return Trial(
+            entry.key,
+            task,
+            self.with_those_beside(graders),
+            agent,
+            variables=self.config.variable_values() if entry.dataset.trusted else {},
+        )
 
     def with_those_beside(self, graders: tuple[GraderConfig, ...]) -> tuple[GraderConfig, ...]:
         """Return a row's graders and those beside them, but for one whose name is taken."""

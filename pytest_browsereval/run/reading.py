@@ -10,7 +10,7 @@ import contextlib
 import itertools
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar
@@ -81,7 +81,9 @@ def _list_names(folder: str) -> list[str]:
         raise UsageError(f"{Path(folder)} cannot be read: {error.strerror}.") from None
 
 
-def work_ahead(work: Callable[[Given], Iterable[Found]], given: Iterable[Given]) -> Iterator[Found]:
+def work_ahead(
+    work: Callable[[Given], Iterable[Found]], given: Iterable[Given]
+) -> Generator[Found, None, None]:
     """Yield what the work finds, in the order of what is given; threads are a few batches ahead.
 
     Args:
@@ -93,16 +95,18 @@ def work_ahead(work: Callable[[Given], Iterable[Found]], given: Iterable[Given])
         return [found for one in batch for found in work(one)]
 
     todo, waiting = iter(given), deque[Future[list[Found]]]()
-    with ThreadPoolExecutor(THREADS) as pool:
-        try:
-            while (batch := list(itertools.islice(todo, BATCH))) or waiting:
-                if batch:
-                    waiting.append(pool.submit(work_all, batch))
-                if not batch or len(waiting) > 2 * THREADS:
-                    yield from waiting.popleft().result()
-        finally:
-            for future in waiting:  # nobody wants the rest
-                future.cancel()
+    pool = ThreadPoolExecutor(THREADS)
+    try:
+        while (batch := list(itertools.islice(todo, BATCH))) or waiting:
+            if batch:
+                waiting.append(pool.submit(work_all, batch))
+            if not batch or len(waiting) > 2 * THREADS:
+                yield from waiting.popleft().result()
+        pool.shutdown()
+    finally:
+        # Nobody wants the rest, and nothing is waited for: the garbage collector may close this generator
+        # in any thread, one that starts for example and holds a lock that the end of another one needs.
+        pool.shutdown(wait=False, cancel_futures=True)
 
 
 # -- what is in them
@@ -175,6 +179,7 @@ def read_digests(root: Path, is_idle: Callable[[], bool]) -> Iterator[tuple[Path
         else:
             with contextlib.suppress(_Unfinished):
                 yield root / folder, digest(_check(root / folder, next(read))[0])
+    next(read, None)  # to its end
 
 
 def index_digests(root: Path) -> Iterator[tuple[Path, AttemptDigest]]:

@@ -81,5 +81,4 @@ def agent_context(
         base_dir=config.base_dir,
         max_steps=config.limits.max_steps,
         timeout_s=config.limits.timeout_ms / 1000,
-        variables=config.variable_values(),
     )

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.agents.scripted import check_variables, escape_text, find_variable
+from pytest_browsereval.testing import ScriptedModel, call, calls, done
 from tests.hooks.conftest import evals
 from tests.hooks.small_evals import Evals
 from tests.support import PageServer, pages
@@ -94,6 +95,34 @@ def test_a_variable_that_cannot_be_typed_is_refused(
     assert message in text
     assert SECRET not in text
     assert pages.requests == before
+
+
+@pytest.mark.parametrize("trusted", [True, False])
+def test_an_executor_types_none_for_a_row_that_is_not_trusted(
+    evals: Evals,
+    pages: PageServer,
+    monkeypatch: pytest.MonkeyPatch,
+    trusted: bool,  # noqa: FBT001
+) -> None:
+    """The check before the run does not look into executors; the value is not given to them."""
+    monkeypatch.setenv("DOOR", SECRET)
+    write(evals, pages, fill("${DOOR}"))
+    (line,) = (evals.path / "rows.jsonl").read_text().splitlines()
+    found = json.loads(line)
+    found["solution"].append({"tool": "done", "answer": "in"})
+    evals.write_rows(found)
+    with ScriptedModel([calls(call("delegate", instruction="Log in.")), done("in")]) as server:
+        model = {"provider": "openai-compatible", "model": "m", "base_url": server.base_url}
+        agent = {"type": "orchestrator-executor", "orchestrator": model, "executor": {"type": "scripted"}}
+        dataset = [{"path": "rows.jsonl", "trusted": trusted}]
+        evals.write_config(browser="playwright", agent=agent, variables=["DOOR"], dataset=dataset)
+        run = evals.run()
+    if trusted:
+        run.assert_outcomes(passed=1)
+    else:
+        run.assert_outcomes(errors=1)
+        assert "only rows of a dataset with `trusted: true` may" in run.attempt("log-in").reason
+    assert SECRET not in run.stdout.str()
 
 
 def test_other_agents_need_no_variable(evals: Evals, pages: PageServer) -> None:

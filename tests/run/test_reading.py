@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from pytest_browsereval.run import reading
 from pytest_browsereval.run.records import read_record
 from pytest_browsereval.run.store import AttemptFolder, RunStore, TrialKey
 from tests.recorded import attempt
+from tests.support import PATIENCE_S
 
 pytestmark = pytest.mark.quick
 
@@ -265,3 +267,24 @@ def test_reindex_says_why_it_cannot(run: RunStore) -> None:
     (run.root / "index").write_text("in the way")
     with pytest.raises(UsageError, match="cannot be written"):
         run.reindex()
+
+
+def test_reading_that_is_dropped_waits_for_no_thread() -> None:
+    """The garbage collector may drop it in a thread that holds a lock which the end of others needs."""
+    blocked, goes_on = threading.Event(), threading.Event()
+
+    def read(number: int) -> list[int]:
+        if number >= reading.BATCH:
+            blocked.set()
+            assert goes_on.wait(PATIENCE_S)
+        return [number]
+
+    found = reading.work_ahead(read, range(40 * reading.BATCH))
+    assert next(found) == 0
+    assert blocked.wait(PATIENCE_S)
+    drops = threading.Thread(target=found.close, daemon=True)
+    drops.start()
+    drops.join(PATIENCE_S)
+    is_over = not drops.is_alive()
+    goes_on.set()
+    assert is_over

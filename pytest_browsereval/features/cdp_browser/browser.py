@@ -30,8 +30,8 @@ NO_CDP = (
     "`browser: {type: playwright}` for a browser of each attempt's own."
 )
 _OWN = (
-    "or give attempts contexts of their own: browser: {type: cdp, url: ..., context: own}  or "
-    "browser: {type: playwright}."
+    "or give attempts contexts of their own: `browser: {type: cdp, url: ..., context: own}` or "
+    "`browser: {type: playwright}`."
 )
 NO_HAR = (
     "capture.har is on, and attempts share a context that was there before, which cannot be recorded. Leave "

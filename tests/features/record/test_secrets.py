@@ -192,3 +192,75 @@ def test_words_of_the_recorder_are_no_leak() -> None:
     assert find_leak([click], ["click", "1234"]) is None
     named = replace(click, content={"tool": "click", "target": "text=1234"})
     assert find_leak([named], ["1234"]) is named
+
+
+def test_secrets_are_not_shown(record: Record) -> None:
+    """What is typed into a field of a secret is hidden in the list, also once the field shows it."""
+
+    async def act(hands: Hands) -> None:
+        page = hands.page
+        await page.get_by_label("Word").click()
+        await page.keyboard.type("hunter22")
+        await page.get_by_role("button", name="Show").click()
+        await page.get_by_label("Word").click()
+        await page.keyboard.press("End")
+        await page.keyboard.type("!")
+        await page.locator("[autocomplete~=one-time-code]").click()
+        await page.keyboard.type("123456")
+        await page.get_by_label("Card PIN").click()
+        await page.keyboard.type("9876")
+        await hands.press("Check value")
+        await page.get_by_label("Word").click()
+        assert await hands.said() == "The value of a secret field is not checked."
+        texts = await hands.read_list()
+        assert not any(part in text for text in texts for part in ("hunter", "1234", "987"))
+
+    items = record(
+        """<label>Word <input type=password id=pw></label><button onclick="pw.type = 'text'">Show</button>
+        <input autocomplete="section-x one-time-code"><label>Card PIN <input></label>""",
+        act,
+    )
+    assert items is not None
+    assert [(item.secret, item.typed) for item in items if item.kind == "fill"] == [
+        ("password", "hunter22"),
+        ("password", "hunter22!"),
+        ("one-time-code", "123456"),
+        ("password", "9876"),
+    ]
+    assert "hunter" not in repr(items)
+
+
+def test_a_page_that_repeats_a_secret(record: Record) -> None:
+    """A check with it is refused, and so is a row where an element is named by it."""
+
+    async def act(hands: Hands) -> None:
+        page = hands.page
+        await page.get_by_label("Password").click()
+        await page.keyboard.type("hunter22")
+        await page.get_by_role("button", name="Tell").click()
+        await hands.press("Check text")
+        await page.get_by_text("You said hunter22").click()
+        assert await hands.said() == "The page shows a secret there. It is not recorded."
+        assert not hands.recorder.list.checks
+        await page.get_by_role("button", name="named hunter22").click()
+        await hands.press("Check address")
+        await hands.press("Finish")
+        assert await hands.said() == "A secret stands in: click. Undo it."
+        for _ in range(2):
+            await hands.press("Undo")
+        await hands.press("Check address")
+        await hands.press("Finish")
+
+    items = record(
+        """<label>Password <input type=password id=pw></label><p id=said></p>
+        <button onclick="said.textContent = 'You said ' + pw.value;
+        document.body.append(document.createElement('button')); document.body.lastChild.textContent =
+        'named ' + pw.value">Tell</button>""",
+        act,
+        finishes=True,
+    )
+    assert [item.content.get("tool", "check") for item in items or ()] == [
+        "fill",
+        "click",
+        "check",
+    ]
