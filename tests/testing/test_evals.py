@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import warnings
 from pathlib import Path
@@ -118,33 +119,15 @@ def test_the_process_is_as_it_was(driver: EvalDriver, monkeypatch: pytest.Monkey
     assert os.environ["DRIVEN"] == "yes"
 
 
-GRADER = """
-import pytest
-from typing import Literal
-from pytest_browsereval import GraderConfig, GraderResult, Verdict
-
-class Colour(GraderConfig):
-    type: Literal["colour"] = "colour"
-
-    async def grade(self, recorded):
-        verdict = Verdict.PASSED if recorded.final_answer == recorded.task.answer else Verdict.FAILED
-        return GraderResult(grader=self.label, verdict=verdict, reasoning="compared")
-
-def pytest_browsereval_register(registry):
-    registry.register(Colour)
-"""
-
-
 @pytest.mark.slow
 def test_the_example_of_the_guide_holds(pytester: pytest.Pytester) -> None:
-    """Conftest and test as they stand there, with a grader that the eval's own conftest registers."""
+    """Conftest, plug-in and test as they stand there, each in its file."""
     text = (ROOT / "docs/how-to/test-a-plug-in.md").read_text(encoding="utf-8")
-    block = text.partition("# conftest.py\npytest_plugins")[2].partition("```")[0]
-    conftest, _, test = f"pytest_plugins{block}".partition("# test_colour.py\n")
-    body = f"    (evals.path / 'conftest.py').write_text({GRADER!r})\n"
-    head, _, rest = test.replace("acme/colour", "colour").partition("\n")
-    pytester.makeconftest(conftest)
-    pytester.makepyfile(f"{head}\n{body}{rest}")
+    block = text.partition("```python\n# conftest.py\n")[2].partition("```")[0]
+    conftest, plugin, test = re.split(
+        r"^# acme_colour\.py.*\n|^# test_colour\.py\n", block, flags=re.MULTILINE
+    )
+    pytester.makepyfile(conftest=conftest, acme_colour=plugin, test_colour=test)
     result = pytester.runpytest_subprocess(*LEFT_OUT)
     result.assert_outcomes(passed=1)
 
