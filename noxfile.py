@@ -40,7 +40,7 @@ def tests(session: nox.Session) -> None:
 
 @nox.session
 def slow(session: nox.Session) -> None:
-    """Run the tests that take longer than 3 seconds each."""
+    """Run the tests that take about 2 seconds each, and more tests of workers."""
     session.run(PYTHON, "-m", "pytest", "-m", "slow", *session.posargs)
 
 

@@ -35,6 +35,7 @@ def test_doctor() -> None:
     assert "Chrom" in told["browser"]
 
 
+@pytest.mark.slow
 def test_doctor_without_a_browser(tmp_path: Path) -> None:
     """A browser that does not start makes the doctor fail, with what to do on standard error."""
     broken = tmp_path / "chrome"

@@ -131,6 +131,7 @@ def test_other_agents_need_no_variable(evals: Evals, pages: PageServer) -> None:
     evals.run("--eval-agent=noop").assert_outcomes(passed=1)
 
 
+@pytest.mark.slow
 def test_a_text_that_looks_like_one(evals: Evals, pages: PageServer) -> None:
     """With one more dollar it is typed as it stands; parts of a text are no variables."""
     steps = [fill(escape_text("${HOME}"), "label=Note"), fill("x${HOME}")]

@@ -160,6 +160,7 @@ def test_broken_candidate_is_passed_over(real_browser: Path, only_path: Path) ->
     assert found.path == only_path / "chromium"
 
 
+@pytest.mark.slow
 def test_playwrights_own_is_found_by_launching(
     real_browser: Path, only_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -148,6 +148,7 @@ def test_a_lent_browser_is_recorded_too(
     assert requests_in(tmp_path)["POST cart"].sent == {"item": "Blue mug", "card": "***"}
 
 
+@pytest.mark.slow
 def test_a_browser_that_runs_already_is_recorded(
     run: Run, chromium: Listening, shop: Shop, tmp_path: Path
 ) -> None:

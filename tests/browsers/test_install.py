@@ -95,6 +95,7 @@ def test_download_comes_first(bench: Bench) -> None:
     assert bench.calls() == ["python -m playwright install chromium-headless-shell"]
 
 
+@pytest.mark.slow
 def test_packages_of_debian(bench: Bench) -> None:
     """Where the download fails, root gets Debian's headless shell, after one update of the lists."""
     bench.program("apt-get", f'case "$*" in *chromium-headless-shell*) {bench.brings("chromium")};; esac')
@@ -112,6 +113,7 @@ def test_full_browser_stands_in_for_the_shell(bench: Bench) -> None:
     assert bench.install().path == bench.bin / "chromium"
 
 
+@pytest.mark.slow
 def test_ubuntu_gets_libraries_only(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     """On Ubuntu no chromium package is installed, for it would be a stub for a snap."""
     monkeypatch.setattr(install, "this_machine", lambda: UBUNTU)

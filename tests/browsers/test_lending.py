@@ -79,6 +79,7 @@ def test_what_another_program_does_is_seen(run: Run, lent: PlaywrightWindow, pag
     run(work())
 
 
+@pytest.mark.slow
 def test_a_program_may_make_contexts_and_answer_dialogs(
     run: Run, lent: PlaywrightWindow, pages: PageServer
 ) -> None:
@@ -136,6 +137,7 @@ def test_a_program_that_closes_the_browser_ends_its_window_only(
     run(work())
 
 
+@pytest.mark.slow
 def test_a_lent_window_is_as_the_config_says(
     run: Run, browser: PlaywrightBrowser, pages: PageServer, tmp_path: Path
 ) -> None:

@@ -168,6 +168,7 @@ def test_it_can_be_left_out(installed: Installed) -> None:
     assert not (installed.folder / "evals/results").exists()
 
 
+@pytest.mark.slow
 def test_other_runs_do_not_load_it(installed: Installed) -> None:
     """A pytest run without an eval imports neither the package nor what evals need."""
     (installed.folder / "test_other.py").write_text(

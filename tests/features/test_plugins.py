@@ -61,6 +61,7 @@ def test_a_feature_starts_once(evals: Evals) -> None:
     assert "started: " not in other.stdout.str()
 
 
+@pytest.mark.slow
 def test_a_worker_starts_features_too(evals: Evals) -> None:
     """Each process calls the hook, and can tell which it is."""
     evals.write_rows(row("a"), row("b"))

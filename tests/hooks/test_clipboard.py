@@ -70,6 +70,7 @@ def sees(name: str) -> dict[str, Any]:
     return {"tool": "wait_for_text", "text": f"{name} has copied", "timeout_s": 30}
 
 
+@pytest.mark.slow
 def test_rows_that_run_at_once_paste_their_own_text(evals: Evals, site: str) -> None:
     """With two lanes each row pastes what it has copied itself; one that copied nothing pastes nothing."""
     evals.write_rows(
@@ -103,6 +104,7 @@ def test_a_row_pastes_nothing_of_the_row_before(evals: Evals, site: str) -> None
     assert run.ret == 0
 
 
+@pytest.mark.slow
 def test_a_clipboard_that_does_not_come_is_no_failure_of_the_agent(
     evals: Evals, site: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

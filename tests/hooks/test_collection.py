@@ -148,6 +148,7 @@ def test_a_bad_row_stops_the_run_before_it_starts(evals: Evals, case: str) -> No
     assert not (evals.path / "results").exists()
 
 
+@pytest.mark.slow
 def test_many_bad_rows_are_listed_and_counted(evals: Evals) -> None:
     """The first five bad rows are told with their lines, the rest is counted; under xdist as well."""
     evals.write_rows(*(row(f"r{n}", querry=1) for n in range(9)))

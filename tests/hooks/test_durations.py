@@ -59,6 +59,7 @@ def test_an_attempt_that_ran_ahead_keeps_its_time(evals: Evals) -> None:
     assert "ms</td>" not in (evals.path / "r.html").read_text().partition("::b")[2].partition("</tr>")[0]
 
 
+@pytest.mark.slow
 def test_workers_report_the_time_too(evals: Evals) -> None:
     """The controller has it as the worker's report says it."""
     evals.write_rows(row("a", says=None), row("b", says=None))

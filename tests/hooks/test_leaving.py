@@ -128,6 +128,7 @@ def test_a_rule_that_leaves_makes_no_green_gate(evals: Evals, leave: str) -> Non
         assert "the rule 'leaves' broke: SystemExit: 0" in done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", ["index", "summary"])
 def test_a_plug_in_that_leaves_outside_of_items_makes_no_green_session(evals: Evals, place: str) -> None:
     """Rows are collected, and summaries handed over, by the code of plug-ins too."""

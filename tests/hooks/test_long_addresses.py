@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.hooks.small_evals import Evals, row
 
 PAGE = """<!doctype html><title>Long</title><script>
@@ -10,6 +12,7 @@ document.title = 'y'.repeat(1_900_000);
 </script>"""
 
 
+@pytest.mark.slow
 def test_an_address_of_megabytes_is_not_logged_with_every_step(evals: Evals) -> None:
     """Logs and records have its beginning and its length; checks of the page still see all of it."""
     (evals.path / "site").mkdir()

@@ -24,6 +24,7 @@ def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("args", [(), ("-q",), ("-v",), ("-n1",), ("-q", "-n1")], ids=" ".join)
+@pytest.mark.slow
 def test_each_line_stands_alone(evals: Evals, args: tuple[str, ...]) -> None:
     """Also with ``-q``, where pytest prints one letter for each row; the last has nothing left to do."""
     evals.write_rows(*(row(f"r{number}") for number in range(4)))

@@ -34,6 +34,7 @@ def test_a_row_is_selected_by_its_own_id(odd: Evals, case: str) -> None:
     ran.assert_outcomes(passed=1)
 
 
+@pytest.mark.slow
 def test_workers_take_them_too(odd: Evals) -> None:
     """Several ids at once, in the processes of xdist, for a config that is named by the option."""
     named = (f"shop.eval.yaml::{one['query_id']}" for one in ROWS[1:])

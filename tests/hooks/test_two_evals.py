@@ -105,6 +105,7 @@ def test_second(eval_task, run_eval):
 """
 
 
+@pytest.mark.slow
 @WORKERS
 def test_tests_by_hand_have_runs_of_their_own(evals: Evals, workers: list[str]) -> None:
     """Two tests over the same rows write two runs, and a row that a test runs twice is two trials."""

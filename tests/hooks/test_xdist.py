@@ -230,6 +230,7 @@ def test_a_death_under_a_distribution_by_scopes_costs_the_row_that_did_it(
 
 
 @pytest.mark.parametrize("dist", ["loadgroup", pytest.param("loadfile", marks=pytest.mark.slow)])
+@pytest.mark.slow
 def test_rows_that_are_lost_are_named(own_agent: Evals, dist: str) -> None:
     """Without a replacement for a dead worker the run ends as incomplete, and names the rows it lacks."""
     own_agent.write_config(agent=OWN)
@@ -274,6 +275,7 @@ def test_the_users_own_distribution_is_kept(own_agent: Evals) -> None:
     )
 
 
+@pytest.mark.slow
 def test_num_workers_is_divided_among_processes(evals: Evals) -> None:
     """``num_workers: 3`` with ``-n 2`` gives each process two lanes."""
     evals.write_rows(row("a"))

@@ -327,6 +327,7 @@ def test_a_killed_browser_is_launched_again_once_for_all_lanes(run: Run, pages: 
     run(until(lambda: chromiums() <= before))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("times", [1, 2])
 def test_a_browser_that_ends_right_after_its_start_is_launched_once_more(
     run: Run, pages: PageServer, monkeypatch: pytest.MonkeyPatch, times: int
@@ -356,6 +357,7 @@ def test_a_browser_that_ends_right_after_its_start_is_launched_once_more(
     run(until(lambda: chromiums() <= before))
 
 
+@pytest.mark.slow
 def test_a_killed_driver_is_replaced_too(run: Run, pages: PageServer, tmp_path: Path) -> None:
     """The call under way ends as a fault of the browser, and the next window has a new browser."""
     url = pages.page("/again", "<title>Again</title>")
@@ -380,6 +382,7 @@ def test_a_killed_driver_is_replaced_too(run: Run, pages: PageServer, tmp_path: 
         run(asyncio.wait_for(kill(opened, browser), 120))
 
 
+@pytest.mark.slow
 def test_a_browser_that_cannot_close_a_window_is_replaced(run: Run, pages: PageServer) -> None:
     """It keeps the windows that it has, new ones open in another, and it ends with its last window."""
     url = pages.page("/again", "<title>Again</title>")

@@ -238,6 +238,7 @@ def test_a_clipboard_that_cannot_be_kept_apart_ends_the_window(
     assert first.window.dead is None
 
 
+@pytest.mark.slow
 def test_attempts_that_share_a_context_paste_nothing_of_each_other(
     run: Run, chromium: Listening, pages: PageServer
 ) -> None:

@@ -297,6 +297,7 @@ def test_a_page_that_died_while_it_waited_is_not_handed_out(
         within(run, use())
 
 
+@pytest.mark.slow
 def test_a_browser_that_died_takes_its_ready_windows_along(run: Run, pages: PageServer) -> None:
     """The next attempt starts in a new browser, and the next ready window is there too."""
     url = pages.page("/start", START)
@@ -319,6 +320,7 @@ def test_a_browser_that_died_takes_its_ready_windows_along(run: Run, pages: Page
         within(run, use(browser))
 
 
+@pytest.mark.slow
 def test_what_cannot_be_made_ready_errs_nobody(run: Run, tmp_path: Path) -> None:
     """A browser that cannot be launched is told by the attempt that needs it, not by one that does not."""
     program = tmp_path / "chromium"

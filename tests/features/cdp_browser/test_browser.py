@@ -132,6 +132,7 @@ def test_a_web_server_is_no_browser(pages: PageServer) -> None:
         asyncio.run(config.model_copy(update={"connect_timeout_ms": 200}).survey())
 
 
+@pytest.mark.slow
 def test_a_browser_says_whether_it_gives_contexts(chromium: Listening) -> None:
     """With contexts of their own attempts run at once, without them one by one, which is noted."""
     survey = asyncio.run(CdpBrowserConfig(url=chromium.socket_url, **PATIENT).survey())
@@ -176,6 +177,7 @@ def test_attempts_have_contexts_of_their_own(run: Run, chromium: Listening, page
     chromium.assert_left_alone()
 
 
+@pytest.mark.slow
 def test_in_a_shared_context_only_our_pages_are_ours(
     run: Run, chromium: Listening, pages: PageServer
 ) -> None:

@@ -33,6 +33,7 @@ def test_a_sound_config(capsys: pytest.CaptureFixture[str]) -> None:
     assert last == "no errors: a run can begin"
 
 
+@pytest.mark.slow
 def test_errors_are_the_exit_code(capsys: pytest.CaptureFixture[str]) -> None:
     """Findings are listed by rule, five of each unless all are asked for; an error makes the code 1."""
     wrong = [row(f"r{n}", start_url="data:text/html,x", graders=["answr"]) for n in range(7)]
@@ -132,6 +133,7 @@ def test_a_model_that_does_not_answer_is_an_error(capsys: pytest.CaptureFixture[
     assert out.endswith("1 error\n")
 
 
+@pytest.mark.slow
 def test_models_elsewhere_are_asked_on_demand(capsys: pytest.CaptureFixture[str]) -> None:
     """Without ``--online`` nothing leaves this machine."""
     agent = {"type": "single", "provider": "openai-compatible", "model": "m", "api_key": "none"}

@@ -152,6 +152,7 @@ def test_a_set_is_proved(tmp_path: Path) -> None:
     assert not any(run.exists() for run in done.runs)
 
 
+@pytest.mark.slow
 def test_a_pytest_that_does_not_begin_is_told(tmp_path: Path) -> None:
     """Where no attempt is made, each row is told with the last words of pytest."""
     (tmp_path / "conftest.py").write_text("raise RuntimeError('broken conftest')\n")

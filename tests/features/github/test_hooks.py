@@ -113,6 +113,7 @@ def test_a_job_gets_a_summary_and_annotations(evals: Evals) -> None:
     assert lines[2].startswith("::warning file=rows.jsonl,line=3,title=errored%3A c::")
 
 
+@pytest.mark.slow
 def test_without_the_variables_nothing_is_told(evals: Evals) -> None:
     """And a summary that cannot be written is told, no more."""
     evals.write_rows(row("b", says="wrong"))

@@ -111,6 +111,7 @@ def test_the_head_tells_totals_and_gate(report: Path) -> None:
     assert (report.parent / page).name == "index.html"
 
 
+@pytest.mark.slow
 def test_nothing_of_a_page_runs_in_the_report(report: Path, pages: PageServer, visit: Visits) -> None:
     """A browser that opens the report shows hostile answers, names and tasks as text, and pictures load."""
     for file in report.parent.parent.rglob("*.*"):

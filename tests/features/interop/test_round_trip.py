@@ -105,6 +105,7 @@ def test_agents_and_repetitions_are_kept_apart(tmp_path: Path) -> None:
     assert main(["export", str(tmp_path), "--to=online-mind2web", "-o", str(tmp_path / "more")]) == 4
 
 
+@pytest.mark.slow
 def test_a_foreign_run_is_graded(tmp_path: Path) -> None:
     """An imported run, with the rows that know its answers, is graded by a config of ours."""
     webvoyager_task(tmp_path / "theirs")

@@ -84,6 +84,7 @@ def no_server_is_left(run: Run) -> None:
 # -- a window
 
 
+@pytest.mark.slow
 def test_tools_and_pictures_come_from_the_server(run: Run, page: str, tmp_path: Path) -> None:
     """Survey, address, text, pictures in any format, long and failing answers, and the end of a process."""
     config = odd.over_stdio(command=[*odd.PROGRAM, "stdio", "sdk"])

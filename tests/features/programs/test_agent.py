@@ -23,6 +23,7 @@ from tests.support import pass_time, until
 # -- tools by MCP
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["http", "stdio"])
 def test_a_program_works_with_the_attempt_s_tools(make_desk: MakeDesk, form: str) -> None:
     """A client in another process reads the config file, calls tools and ends with done."""

@@ -180,6 +180,7 @@ def test_programs_that_misbehave_end_in_the_right_verdict(evals: Evals) -> None:
     assert [error.message for error in made["stubborn"].errors] == ["stopped: limits.timeout_ms is 3000"]
 
 
+@pytest.mark.slow
 def test_nothing_is_left_of_a_program_when_pytest_is_killed(evals: Evals) -> None:
     """Not even of one that ignores SIGTERM and has left its process group."""
     wild(evals, "stubborn")

@@ -159,6 +159,7 @@ def test_a_subset_with_workers_and_a_gate(evals: Evals) -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_refused_key_costs_no_grade(ran: Evals, monkeypatch: pytest.MonkeyPatch) -> None:
     """A judge whose key is refused stops the session, and what was graded before stays as it was."""
     monkeypatch.setenv("KEY_OF_JUDGE", "secret-key")

@@ -104,6 +104,7 @@ def test_work_is_shared_by_workers(shop: Evals) -> None:
     assert only_run(shop)
 
 
+@pytest.mark.slow
 def test_retried_trials_are_made_anew(shop: Evals) -> None:
     """A plug-in that runs an item again wants another attempt, not the same result."""
     cut(shop)
@@ -113,6 +114,7 @@ def test_retried_trials_are_made_anew(shop: Evals) -> None:
     assert calls(shop).count("bad") == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("keys", "told"),
     [
