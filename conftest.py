@@ -49,7 +49,7 @@ def _use_temporary_folder(config: pytest.Config) -> None:
     # Names of sockets in there must be short, and the folder of macOS has a long one.
     folder = tempfile.mkdtemp(prefix="be-", dir="/tmp" if sys.platform == "darwin" else None)  # noqa: S108
     os.environ["TMPDIR"], tempfile.tempdir = folder, None
-    # Tests start Playwright's driver two hundred times; with its code compiled that takes four fifths of the time.
+    # Tests start Playwright's driver a hundred times, with its code compiled in four fifths of the time.
     os.environ["NODE_COMPILE_CACHE"] = f"{folder}/node"
     config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
 

@@ -115,7 +115,10 @@ def test_drops(tmp_path: Path, lost: int, of: int, confidence: float | None, wor
     assert f"({of} tasks in both, 0 gained, {lost} lost)" in found.message
 
 
-@pytest.mark.parametrize(("times", "word"), [(1, "undecided"), (5, "undecided"), (14, "not met")])
+@pytest.mark.parametrize(
+    ("times", "word"),
+    [(1, "undecided"), (5, "undecided"), pytest.param(14, "not met", marks=pytest.mark.slow)],
+)
 def test_so_many_more_tasks_tell_whether_the_drop_is_allowed(tmp_path: Path, times: int, word: str) -> None:
     """It is counted for the rule's own ceiling: 20 points are easily below 0, and hardly below -15."""
     lost, gained, of = 15 * times, 3 * times, 60 * times
