@@ -7,6 +7,8 @@ import os
 import shutil
 import sys
 import tempfile
+from importlib.metadata import PathDistribution
+from typing import Any
 
 import pytest
 
@@ -36,8 +38,27 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     if config.pluginmanager.has_plugin("timeout") and config.getoption("timeout") is None:
         config.option.timeout = TEST_TIMEOUT_S
-    if not hasattr(config, "workerinput") and not config.option.eval_config:
-        _use_temporary_folder(config)
+    if not config.option.eval_config:
+        _remember_packages("entry_points")
+        _remember_packages("metadata")
+        if not hasattr(config, "workerinput"):
+            _use_temporary_folder(config)
+
+
+def _remember_packages(name: str) -> None:
+    """Read a property of each installed package once: a thousand runs of pytest in this process want it."""
+    read = getattr(PathDistribution, name).fget
+    known: dict[str, Any] = {}
+
+    def remembered(package: Any) -> Any:
+        path = str(package._path)  # noqa: SLF001 it has no public name
+        if not path.startswith(sys.prefix):  # of a test: it may change
+            return read(package)
+        if path not in known:
+            known[path] = read(package)
+        return known[path]
+
+    setattr(PathDistribution, name, property(remembered))
 
 
 def _use_temporary_folder(config: pytest.Config) -> None:

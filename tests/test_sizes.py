@@ -111,16 +111,3 @@ def test_inits_only_re_export() -> None:
             if not (is_all or is_text or isinstance(node, ast.Import | ast.ImportFrom)):
                 wrong.append(f"{file.relative_to(PACKAGE)}:{node.lineno}")
     assert wrong == []
-
-
-def test_every_module_postpones_annotations() -> None:
-    """Every module with code begins with ``from __future__ import annotations``."""
-    wrong = []
-    for file in FILES:
-        if file.name == "__init__.py":
-            continue
-        body = [n for n in ast.parse(file.read_text(encoding="utf-8")).body if not isinstance(n, ast.Expr)]
-        first = body[0] if body else None
-        if first and not (isinstance(first, ast.ImportFrom) and first.module == "__future__"):
-            wrong.append(str(file.relative_to(PACKAGE)))
-    assert wrong == []
