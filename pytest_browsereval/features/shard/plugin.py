@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
+
+from pytest_browsereval.errors import UsageError
+
+_engine_key = pytest.StashKey[str]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -11,7 +17,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     add(
         "--eval-shard",
         metavar="I/N",
-        help="run only shard I of N, such as 1/4; `browsereval merge` joins the shards into one run",
+        help="run only shard I of N, such as 1/4; auto, on Kubernetes auto/N: the one that the engine says; "
+        "`browsereval merge` joins the shards into one run",
     )
     add(
         "--eval-shard-by",
@@ -20,13 +27,36 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
     """Wake up if the option is given: it is about tests by hand as well."""
     # Nothing is known of those before they are collected.
-    if config.getoption("eval_shard") is not None:
+    given: str | None = config.getoption("eval_shard")
+    if given is not None:
         from pytest_browsereval.hooks.start import start
 
+        if given.startswith("auto"):
+            _ask_engine(config, given)
+
         start(config)
+
+
+def _ask_engine(config: pytest.Config, given: str) -> None:
+    """Replace the option by the shard that the environment names: a worker elsewhere has another one."""
+    from pytest_browsereval.features.shard.engines import find_shard
+    from pytest_browsereval.redaction.known import redact_known
+
+    try:
+        shard, config.stash[_engine_key] = find_shard(given, os.environ)
+    except UsageError as error:
+        raise pytest.UsageError(redact_known(str(error))) from None
+    config.option.eval_shard = str(shard)
+
+
+def pytest_report_header(config: pytest.Config) -> str | None:
+    """Say which shard this is, and who says so."""
+    engine = config.stash.get(_engine_key, None)
+    return engine and f"browsereval: shard {config.getoption('eval_shard')}, says {engine}"
 
 
 def pytest_browsereval_start(config: pytest.Config) -> None:

@@ -1,0 +1,179 @@
+"""``--eval-shard=auto``: which part of a run this is, as the engine that has started it says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pytest_browsereval.errors import UsageError
+from pytest_browsereval.run.shards import Shard
+
+AUTO = "auto"
+
+
+@dataclass(frozen=True)
+class Engine:
+    """Something that starts one job several times, and tells each in its environment which one it is."""
+
+    name: str
+    index: str
+    """The variable that says which job this is."""
+    first: int
+    """What it says in the first one."""
+    total: str
+    """The variable that says how many there are; empty where none does."""
+    several: str
+    """What to write so that there are several."""
+
+    def is_here(self, environment: Mapping[str, str]) -> bool:
+        """Whether it says anything of this job."""
+        return any(name in environment for name in self.variables())
+
+    def is_alone(self, environment: Mapping[str, str]) -> bool:
+        """Whether it says that there is one job only, as some do in every job."""
+        return environment.get(self.total) == "1"
+
+    def describe(self, environment: Mapping[str, str]) -> str:
+        """Return its variables with their values, for messages."""
+        found = [name for name in self.variables() if name in environment]
+        return ", ".join(f"{name}={environment[name][:40]!r}" for name in found)
+
+    def variables(self) -> tuple[str, ...]:
+        """Return the names of its variables."""
+        return tuple(filter(None, (self.index, self.total)))
+
+    def number(self, environment: Mapping[str, str]) -> int:
+        """Return which part this is, from 1.
+
+        Raises:
+            UsageError: the variable is missing or is not such a number.
+        """
+        return self.count(self.index, environment) - self.first + 1
+
+    def count(self, name: str, environment: Mapping[str, str]) -> int:
+        """Return the number that a variable has.
+
+        Raises:
+            UsageError: it is missing, or is not a number.
+        """
+        text = environment.get(name)
+        if text is None:
+            told = self.describe(environment)
+            raise UsageError(f"--eval-shard=auto: {self.name} has set {told}, and has not set {name}.")
+        if not (text.isascii() and text.isdecimal()):
+            raise UsageError(f"--eval-shard=auto: {name} of {self.name} is not a number: {text[:40]!r}.")
+        return int(text)
+
+
+class SlurmArray(Engine):
+    """An array of Slurm, whose ids may begin and step as somebody likes."""
+
+    COUNT, LEAST, MOST, STEP = (f"SLURM_ARRAY_TASK_{name}" for name in ("COUNT", "MIN", "MAX", "STEP"))
+
+    def variables(self) -> tuple[str, ...]:
+        """Return the names of its variables."""
+        return (*super().variables(), self.LEAST, self.MOST, self.STEP)
+
+    def number(self, environment: Mapping[str, str]) -> int:
+        """Return which part this is, from 1.
+
+        Raises:
+            UsageError: a variable is missing, or the array has gaps: its ids are not the numbers of parts.
+        """
+        least, most, step, which = (
+            self.count(name, environment) for name in (self.LEAST, self.MOST, self.STEP, self.index)
+        )
+        ids = range(least, most + 1, max(step, 1))
+        if which not in ids or len(ids) != self.count(self.COUNT, environment):
+            raise UsageError(
+                f"--eval-shard=auto: the ids of Slurm's array have gaps ({self.describe(environment)}), "
+                "so they do not say which part this is. Write `--array=1-4`, or give the part itself: "
+                "`--eval-shard=2/4`."
+            )
+        return ids.index(which) + 1
+
+
+ENGINES: tuple[Engine, ...] = (
+    SlurmArray("Slurm", "SLURM_ARRAY_TASK_ID", 1, SlurmArray.COUNT, "`sbatch --array=1-4`"),
+    Engine("Kubernetes", "JOB_COMPLETION_INDEX", 0, "", "`completions: 4`"),
+    Engine("GitLab", "CI_NODE_INDEX", 1, "CI_NODE_TOTAL", "`parallel: 4`"),
+    Engine("CircleCI", "CIRCLE_NODE_INDEX", 0, "CIRCLE_NODE_TOTAL", "`parallelism: 4`"),
+    Engine("Buildkite", "BUILDKITE_PARALLEL_JOB", 0, "BUILDKITE_PARALLEL_JOB_COUNT", "`parallelism: 4`"),
+    Engine("Azure", "SYSTEM_JOBPOSITIONINPHASE", 1, "SYSTEM_TOTALJOBSINPHASE", "`parallel: 4`"),
+    Engine("GitHub", "EVAL_JOB_INDEX", 0, "EVAL_JOB_TOTAL", "`part: [1, 2, 3, 4]` under `matrix`"),
+)
+"""GitHub sets none: the workflow passes ``strategy.job-index`` and ``strategy.job-total`` in these."""
+
+
+def find_shard(given: str, environment: Mapping[str, str]) -> tuple[Shard, str]:
+    """Return the shard that the environment names, and who says so, for the header.
+
+    Args:
+        given: ``auto``, or ``auto/4`` where the engine does not say how many parts there are.
+        environment: the variables of this process.
+
+    Raises:
+        UsageError: no engine says it, several do, something is missing, or there is one part only: a job that
+            runs all rows by mistake would look like a success.
+    """
+    wanted = _wanted(given)
+    here = [engine for engine in ENGINES if engine.is_here(environment)]
+    here = [engine for engine in here if not engine.is_alone(environment)] or here
+    if not here:
+        names = ", ".join(f"{engine.index} ({engine.name})" for engine in ENGINES)
+        raise UsageError(
+            f"--eval-shard={given}: no variable says which part this is. There could be {names}. "
+            "Give the part yourself: `--eval-shard=1/4`."
+        )
+    if len(here) > 1:
+        told = "; ".join(f"{engine.name}: {engine.describe(environment)}" for engine in here)
+        raise UsageError(
+            f"--eval-shard={given}: {len(here)} engines say which part this is ({told}). Unset the variables "
+            "of those that do not divide this run, or give the part yourself: `--eval-shard=1/4`."
+        )
+    engine = here[0]
+    of = _count(engine, environment, wanted)
+    number = engine.number(environment)
+    if not 1 <= number <= of:
+        told = engine.describe(environment)
+        raise UsageError(
+            f"--eval-shard={given}: there is no part {number} of {of}: {engine.name} says {told}."
+        )
+    return Shard(number, of), f"{engine.name} ({engine.describe(environment)})"
+
+
+def _wanted(given: str) -> int | None:
+    """Return the N of ``auto/N``."""
+    word, slash, count = given.partition("/")
+    is_count = count.isascii() and count.isdecimal() and int(count) > 1
+    if word != AUTO or (slash and not is_count):
+        raise UsageError(
+            f"--eval-shard={given} is not a part of a run. Write `auto`, `auto/4` where nothing says how "
+            "many parts there are, or `1/4`."
+        )
+    return int(count) if slash else None
+
+
+def _count(engine: Engine, environment: Mapping[str, str], wanted: int | None) -> int:
+    """Return how many parts there are."""
+    if not engine.total:
+        if wanted is None:
+            raise UsageError(
+                f"--eval-shard=auto: {engine.name} does not say how many parts there are. Write the number "
+                "of them: `--eval-shard=auto/4`."
+            )
+        return wanted
+    count = engine.count(engine.total, environment)
+    told = engine.describe(environment)
+    if count == 1 and wanted is None:
+        raise UsageError(
+            f"--eval-shard=auto: {engine.name} has started one job only ({told}), which would run all rows. "
+            f"Start several, by {engine.several}, or leave `--eval-shard` out."
+        )
+    if wanted is not None and wanted != count:
+        raise UsageError(
+            f"--eval-shard=auto/{wanted}: {engine.name} has started another number of jobs "
+            f"({told}), so it does not say which of {wanted} parts this is. Give the "
+            f"part yourself: `--eval-shard=1/{wanted}`."
+        )
+    return count
