@@ -16,7 +16,17 @@ TEST_TIMEOUT_S = 900
 """For what hangs: a machine that is busy with something else takes a multiple of the usual time."""
 PROCESSES = 4
 """Twice the cores of CI: tests wait for pages and programs as well."""
-TIERS = ("real_model", "peers", "browser_use", "machines", "soak", "adversary", "slow", "published")
+TIERS = (
+    "real_model",
+    "peers",
+    "browser_use",
+    "machines",
+    "cluster",
+    "soak",
+    "adversary",
+    "slow",
+    "published",
+)
 """Marks of tests that need more than the test extras, or more time; ``pyproject.toml`` says what."""
 TESTS, MINUTES = 7_870, 4
 """About how many tests there are without the tiers, and how long they take on two cores."""

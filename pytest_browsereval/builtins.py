@@ -6,10 +6,11 @@ import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
 from typing import Any
 
 from pytest_browsereval import benchmarks, features
-from pytest_browsereval.errors import RegistryError, name_raised
+from pytest_browsereval.errors import RegistryError, UsageError, name_raised
 from pytest_browsereval.leaves import load_leaves
 from pytest_browsereval.registry import OURS, Registry
 
@@ -100,6 +101,23 @@ def gather_offers(hook: str, report: Callable[[str], None]) -> Iterator[tuple[st
             report(f"{error} What it offers to this command is left out.")
         else:
             yield from ((owner_of(point), one) for one in offered)
+
+
+def fetch_run(url: str) -> list[Path]:
+    """Return copies of the parts of a run at a URL, made by the first feature or package that knows it.
+
+    Raises:
+        UsageError: none does, or the run cannot be had.
+    """
+    plugins: list[Any] = [plugin for _, plugin in load_leaves(features, "plugin")]
+    for point in find_entry_points():
+        with name_in_errors(point):
+            plugins.append(point.load())
+    for plugin in plugins:
+        fetch = getattr(plugin, "pytest_browsereval_fetch_run", None)
+        if fetch is not None and (found := fetch(url=url)):
+            return list(found)
+    raise UsageError(f"{url}: nothing that is installed reads runs at such a URL. Give a run folder.")
 
 
 # -- one package at a time

@@ -47,6 +47,15 @@ def pytest_browsereval_run_formats() -> Sequence[ImportFormat | ExportFormat]:  
     """Called by ``browsereval import-run`` and ``browsereval export``: return forms of runs."""
 
 
+@pytest.hookspec(firstresult=True)
+def pytest_browsereval_fetch_run(url: str) -> Sequence[Path] | None:
+    """Called by the ``browsereval`` command for a run at a URL: return folders with copies of its parts.
+
+    Args:
+        url: what was typed. Return None if it is not one of yours.
+    """
+
+
 # ---------------------------------------------------------------- before the run
 
 

@@ -21,8 +21,9 @@ PROPER_NAMES = """
     miniwob odysseys playwright webarena webbench webtailbench webvoyager xdist
 """
 WEB = """
-    address app cdp clipboard console dom download endpoint event frame har html http input link llm
-    local log login mcp navigation origin page pointer redirect response script server service stdio
+    address app bucket cdp clipboard console dom download endpoint event frame har html http input link llm
+    local log login mcp navigation origin page pointer pull push redirect remote
+    response script server service stdio
     stream timeline token trace view viewer wire
 """
 CODE = """

@@ -38,7 +38,9 @@ def test_a_tier_runs_by_its_name() -> None:
     """Then the others are left out."""
     result = collect("-m", "browser_use")
     assert result.returncode == 0
-    assert "left out: real_model, peers, machines, soak, adversary, slow, published;" in result.stdout
+    assert (
+        "left out: real_model, peers, machines, cluster, soak, adversary, slow, published;" in result.stdout
+    )
 
 
 @pytest.mark.parametrize("failing", ["nothing", "-m pytest -m soak", "-s lint", "install --quiet uv"])

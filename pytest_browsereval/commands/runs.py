@@ -6,12 +6,14 @@ import argparse
 from collections.abc import Iterable
 from pathlib import Path
 
+from pytest_browsereval.errors import UsageError
+
 # Where runs are looked up by id when no config names another folder.
 RESULTS = Path("results")
 
 _LOOKUP = "Ids are looked up below results/ folders, or see --config"
 
-HELP = f"a run: its folder, its id, or 'latest'. {_LOOKUP}"
+HELP = f"a run: its folder, its URL, its id, or 'latest'. {_LOOKUP}"
 
 HELP_OF_BASELINE = f"a run (its folder, its id, or 'latest') or a baseline file. {_LOOKUP}"
 
@@ -23,8 +25,10 @@ def add_config(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def find_run(given: str, config: Path | None = None, *, is_empty_allowed: bool = False) -> Path:
-    """Return the folder of a run by what was typed.
+def find_run(
+    given: str, config: Path | None = None, *, is_empty_allowed: bool = False, is_changed: bool = False
+) -> Path:
+    """Return the folder of a run by what was typed; of one at a URL a copy.
 
     Ids are looked up below the results folder of the config, else below ``results`` in the current folder;
     if that has no run, below each ``results`` further down.
@@ -33,10 +37,19 @@ def find_run(given: str, config: Path | None = None, *, is_empty_allowed: bool =
         given: what was typed.
         config: the file that ``--config`` names.
         is_empty_allowed: whether a run counts that was ended before its first attempt.
+        is_changed: whether the command writes into it, which the copy of a run at a URL is not for.
 
     Raises:
         UsageError: there is no such run, or there are several; the message has the newest ones.
     """
+    if "://" in given:
+        found = _fetch(given, is_changed=is_changed)
+        if len(found) > 1:
+            raise UsageError(
+                f"{given} is a run in {len(found)} parts. Run `browsereval merge {given} -o FOLDER`, and "
+                "give that folder."
+            )
+        return found[0]
     from pytest_browsereval.run.lookup import LATEST, Runs, is_run
 
     if given not in ("", LATEST) and is_run(Path(given), is_empty_allowed=is_empty_allowed):
@@ -50,17 +63,32 @@ def find_run(given: str, config: Path | None = None, *, is_empty_allowed: bool =
     return runs.find(given, Path(), is_empty_allowed=is_empty_allowed)
 
 
-def find_runs(given: Iterable[str], config: Path | None = None) -> list[Path]:
-    """Return the folders of runs by what was typed.
+def _fetch(url: str, *, is_changed: bool = False) -> list[Path]:
+    if is_changed:
+        raise UsageError(
+            f"{url} cannot be changed. Run `browsereval pull {url} -o FOLDER`, and give that folder."
+        )
+    from pytest_browsereval.builtins import fetch_run
+
+    return fetch_run(url)
+
+
+def find_runs(given: Iterable[str], config: Path | None = None, *, is_changed: bool = False) -> list[Path]:
+    """Return the folders of runs by what was typed; of one at a URL a copy of each part.
 
     Args:
         given: what was typed.
         config: the file that ``--config`` names.
+        is_changed: whether the command writes into them.
 
     Raises:
         UsageError: there is no such run, or there are several.
     """
-    return [find_run(one, config) for one in given]
+    return [
+        folder
+        for one in given
+        for folder in (_fetch(one, is_changed=is_changed) if "://" in one else [find_run(one, config)])
+    ]
 
 
 def find_baseline(given: str, config: Path | None = None, *, of: Path | None = None) -> Path:

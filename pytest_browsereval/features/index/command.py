@@ -12,7 +12,7 @@ def reindex(arguments: argparse.Namespace) -> int:
     """Index runs and say how many attempts each has."""
     from pytest_browsereval.run.store import RunStore
 
-    for run in find_runs(arguments.run_names, arguments.config):
+    for run in find_runs(arguments.run_names, arguments.config, is_changed=True):
         print(f"{run}: {RunStore(run).reindex()} attempts indexed", flush=True)
     return 0
 

@@ -82,7 +82,7 @@ def calibrate(arguments: argparse.Namespace) -> int:
 def _runs(given: Sequence[str], config: Path | None) -> list[RunStore]:
     from pytest_browsereval.run.store import RunStore
 
-    folders, seen = find_runs(given, config), set[Path]()
+    folders, seen = find_runs(given, config, is_changed=True), set[Path]()
     for folder in folders:
         if folder.resolve() in seen:
             raise UsageError(f"the run {folder} is given twice. Leave one out.")

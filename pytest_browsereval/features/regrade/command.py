@@ -16,7 +16,7 @@ from pytest_browsereval.errors import UsageError
 def regrade(arguments: argparse.Namespace) -> int:
     """Have pytest grade a run again and return its exit code: 0, or 1 if the gate or a trial is not met."""
     config = Path(arguments.config) if arguments.config else None
-    run = find_run(arguments.run_name, config)
+    run = find_run(arguments.run_name, config, is_changed=True)
     config = config or _config_of(run)
     sets = [f"--eval-set=judge.{text}" for text in arguments.judge_set]
     options = [f"--eval-config={config}", f"--eval-regrade={run}", f"--eval-regrade-rows={arguments.rows}"]

@@ -1,0 +1,169 @@
+"""Whose work counts: parts of a run at a URL, tries at them, claims, and what is done.
+
+An engine that starts a part again does not know that the first try has ended. So each try writes below a
+prefix of its own, and one object, ``done``, which can be written once, names the try that counts::
+
+    RUN/parts/3-of-8/claim-000001        who works on it; a higher number takes over
+    RUN/parts/3-of-8/done                the try that counts, and the digest of its files
+    RUN/parts/3-of-8/try-1f3a.../        all that this try has written
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import secrets
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from pytest_browsereval.features.remote.bucket import Bucket, RemoteError
+from pytest_browsereval.run.shards import Shard
+
+FORM = 1
+"""Of what is written at a URL; a higher number means something that this version does not know."""
+
+PARTS, DONE = "parts", "done"
+
+_PART = re.compile(r"(\d{1,6})-of-(\d{1,6})")
+_TOKEN = re.compile(r"[0-9a-f]{32}")
+
+
+@dataclass(frozen=True)
+class Done:
+    """Which try of a part counts."""
+
+    token: str
+    digest: str
+    """Of its files: two tries that have the same one are the same run."""
+
+
+class Part:
+    """A part of a run at a URL.
+
+    Args:
+        bucket: at the URL of the run.
+        shard: which one; a run that is not divided is the first of one.
+    """
+
+    def __init__(self, bucket: Bucket, shard: Shard) -> None:
+        self.bucket = bucket
+        self.shard = shard
+        self.path = f"{PARTS}/{shard.number}-of-{shard.of}"
+
+    def prefix(self, token: str) -> str:
+        """Return the folder of a try."""
+        return f"{self.path}/try-{token}"
+
+    def done(self) -> Done | None:
+        """Return which try counts; None before one does.
+
+        Raises:
+            RemoteError: the object is damaged, or a newer version has written it.
+        """
+        content = self.bucket.get(f"{self.path}/{DONE}")
+        if content is None:
+            return None
+        found = read_json(content, f"{self.bucket.url}/{self.path}/{DONE}")
+        token, digest = str(found.get("try")), str(found.get("digest"))
+        if not _TOKEN.fullmatch(token):
+            raise RemoteError(f"{self.bucket.url}/{self.path}/{DONE} is damaged: it names no try.")
+        return Done(token, digest)
+
+    def claim(self, token: str) -> None:
+        """Take the part over from whoever works on it.
+
+        Args:
+            token: of the try.
+
+        Raises:
+            RemoteError: the store cannot be used.
+        """
+        found = self.claims()
+        number = len(found) + 1
+        if found and self._holder(found[-1]) == token:
+            return
+        while not self.bucket.put_new(f"{self.path}/claim-{number:06}", _dump({"try": token, "at": _now()})):
+            number += 1
+
+    def is_held_by(self, token: str) -> bool:
+        """Whether nobody has taken the part over since a try has claimed it."""
+        found = self.claims()
+        return bool(found) and self._holder(found[-1]) == token
+
+    def claims(self) -> list[str]:
+        """Return the paths of the claims, in their order."""
+        names = self.bucket.list_files(self.path)
+        return [f"{self.path}/{name}" for name in names if name.startswith("claim-")]
+
+    def finish(self, token: str, digest: str) -> Done:
+        """Have a try count, unless another one does already; return the one that does.
+
+        Args:
+            token: of the try.
+            digest: of its files.
+
+        Raises:
+            RemoteError: the store cannot be used.
+        """
+        content = _dump({"try": token, "digest": digest, "at": _now()})
+        if self.bucket.put_new(f"{self.path}/{DONE}", content):
+            return Done(token, digest)
+        found = self.done()
+        if found is None:
+            raise RemoteError(f"{self.bucket.url}/{self.path}/{DONE} cannot be written, and is not there.")
+        return found
+
+    def _holder(self, path: str) -> str | None:
+        content = self.bucket.get(path)
+        return None if content is None else str(read_json(content, f"{self.bucket.url}/{path}").get("try"))
+
+
+def list_parts(bucket: Bucket) -> list[Part]:
+    """Return the parts of the run at a URL of which something is there.
+
+    Raises:
+        RemoteError: they belong to runs that were divided otherwise.
+    """
+    found = [match for name in bucket.list_folders(PARTS) if (match := _PART.fullmatch(name))]
+    shards = sorted((Shard(int(match[1]), int(match[2])) for match in found), key=lambda one: one.number)
+    if len({shard.of for shard in shards}) > 1:
+        told = ", ".join(f"{shard.number}-of-{shard.of}" for shard in shards)
+        raise RemoteError(f"{bucket.url} has parts of runs that were divided otherwise: {told}.")
+    return [Part(bucket, shard) for shard in shards]
+
+
+def new_token() -> str:
+    """Return the name of a new try: 32 hex digits."""
+    return secrets.token_hex(16)
+
+
+def read_json(content: bytes, place: str) -> dict[str, Any]:
+    """Return an object that this package has written.
+
+    Args:
+        content: of it.
+        place: its URL, for messages.
+
+    Raises:
+        RemoteError: it is damaged, or a newer version has written it.
+    """
+    try:
+        found = json.loads(content)
+        form = found["form"]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        raise RemoteError(f"{place} is damaged.") from None
+    if form != FORM:
+        raise RemoteError(
+            f"{place}: a newer version of pytest-browsereval has written it (form {form!r}, here {FORM} is "
+            "known). Run `pip install --upgrade pytest-browsereval`"
+        )
+    return dict(found)
+
+
+def _dump(record: dict[str, Any]) -> bytes:
+    return json.dumps({"form": FORM, **record}).encode()
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

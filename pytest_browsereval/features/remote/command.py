@@ -1,0 +1,48 @@
+"""``push`` and ``pull``: runs to a URL and back."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from pytest_browsereval.commands.base import Command
+from pytest_browsereval.commands.runs import HELP, add_config, find_run
+
+
+def push(arguments: argparse.Namespace) -> int:
+    """Put a run at a URL and say where it is."""
+    from pytest_browsereval.features.remote.push import push_run
+
+    run = find_run(arguments.run_name, arguments.config, is_empty_allowed=True, is_changed=True)
+    pushed = push_run(run, arguments.url, arguments.name)
+    part = f", part {pushed.shard}" if pushed.shard.of > 1 else ""
+    there = f" ({pushed.kept} were there)" if pushed.kept else ""
+    print(f"{pushed.sent} objects{there}{part}: {pushed.url}", flush=True)
+    return 0
+
+
+def pull(arguments: argparse.Namespace) -> int:
+    """Bring a run from a URL into a new folder."""
+    from pytest_browsereval.features.remote.pull import pull_run
+
+    pull_run(arguments.url, arguments.output)
+    print(arguments.output, flush=True)
+    return 0
+
+
+def _push_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("run_name", metavar="RUN", help=HELP)
+    parser.add_argument("url", metavar="URL", help="the folder of all runs, such as s3://bucket/evals")
+    add_config(parser)
+    parser.add_argument("--name", help="of the run there: the same for all its shards; by default its id")
+
+
+def _pull_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("url", metavar="URL", help="of a run, or of one part of it")
+    parser.add_argument("-o", "--output", metavar="FOLDER", type=Path, required=True, help="of the copy")
+
+
+COMMANDS = (
+    Command("push", "put a run at a URL, where other machines and commands read it", push, _push_arguments),
+    Command("pull", "bring a run from a URL into a folder", pull, _pull_arguments),
+)

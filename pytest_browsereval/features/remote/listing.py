@@ -1,0 +1,156 @@
+"""Which objects a try has written: the files of a run folder, all text of an attempt in one object.
+
+Each is listed in a segment, ``objects/000001.jsonl``: an object store cannot append, and a list that was cut
+off has whole segments only. A line is ``{"path", "size", "sha256", "bundle"}``; with ``bundle`` the
+object has several files: ``{"files": {name: text}}``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path, PurePosixPath
+
+from pytest_browsereval.features.remote.bucket import Bucket, RemoteError
+from pytest_browsereval.run.store import LOCKS
+
+FILES, BUNDLES, SEGMENTS = "files", "bundles", "objects"
+
+MARKER = ".remote.json"
+"""In a run folder: where it was pushed to, and as which try."""
+
+_TEXT = (".json", ".jsonl", ".txt", ".html")
+LARGEST_TEXT = 1 << 20
+"""Bytes of a file that goes into a bundle."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An object of a try."""
+
+    path: str
+    """Of the file, or of the folder of the bundle, below the run's."""
+    size: int
+    sha256: str
+    bundle: bool = False
+
+    @property
+    def place(self) -> str:
+        """Where it is below the folder of the try."""
+        return f"{BUNDLES}/{self.path}.json" if self.bundle else f"{FILES}/{self.path}"
+
+
+@dataclass(frozen=True)
+class Parcel:
+    """What goes into one object."""
+
+    path: str
+    files: tuple[Path, ...]
+    bundle: bool
+
+    def read(self) -> tuple[Entry, bytes]:
+        """Return the object and its content.
+
+        Raises:
+            OSError: a file cannot be read.
+        """
+        if self.bundle:
+            files = {file.name: file.read_bytes().decode("utf-8", "surrogateescape") for file in self.files}
+            content = json.dumps({"files": files}).encode()  # escapes keep bytes that are no UTF-8
+        else:
+            content = self.files[0].read_bytes()
+        return Entry(self.path, len(content), hashlib.sha256(content).hexdigest(), self.bundle), content
+
+
+def list_parcels(root: Path) -> list[Parcel]:
+    """Return what a run folder has, the attempts first and their records last of each.
+
+    Raises:
+        RemoteError: it has a link or another thing that is not a plain file: a run has none.
+    """
+    folders = [root, *sorted(path for path in root.rglob("*") if path.is_dir() and not path.is_symlink())]
+    found: list[Parcel] = []
+    for folder in folders:
+        if LOCKS in folder.relative_to(root).parts:
+            continue
+        files = sorted(path for path in folder.iterdir() if path.is_symlink() or not path.is_dir())
+        for file in files:
+            if file.is_symlink() or not file.is_file():
+                raise RemoteError(f"{file} is not a plain file, and a run has only those. Remove it.")
+        found.extend(_pack(root, folder, [file for file in files if file.name != MARKER]))
+    # Attempts come before what is said of them; of each, pictures before the record.
+    return sorted(found, key=lambda one: (not one.path.startswith("tasks/"), one.bundle))
+
+
+def _pack(root: Path, folder: Path, files: list[Path]) -> Iterator[Parcel]:
+    is_attempt = (folder / "metadata.json").is_file()
+    bundled = [file for file in files if is_attempt and _is_text(file)]
+    for file in files:
+        if file not in bundled:
+            yield Parcel(file.relative_to(root).as_posix(), (file,), bundle=False)
+    if bundled:
+        yield Parcel(folder.relative_to(root).as_posix(), tuple(bundled), bundle=True)
+
+
+def _is_text(file: Path) -> bool:
+    return file.suffix in _TEXT and file.stat().st_size <= LARGEST_TEXT
+
+
+def digest_of(entries: Iterable[Entry]) -> str:
+    """Return one digest of all objects of a try."""
+    lines = sorted(f"{one.place}\0{one.size}\0{one.sha256}\n" for one in entries)
+    return hashlib.sha256("".join(lines).encode()).hexdigest()
+
+
+def write_segment(bucket: Bucket, prefix: str, number: int, entries: Iterable[Entry]) -> None:
+    """Write a segment.
+
+    Raises:
+        RemoteError: it cannot be written.
+    """
+    lines = (json.dumps(asdict(one)) for one in entries)
+    bucket.put(f"{prefix}/{SEGMENTS}/{number:06}.jsonl", "".join(f"{line}\n" for line in lines).encode())
+
+
+def read_segments(bucket: Bucket, prefix: str) -> tuple[dict[str, Entry], int]:
+    """Return the objects that a try has listed, by their places, and how many segments there are.
+
+    Raises:
+        RemoteError: a segment is damaged, or names a place outside of the run.
+    """
+    found: dict[str, Entry] = {}
+    names = bucket.list_files(f"{prefix}/{SEGMENTS}")
+    for name in names:
+        place = f"{prefix}/{SEGMENTS}/{name}"
+        for line in (bucket.get(place) or b"").splitlines():
+            entry = _read_entry(line, f"{bucket.url}/{place}")
+            found[entry.place] = entry
+    return found, len(names)
+
+
+def _read_entry(line: bytes, place: str) -> Entry:
+    try:
+        values = json.loads(line)
+        entry = Entry(str(values["path"]), int(values["size"]), str(values["sha256"]), bool(values["bundle"]))
+    except (ValueError, TypeError, KeyError, RecursionError):
+        raise RemoteError(f"{place} is damaged.") from None
+    check_path(entry.path, place)
+    return entry
+
+
+def check_path(path: str, place: str) -> None:
+    """Refuse a path that leads out of the run's folder, here or on another system.
+
+    Args:
+        path: of a file below it.
+        place: what names it.
+
+    Raises:
+        RemoteError: it does.
+    """
+    pure = PurePosixPath(path)
+    is_odd = any(character in path for character in "\\:\0") or path != pure.as_posix()
+    if is_odd or pure.is_absolute() or not pure.parts or {"..", LOCKS, MARKER} & set(pure.parts):
+        raise RemoteError(f"{place} names a file that is none of a run: {path[:80]!r}.")

@@ -1,0 +1,144 @@
+"""Brings a run from a URL: into a folder of somebody's choice, or once into the cache."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import tempfile
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from pytest_browsereval.features.remote.bucket import IN_FLIGHT, Bucket, RemoteError
+from pytest_browsereval.features.remote.claims import PARTS, Done, Part, list_parts
+from pytest_browsereval.features.remote.listing import FILES, Entry, check_path, digest_of, read_segments
+from pytest_browsereval.run.shards import Parts
+from pytest_browsereval.run.store import check_new
+
+
+def fetch(url: str) -> Sequence[Path]:
+    """Return the folders of the parts of a run, from the cache if they are there: what is done never changes.
+
+    Args:
+        url: of a run, or of one part of it.
+
+    Raises:
+        UsageError: there is no run, a part of it is not done, or the store cannot be used.
+    """
+    from platformdirs import user_cache_path  # of the extra
+
+    bucket, found = _find(url)
+    cache = user_cache_path("browsereval") / "runs"
+    folders = []
+    for part, done in found:
+        key = hashlib.sha256(f"{bucket.url}/{part.prefix(done.token)}\0{done.digest}".encode()).hexdigest()[
+            :16
+        ]
+        name = "-".join(
+            [bucket.url.rpartition("/")[2], *[part.path.rpartition("/")[2]] * (part.shard.of > 1)]
+        )
+        folder = cache / key / name
+        if not folder.is_dir():
+            _bring_whole(part, done, folder)
+        folders.append(folder)
+    return folders
+
+
+def pull_run(url: str, folder: Path) -> None:
+    """Bring a run into a new folder, in which it can be graded again, labelled or resumed.
+
+    Raises:
+        UsageError: there is no such run, the folder is not new, or the store cannot be used.
+    """
+    check_new(folder)
+    bucket, found = _find(url)
+    if len(found) > 1:
+        raise RemoteError(
+            f"{bucket.url} is a run in {len(found)} parts. Run `browsereval merge {bucket.url} -o {folder}`, "
+            f"or pull one part: {bucket.url}/{found[0][0].path}"
+        )
+    part, done = found[0]
+    _bring_whole(part, done, folder)
+
+
+def _find(url: str) -> tuple[Bucket, list[tuple[Part, Done]]]:
+    """Return the parts that a URL means, each with the try that counts."""
+    run, _, name = url.rstrip("/").partition(f"/{PARTS}/")
+    bucket = Bucket.open(run)
+    parts = [part for part in list_parts(bucket) if name in ("", part.path.rpartition("/")[2])]
+    if not parts:
+        raise RemoteError(f"there is no run at {url}. Give the URL of a run: FOLDER/EVAL/ID.")
+    done = [(part, part.done()) for part in parts]
+    if open_ones := [part.path for part, one in done if one is None]:
+        raise RemoteError(
+            f"{run}: {', '.join(open_ones)} is begun and not done, so nobody knows which try of it counts. "
+            "Run `browsereval push` where it was made, or the part again."
+        )
+    found = [(part, one) for part, one in done if one is not None]
+    if not name:
+        _check_whole(bucket, found)
+    return bucket, found
+
+
+def _check_whole(bucket: Bucket, found: Sequence[tuple[Part, Done]]) -> None:
+    """Refuse a run of which a part has not begun yet: half of the rows would pass for all of them.
+
+    A part that was to have no trial leaves nothing; each of the others knows it.
+    """
+    part, done = found[0]
+    content = bucket.get(f"{part.prefix(done.token)}/{FILES}/manifest.json") or b"{}"
+    try:
+        parts = Parts.of_run(dict(json.loads(content)))
+    except (ValueError, TypeError, RecursionError):
+        parts = None  # it is damaged, which is found when it is brought
+    have = {one.shard.number for one, _ in found}
+    lacking = [shard for shard in parts.missing if shard.number not in have] if parts else []
+    if lacking:
+        missing = ", ".join(f"{shard.number}-of-{shard.of}" for shard in lacking)
+        raise RemoteError(
+            f"{bucket.url}: of this run {missing} is not there. Run it, or give what is there: "
+            f"{bucket.url}/{part.path}"
+        )
+
+
+def _bring_whole(part: Part, done: Done, folder: Path) -> None:
+    """Bring the files of a try into a folder that is there only when all of them are."""
+    prefix = part.prefix(done.token)
+    entries, _ = read_segments(part.bucket, prefix)
+    if digest_of(entries.values()) != done.digest:
+        raise RemoteError(f"{part.bucket.url}/{prefix} is damaged: its objects are not those that are done.")
+    folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    begun = Path(tempfile.mkdtemp(prefix=".pull-", dir=folder.parent))
+    try:
+        with ThreadPoolExecutor(IN_FLIGHT, thread_name_prefix="pull") as pool:
+            for _ in pool.map(lambda entry: _bring(part.bucket, prefix, entry, begun), entries.values()):
+                pass
+        if folder.is_dir() and not any(folder.iterdir()):
+            folder.rmdir()
+        begun.rename(folder)
+    except OSError as error:
+        if not folder.is_dir():  # another process was quicker with the same
+            raise RemoteError(f"{folder} cannot be written: {error.strerror}.") from None
+    finally:
+        shutil.rmtree(begun, ignore_errors=True)
+
+
+def _bring(bucket: Bucket, prefix: str, entry: Entry, folder: Path) -> None:
+    place = f"{bucket.url}/{prefix}/{entry.place}"
+    content = bucket.get(f"{prefix}/{entry.place}")
+    if content is None or hashlib.sha256(content).hexdigest() != entry.sha256:
+        raise RemoteError(f"{place} is {'missing' if content is None else 'damaged'}.")
+    target = folder / entry.path
+    if not entry.bundle:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(content)
+        return
+    target.mkdir(parents=True, exist_ok=True)
+    try:
+        files = dict(json.loads(content)["files"])
+    except (ValueError, TypeError, KeyError, RecursionError):
+        raise RemoteError(f"{place} is damaged.") from None
+    for name, text in files.items():
+        check_path(f"{entry.path}/{name}", place)
+        (target / name).write_bytes(str(text).encode("utf-8", "surrogateescape"))

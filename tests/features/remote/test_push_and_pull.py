@@ -1,0 +1,272 @@
+"""Runs at a URL: whole programs, with a folder as the bucket; ``test_s3.py`` has a server."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pytest_browsereval.features.remote.bucket import Bucket, RemoteError
+from pytest_browsereval.features.remote.claims import Part, list_parts, new_token
+from pytest_browsereval.features.remote.listing import list_parcels
+from pytest_browsereval.features.remote.pull import fetch
+from pytest_browsereval.features.remote.push import push_run
+from pytest_browsereval.run.shards import Shard
+from tests.hooks.small_evals import Evals, row
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Have copies of runs in a folder of the test."""
+    folder = tmp_path_factory.mktemp("cache")
+    monkeypatch.setattr("platformdirs.user_cache_path", lambda name: folder / name)
+    return folder
+
+
+@pytest.fixture
+def bucket(evals: Evals) -> str:
+    """Return the URL of an empty folder."""
+    return (evals.path / "bucket").as_uri()
+
+
+def written(evals: Evals, *args: str) -> Path:
+    """Run an eval of a right and a wrong row, and return its run folder."""
+    evals.write_rows(row("good"), row("bad", says="wrong"), row("r1"), row("r2"))
+    evals.write_config(gate={"min_pass_rate": 0.9})
+    return evals.run("shop.eval.yaml", *args).folder
+
+
+def pushed(evals: Evals, run: Path, bucket: str, *args: str) -> str:
+    """Push a run by the command, and return its URL."""
+    result = evals.run_command("push", str(run), bucket, *args)
+    assert result.ret == 0, result.stderr.str()
+    return result.outlines[-1].split()[-1]
+
+
+def objects(evals: Evals, pattern: str) -> list[Path]:
+    """Return files of the bucket."""
+    return sorted((evals.path / "bucket").rglob(pattern))
+
+
+def test_commands_read_a_run_by_its_url(evals: Evals, bucket: str) -> None:
+    """They say what they say of the folder, and end with the same exit code."""
+    run = written(evals)
+    url = pushed(evals, run, bucket)
+    assert url == f"{bucket}/shop/{run.name}"
+    for command in (("gate", "--config", "shop.eval.yaml"), ("show", "--json"), ("compare", str(run))):
+        name, *rest = command
+        here, there = (evals.run_command(name, given, *rest) for given in (str(run), url))
+        assert (there.ret, there.stderr.str()) == (here.ret, here.stderr.str())
+        lines = [line for line in here.outlines if run.name not in line]
+        assert [line for line in there.outlines if run.name not in line] == lines
+        assert here.ret == (1 if name == "gate" else 0)
+
+
+def test_a_copy_has_the_same_files(evals: Evals, bucket: str) -> None:
+    """Pictures are objects, and the text of an attempt is one, also where it is no UTF-8."""
+    run = written(evals)
+    attempt = next(run.glob("tasks/*/*/*/attempt-1"))
+    (attempt / "odd.txt").write_bytes(b"\xff\xfe \xed\xa0\x80")
+    url = pushed(evals, run, bucket)
+    assert evals.run_command("pull", url, "-o", "copy").ret == 0
+    copy = evals.path / "copy"
+    assert {path.relative_to(copy): path.read_bytes() for path in copy.rglob("*") if path.is_file()} == {
+        path.relative_to(run): path.read_bytes()
+        for path in run.rglob("*")
+        if path.is_file() and not path.relative_to(run).parts[0].startswith(".")
+    }
+    assert len(objects(evals, "bundles/**/attempt-1.json")) == 4
+    again = evals.run_command("pull", url, "-o", "copy")
+    assert again.ret != 0
+    assert "already exists" in again.stderr.str()
+
+
+def test_what_is_there_is_not_sent_again(evals: Evals, bucket: str) -> None:
+    """A push may be repeated, and a run that has changed since gets another name."""
+    run = written(evals)
+    pushed(evals, run, bucket)
+    before = {path: path.stat().st_mtime_ns for path in objects(evals, "*") if path.is_file()}
+    result = evals.run_command("push", str(run), bucket)
+    result.stdout.fnmatch_lines([f"0 objects ({len(list_parcels(run))} were there): {bucket}/shop/*"])
+    assert {path: path.stat().st_mtime_ns for path in objects(evals, "*") if path.is_file()} == before
+    (run / "labels.jsonl").write_text("{}\n")
+    changed = evals.run_command("push", str(run), bucket)
+    assert changed.ret != 0
+    assert "is done by another try, which counts" in changed.stderr.str()
+    assert pushed(evals, run, bucket, "--name", "labelled").endswith("/shop/labelled")
+
+
+def test_shards_are_parts_of_one_run(evals: Evals, bucket: str) -> None:
+    """Pushed under one name, they are merged by its URL; until all are there, it is not read."""
+    for number in (1, 2):
+        run = written(evals, f"--eval-shard={number}/2", "--eval-set", "gate={}")
+        url = pushed(evals, run, bucket, "--name", "nightly")
+        if number == 1:
+            half = evals.run_command("gate", url, "--eval-set", "gate={}")
+            assert half.ret not in (0, 1)
+            assert "of this run 2-of-2 is not there" in half.stderr.str()
+            assert evals.run_command("show", f"{url}/parts/1-of-2").ret == 0
+    single = evals.run_command("gate", url)
+    assert single.ret != 0
+    assert f"is a run in 2 parts. Run `browsereval merge {url} -o FOLDER`" in single.stderr.str()
+    assert evals.run_command("merge", url, "-o", "whole").ret == 0
+    gated = evals.run_command("gate", "whole", "--config", "shop.eval.yaml")
+    assert gated.ret == 1
+    gated.stdout.fnmatch_lines(["pass rate 75.0% (3 of 4 judged)*", "NOT MET min_pass_rate*"])
+
+
+def test_a_part_that_is_not_done_is_not_read(
+    evals: Evals, bucket: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A push that was cut off shows nothing; the next one sends the rest."""
+    run = written(evals)
+    put, calls = Bucket.put, 0
+
+    def cut_off(self: Bucket, path: str, content: bytes) -> None:
+        nonlocal calls
+        calls += 1
+        if path.endswith("000002.jsonl"):
+            raise RemoteError("the cable is out")
+        put(self, path, content)
+
+    monkeypatch.setattr("pytest_browsereval.features.remote.push.SEGMENT", 2)
+    with monkeypatch.context() as patch:
+        patch.setattr(Bucket, "put", cut_off)
+        result = evals.run_command("push", str(run), bucket)
+    assert result.ret != 0
+    assert "the cable is out" in result.stderr.str()
+    url = f"{bucket}/shop/{run.name}"
+    unread = evals.run_command("gate", url)
+    assert unread.ret != 0
+    assert "parts/1-of-1 is begun and not done" in unread.stderr.str()
+    result = evals.run_command("push", str(run), bucket)
+    count = len(list_parcels(run))
+    result.stdout.fnmatch_lines([f"{count - 2} objects (2 were there): {url}"])
+    assert len(objects(evals, "claim-*")) == 1
+    assert evals.run_command("gate", url, "--config", "shop.eval.yaml").ret == 1
+
+
+def test_of_two_tries_one_counts(evals: Evals, bucket: str) -> None:
+    """Whoever finishes first; the other cannot write over it, and notices that it was taken over."""
+    part = Part(Bucket.open(f"{bucket}/shop/run", is_written=True), Shard(3, 8))
+    first, second = new_token(), new_token()
+    part.claim(first)
+    part.claim(first)
+    assert part.is_held_by(first)
+    part.claim(second)
+    assert not part.is_held_by(first)
+    assert part.is_held_by(second)
+    assert len(part.claims()) == 2
+    assert part.finish(second, "aa").token == second
+    assert part.finish(first, "bb").token == second
+    assert part.finish(second, "aa").token == second
+    assert [one.path for one in list_parts(part.bucket)] == ["parts/3-of-8"]
+
+
+def test_a_try_that_was_taken_over_does_not_count(
+    evals: Evals, bucket: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It says so, and what the other one finishes is read."""
+    run = written(evals)
+    put = Bucket.put
+
+    def overtaken(self: Bucket, path: str, content: bytes) -> None:
+        put(self, path, content)
+        if path.endswith("000001.jsonl"):
+            Part(self, Shard(1, 1)).claim("f" * 32)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Bucket, "put", overtaken)
+        result = evals.run_command("push", str(run), bucket)
+    assert result.ret != 0
+    assert "another try has taken this part over" in result.stderr.str()
+    assert objects(evals, "done") == []
+
+
+@pytest.mark.parametrize(
+    ("pattern", "spoil", "message"),
+    [
+        ("*.jpeg", lambda path: path.write_bytes(b"x"), "is damaged"),
+        ("bundles/**/*.json", lambda path: path.unlink(), "is missing"),
+        ("done", lambda path: path.write_text("{"), "done is damaged"),
+        (
+            "done",
+            lambda path: path.write_text('{"form": 1, "try": "../x"}'),
+            "done is damaged: it names no try",
+        ),
+        ("done", lambda path: path.write_text('{"form": 2}'), "a newer version of pytest-browsereval"),
+        ("objects/000001.jsonl", lambda path: path.write_text("{}\n"), "000001.jsonl is damaged"),
+        ("objects/000001.jsonl", lambda path: path.write_text(""), "its objects are not those that are done"),
+    ],
+)
+def test_what_is_damaged_is_not_read(
+    evals: Evals, cache: Path, pattern: str, spoil: Callable[[Path], object], message: str
+) -> None:
+    """Nor is a part of it left in the cache."""
+    url = pushed(evals, written(evals), (evals.path / "bucket").as_uri())
+    spoil(objects(evals, pattern)[0])
+    result = evals.run_command("gate", url)
+    assert result.ret != 0
+    assert message in result.stderr.str()
+    assert [path for path in cache.rglob("*") if path.is_file()] == []
+
+
+@pytest.mark.parametrize("path", ["../out", "/out", "a/../../out", "a\\b", "c:out", ".locks/main", ""])
+def test_no_object_leads_out_of_the_folder(evals: Evals, bucket: str, path: str) -> None:
+    """Whoever may write to a bucket may not write here."""
+    url = pushed(evals, written(evals), bucket)
+    segment = objects(evals, "objects/000001.jsonl")[0]
+    lines = [json.loads(line) for line in segment.read_text().splitlines()]
+    lines[0]["path"] = path
+    segment.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    with pytest.raises(RemoteError, match="names a file that is none of a run"):
+        fetch(url)
+
+
+def test_links_are_not_followed(evals: Evals, bucket: str) -> None:
+    """An agent's program can make one in the run folder."""
+    run = written(evals)
+    (run / "tasks" / "secret.json").symlink_to("/etc/passwd")
+    with pytest.raises(RemoteError, match=r"secret\.json is not a plain file"):
+        push_run(run, bucket)
+    assert objects(evals, "*") == []
+
+
+def test_commands_that_change_a_run_refuse_a_url(evals: Evals, bucket: str) -> None:
+    """The copy in the cache is everybody's."""
+    url = pushed(evals, written(evals), bucket)
+    for command in (("regrade", url), ("reindex", url), ("push", url, bucket)):
+        result = evals.run_command(*command)
+        assert result.ret != 0, command
+        assert f"Run `browsereval pull {url} -o FOLDER`" in result.stderr.str()
+
+
+@pytest.mark.parametrize(
+    ("url", "message"),
+    [
+        ("s3://bucket/evals", "no key for s3://bucket/evals/shop/.*Set AWS_ACCESS_KEY_ID and AWS_SECRET"),
+        ("gs://bucket/evals", "no key for gs://bucket.*Set GOOGLE_APPLICATION_CREDENTIALS"),
+        ("az://account/bucket", "no key for az://account.*Set AZURE_STORAGE_ACCOUNT_KEY"),
+        ("ftp://bucket/evals", "begin with s3://, gs://, az://, file://"),
+        ("s3://me:hunter22@bucket/evals", r"must not have a key in it \(s3://...@bucket\)"),
+        ("s3:///evals", r"is not the URL of a folder. Write `s3://bucket/folder`"),
+        ("s3://bucket/evals?x=1", "is not the URL of a folder"),
+    ],
+)
+def test_bad_urls_are_refused(evals: Evals, monkeypatch: pytest.MonkeyPatch, url: str, message: str) -> None:
+    """Before anything is asked of anyone, and without the key in the message."""
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_EC2_METADATA_DISABLED"):
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(RemoteError, match=message) as error:
+        push_run(written(evals), url)
+    assert "hunter22" not in str(error.value)
+
+
+def test_an_empty_place_has_no_run(evals: Evals, bucket: str) -> None:
+    """The message says so, and nothing is made there."""
+    result = evals.run_command("gate", f"{bucket}/shop/none")
+    assert result.ret != 0
+    assert "there is no such folder. Check the URL" in result.stderr.str()
+    assert objects(evals, "*") == []

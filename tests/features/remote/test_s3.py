@@ -1,0 +1,174 @@
+"""Runs in a bucket of S3: a real server over HTTP, and the answers that real buckets give now and then."""
+
+from __future__ import annotations
+
+import http.client
+import itertools
+import json
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from pytest_browsereval.features.remote.bucket import Bucket, RemoteError
+from pytest_browsereval.features.remote.claims import Part, new_token
+from pytest_browsereval.features.remote.listing import list_parcels
+from pytest_browsereval.run.shards import Shard
+from tests.features.remote.servers import Faults, faulty, s3_server
+from tests.features.remote.test_push_and_pull import cache, pushed, written
+from tests.hooks.small_evals import Evals
+
+pytestmark = pytest.mark.cluster
+
+__all__ = ["cache"]
+
+SECRET = "hunter22-hunter22"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
+    """Run a server."""
+    with s3_server(tmp_path_factory.mktemp("s3")) as port:
+        yield port
+
+
+_names = itertools.count(1)
+
+
+@pytest.fixture
+def faults(server: int, monkeypatch: pytest.MonkeyPatch) -> Iterator[Faults]:
+    """Speak to it through the proxy."""
+    for name in ("AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_ENDPOINT", "AWS_ALLOW_HTTP"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in {"ACCESS_KEY_ID": "tests", "SECRET_ACCESS_KEY": SECRET, "REGION": "us-east-1"}.items():
+        monkeypatch.setenv(f"AWS_{name}", value)
+    with faulty(server) as (url, faults):
+        monkeypatch.setenv("AWS_ENDPOINT_URL", url)
+        yield faults
+
+
+@pytest.fixture
+def bucket(server: int, faults: Faults) -> str:
+    """Return the URL of a folder in a new bucket."""
+    name = f"evals-{next(_names)}"
+    connection = http.client.HTTPConnection("127.0.0.1", server)
+    connection.request("PUT", f"/{name}")
+    assert connection.getresponse().status == 200
+    connection.close()
+    return f"s3://{name}/nightly"
+
+
+def test_a_run_goes_there_and_back(evals: Evals, bucket: str, faults: Faults) -> None:
+    """Commands read it by its URL; an attempt is one object, and its pictures are others."""
+    run = written(evals)
+    url = pushed(evals, run, bucket)
+    puts = [line for line in faults.seen if line.startswith("PUT") and "/bundles/" in line]
+    assert len(puts) == 4
+    gated = evals.run_command("gate", url, "--config", "shop.eval.yaml")
+    assert gated.ret == 1
+    gated.stdout.fnmatch_lines(["pass rate 75.0% (3 of 4 judged)*"])
+    assert evals.run_command("pull", url, "-o", "copy").ret == 0
+    assert (evals.path / "copy" / "summary.json").read_bytes() == (run / "summary.json").read_bytes()
+    before = len(faults.seen)
+    assert evals.run_command("show", url).ret == 0
+    assert [line for line in faults.seen[before:] if "/files/tasks/" in line] == []
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        ("503 SlowDown", 5, r"PUT .*/try-"),
+        ("500 InternalError", 3, r"PUT .*/bundles/"),
+        ("reset", 3, r"PUT .*/try-"),
+        ("lost", 3, r"PUT .*/try-"),
+        ("lost", 1, r"PUT .*/claim-"),
+        ("lost", 1, r"PUT .*/done"),
+        ("503 SlowDown", 2, r"PUT .*/done"),
+        ("reset", 3, r"GET "),
+    ],
+)
+def test_what_real_buckets_do_now_and_then_loses_nothing(
+    evals: Evals, bucket: str, faults: Faults, fault: tuple[str, int, str]
+) -> None:
+    """Asked again, a bucket has all objects once; a lost answer to a claim makes nobody lose it."""
+    run = written(evals)
+    faults.plan(*fault)
+    url = pushed(evals, run, bucket)
+    copied = evals.run_command("pull", url, "-o", "copy")
+    assert copied.ret == 0
+    assert faults.is_over
+    parts = Part(Bucket.open(url), Shard(1, 1))
+    assert len(parts.claims()) == 1
+    assert len(list_parcels(evals.path / "copy")) == len(list_parcels(run))
+
+
+def test_one_of_sixteen_writers_wins(bucket: str) -> None:
+    """Twenty times; also when all of them claim, nobody's claim is lost."""
+    part = Part(Bucket.open(bucket), Shard(1, 1))
+    part.bucket.check_conditions()
+    with ThreadPoolExecutor(16) as pool:
+        for race in range(20):
+            won = list(pool.map(lambda n, to=race: part.bucket.put_new(f"race-{to}", b"%d" % n), range(16)))
+            assert won.count(True) == 1
+        tokens = [new_token() for _ in range(16)]
+        list(pool.map(part.claim, tokens))
+        assert len(part.claims()) == 16
+        assert [part.is_held_by(token) for token in tokens].count(True) == 1
+        done = {one.token for one in pool.map(lambda token: part.finish(token, "aa"), tokens)}
+    assert len(done) == 1
+
+
+def test_a_store_that_ignores_conditions_is_refused(
+    evals: Evals, bucket: str, faults: Faults, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Here a proxy takes them out; nothing of the run is written."""
+    from tests.features.remote.servers import _Proxy
+
+    forward = _Proxy._forward
+
+    def without(self: _Proxy) -> None:
+        del self.headers["If-None-Match"]
+        forward(self)
+
+    monkeypatch.setattr(_Proxy, "do_PUT", without)
+    result = evals.run_command("push", str(written(evals)), bucket)
+    assert result.ret != 0
+    assert "this store ignores `If-None-Match`" in result.stderr.str()
+    assert [line for line in faults.seen if line.startswith("PUT") and ".probe-" not in line] == []
+
+
+def test_no_such_bucket(evals: Evals, faults: Faults) -> None:
+    """One sentence; nothing was left out in silence."""
+    result = evals.run_command("push", str(written(evals)), "s3://gone/evals")
+    assert result.ret != 0
+    assert "s3://gone/evals/shop/" in result.stderr.str()
+    assert "there is no such bucket" in result.stderr.str()
+    assert len(result.stderr.str().strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("fault", "message"),
+    [
+        ("403 AccessDenied", "the key may not do this"),
+        ("403 InvalidAccessKeyId", "the key is not known there"),
+        ("401 Unauthorized", "the key is not accepted"),
+    ],
+)
+def test_a_key_that_is_refused(evals: Evals, bucket: str, faults: Faults, fault: str, message: str) -> None:
+    """The message has the URL and what to check, and nothing of the key."""
+    faults.plan(fault, 1, r"GET |PUT ")
+    with pytest.raises(RemoteError, match=message) as error:
+        list(Bucket.open(bucket).list_files("parts"))
+    assert SECRET not in str(error.value)
+    assert "<" not in str(error.value)
+
+
+def test_the_key_is_written_nowhere(evals: Evals, bucket: str, tmp_path: Path) -> None:
+    """Neither into the run folder, nor into the bucket, nor into what is printed."""
+    run = written(evals)
+    result = evals.run_command("push", str(run), bucket)
+    found = [path for path in run.rglob("*") if path.is_file() and SECRET.encode() in path.read_bytes()]
+    assert found == []
+    assert SECRET not in result.stdout.str() + result.stderr.str()
+    assert json.loads((run / ".remote.json").read_text())["url"] == f"{bucket}/shop/{run.name}"
