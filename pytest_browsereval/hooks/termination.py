@@ -26,7 +26,7 @@ class Terminated(KeyboardInterrupt):
 
 
 class Termination:
-    """Takes these signals over for the time of a session, unless somebody else has.
+    """Takes these signals over until pytest ends, unless somebody else has.
 
     Workers of xdist are left alone: their controller ends them.
     """
@@ -35,8 +35,11 @@ class Termination:
         self._ours: list[signal.Signals] = []
         self._session: pytest.Session | None = None
 
-    def pytest_sessionstart(self) -> None:
-        """Begin to listen."""
+    def pytest_configure(self) -> None:
+        """Begin to listen.
+
+        (Not when the session starts: `pytest` alone finds its evals later than that, while it collects.)
+        """
         with contextlib.suppress(ValueError):  # pytest does not run in the main thread
             for number in SIGNALS:
                 if signal.getsignal(number) is signal.SIG_DFL:

@@ -28,6 +28,15 @@ def block(context):
         time.sleep(1000)
     return "right"
 """
+LEAVING = """
+import os, signal
+
+async def solve(context):
+    if begins(context) == "leaves":
+        os.kill(os.getpid(), signal.SIGTERM)
+        await asyncio.sleep(1000)
+    return "right"
+"""
 APP = """
 import http.server, os
 http.server.test(http.server.SimpleHTTPRequestHandler, port=int(os.environ["PORT"]), bind="127.0.0.1")
@@ -147,6 +156,18 @@ def test_signals_that_end_a_run_leave_nothing(busy: Launched, evals: Evals, name
     busy.assert_nothing_left()
     assert temporary_folders(evals) == []
     assert f"ended by {name}" in busy.output
+
+
+def test_a_signal_ends_a_run_whose_config_was_found_while_collecting(evals: Evals) -> None:
+    """`pytest` without a file takes SIGTERM for an interruption too, and says how to resume the run."""
+    write_agent(evals, LEAVING)
+    evals.write_rows(row("r0"), row("leaves"))
+    evals.write_config(agent=FUNCTION, lanes=1)
+    run = Launched(evals)
+    assert run.wait() == 2, run.output
+    assert "ended by SIGTERM" in run.output
+    assert "Resume the run with\n  pytest" in run.output
+    assert verdicts(evals.summary())["r0"] == "passed"
 
 
 @pytest.mark.slow
