@@ -224,7 +224,7 @@ def _take_variables(draft: Draft, config: EvalConfig) -> None:
     environment = draft.environment
     for place, name in enumerate(config.variables):
         value = environment.environ.get(name, "")
-        if 0 < len(value) < SHORTEST_VARIABLE:
+        if value and len(value.strip()) < SHORTEST_VARIABLE:
             draft.report(
                 ("variables", place),
                 f"the value of {name} has fewer than {SHORTEST_VARIABLE} characters, so it cannot be "

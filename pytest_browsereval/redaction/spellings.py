@@ -5,12 +5,16 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from html import escape
 from urllib.parse import quote, quote_plus
 
 _SHORTEST = 7
 """Characters; fewer would be found in pictures by chance."""
 
+
+SHORTEST_TYPED = 4
+"""Characters that are left of a secret without blanks; fewer would be found in any text."""
 
 LONG_LINE = 16
 """Characters from which on a line of a secret is one by itself."""
@@ -39,11 +43,21 @@ def list_spellings(secrets: Iterable[str]) -> tuple[str, ...]:
 
 
 def _with_lines(secrets: Iterable[str]) -> Iterator[str]:
-    """Yield secrets, and the longer lines of those of several: output is written line by line."""
+    """Yield secrets, as fields hold them too, and the longer lines of those of several: output has lines."""
     for secret in secrets:
-        yield secret
+        yield from list_typed_forms(secret)
         lines = [line.strip() for line in secret.splitlines()]
         yield from (line for line in lines if len(lines) > 1 and len(line) >= LONG_LINE)
+
+
+def list_typed_forms(secret: str) -> set[str]:
+    """Return a secret, and what fields of one line and programs make of it that take off blanks around it.
+
+    A secret that was read from a file often ends with a line break.
+    """
+    lines = [line.strip() for line in secret.splitlines()]
+    forms = (secret.strip(), "".join(lines), " ".join(lines))
+    return {secret, *(form for form in forms if len(form) >= SHORTEST_TYPED)}
 
 
 def spell_for_browsers(secret: str) -> dict[str, str]:
@@ -65,8 +79,7 @@ def list_base64_forms(secrets: Iterable[str]) -> tuple[str, ...]:
     one has no neighbour.
     """
     found: set[str] = set()
-    for secret in secrets:
-        data = secret.encode("utf-8", "surrogatepass")
+    for data in {data for secret in secrets for form in list_typed_forms(secret) for data in _encode(form)}:
         for before in range(3):
             plain = base64.b64encode(bytes(before) + data).decode()
             start = -(-8 * before // 6)
@@ -78,3 +91,11 @@ def list_base64_forms(secrets: Iterable[str]) -> tuple[str, ...]:
                 # In an address both signs of the first are quoted; the second is made for addresses.
                 found |= {each, quote(each, safe=""), each.replace("+", "-").replace("/", "_")}
     return tuple(sorted(found, key=lambda text: (-len(text), text)))
+
+
+def _encode(text: str) -> Iterator[bytes]:
+    """Yield a text as bytes; ``btoa`` of a page knows no others than those of Latin-1."""
+    yield text.encode("utf-8", "surrogatepass")
+    if not text.isascii():
+        with suppress(UnicodeEncodeError):
+            yield text.encode("latin-1")

@@ -66,6 +66,19 @@ def test_a_variable_is_typed_and_never_written(
     assert call["params"]["text"] == "[redacted]"
 
 
+def test_a_variable_is_not_written_without_its_line_break(
+    evals: Evals, pages: PageServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A field takes the line break out that a password from a file ends with; what is left is the secret."""
+    monkeypatch.setenv("DOOR", f"{SECRET}\n")
+    steps = [fill("${DOOR}"), fill("${DOOR}", "label=Note")]
+    write(evals, pages, *steps, says=", welcome", variables=["DOOR"], capture={"dom": True, "har": True})
+    run = evals.run("--junit-xml=junit.xml", "-v")
+    run.assert_outcomes(passed=1)
+    assert SECRET.encode() not in all_bytes(evals.path)
+    assert SECRET not in run.stdout.str() + run.stderr.str()
+
+
 @pytest.mark.parametrize(
     ("keys", "value", "message"),
     [
@@ -73,6 +86,7 @@ def test_a_variable_is_typed_and_never_written(
         ({"variables": ["DOORS"]}, SECRET, "Did you mean 'DOORS'? Write `variables: [DOOR]`"),
         ({"variables": ["DOOR"]}, None, "the environment variable 'DOOR' is not set. Set it."),
         ({"variables": ["DOOR"]}, "123", "variables.0: the value of DOOR has fewer than 4 characters"),
+        ({"variables": ["DOOR"]}, "123 \n", "variables.0: the value of DOOR has fewer than 4 characters"),
         ({"variables": ["DO OR"]}, SECRET, "DO OR"),
         (
             {"variables": ["DOOR"], "dataset": "rows.jsonl"},

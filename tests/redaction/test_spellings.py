@@ -104,6 +104,33 @@ def test_a_secret_is_found_in_what_browsers_write(run: Run, browser: PlaywrightB
         assert "***" in safe, text
 
 
+@pytest.mark.parametrize(
+    ("secret", "text"),
+    [
+        ("hunter2-pass\n", "hunter2-pass"),
+        (" hunter2-pass ", "hunter2-pass"),
+        ("hunter2\n-pass", "hunter2-pass"),
+        ("hunter2\r\n -pass\n", "hunter2 -pass"),
+    ],
+)
+def test_a_secret_is_found_without_its_line_breaks(secret: str, text: str) -> None:
+    """A field of one line takes them out, and many a program takes off blanks around what it reads."""
+    assert without_all(f"<{text}>", secret) == "<***>"
+    assert without_all(base64.b64encode(text.encode()).decode(), secret) == "***"
+
+
+def test_a_secret_is_found_in_what_pages_encode() -> None:
+    """``btoa`` writes Latin-1."""
+    text = base64.b64encode("user: pässwörd-one".encode("latin-1")).decode()
+    assert without_all(text, "pässwörd-one") == f"{text[:8]}***"
+
+
+def without_all(text: str, secret: str) -> str:
+    for spelling in (*list_spellings([secret]), *list_base64_forms([secret])):
+        text = text.replace(spelling, "***")
+    return text
+
+
 def test_the_longer_of_two_secrets_goes_first() -> None:
     """One that contains another leaves no rest behind, and an empty one replaces nothing."""
     assert without(f"<{SECRET}>") == "<***>"
