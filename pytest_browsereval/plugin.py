@@ -15,7 +15,13 @@ from typing import TYPE_CHECKING, Any
 import pluggy
 import pytest
 
-from pytest_browsereval.hooks.names import OF_EVALS, ini_markers_key, is_eval, is_worker, positive_integer
+from pytest_browsereval.hooks.names import (
+    find_options_of_evals,
+    ini_markers_key,
+    is_eval,
+    is_worker,
+    positive_integer,
+)
 
 if TYPE_CHECKING:
     from pytest_browsereval.hooks.collection import EvalFile
@@ -143,8 +149,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Wake up if the command line asks for an eval."""
     _warn_of_unknown_features(config)
     # Options about evals are refused where there are none, which is not known before tests are collected.
-    named = any(config.getoption(f"eval_{name}", None) is not None for name in OF_EVALS)
-    named = named or bool(config.getoption("eval_config"))
+    named = find_options_of_evals(config) or config.getoption("eval_config")
     asks = named or any(is_eval(arg.partition("::")[0]) for arg in config.args)
     distributes = not is_worker(config) and any(config.getoption(one, None) for one in ("tx", "numprocesses"))
     if asks or ((distributes or config.getoption("htmlpath", None)) and _holds_evals(config)):

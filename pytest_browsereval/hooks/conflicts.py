@@ -9,7 +9,7 @@ import pytest
 
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.hooks.items import EvalItem
-from pytest_browsereval.hooks.names import OF_EVALS, is_by_hand
+from pytest_browsereval.hooks.names import find_options_of_evals, is_by_hand
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def check_options_of_evals(config: pytest.Config, items: Iterable[pytest.Item], 
     Raises:
         UsageError: there are other tests only, or tests by hand, each of which decides for itself.
     """
-    given = [name for name in OF_EVALS if config.getoption(f"eval_{name}", None) is not None]
+    given = find_options_of_evals(config)
     items = list(items)
     if not items or not given or any(isinstance(item, EvalItem) for item in items):
         return

@@ -16,13 +16,30 @@ is_controlled_key = pytest.StashKey[bool]()
 SUFFIXES = (".eval.yaml", ".eval.yml", ".eval.json", ".eval.toml")
 """Files with these endings are collected wherever pytest looks."""
 
-OF_EVALS = ("min_pass_rate", "agent", "limit", "trials", "shard", "baseline")
-"""Options, without ``--eval-``, that mean nothing where there is no eval."""
+_OF_EVALS = (
+    "min_pass_rate",
+    "set",
+    "agent",
+    "limit",
+    "trials",
+    "lanes",
+    "output",
+    "llm",
+    "shard",
+    "baseline",
+)
+_NOT_GIVEN = (None, [], "live")
+"""What they are by default."""
 
 
 def is_worker(config: pytest.Config) -> bool:
     """Whether this process is a worker of pytest-xdist, which neither gates nor prints."""
     return hasattr(config, "workerinput")
+
+
+def find_options_of_evals(config: pytest.Config) -> list[str]:
+    """Return the given options that mean nothing where there is no eval; names are without ``--eval-``."""
+    return [name for name in _OF_EVALS if config.getoption(f"eval_{name}", None) not in _NOT_GIVEN]
 
 
 def runs_nothing(config: pytest.Config) -> bool:

@@ -44,9 +44,7 @@ def gate(arguments: argparse.Namespace) -> int:
         out = find_quarantined(rules, (trial.metadata.started_at for trial in summary.trials))
         compared = against_baseline(rules, base, outcomes_of(store, summary), left_out=out)
     selected = count_wanted(store) if (count := store.count_selected()) is None else count
-    # Rules typed with `--eval-set` are a question about these rules alone.
-    asked = None if arguments.eval_set else check_unlimited(summary, rules)
-    found = (asked, lacking(store, summary), contradicting(store, summary))
+    found = (check_unlimited(summary, rules), lacking(store, summary), contradicting(store, summary))
     beside = (rule for rule in found if rule is not None)
     results = (*decide(summary, rules, tuple(judge_baseline(rules, compared))), *beside)
     tell(

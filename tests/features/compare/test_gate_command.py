@@ -72,6 +72,17 @@ def test_other_rules(capsys: pytest.CaptureFixture[str]) -> None:
     assert "UNDECIDED min_pass_rate" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    "rules", ["gate={}", "gate.max_cost_usd=5", "gate.rows=fail", "gate.must_pass=['1']"]
+)
+def test_typed_rules_limit_what_may_fail_as_in_pytest(rules: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A rule about cost leaves the rows that failed to nobody: `pytest` with the same option ends with 1."""
+    Path("gate.yaml").write_text("gate: {must_pass: ['0']}\n")
+    assert main(["gate", A, "--config", "gate.yaml", "--eval-set", rules]) == 1
+    assert "NOT MET rows: 4 of 10 trials did not pass" in capsys.readouterr().out
+    assert main(["gate", A, "--config", "gate.yaml", "--eval-set", "gate.min_pass_rate=0.6"]) == 0
+
+
 def test_baselines(capsys: pytest.CaptureFixture[str]) -> None:
     """A run as a file: compared with, and the baseline of a gate, relative to the config or as typed."""
     assert main(["baseline", B, "base.json"]) == 0
