@@ -130,20 +130,20 @@ def commands(block: Any) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("ci", CI_FILES)
-@pytest.mark.parametrize("folder", [".", "tests/my evals"])
+@pytest.mark.parametrize("folder", [".", "tests/my evals", "@mine", "- mine", "-mine"])
 def test_the_ci_file_runs_the_eval(
     ci: str, folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is in the root of the repository, its commands are ours, and it keeps what pytest writes."""
     monkeypatch.chdir(tmp_path)
     Path(".git").mkdir()
-    assert main(["init", folder, "--ci", ci]) == 0
+    assert main(["init", "--ci", ci, "--", folder]) == 0
     text = Path(CI_FILES[ci]).read_text()
     assert "FOLDER" not in text
     block = yaml.safe_load(text)
     block = block["jobs"]["evals"] if ci == "github" else block["evals"]
     lines = [shlex.split(line) for line in commands(block)]
-    place = next((line[1] for line in lines if line[0] == "cd"), None)
+    place = next((line[2] for line in lines if line[:2] == ["cd", "--"]), None)
     place = place or block.get("defaults", {}).get("run", {}).get("working-directory", ".")
     assert place == folder
     own = [line[1] for line in lines if line[0] == "browsereval"]
