@@ -28,7 +28,7 @@ _OF_EVALS = (
     "shard",
     "baseline",
 )
-_NOT_GIVEN = (None, [], "live")
+_NOT_GIVEN: tuple[object, ...] = (None, [], "live")
 """What they are by default."""
 
 
