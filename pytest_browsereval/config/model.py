@@ -195,6 +195,17 @@ class EvalConfig(Block):
 
     # -- what has to fit together
 
+    @field_validator("output_dir")
+    @classmethod
+    def _is_no_url(cls, value: Path) -> Path:
+        scheme, colon, rest = str(value).partition(":/")  # a path has lost one of the slashes
+        if colon and len(scheme) > 1 and scheme.isalnum():
+            raise ValueError(
+                "is a folder on this machine; for runs at a URL write "
+                f"`--eval-output={scheme}://{rest.lstrip('/')}` on the command line"
+            )
+        return value
+
     @field_validator("variants")
     @classmethod
     def _folders_differ(cls, value: dict[str, AgentConfig]) -> dict[str, AgentConfig]:

@@ -66,9 +66,10 @@ class Part:
             return None
         found = read_json(content, f"{self.bucket.url}/{self.path}/{DONE}")
         token, digest = str(found.get("try")), str(found.get("digest"))
-        if not _TOKEN.fullmatch(token):
-            raise RemoteError(f"{self.bucket.url}/{self.path}/{DONE} is damaged: it names no try.")
-        return Done(token, digest)
+        try:
+            return Done(check_token(token), digest)
+        except ValueError:
+            raise RemoteError(f"{self.bucket.url}/{self.path}/{DONE} is damaged: it names no try.") from None
 
     def claim(self, token: str) -> None:
         """Take the part over from whoever works on it.
@@ -136,6 +137,17 @@ def list_parts(bucket: Bucket) -> list[Part]:
 def new_token() -> str:
     """Return the name of a new try: 32 hex digits."""
     return secrets.token_hex(16)
+
+
+def check_token(token: object) -> str:
+    """Return the name of a try if it is one: it becomes a part of a path.
+
+    Raises:
+        ValueError: it is none.
+    """
+    if not isinstance(token, str) or not _TOKEN.fullmatch(token):
+        raise ValueError(token)
+    return token
 
 
 def read_json(content: bytes, place: str) -> dict[str, Any]:

@@ -11,12 +11,13 @@ from pytest_browsereval.commands.runs import HELP, add_config, find_run
 
 def push(arguments: argparse.Namespace) -> int:
     """Put a run at a URL and say where it is."""
-    from pytest_browsereval.features.remote.push import push_run
+    from pytest_browsereval.features.remote.push import Push
 
     run = find_run(arguments.run_name, arguments.config, is_empty_allowed=True, is_changed=True)
-    pushed = push_run(run, arguments.url, arguments.name)
-    part = f", part {pushed.shard}" if pushed.shard.of > 1 else ""
-    there = f" ({pushed.kept} were there)" if pushed.kept else ""
+    pushed = Push(run, arguments.url, arguments.name)
+    count, shard = pushed.finish(), pushed.part.shard
+    part = f", part {shard}" if shard.of > 1 else ""
+    there = f" ({count - pushed.sent} were there)" if count > pushed.sent else ""
     print(f"{pushed.sent} objects{there}{part}: {pushed.url}", flush=True)
     return 0
 

@@ -1,22 +1,22 @@
 """Which objects a try has written: the files of a run folder, all text of an attempt in one object.
 
-Each is listed in a segment, ``objects/000001.jsonl``: an object store cannot append, and a list that was cut
-off has whole segments only. A line is ``{"path", "size", "sha256", "bundle"}``; with ``bundle`` the
-object has several files: ``{"files": {name: text}}``.
+While it goes on, each is listed in a segment, ``segments/000001.jsonl``: an object store cannot append, and a
+list that was cut off has whole segments only. In the end all are in ``listing.jsonl``. A line is ``{"path",
+"size", "sha256", "bundle"}``; with ``bundle`` the object has several files: ``{"files": {name: text}}``.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
 
 from pytest_browsereval.features.remote.bucket import Bucket, RemoteError
 from pytest_browsereval.run.store import LOCKS
 
-FILES, BUNDLES, SEGMENTS = "files", "bundles", "objects"
+FILES, BUNDLES, SEGMENTS, LISTING = "files", "bundles", "segments", "listing.jsonl"
 
 MARKER = ".remote.json"
 """In a run folder: where it was pushed to, and as which try."""
@@ -64,15 +64,18 @@ class Parcel:
         return Entry(self.path, len(content), hashlib.sha256(content).hexdigest(), self.bundle), content
 
 
-def list_parcels(root: Path) -> list[Parcel]:
+def list_parcels(root: Path, folders: Sequence[Path] | None = None) -> list[Parcel]:
     """Return what a run folder has, the attempts first and their records last of each.
+
+    Args:
+        root: the run's folder.
+        folders: of attempts in it; None for all that it has.
 
     Raises:
         RemoteError: it has a link or another thing that is not a plain file: a run has none.
     """
-    folders = [root, *sorted(path for path in root.rglob("*") if path.is_dir() and not path.is_symlink())]
     found: list[Parcel] = []
-    for folder in folders:
+    for folder in _below([root] if folders is None else folders):
         if LOCKS in folder.relative_to(root).parts:
             continue
         files = sorted(path for path in folder.iterdir() if path.is_symlink() or not path.is_dir())
@@ -82,6 +85,13 @@ def list_parcels(root: Path) -> list[Parcel]:
         found.extend(_pack(root, folder, [file for file in files if file.name != MARKER]))
     # Attempts come before what is said of them; of each, pictures before the record.
     return sorted(found, key=lambda one: (not one.path.startswith("tasks/"), one.bundle))
+
+
+def _below(folders: Sequence[Path]) -> Iterator[Path]:
+    """Yield folders and all below them."""
+    for top in folders:
+        yield top
+        yield from sorted(path for path in top.rglob("*") if path.is_dir() and not path.is_symlink())
 
 
 def _pack(root: Path, folder: Path, files: list[Path]) -> Iterator[Parcel]:
@@ -110,24 +120,45 @@ def write_segment(bucket: Bucket, prefix: str, number: int, entries: Iterable[En
     Raises:
         RemoteError: it cannot be written.
     """
-    lines = (json.dumps(asdict(one)) for one in entries)
-    bucket.put(f"{prefix}/{SEGMENTS}/{number:06}.jsonl", "".join(f"{line}\n" for line in lines).encode())
+    bucket.put(f"{prefix}/{SEGMENTS}/{number:06}.jsonl", _lines(entries))
 
 
 def read_segments(bucket: Bucket, prefix: str) -> tuple[dict[str, Entry], int]:
-    """Return the objects that a try has listed, by their places, and how many segments there are.
+    """Return the objects that a try has listed so far, by their places, and how many segments there are.
 
     Raises:
         RemoteError: a segment is damaged, or names a place outside of the run.
     """
-    found: dict[str, Entry] = {}
     names = bucket.list_files(f"{prefix}/{SEGMENTS}")
-    for name in names:
-        place = f"{prefix}/{SEGMENTS}/{name}"
-        for line in (bucket.get(place) or b"").splitlines():
-            entry = _read_entry(line, f"{bucket.url}/{place}")
-            found[entry.place] = entry
-    return found, len(names)
+    entries = (entry for name in names for entry in _read_lines(bucket, f"{prefix}/{SEGMENTS}/{name}"))
+    return {entry.place: entry for entry in entries}, len(names)
+
+
+def write_listing(bucket: Bucket, prefix: str, entries: Iterable[Entry]) -> None:
+    """Write what belongs to a try that is finished: segments have objects that are gone by then, too.
+
+    Raises:
+        RemoteError: it cannot be written.
+    """
+    bucket.put(f"{prefix}/{LISTING}", _lines(entries))
+
+
+def read_listing(bucket: Bucket, prefix: str) -> list[Entry]:
+    """Return the objects of a try that is finished.
+
+    Raises:
+        RemoteError: the list is damaged, or names a place outside of the run.
+    """
+    return list(_read_lines(bucket, f"{prefix}/{LISTING}"))
+
+
+def _lines(entries: Iterable[Entry]) -> bytes:
+    return "".join(f"{json.dumps(asdict(one))}\n" for one in entries).encode()
+
+
+def _read_lines(bucket: Bucket, path: str) -> Iterator[Entry]:
+    for line in (bucket.get(path) or b"").splitlines():
+        yield _read_entry(line, f"{bucket.url}/{path}")
 
 
 def _read_entry(line: bytes, place: str) -> Entry:

@@ -1,4 +1,4 @@
-"""Runs at a URL: ``browsereval push`` and ``browsereval pull``, and URLs where other commands take a run."""
+"""Runs at a URL: ``--eval-output=URL``, ``browsereval push`` and ``pull``, URLs where commands take a run."""
 
 from __future__ import annotations
 
@@ -6,8 +6,53 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
+from pytest_browsereval.hooks.names import is_worker
+
 if TYPE_CHECKING:
     from pytest_browsereval.commands.base import Command
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option."""
+    parser.getgroup("browsereval").addoption(
+        "--eval-run-name",
+        metavar="NAME",
+        help="name the runs at the URL of --eval-output=URL; all shards of a run need the same name",
+    )
+
+
+def pytest_browsereval_start(config: pytest.Config) -> None:
+    """Send the runs to the URL."""
+    url, name = config.getoption("eval_output"), config.getoption("eval_run_name")
+    is_url = url is not None and "://" in url
+    if is_url:  # it would be taken for a folder: runs are made on this machine
+        config.option.eval_output = None
+    if is_worker(config):
+        return
+    if not is_url:
+        if name is not None:
+            raise pytest.UsageError(
+                "--eval-run-name has no effect without a URL. Write `--eval-output=s3://...`"
+            )
+        return
+    if config.getoption("eval_shard", None) is not None and name is None:
+        raise pytest.UsageError(
+            "shards of a run at a URL need its name, the same for all of them. Write `--eval-run-name=NAME`"
+        )
+    from pytest_browsereval.errors import UsageError
+    from pytest_browsereval.features.remote.hooks import Uploading
+    from pytest_browsereval.hooks.controller import controller_key
+    from pytest_browsereval.hooks.session import eval_session_key
+    from pytest_browsereval.redaction.known import redact_known
+
+    uploading = Uploading(config.stash[eval_session_key], config.stash[controller_key], url, name)
+    try:
+        uploading.check()
+    except UsageError as error:
+        raise pytest.UsageError(redact_known(str(error))) from None
+    config.pluginmanager.register(uploading, "browsereval-uploading")
 
 
 def pytest_browsereval_commands() -> Sequence[Command]:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pytest_browsereval.features.remote.bucket import IN_FLIGHT, Bucket, RemoteError
 from pytest_browsereval.features.remote.claims import PARTS, Done, Part, list_parts
-from pytest_browsereval.features.remote.listing import FILES, Entry, check_path, digest_of, read_segments
+from pytest_browsereval.features.remote.listing import FILES, Entry, check_path, digest_of, read_listing
 from pytest_browsereval.run.shards import Parts
 from pytest_browsereval.run.store import check_new
 
@@ -105,14 +105,14 @@ def _check_whole(bucket: Bucket, found: Sequence[tuple[Part, Done]]) -> None:
 def _bring_whole(part: Part, done: Done, folder: Path) -> None:
     """Bring the files of a try into a folder that is there only when all of them are."""
     prefix = part.prefix(done.token)
-    entries, _ = read_segments(part.bucket, prefix)
-    if digest_of(entries.values()) != done.digest:
+    entries = read_listing(part.bucket, prefix)
+    if digest_of(entries) != done.digest:
         raise RemoteError(f"{part.bucket.url}/{prefix} is damaged: its objects are not those that are done.")
     folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     begun = Path(tempfile.mkdtemp(prefix=".pull-", dir=folder.parent))
     try:
         with ThreadPoolExecutor(IN_FLIGHT, thread_name_prefix="pull") as pool:
-            for _ in pool.map(lambda entry: _bring(part.bucket, prefix, entry, begun), entries.values()):
+            for _ in pool.map(lambda entry: _bring(part.bucket, prefix, entry, begun), entries):
                 pass
         if folder.is_dir() and not any(folder.iterdir()):
             folder.rmdir()

@@ -1,17 +1,17 @@
-"""Puts a run that has ended at a URL."""
+"""Puts a run at a URL."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from contextlib import suppress
 from pathlib import Path
 
 from pytest_browsereval.capture.trajectory import write_whole
 from pytest_browsereval.datasets.ids import safe_folder
 from pytest_browsereval.features.remote.bucket import IN_FLIGHT, Bucket, RemoteError
-from pytest_browsereval.features.remote.claims import Part, new_token
+from pytest_browsereval.features.remote.claims import Part, check_token, new_token
 from pytest_browsereval.features.remote.listing import (
     MARKER,
     Entry,
@@ -20,6 +20,7 @@ from pytest_browsereval.features.remote.listing import (
     digest_of,
     list_parcels,
     read_segments,
+    write_listing,
     write_segment,
 )
 from pytest_browsereval.run.shards import Parts, Shard
@@ -29,98 +30,143 @@ SEGMENT = 500
 """Objects that a segment lists: what a push that is cut off has to send again at most."""
 
 
-@dataclass(frozen=True)
-class Pushed:
-    """What came of a push."""
-
-    url: str
-    """Of the run."""
-    shard: Shard
-    sent: int
-    """Objects that were written."""
-    kept: int
-    """Objects that were there already."""
-
-
-def push_run(root: Path, url: str, name: str | None = None) -> Pushed:
-    """Put a run at a URL: whole, or not to be seen.
+class Push:
+    """A run folder on its way to a URL.
 
     Args:
         root: the run's folder.
         url: of the folder that the runs of all evals are in.
         name: of the run there; its id by default. Shards of one run need the same.
+        is_ours: whether the process that writes the run is this one; others have to have ended.
 
     Raises:
-        UsageError: a process writes the run, something else is there already, or the store cannot be used.
+        UsageError: a process writes the run, it is not one that can be pushed, or there is no key.
     """
-    store = RunStore(root)
-    store.check_version()
-    store.check_idle()
-    manifest = store.manifest()
-    parcels = list_parcels(root)
-    eval_name = safe_folder(str(manifest.get("name") or root.resolve().parent.name))
-    name = name or root.resolve().name
-    check_path(name, "--name")
-    bucket = Bucket.open(f"{url.rstrip('/')}/{eval_name}/{name}", is_written=True)
-    parts = Parts.of_run(manifest)
-    if parts is not None and len(parts.have) != 1:
-        raise RemoteError(f"{root} was merged from some parts of a run. Merge all of them, and push that.")
-    part = Part(bucket, Shard(1, 1) if parts is None else Shard(parts.have[0], parts.of))
-    local = {entry.place: entry for entry in (parcel.read()[0] for parcel in parcels)}
-    digest = digest_of(local.values())
-    if (done := part.done()) is not None:
-        _check_same(part, done.digest, digest)
-        return Pushed(bucket.url, part.shard, 0, len(parcels))
-    bucket.check_conditions()
-    token = _token(root, bucket.url)
-    part.claim(token)
-    sent = _send(part, token, parcels, local)
-    if not part.is_held_by(token):
-        raise RemoteError(
-            f"{bucket.url}/{part.path}: another try has taken this part over. Nothing counts yet."
+
+    def __init__(self, root: Path, url: str, name: str | None = None, *, is_ours: bool = False) -> None:
+        store = RunStore(root)
+        store.check_version()
+        if not is_ours:
+            store.check_idle()
+        manifest = store.manifest()
+        eval_name = safe_folder(str(manifest.get("name") or root.resolve().parent.name))
+        name = name or root.resolve().name
+        check_path(name, "--name")
+        parts = Parts.of_run(manifest)
+        if parts is not None and len(parts.have) != 1:
+            raise RemoteError(
+                f"{root} was merged from some parts of a run. Merge all of them, and push that."
+            )
+        self.root = root
+        self.part = Part(
+            Bucket.open(f"{url.rstrip('/')}/{eval_name}/{name}", is_written=True),
+            Shard(1, 1) if parts is None else Shard(parts.have[0], parts.of),
         )
-    _check_same(part, part.finish(token, digest).digest, digest)
-    return Pushed(bucket.url, part.shard, sent, len(parcels) - sent)
+        self.sent = 0
+        """Objects that were written so far."""
+        self._token: str | None = None
+        self._there: dict[str, Entry] = {}
+        self._segments = 0
 
+    @property
+    def url(self) -> str:
+        """The URL of the run."""
+        return self.part.bucket.url
 
-def _token(root: Path, url: str) -> str:
-    """Return the name of this folder's try there: a push that was cut off goes on."""
-    marker = root / MARKER
-    try:
-        known = json.loads(marker.read_bytes())
-        if known["url"] == url:
-            return str(known["try"])
-    except (OSError, ValueError, TypeError, KeyError):
-        pass
-    token = new_token()
-    write_whole(marker, json.dumps({"url": url, "try": token}))
-    return token
+    def send(self, folders: Sequence[Path] | None = None) -> list[Parcel]:
+        """Write the objects that are not there, or have changed; return all that there have to be.
 
+        Args:
+            folders: of attempts that are finished; None for all of the run.
 
-def _send(part: Part, token: str, parcels: Sequence[Parcel], local: dict[str, Entry]) -> int:
-    """Write the objects that are not there; return how many."""
-    prefix = part.prefix(token)
-    there, segments = read_segments(part.bucket, prefix)
-    missing = [one for one in parcels if (place := _place(one)) not in there or there[place] != local[place]]
+        Raises:
+            UsageError: something else is there already, or the store cannot be used.
+            OSError: a file cannot be read.
+        """
+        parcels = list_parcels(self.root, folders)
+        if self._token is None:
+            if self.part.done() is not None:
+                self._check_same(parcels)
+                return parcels
+            self._begin()
+        with ThreadPoolExecutor(IN_FLIGHT, thread_name_prefix="push") as pool:
+            missing = [
+                parcel for parcel, entry in pool.map(_read, parcels) if self._there.get(entry.place) != entry
+            ]
+            for first in range(0, len(missing), SEGMENT):
+                entries = list(pool.map(self._write, missing[first : first + SEGMENT]))
+                self._segments += 1
+                write_segment(self.part.bucket, self._prefix, self._segments, entries)
+                self._there |= {entry.place: entry for entry in entries}
+                self.sent += len(entries)
+        return parcels
 
-    def send(parcel: Parcel) -> Entry:
+    def finish(self) -> int:
+        """Have the run count there, whole; return how many objects it has.
+
+        Raises:
+            UsageError: another try counts already or has taken over, or the store cannot be used.
+            OSError: a file cannot be read.
+        """
+        parcels = self.send()
+        if self._token is None:  # it counts already
+            return len(parcels)
+        if not self.part.is_held_by(self._token):
+            raise RemoteError(f"{self._place}: another try has taken this part over. Nothing counts yet.")
+        entries = list(_entries(parcels))
+        write_listing(self.part.bucket, self._prefix, entries)
+        self.part.finish(self._token, digest_of(entries))
+        self._check_same(parcels)
+        return len(parcels)
+
+    @property
+    def _place(self) -> str:
+        return f"{self.url}/{self.part.path}"
+
+    @property
+    def _prefix(self) -> str:
+        return self.part.prefix(str(self._token))
+
+    def _begin(self) -> None:
+        self.part.bucket.check_conditions()
+        token = self._find_token()
+        self.part.claim(token)
+        self._there, self._segments = read_segments(self.part.bucket, self.part.prefix(token))
+        self._token = token
+
+    def _find_token(self) -> str:
+        """Return the name of this folder's try there: a push that was cut off goes on."""
+        marker = self.root / MARKER
+        with suppress(OSError, ValueError, TypeError, KeyError):
+            known = json.loads(marker.read_bytes())
+            if known["url"] == self.url:
+                return check_token(known["try"])
+        token = new_token()
+        write_whole(marker, json.dumps({"url": self.url, "try": token}))
+        return token
+
+    def _write(self, parcel: Parcel) -> Entry:
         entry, content = parcel.read()
-        part.bucket.put(f"{prefix}/{entry.place}", content)
+        self.part.bucket.put(f"{self._prefix}/{entry.place}", content)
         return entry
 
-    with ThreadPoolExecutor(IN_FLIGHT, thread_name_prefix="push") as pool:
-        for number, first in enumerate(range(0, len(missing), SEGMENT), segments + 1):
-            write_segment(part.bucket, prefix, number, list(pool.map(send, missing[first : first + SEGMENT])))
-    return len(missing)
+    def _check_same(self, parcels: Sequence[Parcel]) -> None:
+        """Check that what counts there is what is here.
+
+        Raises:
+            RemoteError: it is not.
+        """
+        done = self.part.done()
+        if done is None or done.digest != digest_of(_entries(parcels)):
+            raise RemoteError(
+                f"{self._place} is done by another try, which counts. Nothing of it was changed. Push under "
+                "another name: `--name NAME`."
+            )
 
 
-def _place(parcel: Parcel) -> str:
-    return Entry(parcel.path, 0, "", parcel.bundle).place
+def _read(parcel: Parcel) -> tuple[Parcel, Entry]:
+    return parcel, parcel.read()[0]
 
 
-def _check_same(part: Part, theirs: str, ours: str) -> None:
-    if theirs != ours:
-        raise RemoteError(
-            f"{part.bucket.url}/{part.path} is done by another try, which counts. Nothing of it was changed. "
-            "Push under another name: `--name NAME`."
-        )
+def _entries(parcels: Sequence[Parcel]) -> Iterator[Entry]:
+    return (parcel.read()[0] for parcel in parcels)

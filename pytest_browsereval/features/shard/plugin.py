@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 import pytest
 
 from pytest_browsereval.errors import UsageError
+from pytest_browsereval.hooks.names import is_worker
 
 _engine_key = pytest.StashKey[str]()
+_SHARD = "browsereval_shard"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -37,15 +40,23 @@ def pytest_configure(config: pytest.Config) -> None:
 
         if given.startswith("auto"):
             _ask_engine(config, given)
-
         start(config)
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Tell a worker: it parses the command line again, and may be on a machine of another engine."""
+    node.workerinput[_SHARD] = node.config.getoption("eval_shard")
+
+
 def _ask_engine(config: pytest.Config, given: str) -> None:
-    """Replace the option by the shard that the environment names: a worker elsewhere has another one."""
+    """Replace the option by the shard that the environment names."""
     from pytest_browsereval.features.shard.engines import find_shard
     from pytest_browsereval.redaction.known import redact_known
 
+    if is_worker(config):
+        config.option.eval_shard = config.workerinput[_SHARD]  # type: ignore[attr-defined]
+        return
     try:
         shard, config.stash[_engine_key] = find_shard(given, os.environ)
     except UsageError as error:

@@ -12,7 +12,7 @@ from pytest_browsereval.features.remote.bucket import Bucket, RemoteError
 from pytest_browsereval.features.remote.claims import Part, list_parts, new_token
 from pytest_browsereval.features.remote.listing import list_parcels
 from pytest_browsereval.features.remote.pull import fetch
-from pytest_browsereval.features.remote.push import push_run
+from pytest_browsereval.features.remote.push import Push
 from pytest_browsereval.run.shards import Shard
 from tests.hooks.small_evals import Evals, row
 
@@ -28,7 +28,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPa
 @pytest.fixture
 def bucket(evals: Evals) -> str:
     """Return the URL of an empty folder."""
-    return (evals.path / "bucket").as_uri()
+    return _bucket_of(evals).as_uri()
 
 
 def written(evals: Evals, *args: str) -> Path:
@@ -47,7 +47,12 @@ def pushed(evals: Evals, run: Path, bucket: str, *args: str) -> str:
 
 def objects(evals: Evals, pattern: str) -> list[Path]:
     """Return files of the bucket."""
-    return sorted((evals.path / "bucket").rglob(pattern))
+    return sorted(path for path in _bucket_of(evals).rglob(pattern) if path.is_file())
+
+
+def _bucket_of(evals: Evals) -> Path:
+    """Return a folder that is not below that of the evals, where run folders are looked for."""
+    return evals.path.with_name(f"{evals.path.name}-bucket")
 
 
 def test_commands_read_a_run_by_its_url(evals: Evals, bucket: str) -> None:
@@ -87,10 +92,10 @@ def test_what_is_there_is_not_sent_again(evals: Evals, bucket: str) -> None:
     """A push may be repeated, and a run that has changed since gets another name."""
     run = written(evals)
     pushed(evals, run, bucket)
-    before = {path: path.stat().st_mtime_ns for path in objects(evals, "*") if path.is_file()}
+    before = {path: path.stat().st_mtime_ns for path in objects(evals, "*")}
     result = evals.run_command("push", str(run), bucket)
     result.stdout.fnmatch_lines([f"0 objects ({len(list_parcels(run))} were there): {bucket}/shop/*"])
-    assert {path: path.stat().st_mtime_ns for path in objects(evals, "*") if path.is_file()} == before
+    assert {path: path.stat().st_mtime_ns for path in objects(evals, "*")} == before
     (run / "labels.jsonl").write_text("{}\n")
     changed = evals.run_command("push", str(run), bucket)
     assert changed.ret != 0
@@ -197,15 +202,15 @@ def test_a_try_that_was_taken_over_does_not_count(
             "done is damaged: it names no try",
         ),
         ("done", lambda path: path.write_text('{"form": 2}'), "a newer version of pytest-browsereval"),
-        ("objects/000001.jsonl", lambda path: path.write_text("{}\n"), "000001.jsonl is damaged"),
-        ("objects/000001.jsonl", lambda path: path.write_text(""), "its objects are not those that are done"),
+        ("listing.jsonl", lambda path: path.write_text("{}\n"), "listing.jsonl is damaged"),
+        ("listing.jsonl", lambda path: path.write_text(""), "its objects are not those that are done"),
     ],
 )
 def test_what_is_damaged_is_not_read(
     evals: Evals, cache: Path, pattern: str, spoil: Callable[[Path], object], message: str
 ) -> None:
     """Nor is a part of it left in the cache."""
-    url = pushed(evals, written(evals), (evals.path / "bucket").as_uri())
+    url = pushed(evals, written(evals), _bucket_of(evals).as_uri())
     spoil(objects(evals, pattern)[0])
     result = evals.run_command("gate", url)
     assert result.ret != 0
@@ -217,7 +222,7 @@ def test_what_is_damaged_is_not_read(
 def test_no_object_leads_out_of_the_folder(evals: Evals, bucket: str, path: str) -> None:
     """Whoever may write to a bucket may not write here."""
     url = pushed(evals, written(evals), bucket)
-    segment = objects(evals, "objects/000001.jsonl")[0]
+    segment = objects(evals, "listing.jsonl")[0]
     lines = [json.loads(line) for line in segment.read_text().splitlines()]
     lines[0]["path"] = path
     segment.write_text("".join(json.dumps(line) + "\n" for line in lines))
@@ -230,7 +235,7 @@ def test_links_are_not_followed(evals: Evals, bucket: str) -> None:
     run = written(evals)
     (run / "tasks" / "secret.json").symlink_to("/etc/passwd")
     with pytest.raises(RemoteError, match=r"secret\.json is not a plain file"):
-        push_run(run, bucket)
+        Push(run, bucket).finish()
     assert objects(evals, "*") == []
 
 
@@ -260,7 +265,7 @@ def test_bad_urls_are_refused(evals: Evals, monkeypatch: pytest.MonkeyPatch, url
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_EC2_METADATA_DISABLED"):
         monkeypatch.delenv(name, raising=False)
     with pytest.raises(RemoteError, match=message) as error:
-        push_run(written(evals), url)
+        Push(written(evals), url).finish()
     assert "hunter22" not in str(error.value)
 
 

@@ -97,6 +97,22 @@ def test_whatever_is_unclear_is_refused(given: str, environment: dict[str, str],
         find_shard(given, environment)
 
 
+@pytest.mark.slow
+def test_a_worker_runs_the_part_of_its_controller(evals: Evals, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its own environment may be that of another engine: here it says nothing, and then another part."""
+    for name in NAMES:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("CI_NODE_INDEX", "1")
+    monkeypatch.setenv("CI_NODE_TOTAL", "2")
+    evals.write_rows(*ROWS)
+    evals.write_config()
+    run = evals.run("shop.eval.yaml", "--eval-shard=auto", "--tx=1*popen//env:CI_NODE_INDEX=2", "--dist=load")
+    assert run.ret == 0
+    assert parts(run.folder)["have"] == [1]
+    alone = evals.run("shop.eval.yaml", "--eval-shard=1/2")
+    assert run.parseoutcomes()["passed"] == alone.parseoutcomes()["passed"]
+
+
 @pytest.mark.parametrize(
     "args", [(), pytest.param(("-n1",), marks=pytest.mark.slow)], ids=["alone", "worker"]
 )

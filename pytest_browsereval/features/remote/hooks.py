@@ -1,0 +1,135 @@
+"""``--eval-output=URL``: runs go to a bucket while they are made, and count there once they are whole."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Generator
+from typing import Any
+
+import pytest
+
+from pytest_browsereval.errors import UsageError
+from pytest_browsereval.features.remote.bucket import Bucket
+from pytest_browsereval.features.remote.push import Push
+from pytest_browsereval.hooks.controller import Controller
+from pytest_browsereval.hooks.session import EvalSession
+from pytest_browsereval.run.active import ActiveRun
+from pytest_browsereval.run.index import read_index
+
+INTERVAL_S = 5.0
+"""How long an attempt that is finished waits at most before it goes, while nothing else holds it up."""
+SHARE = 20
+"""At least so many times as long as a look takes, nothing is looked for: a share of 5 %."""
+MOST_S = 120.0
+"""How long at most is waited after an error."""
+
+
+class Uploading:
+    """Sends what is finished while the run goes on, and the rest when it has ended.
+
+    No lane waits for it, and an error of it never fails an attempt.
+
+    Args:
+        session: the eval session.
+        controller: knows what has become of the runs.
+        url: of the folder of all runs.
+        name: of the runs of this session there; None for their ids.
+    """
+
+    def __init__(self, session: EvalSession, controller: Controller, url: str, name: str | None) -> None:
+        self.url = url
+        self._session = session
+        self._controller = controller
+        self._name = name
+        self._is_over = threading.Event()
+
+    def check(self) -> None:
+        """Find out before anything is spent whether the bucket can be used.
+
+        Raises:
+            UsageError: it cannot.
+        """
+        Bucket.open(self.url, is_written=True).check_conditions()
+
+    def pytest_report_header(self) -> str:
+        """Say where the runs go."""
+        return f"browsereval: runs are made here and sent to {self.url}"
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, Any, Any]:
+        """Send finished attempts beside the run."""
+        if session.config.option.collectonly:
+            return (yield)
+        for active_run in self._runs():
+            if not active_run.trials.makes_attempts:
+                raise pytest.UsageError(
+                    f"--eval-output={self.url} is for new runs. Grade again first, then push the run: "
+                    "`browsereval push RUN URL --name NAME`."
+                )
+        thread = threading.Thread(target=self._send_in_background, name="browsereval-upload", daemon=True)
+        thread.start()
+        try:
+            return (yield)
+        finally:
+            self._is_over.set()
+            thread.join()
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, None, None]:
+        """Send the rest after all others have written; what is missing there makes the run incomplete."""
+        yield
+        reporter: Any = session.config.pluginmanager.get_plugin("terminalreporter")
+        for active_run in self._runs() if self._controller.has_looped else ():
+            root = active_run.store.root
+            if not root.is_dir():
+                continue
+            is_whole = active_run in self._controller.summaries and int(session.exitstatus) in (0, 1)
+            is_whole = is_whole and not self._lacks(active_run)
+            try:
+                push = Push(root, self.url, self._name, is_ours=True)
+                line, colour = f"sent to {push.url}", "green"
+                if is_whole:
+                    push.finish()
+                else:
+                    push.send()
+                    line = (
+                        f"sent to {push.url}, and not done: the run is not complete. Resume it, then push it"
+                    )
+                    colour = "yellow"
+            except (UsageError, OSError) as error:
+                line = f"NOT SENT: {error} Later: browsereval push {root} {self.url}"
+                line += f" --name {self._name}" * (self._name is not None)
+                colour = "red"
+                if int(session.exitstatus) in (0, 1):
+                    session.exitstatus = pytest.ExitCode.INTERNAL_ERROR
+            if reporter is not None:
+                reporter.write_line(line, **{colour: True})
+
+    def _runs(self) -> list[ActiveRun]:
+        return list(dict.fromkeys(self._session.runs.values()))
+
+    def _lacks(self, active_run: ActiveRun) -> bool:
+        """Whether a row of a run has no result: it would count there as whole."""
+        rows = self._controller.rows
+        return any(rows[node_id] is active_run for node_id in self._controller.lacking())
+
+    def _send_in_background(self) -> None:
+        sent: dict[ActiveRun, int] = {}
+        pushes: dict[ActiveRun, Push] = {}
+        wait, pause = INTERVAL_S, INTERVAL_S
+        while not self._is_over.wait(wait):
+            began = time.monotonic()
+            try:
+                for active_run in self._runs():
+                    root = active_run.store.root
+                    done = [root / folder for folder in read_index(root)] if root.is_dir() else []
+                    if len(done) > sent.get(active_run, 0):
+                        if active_run not in pushes:
+                            pushes[active_run] = Push(root, self.url, self._name, is_ours=True)
+                        pushes[active_run].send(done)
+                        sent[active_run] = len(done)
+                pause = INTERVAL_S
+            except (UsageError, OSError):
+                pause = min(pause * 2, MOST_S)  # the end of the session tells what is missing then
+            wait = max(pause, SHARE * (time.monotonic() - began))

@@ -1,0 +1,173 @@
+"""``--eval-output=URL``: whole programs, with a folder as the bucket."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.request import url2pathname
+
+import pytest
+
+from pytest_browsereval.features.remote.bucket import Bucket, RemoteError
+from pytest_browsereval.features.remote.listing import list_parcels
+from tests.features.remote.test_push_and_pull import bucket, cache, objects
+from tests.hooks.small_evals import Evals, row
+
+__all__ = ["bucket", "cache"]
+
+ROWS = [row("good"), row("bad", says="wrong"), row("r1"), row("r2")]
+
+
+def write(evals: Evals, **keys: Any) -> None:
+    """Write an eval of three right rows and a wrong one."""
+    evals.write_rows(*ROWS)
+    evals.write_config(**{"gate": {"min_pass_rate": 0.5}, **keys})
+
+
+@pytest.mark.parametrize(
+    "args", [(), pytest.param(("-n2",), marks=pytest.mark.slow)], ids=["alone", "workers"]
+)
+def test_a_run_is_made_here_and_counts_there(evals: Evals, bucket: str, args: tuple[str, ...]) -> None:
+    """Its end is that of the run; nothing is left to push, and the gate there says the same."""
+    write(evals)
+    run = evals.run("shop.eval.yaml", f"--eval-output={bucket}", *args)
+    url = f"{bucket}/shop/{run.folder.name}"
+    assert run.ret == 0
+    assert run.folder.parent == evals.path / "results" / "shop"
+    run.stdout.fnmatch_lines([f"browsereval: runs are made here and sent to {bucket}", f"sent to {url}"])
+    assert evals.run_command("gate", url, "--config", "shop.eval.yaml").ret == 0
+    again = evals.run_command("push", str(run.folder), bucket)
+    again.stdout.fnmatch_lines([f"0 objects ({len(list_parcels(run.folder))} were there): {url}"])
+
+
+def test_finished_attempts_go_while_the_run_goes_on(
+    evals: Evals, bucket: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The last row waits until the first one is there; errors on the way are tried again."""
+    monkeypatch.setattr("pytest_browsereval.features.remote.hooks.INTERVAL_S", 0.02)
+    put, failures = Bucket.put, 0
+
+    def flaky(self: Bucket, path: str, content: bytes) -> None:
+        nonlocal failures
+        if failures < 3 and "/try-" in path:
+            failures += 1
+            raise RemoteError("the cable is out")
+        put(self, path, content)
+
+    monkeypatch.setattr(Bucket, "put", flaky)
+    (evals.path / "waiting.py").write_text(
+        WAITING.format(folder=url2pathname(bucket.removeprefix("file://")))
+    )
+    evals.write_rows(row("first"), row("last"))
+    evals.write_config(agent={"type": "function", "function": "waiting:solve"})
+    run = evals.run("shop.eval.yaml", f"--eval-output={bucket}")
+    run.assert_outcomes(passed=2)
+    assert run.ret == 0
+    assert failures == 3
+
+
+WAITING = """
+import time
+from pathlib import Path
+
+def solve(context):
+    deadline = time.monotonic() + 60
+    there = Path({folder!r})
+    while context.task.query_id == "last" and not list(there.rglob("first/default/1/attempt-1.json")):
+        assert time.monotonic() < deadline, "the first row did not come"
+        time.sleep(0.02)
+    return "right"
+"""
+
+
+def test_what_cannot_be_sent_makes_the_run_incomplete(
+    evals: Evals, bucket: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Exit code 3 and the line that completes it; no attempt has failed for it."""
+    write(evals)
+
+    def gone(self: Bucket, path: str, content: bytes) -> None:
+        raise RemoteError("the bucket is gone.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Bucket, "put", gone)
+        run = evals.run("shop.eval.yaml", f"--eval-output={bucket}", "--eval-run-name=nightly")
+    assert run.ret == 3
+    assert (run.summary["passed"], run.summary["failed"], run.summary["errored"]) == (3, 1, 0)
+    line = f"browsereval push {run.folder} {bucket} --name nightly"
+    run.stdout.fnmatch_lines([f"NOT SENT: the bucket is gone. Later: {line}"])
+    assert evals.run_command("gate", f"{bucket}/shop/nightly").ret != 0
+    assert evals.run_command(*line.split()[1:]).ret == 0
+    assert evals.run_command("gate", f"{bucket}/shop/nightly", "--config", "shop.eval.yaml").ret == 0
+
+
+def test_a_run_that_is_not_complete_does_not_count(evals: Evals, bucket: str) -> None:
+    """What it has is there; resumed and sent, it counts."""
+    write(evals, gate={})
+    run = evals.run("shop.eval.yaml", f"--eval-output={bucket}", "-x")
+    url = f"{bucket}/shop/{run.folder.name}"
+    run.stdout.fnmatch_lines(
+        [f"sent to {url}, and not done: the run is not complete. Resume it, then push it"]
+    )
+    assert objects(evals, "done") == []
+    assert evals.run_command("gate", url).ret not in (0, 1)
+    resumed = evals.run("shop.eval.yaml", "--eval-resume=latest", f"--eval-output={bucket}")
+    assert resumed.ret == 1
+    resumed.stdout.fnmatch_lines([f"sent to {url}"])
+    evals.write_config(gate={"min_pass_rate": 0.7})
+    assert evals.run_command("gate", url, "--config", "shop.eval.yaml").ret == 0
+
+
+def test_shards_send_parts_of_one_run(evals: Evals, bucket: str) -> None:
+    """They need its name; merged by the URL, the parts are the run."""
+    write(evals)
+    nameless = evals.run("shop.eval.yaml", f"--eval-output={bucket}", "--eval-shard=1/2")
+    assert (nameless.ret, nameless.folders) == (pytest.ExitCode.USAGE_ERROR, ())
+    nameless.stderr.fnmatch_lines(["ERROR: shards of a run at a URL need its name*"])
+    for number in (1, 2):
+        args = [f"--eval-shard={number}/2", f"--eval-output={bucket}", "--eval-run-name=nightly"]
+        assert evals.run("--eval-config=shop.eval.yaml", *args, "--eval-set", "gate={}").ret in (0, 1)
+    assert len(objects(evals, "done")) == 2
+    assert evals.run_command("merge", f"{bucket}/shop/nightly", "-o", "whole").ret == 0
+    gated = evals.run_command("gate", "whole", "--config", "shop.eval.yaml")
+    gated.stdout.fnmatch_lines(["pass rate 75.0% (3 of 4 judged)*"])
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["--eval-output=s3://bucket/evals"], "*there is no key for s3://bucket/evals*"),
+        (["--eval-output=ftp://bucket/evals"], "*begin with s3://*"),
+        (["--eval-run-name=nightly"], "*--eval-run-name has no effect without a URL*"),
+        (["--eval-set", "output_dir=s3://bucket/evals"], "*--eval-output=s3://bucket/evals*"),
+    ],
+)
+def test_nothing_runs_where_it_cannot_be_sent(
+    evals: Evals, monkeypatch: pytest.MonkeyPatch, args: list[str], message: str
+) -> None:
+    """A usage error before anything is spent."""
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_EC2_METADATA_DISABLED"):
+        monkeypatch.delenv(name, raising=False)
+    write(evals)
+    run = evals.run("shop.eval.yaml", *args)
+    assert (run.ret, run.folders) == (pytest.ExitCode.USAGE_ERROR, ())
+    assert not (evals.path / "results").exists()
+    assert not (evals.path / "s3:").exists()
+    (run.stderr if run.stderr.lines else run.stdout).fnmatch_lines([message])
+
+
+def test_collecting_sends_nothing(evals: Evals, bucket: str) -> None:
+    """Nor does a run of other tests."""
+    write(evals)
+    evals.run("shop.eval.yaml", f"--eval-output={bucket}", "--collect-only")
+    assert objects(evals, "*") == []
+
+
+def test_a_run_that_is_graded_again_is_not_sent(evals: Evals, bucket: str) -> None:
+    """What is done there does not change."""
+    write(evals)
+    evals.run("shop.eval.yaml", f"--eval-output={bucket}")
+    before = {path: path.read_bytes() for path in objects(evals, "*")}
+    run = evals.run("shop.eval.yaml", "--eval-regrade=latest", f"--eval-output={bucket}")
+    assert run.ret == pytest.ExitCode.USAGE_ERROR
+    assert "is for new runs" in run.stderr.str() + run.stdout.str()
+    assert {path: path.read_bytes() for path in objects(evals, "*")} == before
