@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -15,6 +16,9 @@ from pytest_browsereval.model.digest import AttemptDigest, GradeDigest, digest
 from pytest_browsereval.model.grades import Verdict, differ
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.run.store import RunStore
+
+MOST_FINGERPRINTS = 10
+"""Rules of one grader that a summary names; of a grader whose rules stand in each row there are as many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +115,7 @@ class RunSummary:
             "cost_usd": self.cost_usd,
             **({"best_of": self.best_of} if self.best_of > 1 else {}),
             **({"repeats": self.repeats.as_json()} if self.repeats else {}),
+            "graders": _list_fingerprints(self.trials),
             "disagreements": [_disagreement(trial) for trial in self.disagreements],
             "results": [_row(trial) for trial in self.trials],
         }
@@ -122,6 +127,7 @@ def _row(trial: TrialOutcome) -> dict[str, Any]:
         "query_id": data.query_id,
         "variant": data.variant,
         "trial": data.trial,
+        **({"row_hash": data.row_hash} if data.row_hash else {}),
         "attempts": trial.attempts,
         **({"judged_attempts": trial.judged} if trial.judged > 1 else {}),
         "verdict": str(data.verdict),
@@ -134,6 +140,22 @@ def _row(trial: TrialOutcome) -> dict[str, Any]:
         "termination_reason": str(data.termination_reason),
         "grades": _grades(data, "score", lambda grade: grade.score),
     }
+
+
+def _list_fingerprints(trials: Iterable[TrialOutcome]) -> dict[str, list[str]]:
+    """Return by what rules each grader that decides has judged; many of them as one hash."""
+    found: dict[str, set[str]] = {}
+    for trial in trials:
+        for name, grade in trial.metadata.grader_results.items():
+            if not grade.advisory and grade.fingerprint:
+                found.setdefault(name, set()).add(grade.fingerprint)
+    return {name: _shorten(sorted(prints)) for name, prints in sorted(found.items())}
+
+
+def _shorten(fingerprints: list[str]) -> list[str]:
+    if len(fingerprints) <= MOST_FINGERPRINTS:
+        return fingerprints
+    return [f"{len(fingerprints)} rules, {hashlib.sha256(repr(fingerprints).encode()).hexdigest()[:12]}"]
 
 
 def _disagreement(trial: TrialOutcome) -> dict[str, Any]:

@@ -1,0 +1,118 @@
+"""Thousands of runs listed, and the page of them written: with no history, with one, and after one more run.
+
+Each run has 20 tasks by two variants; an agent changes every 100 runs. The command runs as a user has it,
+``browsereval runs`` in a process of its own.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+import sys
+import tempfile
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from measuring import Cost, arguments, cost_of, median, report
+
+from pytest_browsereval.features.runs.history import HISTORY
+from pytest_browsereval.features.runs.page import RUNS_PAGE
+
+RUNS, TASKS = 3_000, 20
+GOALS = {"first_s": 5.0, "again_s": 2.0, "one_more_s": 2.0}
+"""What 3,000 runs may cost."""
+
+BEGUN = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def make_run(home: Path, number: int, luck: random.Random) -> None:
+    """Leave manifest and summary of a run, with as many keys as real ones have."""
+    at = BEGUN + timedelta(hours=3 * number)
+    run = home / f"{at:%Y%m%dT%H%M%SZ}-{number:06d}"
+    (run / "tasks").mkdir(parents=True)
+    variants = {"large": "gpt-4o", "small": "gpt-4o-mini"}
+    agents = {
+        name: {"type": "single", "provider": "openai", "model": model} for name, model in variants.items()
+    }
+    if number // 100 % 2:
+        agents["large"]["model"] = "o4"
+    filling = {f"key_{place}": {"a": None, "b": [1, 2, 3], "c": "text"} for place in range(60)}
+    manifest: dict[str, Any] = {
+        "schema_version": 1,
+        "started_at": at.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        "name": home.name,
+        "config": {"variants": agents, **filling},
+        "browser": "Chromium 156.0",
+        "tools": [f"tool_{place}" for place in range(40)],
+        "tool_hashes": {f"tool_{place}": f"{place:016x}" for place in range(40)},
+        "git_commit": f"{luck.getrandbits(160):040x}",
+    }
+    results = [
+        {
+            "query_id": f"task-{task}",
+            "variant": name,
+            "trial": 1,
+            "row_hash": f"{task:016x}",
+            "attempts": 1,
+            "verdict": "passed" if luck.random() < 0.9 - task / 40 else "failed",
+            "error_source": None,
+            "reason": "2 of 3 checks hold; the page shows an empty basket where two mugs were to be",
+            "steps": luck.randrange(3, 30),
+            "duration_ms": 30_000 * luck.random(),
+            "cost_usd": 0.02 * luck.random(),
+            "grades": {"page_state": {"verdict": "failed", "score": 0.66}},
+        }
+        for name in variants
+        for task in range(TASKS)
+    ]
+    summary = {
+        "selected": 2 * TASKS,
+        "skipped": 0,
+        "graders": {"page_state": ["page_state/1/0"]},
+        "results": results,
+    }
+    (run / "manifest.json").write_text(json.dumps(manifest))
+    (run / "summary.json").write_text(json.dumps(summary))
+
+
+def measured(results: Path, count: int, rounds: int) -> dict[str, float]:
+    """Return what the command costs, in seconds of the clock."""
+    command = [sys.executable, "-m", "pytest_browsereval", "runs", str(results)]
+    luck = random.Random(1)  # noqa: S311 nothing is secret
+    costs: dict[str, list[Cost]] = {"first_s": [], "again_s": [], "one_more_s": []}
+    for round_ in range(rounds):
+        (results / HISTORY).unlink(missing_ok=True)
+        costs["first_s"].append(cost_of(command, results))
+        costs["again_s"].append(cost_of(command, results))
+        make_run(results / "shop", count + round_, luck)
+        costs["one_more_s"].append(cost_of(command, results))
+    return {
+        **{name: median([cost.wall_s for cost in own]) for name, own in costs.items()},
+        "again_cpu_s": median([cost.cpu_s for cost in costs["again_s"]]),
+        "peak_mib": median([cost.peak_mib for cost in costs["again_s"]]),
+        "history_mb": round((results / HISTORY).stat().st_size / 1e6, 2),
+        "html_mb": round((results / RUNS_PAGE).stat().st_size / 1e6, 2),
+    }
+
+
+def main() -> None:
+    """Make the runs, and list them."""
+    parser = arguments(__doc__ or "", rounds=3)
+    parser.add_argument("--runs", type=int, default=RUNS)
+    options = parser.parse_args()
+    folder = Path(tempfile.mkdtemp())
+    try:
+        luck = random.Random(0)  # noqa: S311 nothing is secret
+        for number in range(options.runs):
+            make_run(folder / "results/shop", number, luck)
+        figures = {"runs": options.runs, **measured(folder / "results", options.runs, options.rounds)}
+    finally:
+        shutil.rmtree(folder)
+    goals = {name: {"goal": goal, "is_met": figures[name] <= goal} for name, goal in GOALS.items()}
+    report({**figures, "goals": goals}, options.json)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,130 @@
+"""Where the line of a variant's pass rates breaks, and what has changed there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from pytest_browsereval.features.runs.digest import (
+    RunDigest,
+    State,
+    StoredRow,
+    VariantDigest,
+    read_block,
+    read_rows,
+)
+from pytest_browsereval.features.runs.history import History
+from pytest_browsereval.features.runs.provenance import describe_changes, find_provenance
+from pytest_browsereval.model.display import format_count, join_first, one_line
+from pytest_browsereval.redaction.config import redact_config
+
+LONGEST = 200
+"""Characters of a line."""
+
+MOST_LINES = 8
+"""About one change; the rest is counted."""
+
+MOST_NAMES = 3
+"""Tasks that a line names."""
+
+DATASET = "dataset"
+
+
+@dataclass(frozen=True)
+class Break:
+    """Why a run of a variant cannot be compared with the one before in the line."""
+
+    before: str
+    """The run before, as the history calls it."""
+    changes: Mapping[str, Sequence[str]]
+    """What has changed, by what it is about (agent, dataset, judge, browser, config): lines for values."""
+
+
+def find_points(runs: Sequence[RunDigest]) -> dict[tuple[str, str], list[tuple[RunDigest, VariantDigest]]]:
+    """Return the line of each eval and variant, the oldest first: complete runs with a rate."""
+    found: dict[tuple[str, str], list[tuple[RunDigest, VariantDigest]]] = {}
+    for run in sorted(runs, key=lambda run: run.order):
+        for variant in run.variants if run.state is State.COMPLETE else ():
+            if variant.rate is not None:
+                found.setdefault((run.eval, variant.name), []).append((run, variant))
+    return found
+
+
+def find_breaks(history: History) -> dict[tuple[str, str], Break]:
+    """Return the breaks by the run that each stands before and its variant.
+
+    Files are read of runs at a break only.
+    """
+    read = lru_cache(maxsize=16)(lambda name: _read(history.place / name))  # neighbours are asked for again
+    found = {}
+    for (_, name), points in find_points(history.runs).items():
+        for (run, before), (next_run, after) in pairwise(points):
+            if _is_alike(before, after):
+                continue
+            changes = dict(_changes(before, after, read(run.run), read(next_run.run)))
+            if changes:
+                found[next_run.run, name] = Break(run.run, changes)
+    return found
+
+
+def _is_alike(a: VariantDigest, b: VariantDigest) -> bool:
+    return bool(a.provenance) and (a.provenance, a.rows) == (b.provenance, b.rows)
+
+
+@dataclass(frozen=True)
+class _Files:
+    manifest: Mapping[str, Any]
+    graders: Mapping[str, Any]
+    rows: Sequence[StoredRow]
+
+
+def _read(folder: Path) -> _Files:
+    summary = read_block(folder / "summary.json")
+    try:
+        rows = tuple(read_rows(summary))
+    except (ValueError, TypeError, KeyError, AttributeError):  # changed since it was digested
+        rows = ()
+    # A run of an older version may hold what is known as a secret today.
+    return _Files(redact_config(read_block(folder / "manifest.json")), summary, rows)
+
+
+def _changes(
+    a: VariantDigest, b: VariantDigest, before: _Files, after: _Files
+) -> Iterator[tuple[str, list[str]]]:
+    if not (a.provenance and b.provenance):
+        yield (
+            "config",
+            ["what one of the two runs was made of is unknown: its manifest is missing or damaged"],
+        )
+    elif a.provenance != b.provenance:
+        made = [find_provenance(one.manifest, one.graders, a.name) for one in (before, after)]
+        changes = describe_changes(made[0], made[1])
+        for word, lines in changes.items():
+            more = [f"and {len(lines) - MOST_LINES} more"] if len(lines) > MOST_LINES else []
+            yield word, [one_line(line, LONGEST) for line in lines[:MOST_LINES]] + more
+    if a.rows != b.rows:
+        yield DATASET, list(_row_changes(a.name, before, after))
+
+
+def _row_changes(variant: str, before: _Files, after: _Files) -> Iterator[str]:
+    old, new = (
+        {row.query_id: row.row_hash for row in one.rows if row.variant == variant} for one in (before, after)
+    )
+    edited = [name for name in new if name in old and old[name] != new[name]]
+    kinds = {
+        "added": [name for name in new if name not in old],
+        "removed": [name for name in old if name not in new],
+        "edited": edited if all(new.values()) and all(old.values()) else [],
+    }
+    told = False
+    for kind, names in kinds.items():
+        if names:
+            told = True
+            shown = join_first([one_line(name, 40) for name in names], MOST_NAMES)
+            yield f"{format_count(len(names), 'task')} {kind}: {shown}"
+    if not told:
+        yield "the file of the rows has changed; which rows is unknown"

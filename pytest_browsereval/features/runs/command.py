@@ -1,0 +1,136 @@
+"""``runs``: all runs of a results folder over time."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_browsereval.commands.base import Command
+from pytest_browsereval.commands.reporting import add_reports, refuse_unwritable, tell
+from pytest_browsereval.commands.runs import RESULTS
+from pytest_browsereval.errors import UsageError
+
+if TYPE_CHECKING:
+    from pytest_browsereval.features.runs.breaks import Break
+    from pytest_browsereval.features.runs.digest import RunDigest
+    from pytest_browsereval.features.runs.history import History
+
+LISTED = 20
+"""Runs that are listed unless somebody asks for more."""
+
+
+def runs(arguments: argparse.Namespace) -> int:
+    """List runs and write their page; the exit code is always 0."""
+    from pytest_browsereval.features.runs import report
+    from pytest_browsereval.features.runs.breaks import find_breaks
+    from pytest_browsereval.features.runs.history import read_history
+
+    history = read_history(arguments.folder or find_results())
+    breaks = find_breaks(history)
+    listed = [run for run in history.runs if arguments.eval in (None, run.eval)]
+    if not listed:
+        names = ", ".join(sorted({run.eval for run in history.runs}))
+        raise UsageError(f"{history.place} has no run of an eval {arguments.eval!r}. Name one of: {names}")
+    written = _write_page(history, listed, breaks, arguments.output)
+    for problem in filter(None, (history.problem, written.problem)):
+        print(f"note: {problem}", file=sys.stderr)
+    width = max(shutil.get_terminal_size((report.WIDTH, 24)).columns, report.WIDTH)
+    tell(
+        arguments,
+        text=lambda: "\n".join((*report.text(listed, breaks, arguments.limit, width), *written.lines)) + "\n",
+        content=lambda: report.as_json(listed, breaks),
+        markdown=lambda: report.markdown(listed, breaks, arguments.limit),
+    )
+    return 0
+
+
+@dataclass(frozen=True)
+class _Written:
+    """What became of the page."""
+
+    lines: tuple[str, ...] = ()
+    problem: str = ""
+
+
+def _write_page(
+    history: History, listed: Sequence[RunDigest], breaks: Mapping[tuple[str, str], Break], asked: Path | None
+) -> _Written:
+    """Write the page; beside the runs it is no error that it cannot be written.
+
+    Raises:
+        UsageError: it cannot be written where somebody asks for it.
+    """
+    from pytest_browsereval.config_text import format_path
+    from pytest_browsereval.features.runs.page import RUNS_PAGE, write_page
+
+    file = asked or history.place / RUNS_PAGE
+    try:
+        with refuse_unwritable(file):
+            write_page(history, listed, breaks, file)
+    except UsageError as error:
+        if asked is not None:
+            raise
+        return _Written(problem=str(error))
+    return _Written(("", f"page: {format_path(file)}"))
+
+
+def find_results() -> Path:
+    """Return the results folder of the current folder, or the only one with runs further down.
+
+    Raises:
+        UsageError: there is none, or there are several.
+    """
+    from pytest_browsereval.config_text import format_path
+    from pytest_browsereval.run.lookup import Runs
+
+    found = Runs.near(RESULTS)
+    places = sorted({home.parent for home in found.homes})
+    if len(places) > 1:
+        names = ", ".join(map(format_path, places))
+        raise UsageError(
+            f"{len(places)} results folders have runs: {names}. Name one: browsereval runs FOLDER"
+        )
+    return places[0] if places else RESULTS
+
+
+def _arguments(parser: argparse.ArgumentParser) -> None:
+    from pytest_browsereval.hooks.names import positive_integer
+
+    parser.add_argument(
+        "folder",
+        metavar="FOLDER",
+        nargs="?",
+        type=Path,
+        help="the results folder, with the runs of evals in it (default: results, here or further down)",
+    )
+    parser.add_argument("--eval", metavar="NAME", help="only the runs of this eval")
+    parser.add_argument(
+        "--limit",
+        metavar="N",
+        type=positive_integer,
+        default=LISTED,
+        help=f"list the newest N runs (default: {LISTED}); --json has them all",
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        type=Path,
+        help="write the page there (default: runs.html in FOLDER)",
+    )
+    add_reports(parser)
+
+
+COMMANDS = (
+    Command(
+        "runs",
+        "list all runs, newest first: pass rates, costs, gates, and where runs cannot be compared",
+        runs,
+        _arguments,
+    ),
+)

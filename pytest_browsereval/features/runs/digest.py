@@ -1,0 +1,345 @@
+"""What a list of thousands of runs has of each: a digest, made of its manifest, its summary and its gate."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from pytest_browsereval.analysis.manifest import agents_of, block_of, models_of
+from pytest_browsereval.analysis.passrate import pass_rate
+from pytest_browsereval.analysis.summary import total_cost
+from pytest_browsereval.capture.trajectory import parse_written, read_written
+from pytest_browsereval.errors import ErrorSource
+from pytest_browsereval.features.runs.gates import GATE_FILE, read_gate
+from pytest_browsereval.features.runs.provenance import hash_provenance
+from pytest_browsereval.model.display import one_line
+from pytest_browsereval.model.grades import Verdict
+from pytest_browsereval.redaction.config import redact_config
+from pytest_browsereval.run.lookup import age
+from pytest_browsereval.run.records import make_stamp
+from pytest_browsereval.run.shards import Parts
+from pytest_browsereval.stats.statistics import percentile
+
+FILES = ("manifest.json", "summary.json", GATE_FILE)
+"""What a digest is made of."""
+
+LONGEST = 120
+"""Characters of a name; configs and rows may hold any text."""
+
+_SOURCES = {str(source): source for source in ErrorSource}
+
+Stamps = tuple[tuple[int, int, int, int] | None, ...]
+"""Of each of the files; None for one that is not there."""
+
+
+class State(StrEnum):
+    """Whether a run can stand in a line with others, and what keeps it from that."""
+
+    COMPLETE = "complete"
+    MERGED = "merged"
+    PARTIAL = "partial"
+    UNFINISHED = "unfinished"
+    """Without a summary: cut off, or it still runs."""
+    DAMAGED = "damaged"
+
+
+class Figures(BaseModel):
+    """What trials came to: those of a run, or of one of its variants."""
+
+    model_config = ConfigDict(frozen=True, allow_inf_nan=False)
+
+    passed: int = 0
+    failed: int = 0
+    errored: int = 0
+    tasks: int = 0
+    rate: float | None = None
+    """From 0 to 1; None when no trial was judged."""
+    interval: tuple[float, float] | None = None
+    """The one a gate decides by: by task where tasks have several trials, else Wilson's."""
+    cost_usd: float | None = None
+    """None when a part of it is not known."""
+    p95_steps: float | None = None
+    p95_ms: float | None = None
+    """Both of the judged trials."""
+
+
+class VariantDigest(Figures):
+    """A variant of a run."""
+
+    name: str
+    agent: str = ""
+    model: str = ""
+    provenance: str = ""
+    """A hash over what decides whether it can be compared; empty if that is unknown."""
+    rows: str = ""
+    """A hash over the rows that it was judged by, as they were then."""
+
+
+class RunDigest(BaseModel):
+    """A run."""
+
+    model_config = ConfigDict(frozen=True, allow_inf_nan=False)
+
+    version: Literal[1] = 1
+    """Of the form; a line of another one is made again."""
+    run: str
+    """Its folder, as seen from the history."""
+    stamps: Stamps
+    eval: str
+    started_at: str
+    """In UTC, as ``2026-01-31T12:00:00.000Z``."""
+    state: State
+    note: str = ""
+    """Why it is not complete."""
+    commit: str | None = None
+    gate: bool | None = None
+    """Whether it was met when the run ended; None without a gate, and where nobody knows."""
+    missed: tuple[str, ...] = ()
+    """The rules of the gate that were not met."""
+    parts: tuple[str, ...] = ()
+    """Of a merged run: the runs that it was made of."""
+    whole: Figures = Figures()
+    variants: tuple[VariantDigest, ...] = ()
+
+    @property
+    def folder(self) -> str:
+        """The name of the run's folder."""
+        return self.run.rpartition("/")[2]
+
+    @property
+    def order(self) -> tuple[str, str]:
+        """What sorts runs by time."""
+        return self.started_at, self.run
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRow:
+    """A trial as ``summary.json`` has it."""
+
+    query_id: str
+    variant: str
+    trial: int
+    verdict: Verdict
+    error_source: ErrorSource | None
+    row_hash: str
+    steps: float | None
+    duration_ms: float | None
+    cost_usd: float | None
+    attempts: int
+    website: None = None
+    """Not in a summary: without it there is no interval by site."""
+
+
+def stamp_run(folder: str) -> Stamps:
+    """Return the stamps of what a digest is made of; no file is opened.
+
+    Args:
+        folder: of the run.
+    """
+    return tuple(_stamp(f"{folder}{os.sep}{name}") for name in FILES)
+
+
+def _stamp(file: str) -> tuple[int, int, int, int] | None:
+    try:
+        return make_stamp(os.stat(file))  # noqa: PTH116 a path object costs more
+    except OSError:
+        return None
+
+
+def digest_run(folder: Path, name: str) -> RunDigest:
+    """Return the digest of a run; whatever is damaged in its folder, there is one.
+
+    Args:
+        folder: of the run.
+        name: what the history calls it.
+    """
+    stamps = stamp_run(str(folder))  # first: a change while files are read leaves other stamps
+    manifest = read_block(folder / "manifest.json")
+    begun: dict[str, Any] = {
+        "run": name,
+        "stamps": stamps,
+        "eval": _text(manifest.get("name")) or folder.resolve().parent.name,
+        "started_at": _begin(manifest.get("started_at"), folder),
+        "commit": _text(manifest.get("git_commit")) or None,
+    }
+    if stamps[1] is None:
+        note = "no summary.json: it was cut off, or still runs"
+        return RunDigest(**begun, state=State.UNFINISHED, note=note, variants=tuple(_plan(manifest)))
+    try:
+        content = read_written(folder / "summary.json")
+        summary = parse_written(content)
+        rows = list(read_rows(summary))
+    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        note = f"summary.json is damaged: {one_line(str(error) or type(error).__name__, LONGEST)}"
+        return RunDigest(**begun, state=State.DAMAGED, note=note)
+    gate = read_gate(folder, content)
+    state, note = _judge_state(manifest, summary, len(rows))
+    return RunDigest(
+        **begun,
+        state=state,
+        note=note,
+        gate=gate and gate["is_met"],
+        missed=tuple(_missed(gate)),
+        parts=tuple(_text(part) for part in _entries(manifest.get("merged_from"))),
+        whole=_figures(rows),
+        variants=tuple(_variants(manifest, summary, rows)),
+    )
+
+
+def read_digest(line: bytes) -> RunDigest | None:
+    """Return the digest of a line of the history; None for a damaged one, and for one of another form."""
+    try:
+        return RunDigest.model_validate_json(line)
+    except ValidationError:
+        return None
+
+
+def read_block(file: Path) -> dict[str, Any]:
+    """Return a JSON file of a run; empty if it is missing or damaged."""
+    try:
+        found = parse_written(read_written(file))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def read_rows(summary: Mapping[str, Any]) -> Iterator[StoredRow]:
+    """Yield the trials of a summary.
+
+    Raises:
+        ValueError, TypeError, KeyError, AttributeError: it is damaged.
+    """
+    for one in summary["results"]:
+        source = one.get("error_source")
+        yield StoredRow(
+            query_id=str(one["query_id"]),
+            variant=str(one.get("variant", "default")),
+            trial=int(one.get("trial", 1)),
+            verdict=Verdict(one["verdict"]),
+            error_source=_SOURCES.get(source) if isinstance(source, str) else None,
+            row_hash=str(one.get("row_hash", "")),
+            steps=_number(one.get("steps")),
+            duration_ms=_number(one.get("duration_ms")),
+            cost_usd=_number(one.get("cost_usd")),
+            attempts=int(one.get("attempts", 1)),
+        )
+
+
+# -- its parts
+
+
+def _begin(given: Any, folder: Path) -> str:
+    """Return when a run began; by the name of its folder where the manifest does not tell."""
+    try:
+        at = datetime.fromisoformat(given)
+        at = at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
+    except (ValueError, TypeError, OverflowError):
+        at = datetime.strptime(age(folder)[0], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
+    return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _judge_state(manifest: Mapping[str, Any], summary: Mapping[str, Any], trials: int) -> tuple[State, str]:
+    """Return whether all trials of a run have a result, and what is to be said of it."""
+    selected, skipped = (_number(summary.get(key)) for key in ("selected", "skipped"))
+    lacking = int((selected or 0) - (skipped or 0)) - trials
+    note = f"{lacking} of {int(selected or 0)} trials have no result" if lacking > 0 else ""
+    parts = Parts.of_run(manifest)
+    merged = _entries(manifest.get("merged_from"))
+    if merged:
+        short = parts is not None and bool(parts.missing)
+        note = "; ".join(filter(None, (f"merged of {len(merged)} runs", note)))
+        return (State.PARTIAL if lacking > 0 or short else State.MERGED), note
+    if parts is not None and parts.of > 1:
+        numbers = ", ".join(f"{number}/{parts.of}" for number in parts.have)
+        return State.PARTIAL, "; ".join(filter(None, (f"shard {numbers}", note)))
+    return (State.PARTIAL if lacking > 0 else State.COMPLETE), note
+
+
+def _missed(gate: Mapping[str, Any] | None) -> Iterator[str]:
+    for rule in _entries(gate and gate.get("rules"))[:20]:
+        if isinstance(rule, dict) and rule.get("result") == "not met":
+            yield _text(rule.get("name"))
+
+
+def _plan(manifest: Mapping[str, Any]) -> Iterator[VariantDigest]:
+    """Yield the variants of a run that has no summary."""
+    variants = block_of(block_of(manifest.get("config")).get("variants"))
+    config = redact_config({"variants": variants})
+    for name, agent in agents_of(config).items():
+        model = ", ".join(models_of(block_of(config["variants"].get(name))))
+        yield VariantDigest(name=_text(name), agent=_text(agent), model=_text(model))
+
+
+def _variants(
+    manifest: Mapping[str, Any], summary: Mapping[str, Any], rows: Sequence[StoredRow]
+) -> Iterator[VariantDigest]:
+    known = {one.name: one for one in _plan(manifest)}
+    own: dict[str, list[StoredRow]] = {}
+    for row in rows:
+        own.setdefault(row.variant, []).append(row)
+    for name, trials in own.items():
+        plan = known.get(_text(name), VariantDigest(name=_text(name)))
+        yield VariantDigest(
+            **dict(_figures(trials)),
+            name=plan.name,
+            agent=plan.agent,
+            model=plan.model,
+            provenance=hash_provenance(manifest, summary, name),
+            rows=hash_rows(trials, manifest),
+        )
+
+
+def hash_rows(trials: Iterable[StoredRow], manifest: Mapping[str, Any]) -> str:
+    """Return a hash over rows as they were; by their file where a summary does not know each row's own hash.
+
+    Args:
+        trials: of the rows.
+        manifest: of the run, which knows the files.
+    """
+    pairs = sorted({(one.query_id, one.row_hash) for one in trials})
+    files = [] if all(own for _, own in pairs) else [manifest.get("datasets")]
+    text = json.dumps([pairs, *files], sort_keys=True, default=str)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def _figures(rows: Sequence[StoredRow]) -> Figures:
+    rate = pass_rate(rows)
+    ends = rate.by_task.interval if rate.by_task else rate.interval
+    judged = [one for one in rows if one.verdict is not Verdict.ERRORED]
+    return Figures(
+        passed=rate.passed,
+        failed=rate.failed,
+        errored=sum(rate.errored.values()),
+        tasks=len({one.query_id for one in rows}),
+        rate=rate.value,
+        interval=ends and (ends.low, ends.high),
+        cost_usd=total_cost(one.cost_usd for one in rows),
+        p95_steps=_p95([one.steps for one in judged if one.steps is not None]),
+        p95_ms=_p95([one.duration_ms for one in judged if one.duration_ms is not None]),
+    )
+
+
+def _p95(values: Sequence[float]) -> float | None:
+    return percentile(values, 0.95) if values else None
+
+
+def _number(value: Any) -> float | None:
+    return value if type(value) in (int, float) and math.isfinite(value) else None  # no bool
+
+
+def _text(value: Any) -> str:
+    return one_line(value, LONGEST) if isinstance(value, str) else ""
+
+
+def _entries(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []

@@ -1,0 +1,60 @@
+"""``gate.json`` of a run: what its rules came to when its session ended.
+
+A summary is written before the gate is decided, and the baseline that some rules need may be gone later.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pytest_browsereval.capture.trajectory import load_written, read_written, write_whole
+from pytest_browsereval.model.rules import RuleResult
+
+GATE_FILE = "gate.json"
+"""In the run folder."""
+
+
+def write_gate(run: Path, rules: Sequence[RuleResult]) -> None:
+    """Write what the rules of a run came to; without any, remove what an earlier session has written.
+
+    Args:
+        run: its folder, with its summary.
+        rules: the results, as the session has reported them.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    file = run / GATE_FILE
+    if not rules:
+        file.unlink(missing_ok=True)
+        return
+    content = {
+        "is_met": all(rule.is_met for rule in rules),
+        "rules": [{"name": one.name, "result": one.word, "message": one.message} for one in rules],
+        "summary": digest_summary(read_written(run / "summary.json")),
+    }
+    write_whole(file, json.dumps(content, ensure_ascii=False, indent=1) + "\n")
+
+
+def digest_summary(content: bytes) -> str:
+    """Return what tells a summary from any other one: a gate counts for the one that it was decided by."""
+    return hashlib.blake2b(content, digest_size=8).hexdigest()
+
+
+def read_gate(run: Path, summary: bytes) -> dict[str, Any] | None:
+    """Return what was written; None if nothing was, or of another summary than the run has now.
+
+    Args:
+        run: its folder.
+        summary: the content of its summary.
+    """
+    try:
+        found = load_written(run / GATE_FILE)
+    except (OSError, ValueError):
+        return None
+    is_of_it = isinstance(found, dict) and found.get("summary") == digest_summary(summary)
+    return found if is_of_it and isinstance(found.get("is_met"), bool) else None

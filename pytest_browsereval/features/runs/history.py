@@ -1,0 +1,150 @@
+"""The history: ``runs.jsonl`` in a results folder, with a line for each of its runs.
+
+It is derived: whoever reads it looks at each run's folder, and makes those lines again that are missing,
+damaged or older than the run's files. Lines are appended, so that sessions that end at once lose none of each
+other's; the last line of a run counts.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pytest_browsereval.capture.trajectory import read_written, write_whole
+from pytest_browsereval.config_text import format_path
+from pytest_browsereval.errors import UsageError
+from pytest_browsereval.features.runs.digest import RunDigest, digest_run, read_digest, stamp_run
+from pytest_browsereval.run.journal import JOURNAL
+
+HISTORY = "runs.jsonl"
+"""In a results folder."""
+
+LONGEST_HISTORY = 256 << 20
+"""Bytes. Lines are about 1 KB, so that a file of that size is none of ours."""
+
+_FLAGS = os.O_RDWR | os.O_CREAT | os.O_APPEND
+_FLAGS |= sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"))
+"""Programs of an attempt may have put a link or a pipe in its place."""
+
+STALE = 200
+"""Lines that no longer count, beside one for each run; with more of them the file is written anew."""
+
+
+@dataclass(frozen=True)
+class History:
+    """The runs of a results folder."""
+
+    place: Path
+    """The folder."""
+    runs: tuple[RunDigest, ...]
+    """The newest first."""
+    problem: str = ""
+    """Why the file could not be brought up to date; the runs are."""
+
+
+def read_history(place: Path) -> History:
+    """Return the runs of a results folder, and bring its file up to date.
+
+    Args:
+        place: the folder, which has runs, or folders of evals with runs.
+
+    Raises:
+        UsageError: there is no such folder, or it has no run.
+    """
+    names = list(find_runs(place))
+    if not names:
+        raise UsageError(_describe_nothing(place))
+    known, lines = _read_lines(place / HISTORY)
+    runs, fresh = [], []
+    for name in names:
+        own = known.get(name)
+        if own is None or own.stamps != stamp_run(f"{place}{os.sep}{name}"):
+            fresh.append(own := digest_run(place / name, name))
+        runs.append(own)
+    problem = ""
+    try:
+        if lines + len(fresh) > 2 * len(runs) + STALE or len(fresh) > STALE:
+            write_whole(place / HISTORY, b"".join(map(_line, runs)))
+        else:
+            append_digests(place, fresh)
+    except (OSError, UnicodeError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        problem = f"{format_path(place / HISTORY)} was not brought up to date: {why}"
+    return History(place, tuple(sorted(runs, key=lambda run: run.order, reverse=True)), problem)
+
+
+def append_digests(place: Path, digests: Sequence[RunDigest]) -> None:
+    """Append lines to the history of a results folder, which other processes may do as well.
+
+    Raises:
+        OSError: it cannot be written.
+        UnicodeError: the name of a folder is not Unicode.
+    """
+    if not digests:
+        return
+    lines = b"".join(map(_line, digests))
+    with os.fdopen(os.open(place / HISTORY, _FLAGS, 0o666), "ab+", buffering=0) as file:
+        if file.seek(0, os.SEEK_END):
+            file.seek(-1, os.SEEK_END)
+            lines = lines if file.read(1) == b"\n" else b"\n" + lines  # a line that was cut stays alone
+        file.write(lines)  # in one piece: other processes write too
+
+
+def _line(digest: RunDigest) -> bytes:
+    try:
+        return digest.model_dump_json(exclude_defaults=False).encode() + b"\n"
+    except ValueError as error:  # pydantic's own, of which nobody else should have to know
+        raise UnicodeError(str(error)) from None
+
+
+def _read_lines(file: Path) -> tuple[dict[str, RunDigest], int]:
+    """Return the last digest of each run, and how many lines there are."""
+    try:
+        if file.stat().st_size > LONGEST_HISTORY:
+            return {}, 0
+        lines = read_written(file).splitlines()
+    except OSError:
+        return {}, 0
+    found = (digest for line in lines if (digest := read_digest(line)) is not None)
+    return {digest.run: digest for digest in found}, len(lines)
+
+
+# -- which runs there are
+
+
+def find_runs(place: Path) -> Iterator[str]:
+    """Yield the folders of runs, as seen from a results folder: of one that has runs itself these as well."""
+    for name in _list_folders(place):
+        if _is_run(path := f"{place}{os.sep}{name}"):
+            yield name
+        else:
+            below = _list_folders(path)
+            yield from (f"{name}/{run}" for run in below if _is_run(f"{path}{os.sep}{run}"))
+
+
+def _list_folders(folder: str | Path) -> Collection[str]:
+    try:
+        with os.scandir(folder) as entries:
+            return [entry.name for entry in entries if not entry.name.startswith(".") and entry.is_dir()]
+    except OSError:
+        return ()
+
+
+def _is_run(folder: str) -> bool:
+    # As `run.lookup.is_run` has it, in the order that finds a run by one look. A link beside a run, such as
+    # one to the latest, would list it twice.
+    isfile, isdir = os.path.isfile, os.path.isdir
+    files = ("manifest.json", JOURNAL)
+    is_one = any(isfile(f"{folder}{os.sep}{name}") for name in files) or isdir(f"{folder}{os.sep}tasks")
+    return is_one and not Path(folder).is_symlink()
+
+
+def _describe_nothing(place: Path) -> str:
+    if not place.is_dir():
+        return f"{format_path(place)} is not a folder. Name a results folder, with the runs of evals in it."
+    if _is_run(str(place)):
+        above = format_path(place.absolute().parent)
+        return f"{format_path(place)} is a run. Name the folder that it is in: browsereval runs {above}"
+    return f"{format_path(place)} has no run. Run an eval, or name the folder with its results."

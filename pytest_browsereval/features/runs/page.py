@@ -1,0 +1,133 @@
+"""Writes the page of all runs: their lines, the tasks over the last of them, and a table."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from pytest_browsereval.capture.trajectory import write_whole
+from pytest_browsereval.features.runs.breaks import Break
+from pytest_browsereval.features.runs.digest import Figures, RunDigest
+from pytest_browsereval.features.runs.history import History
+from pytest_browsereval.features.runs.tasks import Change, read_grid
+from pytest_browsereval.model.display import one_line
+from pytest_browsereval.report.links import PAGE
+from pytest_browsereval.report.viewer.page import Form, markup_of, page, part, script_named
+from pytest_browsereval.report.viewer.writing import check_page, way_from
+
+RUNS_PAGE = "runs.html"
+"""In a results folder."""
+
+MOST_TASKS = 2_000
+"""Of an eval, the first ones by what has changed; the rest is counted."""
+
+_OWN = ("runs", "plots", "tasks", "run")
+_SCRIPTS = ("base", "runs", "choice", "table", "plots", "tasks", "run", "main")
+_CHANGES = tuple(Change)
+
+Breaks = Mapping[tuple[str, str], Break]
+
+
+def write_page(history: History, runs: Sequence[RunDigest], breaks: Breaks, file: Path) -> None:
+    """Write the page.
+
+    Args:
+        history: of the results folder.
+        runs: those that are shown, the newest first.
+        breaks: where the line of a variant breaks.
+        file: where the page goes.
+
+    Raises:
+        UsageError: the page cannot be there.
+        OSError: it cannot be written.
+    """
+    check_page(file)
+    places = {run.run: place for place, run in enumerate(runs)}
+    words = _Words()
+    data = {
+        "home": way_from(file, history.place),
+        "runs": [_run(run, history.place, breaks, places, words) for run in runs],
+        "changes": list(map(str, _CHANGES)),
+        "grids": {name: _grid(history.place, own, places) for name, own in _by_eval(runs).items()},
+        "words": words.all,
+    }
+    write_whole(file, page(data, f"Runs in {one_line(history.place.resolve().name, 60)}", form=_form()))
+
+
+def _form() -> Form:
+    """Return the form of the page: the viewer's parts, and our own ones among them."""
+
+    def read(name: str) -> str:
+        return files("pytest_browsereval.features.runs").joinpath(name).read_text(encoding="utf-8")
+
+    scripts = tuple(read(f"script/{name}.js") if name in _OWN else script_named(name) for name in _SCRIPTS)
+    return Form(
+        markup_of(read("runs_keys.html"), read("runs.html")), scripts, part("page.css") + read("runs.css")
+    )
+
+
+class _Words:
+    """Texts that many runs share, each once."""
+
+    def __init__(self) -> None:
+        self._places: dict[str, int] = {}
+
+    def add(self, word: str) -> int:
+        return self._places.setdefault(word, len(self._places))
+
+    @property
+    def all(self) -> list[str]:
+        return list(self._places)
+
+
+def _by_eval(runs: Iterable[RunDigest]) -> dict[str, list[RunDigest]]:
+    found: dict[str, list[RunDigest]] = {}
+    for run in runs:
+        found.setdefault(run.eval, []).append(run)
+    return found
+
+
+def _run(run: RunDigest, place: Path, breaks: Breaks, places: Mapping[str, int], words: _Words) -> list[Any]:
+    has_page = os.path.isfile(f"{place}{os.sep}{run.run}{os.sep}{PAGE}")  # noqa: PTH113 a path object costs more
+    variants = []
+    for one in run.variants:
+        found = breaks.get((run.run, one.name))
+        broken = None if found is None else [places.get(found.before), found.changes]
+        variants.append([words.add(one.name), words.add(one.agent), *_figures(one), broken])
+    return [
+        run.run,
+        words.add(run.eval),
+        run.started_at,
+        words.add(str(run.state)),
+        words.add(run.note),
+        words.add(run.commit or ""),
+        run.gate,
+        list(run.missed),
+        int(has_page),
+        _figures(run.whole),
+        variants,
+    ]
+
+
+def _figures(one: Figures) -> list[Any]:
+    low, high = one.interval or (None, None)
+    counts = [one.passed, one.failed, one.errored, one.tasks]
+    shares = [None if share is None else round(share, 4) for share in (one.rate, low, high)]
+    cost = None if one.cost_usd is None else round(one.cost_usd, 6)
+    ms = None if one.p95_ms is None else round(one.p95_ms)
+    return [*counts, *shares, cost, one.p95_steps, ms]
+
+
+def _grid(place: Path, runs: Sequence[RunDigest], places: Mapping[str, int]) -> dict[str, Any]:
+    found = read_grid(place, runs)
+    return {
+        "runs": [places[run.run] for run in found.runs],
+        "tasks": [
+            [one_line(one.query_id), one.variant, _CHANGES.index(one.change), one.cells, one.quarantine]
+            for one in found.tasks[:MOST_TASKS]
+        ],
+        "left": max(0, len(found.tasks) - MOST_TASKS),
+    }

@@ -1,0 +1,32 @@
+"""``browsereval runs``: all runs over time; each session adds its own to the history."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_browsereval.hooks.names import is_worker
+
+if TYPE_CHECKING:
+    from pytest_browsereval.commands.base import Command
+
+
+def pytest_browsereval_start(config: pytest.Config) -> None:
+    """Add the session's runs to the history once they are over."""
+    if is_worker(config):
+        return
+    from pytest_browsereval.features.runs.hooks import HistoryKeeping
+    from pytest_browsereval.hooks.controller import controller_key
+    from pytest_browsereval.hooks.gating import gating_key
+
+    keeping = HistoryKeeping(config.stash[controller_key], config.stash[gating_key])
+    config.pluginmanager.register(keeping, "browsereval-history")
+
+
+def pytest_browsereval_commands() -> Sequence[Command]:
+    """Return the subcommands."""
+    from pytest_browsereval.features.runs.command import COMMANDS
+
+    return COMMANDS

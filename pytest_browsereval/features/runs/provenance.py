@@ -1,0 +1,90 @@
+"""What a variant of a run was made of: two runs of the same differ by chance and by the site alone.
+
+What counts is what ``browsereval compare`` reports as a difference, without rows, which are looked at one
+by one, without the machine but for its browser, and without how often a trial is repeated.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from pytest_browsereval.analysis.manifest import block_of
+from pytest_browsereval.run.manifest import MACHINE
+from pytest_browsereval.run.provenance import LEFT_OUT, differences_by_key
+
+BESIDES = frozenset(
+    {
+        *(key for key in MACHINE if key != "browser"),
+        "datasets",
+        "config.dataset",
+        "config.trials",
+        "config.retries",
+        "imported_from",
+        "schema_version",
+    }
+)
+"""Keys of a manifest that a line of runs goes on over."""
+
+_LEFT_OUT = LEFT_OUT | BESIDES
+
+UNKNOWN = "unknown, as an older version has written the run"
+"""Rules of graders that a summary does not tell."""
+
+WORDS = (
+    ("config.variants", "agent"),
+    ("config.limits", "agent"),
+    ("config.tool", "agent"),
+    ("tool_schema_hash", "agent"),
+    ("config.judge", "judge"),
+    ("config.graders", "judge"),
+    ("config.pass_when", "judge"),
+    ("graders", "judge"),
+    ("config.browser", "browser"),
+    ("browser", "browser"),
+)
+"""What keys are about, by how they begin; others are about the config."""
+
+
+def hash_provenance(manifest: Mapping[str, Any], summary: Mapping[str, Any], variant: str) -> str:
+    """Return a hash over what a variant of a run was made of; empty if that is unknown.
+
+    Args:
+        manifest: of the run.
+        summary: of the run, which has the rules of its graders.
+        variant: its name.
+    """
+    if not manifest:
+        return ""
+    text = json.dumps(_leave_out(find_provenance(manifest, summary, variant)), sort_keys=True)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def find_provenance(manifest: Mapping[str, Any], summary: Mapping[str, Any], variant: str) -> dict[str, Any]:
+    """Return the manifest as it is about one variant, with the rules of the graders."""
+    config = dict(block_of(manifest.get("config")))
+    config["variants"] = {variant: block_of(config.get("variants")).get(variant)}
+    return {**manifest, "config": config, "graders": summary.get("graders", UNKNOWN)}
+
+
+def describe_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Return what differs between the provenance of two runs, by what it is about: a line for each value."""
+    found: dict[str, list[str]] = {}
+    for key, line in differences_by_key(before, after, besides=BESIDES).items():
+        word = _find_word(key)
+        found.setdefault(word, []).append(line.removeprefix("config.variants.").removeprefix(f"{word}: "))
+    return found
+
+
+def _find_word(key: str) -> str:
+    return next((word for start, word in WORDS if key.startswith(start)), "config")
+
+
+def _leave_out(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a manifest without keys that make no difference; none is deeper than in its config."""
+    kept = {key: value for key, value in manifest.items() if key not in _LEFT_OUT}
+    config = block_of(manifest.get("config"))
+    kept["config"] = {key: value for key, value in config.items() if f"config.{key}" not in _LEFT_OUT}
+    return kept

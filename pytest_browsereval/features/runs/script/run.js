@@ -1,0 +1,105 @@
+// A run: its figures, what has changed before it, and where there is more of it.
+
+/** @type {{run: Run | null}} */
+const seen = { run: null };
+
+const drawChosen = () => {
+  drawLines();
+  drawGrids();
+  return "";
+};
+const drawOnce = () => {};
+
+/** @param {string[]} names of the address */
+function openItem(names) {
+  const run = BY_ID.get(names.join("/"));
+  seen.run = run || null;
+  if (!run) return gone(`There is no run ${names.join("/")} here. Write the page again: browsereval runs`);
+  tell("");
+  scrollTo(0, 0);
+  document.title = `${run.name} · ${TITLE}`;
+  $("run-name").textContent = run.id;
+  $("run-outcome").replaceChildren(badge(run.outcome, "outcome"));
+  fill($("run-details"), [
+    ["Eval", element("bdi", { textContent: run.eval })],
+    ["Started", `${moment(run.started)} UTC`],
+    ["Commit", run.commit && element("bdi", { textContent: run.commit })],
+    ["Gate", run.gate === null ? "none, or not decided" : run.gate ? "met" : element("bdi", { textContent: `not met: ${run.missed.join(", ")}` })],
+    ["State", run.note ? `${run.state}: ${run.note}` : run.state],
+  ]);
+  drawVariants(run);
+  drawChanges(run);
+  drawMore(run);
+  drawTurns(run);
+  $("attempt").ariaBusy = "false";
+}
+
+/** Leaves the run that is open, and returns it. */
+function leaveItem() {
+  const { run } = seen;
+  seen.run = null;
+  return run;
+}
+
+/** @param {Run} run */
+function drawVariants(run) {
+  const titles = ["Variant", "Agent", "Pass rate, 95 % interval", "Passed", "Failed", "Errored", "Tasks", "Cost", "Steps, p95", "Time, p95"];
+  const line = (/** @type {string} */ name, /** @type {string} */ agent, /** @type {Figures} */ one) => {
+    const counts = [one.passed, one.failed, one.errored, one.tasks].map((count) => count.toLocaleString("en"));
+    const cells = hasFigures(run) ? [rateText(one), ...counts, costText(one), stepsText(one.steps), time(one.ms)] : titles.slice(2).map(() => "–");
+    const texts = [agent, ...cells].map((text) => element("td", {}, element("bdi", { textContent: text })));
+    return element("tr", {}, element("th", { scope: "row" }, element("bdi", { textContent: name })), ...texts);
+  };
+  const rows = run.variants.map((one) => line(one.name, one.agent, one));
+  if (run.variants.length > 1) rows.push(line("all", "", run.whole));
+  const head = element("tr", {}, ...titles.map((title) => element("th", { scope: "col", textContent: title })));
+  $("variants").replaceChildren(element("thead", {}, head), element("tbody", {}, ...rows));
+}
+
+/** @param {Run} run */
+function drawChanges(run) {
+  const broken = run.variants.filter((one) => one.broken);
+  $("changes").hidden = !broken.length;
+  $("changes-list").replaceChildren(
+    ...broken.flatMap((one) => {
+      const before = one.broken?.[0];
+      const other = before === null || before === undefined ? null : LIST[before];
+      const link = other ? element("a", { href: addressOf(other), textContent: moment(other.started) }) : "a run that is not on this page";
+      const texts = Object.entries(one.broken?.[1] || {}).flatMap(([word, lines]) => lines.map((text) => element("li", {}, element("b", { textContent: `${word}: ` }), element("bdi", { textContent: text }))));
+      return [element("p", {}, one.name === "default" ? "" : `${one.name}: `, "not in one line with ", link), element("ul", { className: "changes" }, ...texts)];
+    }),
+  );
+}
+
+/** @param {Run} run */
+function drawMore(run) {
+  const before = LIST.slice(run.place + 1).find((one) => one.eval === run.eval && hasFigures(one));
+  // By their ids: they are looked up below the results folder, wherever this page lies.
+  const shell = (/** @type {string} */ word) => (/^[\w./:@%+=-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
+  const lines = [
+    run.hasPage ? element("a", { href: pageOf(run), textContent: "Its own page, with each attempt" }) : element("span", {}, "It has no page yet: ", element("code", { textContent: `browsereval view ${shell(run.name)}` })),
+    element("span", {}, "What it was made of: ", element("code", { textContent: `browsereval show ${shell(run.name)}` })),
+  ];
+  if (before && hasFigures(run)) {
+    const link = element("a", { href: addressOf(before), textContent: "the run before" });
+    lines.push(element("span", {}, "Compared with ", link, ": ", element("code", { textContent: `browsereval compare ${shell(before.name)} ${shell(run.name)}` })));
+  }
+  $("more").replaceChildren(...lines.map((line) => element("li", {}, line)));
+}
+
+const itemRow = () => seen.run;
+const onNarrow = () => {};
+
+/** @type {Record<string, () => void>} */
+const ITEM_KEYS = {
+  ArrowLeft: () => turn(seen.run, -1),
+  ArrowRight: () => turn(seen.run, 1),
+  f: () => turn(seen.run, 1, true),
+  F: () => turn(seen.run, -1, true),
+};
+
+/** @type {Record<string, () => void>} */
+const LIST_KEYS = {
+  g: () => choose("kind", choice.kind === "not met" ? "" : "not met"),
+  m: turnSpan,
+};

@@ -1,0 +1,151 @@
+"""Tasks over the last runs of an eval, and what has changed about each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from pytest_browsereval.analysis.manifest import block_of
+from pytest_browsereval.features.runs.digest import RunDigest, State, StoredRow, read_block, read_rows
+from pytest_browsereval.model.display import natural
+from pytest_browsereval.model.grades import Verdict
+
+LAST = 20
+"""Runs."""
+
+NONE, EDITED = ".", "~"
+"""Cells without a verdict: no result, and a result of a row that was edited since."""
+
+LETTERS = {Verdict.PASSED: "P", Verdict.FAILED: "F", Verdict.ERRORED: "E"}
+
+
+class Change(StrEnum):
+    """What has become of a task, what to look at first in front."""
+
+    NEWLY_FAILING = "newly failing"
+    FIXED = "fixed"
+    FLIPPING = "flipping"
+    NEVER_PASSED = "never passed"
+    ERRORED = "errored"
+    EDITED = "row edited"
+    STEADY = "passing"
+
+
+@dataclass(frozen=True, slots=True)
+class TaskLine:
+    """A task by one variant."""
+
+    query_id: str
+    variant: str
+    change: Change
+    cells: str
+    """A letter for each run, the oldest first: P passed, F failed, M both, E errored; or no verdict."""
+    quarantine: str
+    """The last day on which the newest run's gate leaves it out; empty if it does not."""
+
+
+@dataclass(frozen=True)
+class TaskGrid:
+    """The tasks of an eval over its last runs."""
+
+    runs: tuple[RunDigest, ...]
+    """The oldest first."""
+    tasks: tuple[TaskLine, ...]
+
+
+def read_grid(place: Path, runs: Iterable[RunDigest]) -> TaskGrid:
+    """Return the grid of an eval.
+
+    Args:
+        place: the results folder.
+        runs: of the eval, the newest first.
+    """
+    chosen = _choose_runs(runs)
+    summaries = [read_block(place / run.run / "summary.json") for run in chosen]
+    rows = [_rows(summary) for summary in summaries]
+    versions = _versions(rows)
+    cells: dict[tuple[str, str], list[str]] = {}
+    for number, own in enumerate(rows):
+        found: dict[tuple[str, str], set[Verdict | None]] = {}
+        for row in own:
+            key = row.query_id, row.variant
+            is_edited = row.row_hash not in ("", versions.get(key, ""))
+            found.setdefault(key, set()).add(None if is_edited else row.verdict)
+        for key, verdicts in found.items():
+            cells.setdefault(key, [NONE] * len(chosen))[number] = _letter(verdicts)
+    quarantine = block_of(block_of(summaries[-1].get("gate")).get("quarantine")) if summaries else {}
+    return TaskGrid(tuple(chosen), tuple(_lines(cells, quarantine)))
+
+
+def _choose_runs(runs: Iterable[RunDigest]) -> list[RunDigest]:
+    """Return the last runs that have verdicts, the oldest first; not those that a merged one has in it."""
+    having = [run for run in runs if run.state in (State.COMPLETE, State.PARTIAL, State.MERGED)]
+    parts = {part for run in having for part in run.parts}
+    return [run for run in having if run.folder not in parts][:LAST][::-1]
+
+
+def _rows(summary: Mapping[str, Any]) -> list[StoredRow]:
+    try:
+        return list(read_rows(summary))
+    except (ValueError, TypeError, KeyError, AttributeError):  # changed since it was digested
+        return []
+
+
+def _versions(rows: Sequence[Sequence[StoredRow]]) -> dict[tuple[str, str], str]:
+    """Return the hash of each row as it was in the newest run that has it."""
+    return {(row.query_id, row.variant): row.row_hash for own in rows for row in own if row.row_hash}
+
+
+def _letter(verdicts: set[Verdict | None]) -> str:
+    judged = verdicts & {Verdict.PASSED, Verdict.FAILED}
+    if len(judged) > 1:
+        return "M"
+    shown = judged or verdicts & {Verdict.ERRORED}
+    return next((LETTERS[one] for one in shown if one is not None), EDITED)
+
+
+def _lines(cells: Mapping[tuple[str, str], list[str]], quarantine: Mapping[str, Any]) -> list[TaskLine]:
+    lines = [
+        TaskLine(query_id, variant, judge_change(own), "".join(own), str(quarantine.get(query_id, ""))[:10])
+        for (query_id, variant), own in cells.items()
+    ]
+    order = list(Change)
+    return sorted(
+        lines,
+        key=lambda one: (order.index(one.change), *_calm(one.cells), natural(one.query_id), one.variant),
+    )
+
+
+def _calm(cells: str) -> tuple[bool, int]:
+    """Return what sorts tasks of one kind: those first that fail now, then those that change most often."""
+    judged = [cell for cell in cells if cell in "PFM"]
+    return judged[-1:] == ["P"], -_count_turns(judged)
+
+
+def _count_turns(judged: Sequence[str]) -> int:
+    return sum(one != other for one, other in pairwise(judged))
+
+
+def judge_change(cells: Sequence[str]) -> Change:
+    """Return what has become of a task: errored trials and runs without it say nothing of it.
+
+    Args:
+        cells: a letter for each run, the oldest first.
+    """
+    judged = [cell for cell in cells if cell in "PFM"]
+    if not judged:
+        return Change.ERRORED if "E" in cells else Change.EDITED if EDITED in cells else Change.STEADY
+    turns = _count_turns(judged)
+    if "M" in judged or turns > 1:
+        return Change.FLIPPING
+    if turns:
+        return Change.FIXED if judged[-1] == "P" else Change.NEWLY_FAILING
+    if judged[-1] == "F":
+        return Change.NEVER_PASSED
+    if [cell for cell in cells if cell != NONE][-1] == "E":
+        return Change.ERRORED
+    return Change.EDITED if EDITED in cells else Change.STEADY

@@ -1,0 +1,160 @@
+"""Runs are in one line while nothing but the code under test has changed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_browsereval.features.runs.breaks import find_breaks, find_points
+from pytest_browsereval.features.runs.history import read_history
+from pytest_browsereval.run.store import RunStore
+from tests.features.runs.conftest import AGENT, config_with, leave_run, name_of, tried
+from tests.recorded import FAILED, PASSED, write_summary
+
+
+def changes_between(results: Path) -> list[Mapping[str, Sequence[str]]]:
+    return [found.changes for found in find_breaks(read_history(results)).values()]
+
+
+def leave_two(results: Path, *attempts: Any, **manifest: Any) -> None:
+    """Leave a run, and one of another day that differs in what is given."""
+    leave_run(results / "shop", 1, tried("a", PASSED), tried("b", FAILED))
+    leave_run(results / "shop", 2, *(attempts or (tried("a", FAILED), tried("b", PASSED))), **manifest)
+
+
+@pytest.mark.parametrize(
+    "manifest",
+    [
+        {},
+        {"git_commit": "another"},
+        {"python": "3.14", "packages": {"playwright": "9"}, "platform": "darwin"},
+        {"datasets": [{"file": "rows.jsonl", "sha256": "of other rows"}]},
+        {"config": config_with(gate={"min_pass_rate": 1}, lanes=4, trials=3, retries=0, judge=None)},
+    ],
+)
+def test_runs_that_can_be_compared(tmp_path: Path, manifest: dict[str, Any]) -> None:
+    """Commit, machine, gate, speed, repeats and rows that nobody ran: none of them breaks the line."""
+    leave_two(tmp_path, **manifest)
+    assert changes_between(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("word", "manifest", "line"),
+    [
+        ("agent", {"config": config_with({**AGENT, "model": "o4"})}, "default.model: gpt-4o -> o4"),
+        ("agent", {"config": config_with(limits={"max_steps": 5})}, "config.limits.max_steps: 9 -> 5"),
+        ("agent", {"tool_schema_hash": "0"}, "tool_schema_hash: none -> 0"),
+        ("judge", {"config": config_with(judge={"model": "o4"})}, "config.judge: none -> {'model': 'o4'}"),
+        ("browser", {"browser": "Chromium 2"}, "Chromium 1 -> Chromium 2"),
+        ("config", {"model_calls": "replay"}, "model_calls: none -> replay"),
+    ],
+)
+def test_what_breaks_the_line(tmp_path: Path, word: str, manifest: dict[str, Any], line: str) -> None:
+    """Each kind by its word, with the value in the words of a comparison."""
+    leave_two(tmp_path, **manifest)
+    assert changes_between(tmp_path) == [{word: [line]}]
+
+
+def test_rows_break_the_line(tmp_path: Path) -> None:
+    """Rows that were edited, added or left out are named."""
+    leave_two(tmp_path, tried("a", PASSED, row_hash="edited"), *(tried(f"c{n}", PASSED) for n in range(5)))
+    assert changes_between(tmp_path) == [
+        {
+            "dataset": [
+                "5 tasks added: c0, c1, c2 and 2 more",
+                "1 task removed: b",
+                "1 task edited: a",
+            ]
+        }
+    ]
+
+
+def test_rules_of_a_grader_break_the_line(tmp_path: Path) -> None:
+    """Their fingerprints are compared, as a comparison does."""
+    leave_two(tmp_path, tried("a", PASSED, fingerprint="state/2/0"), tried("b", FAILED))
+    (found,) = changes_between(tmp_path)
+    assert list(found) == ["judge"]
+    assert "state/2/0" in found["judge"][0]
+
+
+def test_runs_of_an_older_version(tmp_path: Path) -> None:
+    """Their summaries know no row and no rules: the files of rows count, and the line goes on over them."""
+    rows = [{"file": "rows.jsonl", "sha256": "1"}]
+    for number in (1, 2, 3):
+        files = rows if number < 3 else [{"file": "rows.jsonl", "sha256": "2"}]
+        folder = leave_run(tmp_path / "shop", number, tried("a", PASSED, row_hash=""), datasets=files)
+        summary = json.loads((folder / "summary.json").read_text())
+        del summary["graders"]
+        RunStore(folder).write_summary(summary)
+    found = find_breaks(read_history(tmp_path))
+    assert [run for run, _ in found] == [f"shop/{name_of(3)}"]
+    assert changes_between(tmp_path) == [
+        {"dataset": ["the file of the rows has changed; which rows is unknown"]}
+    ]
+
+
+def test_a_variant_breaks_alone(tmp_path: Path) -> None:
+    """Another variant's agent is none of its business, nor is a variant that is new."""
+    for number, model in ((1, "x"), (2, "y")):
+        variants = {"a": {"type": "noop"}, "b": {"type": "single", "model": model}}
+        own = {"c": {"type": "noop"}} if number == 2 else {}
+        attempts = [tried("t", PASSED, variant=name) for name in (*variants, *own)]
+        leave_run(tmp_path / "shop", number, *attempts, config=config_with(variants={**variants, **own}))
+    assert list(find_breaks(read_history(tmp_path))) == [(f"shop/{name_of(2)}", "b")]
+
+
+def test_only_whole_runs_are_in_the_line(tmp_path: Path) -> None:
+    """Merged, partial and cut-off ones are no points, and those beside them are compared with each other."""
+    leave_run(tmp_path / "shop", 1, tried("a", PASSED))
+    leave_run(tmp_path / "shop", 2, tried("a", PASSED), selected=5, browser="other")
+    leave_run(tmp_path / "shop", 3, tried("a", PASSED), merged_from=["x", "y"], browser="other")
+    RunStore(leave_run(tmp_path / "shop", 4, tried("a", PASSED), browser="other")).drop_summary()
+    leave_run(tmp_path / "shop", 5, tried("a", FAILED))
+    history = read_history(tmp_path)
+    (points,) = find_points(history.runs).values()
+    assert [run.folder for run, _ in points] == [name_of(1), name_of(5)]
+    assert find_breaks(history) == {}
+
+
+def test_without_a_manifest_nothing_can_be_compared(tmp_path: Path) -> None:
+    """What a run was made of is unknown, so it stands alone."""
+    for number in (1, 2, 3):
+        leave_run(tmp_path / "shop", number, tried("a", PASSED))
+    (tmp_path / "shop" / name_of(2) / "manifest.json").unlink()
+    assert [list(one) for one in changes_between(tmp_path)] == [["config"], ["config"]]
+
+
+def test_secrets_of_older_runs_are_not_shown(tmp_path: Path) -> None:
+    """A manifest may hold what is known as a secret today."""
+    leave_two(tmp_path, config=config_with({**AGENT, "api_key": "sk-0123456789abcdef"}))
+    text = json.dumps(changes_between(tmp_path))
+    assert "agent" in text
+    assert "sk-0" not in text
+
+
+def test_a_clock_that_was_an_hour_off(tmp_path: Path) -> None:
+    """Runs stand by their time, and two of one time by their names."""
+    for number, at in ((1, "2026-01-05T10:00:00Z"), (2, "2026-01-05T09:00:00Z"), (3, "2026-01-05T10:00:00Z")):
+        leave_run(tmp_path / "shop", number, tried("a", PASSED), started_at=at)
+    (points,) = find_points(read_history(tmp_path).runs).values()
+    assert [run.folder for run, _ in points] == [name_of(2), name_of(1), name_of(3)]
+
+
+def test_a_summary_that_is_gone_meanwhile(tmp_path: Path) -> None:
+    """What has changed is then unknown in part, and nothing breaks."""
+    leave_two(tmp_path, browser="other")
+    history = read_history(tmp_path)
+    (tmp_path / "shop" / name_of(1) / "summary.json").unlink()
+    (found,) = find_breaks(history).values()
+    assert "browser" in found.changes
+    write_summary(RunStore(tmp_path / "shop" / name_of(1)))
+
+
+def test_a_key_without_a_value_is_none(tmp_path: Path) -> None:
+    """A newer version of this package adds keys, which say nothing where they are null."""
+    leave_two(tmp_path, config=config_with(limits={"max_steps": 9, "max_tokens": None}), added=None)
+    assert changes_between(tmp_path) == []

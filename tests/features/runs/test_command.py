@@ -1,0 +1,164 @@
+"""``browsereval runs`` as it is typed, after runs of pytest."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from pytest_browsereval.__main__ import main
+from pytest_browsereval.features.runs.history import HISTORY
+from pytest_browsereval.model.display import width_of
+from tests.features.runs.conftest import config_with, leave_run, name_of, tried
+from tests.hooks.small_evals import Evals, errored_row, row
+from tests.recorded import ERRORED, FAILED, PASSED
+
+
+def test_a_session_adds_its_runs(evals: Evals, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each with its gate; the list says what has changed, and pytest's exit code is what it was."""
+    evals.write_rows(row("a"), row("b", says="wrong"), errored_row("c"))
+    evals.write_config(gate={"min_pass_rate": 0.9, "max_error_rate": 1})
+    assert evals.run().ret == 1
+    evals.write_config(gate={"min_pass_rate": 0.5, "max_error_rate": 1}, limits={"max_steps": 7})
+    assert evals.run().ret == 0
+    lines = [json.loads(line) for line in (evals.path / "results" / HISTORY).read_text().splitlines()]
+    assert [(one["eval"], one["gate"], one["missed"]) for one in lines] == [
+        ("shop", False, ["min_pass_rate"]),
+        ("shop", True, []),
+    ]
+    capsys.readouterr()
+    assert main(["runs", str(evals.path / "results")]) == 0
+    out, err = capsys.readouterr()
+    head, last, why, first, missed, empty, place = out.splitlines()
+    assert (
+        " ".join(head.split()) == "started (UTC) eval agent pass rate, 95 % interval errored cost gate commit"
+    )
+    assert "  shop  scripted  50.0% (9.5 to 90.5%)      1        $0    met      -" in last
+    assert why == "    not comparable with the run before: agent changed"
+    assert "  shop  scripted  50.0% (9.5 to 90.5%)      1        $0    not met  -" in first
+    assert missed == "    gate not met: min_pass_rate"
+    assert (empty, place.startswith("page: "), err) == ("", True, "")
+
+
+def test_a_run_without_a_gate_that_was_stopped(evals: Evals, capsys: pytest.CaptureFixture[str]) -> None:
+    """It is partial: not in the line, and listed with what it lacks."""
+    evals.write_rows(row("a", says="wrong"), row("b"))
+    evals.write_config()
+    assert evals.run("-x").ret == 1
+    assert main(["runs", str(evals.path / "results")]) == 0
+    out = capsys.readouterr().out.splitlines()
+    assert out[2] == "    partial: 1 of 2 trials have no result"
+
+
+def test_a_history_that_cannot_be_written(evals: Evals) -> None:
+    """It is said in a line, and the run is as green as it was: nothing is lost."""
+    evals.write_rows(row("a"))
+    evals.write_config()
+    (evals.path / "results" / HISTORY).mkdir(parents=True)
+    done = evals.run()
+    assert done.ret == 0
+    done.stdout.fnmatch_lines([f"eval shop: {HISTORY} was not written: * (`browsereval runs` adds the run)"])
+
+
+def test_a_resumed_run_has_one_line_that_counts(evals: Evals, capsys: pytest.CaptureFixture[str]) -> None:
+    """What the first session has said of it is of no more interest."""
+    evals.write_rows(row("a", says="wrong"), row("b"))
+    evals.write_config()
+    evals.run("-x")
+    assert evals.run("--eval-resume=latest").ret == 1
+    assert len((evals.path / "results" / HISTORY).read_text().splitlines()) == 2
+    assert main(["runs", str(evals.path / "results"), "--json", "-"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)["runs"]
+    assert (found["state"], found["whole"]["passed"], found["whole"]["failed"]) == ("complete", 1, 1)
+
+
+# -- what is typed
+
+
+@pytest.fixture
+def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a results folder in the current folder: four runs of two evals."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+    two = config_with(
+        variants={"large": {"type": "single", "model": "x" * 90}, "s\x1b[31m": {"type": "noop"}}
+    )
+    home = Path("results/shop")
+    leave_run(home, 1, tried("a", PASSED), gate=True)
+    leave_run(home, 2, tried("a", PASSED), tried("b", ERRORED, cost_usd=None), selected=5)
+    leave_run(
+        home,
+        4,
+        *(
+            tried("a", verdict, variant=name)
+            for name, verdict in zip(two["variants"], (PASSED, FAILED), strict=True)
+        ),
+        config=two,
+        gate=False,
+    )
+    leave_run(Path("results/mail"), 3, tried("a", FAILED), merged_from=["x", "y"])
+    return Path("results")
+
+
+def test_the_list(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Newest first, a line for each variant, what is not whole marked; it fits into 100 columns."""
+    assert main(["runs"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(width_of, lines)) <= 100
+    assert "\x1b" not in "".join(lines)
+    started = [line[:22] for line in lines if line.startswith("2026")]
+    assert started == [
+        "2026-01-04 00:00  shop",
+        "2026-01-04 00:00  shop",
+        "2026-01-03 00:00  mail",
+        "2026-01-02 00:00  shop",
+        "2026-01-01 00:00  shop",
+    ]
+    assert lines[2] == "    gate not met: min_pass_rate"
+    assert "    merged: merged of 2 runs" in lines
+    assert "    partial: 3 of 5 trials have no result" in lines
+    assert "100.0% (20.7 to 100.0%)   1        unknown  -" in "".join(lines)
+    assert lines[-3].endswith("$0.2500  met      01aaaab")
+    assert lines[-1] == "page: results/runs.html"
+
+
+def test_limit_and_eval(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """So many are listed, or those of one eval; an eval without runs names those that have some."""
+    assert main(["runs", "--limit", "2"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[-3] == "and 2 more runs; --json FILE has them all"
+    assert main(["runs", "--eval", "mail", "--json", "-"]) == 0
+    assert [run["run"] for run in json.loads(capsys.readouterr().out)["runs"]] == [f"mail/{name_of(3)}"]
+    assert main(["runs", "--eval", "none"]) == 4
+    assert "has no run of an eval 'none'. Name one of: mail, shop" in capsys.readouterr().err
+
+
+def test_other_reports(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """JSON has all figures, Markdown the list."""
+    assert main(["runs", "--json", "all.json", "--markdown", "-"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("| started (UTC) | eval |")
+    assert "<" not in out
+    newest = json.loads(Path("all.json").read_text())["runs"][0]
+    assert newest["gate"] is False
+    assert [one["name"] for one in newest["variants"]] == ["large", "s [31m"]
+    assert newest["whole"]["interval"] is not None
+
+
+def test_where_results_are_looked_for(
+    results: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the current folder, else further down where one folder has runs; of several one is to be named."""
+    Path("project/evals").mkdir(parents=True)
+    results.rename("project/evals/results")
+    assert main(["runs"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) > 5
+    leave_run(Path("project/other/results/shop"), 1, tried("a", PASSED))
+    assert main(["runs"]) == 4
+    err = capsys.readouterr().err
+    assert "2 results folders have runs: project/evals/results, project/other/results. Name one" in err
+    Path("empty").mkdir()
+    monkeypatch.chdir("empty")
+    assert main(["runs"]) == 4
+    assert "results is not a folder" in capsys.readouterr().err

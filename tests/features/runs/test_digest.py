@@ -1,0 +1,170 @@
+"""What a digest has of a run, whatever is in its folder."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_browsereval.analysis.summary import summary_of
+from pytest_browsereval.features.runs.digest import RunDigest, State, digest_run, read_digest
+from pytest_browsereval.features.runs.gates import GATE_FILE
+from pytest_browsereval.run.store import RunStore
+from tests.features.runs.conftest import config_with, day, leave_run, name_of, tried
+from tests.recorded import ERRORED, FAILED, PASSED, write_summary
+
+
+def digest_of(folder: Path) -> RunDigest:
+    found = digest_run(folder, f"{folder.parent.name}/{folder.name}")
+    assert read_digest(found.model_dump_json().encode()) == found
+    return found
+
+
+def test_figures_are_those_of_the_summary(tmp_path: Path) -> None:
+    """Rate, interval and cost as the run's own report has them; errored trials are in no rate."""
+    attempts = [tried(f"t{n}", PASSED if n % 3 else FAILED, total_steps=n) for n in range(20)]
+    folder = leave_run(tmp_path / "shop", 1, *attempts, tried("broken", ERRORED, total_steps=999), gate=False)
+    found, summary = digest_of(folder), summary_of(RunStore(folder))
+    whole = found.whole
+    assert (whole.passed, whole.failed, whole.errored, whole.tasks) == (13, 7, 1, 21)
+    assert whole.rate == summary.pass_rate
+    assert summary.rate.interval is not None
+    assert whole.interval == tuple(summary.rate.interval.as_json())
+    assert whole.cost_usd == pytest.approx(5.25)
+    assert whole.p95_steps == pytest.approx(18.05)  # of twenty judged ones, as the gate has it
+    assert whole.p95_ms == 2000.0
+    assert (found.eval, found.started_at, found.state) == ("shop", day(1), State.COMPLETE)
+    assert (found.gate, found.missed) == (False, ("min_pass_rate",))
+    (variant,) = found.variants
+    assert (variant.name, variant.agent, variant.model) == (
+        "default",
+        "single openai/gpt-4o",
+        "openai/gpt-4o",
+    )
+
+
+def test_repeated_trials_have_the_interval_by_task(tmp_path: Path) -> None:
+    """It is the one that a gate decides by: trials of one task are alike."""
+    attempts = [tried(f"t{n}", PASSED if n else FAILED, trial=k) for n in range(3) for k in (1, 2, 3)]
+    folder = leave_run(tmp_path / "shop", 1, *attempts)
+    by_task = summary_of(RunStore(folder)).rate.by_task
+    assert by_task is not None
+    assert digest_of(folder).whole.interval == (by_task.interval.low, by_task.interval.high)
+
+
+def test_each_variant_has_its_figures(tmp_path: Path) -> None:
+    """Rates and agents of each; the run as a whole has both."""
+    config = config_with(variants={"a": {"type": "noop"}, "b": {"type": "single", "model": "m"}})
+    attempts = [tried("t", PASSED, variant="a"), tried("t", FAILED, variant="b", cost_usd=None)]
+    found = digest_of(leave_run(tmp_path / "shop", 1, *attempts, config=config))
+    assert [(one.name, one.agent, one.rate) for one in found.variants] == [
+        ("a", "noop", 1.0),
+        ("b", "single m", 0.0),
+    ]
+    assert [one.cost_usd for one in found.variants] == [0.25, None]
+    assert found.whole.rate == 0.5
+
+
+SHARDS: dict[str, Any] = {"of": 2, "trials": [1, 1], "by": "hash"}
+
+
+@pytest.mark.parametrize(
+    ("manifest", "state", "note"),
+    [
+        ({"selected": 3}, State.PARTIAL, "2 of 3 trials have no result"),
+        ({"shards": {**SHARDS, "have": [1]}}, State.PARTIAL, "shard 1/2"),
+        ({"shards": {**SHARDS, "have": [1, 2]}, "merged_from": ["x", "y"]}, State.MERGED, "merged of 2 runs"),
+        ({"shards": {**SHARDS, "have": [1]}, "merged_from": ["x"]}, State.PARTIAL, "merged of 1 runs"),
+        ({"merged_from": ["x", "y"]}, State.MERGED, "merged of 2 runs"),
+    ],
+)
+def test_what_is_not_whole_says_why(
+    tmp_path: Path, manifest: dict[str, Any], state: State, note: str
+) -> None:
+    """Runs that lack trials, shards, and merged runs."""
+    found = digest_of(leave_run(tmp_path / "shop", 1, tried("a", PASSED), **manifest))
+    assert (found.state, found.note) == (state, note)
+
+
+def test_without_a_summary_there_is_no_rate(tmp_path: Path) -> None:
+    """It was cut off, or still runs: what there is of it is no figure of the run."""
+    folder = leave_run(tmp_path / "shop", 1, tried("a", PASSED), gate=True)
+    RunStore(folder).drop_summary()
+    found = digest_of(folder)
+    assert (found.state, found.whole.rate, found.gate) == (State.UNFINISHED, None, None)
+    assert [one.agent for one in found.variants] == ["single openai/gpt-4o"]
+
+
+@pytest.mark.parametrize(
+    "summary",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b"null",
+        b'{"results": [1]}',
+        b'{"results": 7}',
+        b'{"results": [{"query_id": "a", "verdict": "won"}]}',
+        b"[" * 100_000,
+        b"\xff\xfe",
+    ],
+)
+def test_a_damaged_summary_is_told(tmp_path: Path, summary: bytes) -> None:
+    """The run is listed without a rate."""
+    folder = leave_run(tmp_path / "shop", 1, tried("a", PASSED))
+    (folder / "summary.json").write_bytes(summary)
+    found = digest_of(folder)
+    assert (found.state, found.whole.rate) == (State.DAMAGED, None)
+    assert found.note.startswith("summary.json is damaged: ")
+
+
+@pytest.mark.parametrize("manifest", [None, b"", b"[]", b'{"started_at": 7, "config": [], "name": {}}'])
+def test_without_a_manifest(tmp_path: Path, manifest: bytes | None) -> None:
+    """Eval and time come from the folders' names; with what it can be compared is unknown."""
+    folder = leave_run(tmp_path / "shop", 1, tried("a", PASSED))
+    (folder / "manifest.json").unlink()
+    if manifest is not None:
+        (folder / "manifest.json").write_bytes(manifest)
+    found = digest_of(folder)
+    assert (found.eval, found.started_at, found.state) == ("shop", day(1), State.COMPLETE)
+    assert found.whole.rate == 1.0
+    if manifest in (None, b"", b"[]"):
+        assert [one.provenance for one in found.variants] == [""]
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        ("2026-01-01T01:00:00+01:00", day(1)),
+        ("2026-01-01T00:00:00", day(1)),
+        ("yesterday", day(3)),
+        ("0001-01-01T00:00:00+23:59", day(3)),
+    ],
+)
+def test_times_are_in_one_zone(tmp_path: Path, given: str, kept: str) -> None:
+    """A time that cannot be read is that of the folder's name."""
+    folder = leave_run(tmp_path / "shop", 3, tried("a", PASSED), started_at=given)
+    assert digest_of(folder).started_at == kept
+
+
+def test_odd_figures_are_unknown(tmp_path: Path) -> None:
+    """Numbers that are none, or not finite, are in no sum and no percentile."""
+    folder = leave_run(tmp_path / "shop", 1, tried("a", PASSED))
+    row = {"query_id": "a\ud800\x1b[2J", "verdict": "passed", "steps": "many", "cost_usd": 1e999}
+    (folder / "summary.json").write_text(json.dumps({"results": [row], "selected": True, "skipped": "x"}))
+    whole = digest_of(folder).whole
+    assert (whole.rate, whole.cost_usd, whole.p95_steps, whole.p95_ms) == (1.0, None, None, None)
+
+
+def test_a_gate_counts_for_its_own_summary(tmp_path: Path) -> None:
+    """When the run is summed up again, what its gate once came to says nothing of it."""
+    folder = leave_run(tmp_path / "shop", 1, tried("a", PASSED), gate=True)
+    assert digest_of(folder).gate is True
+    (folder / GATE_FILE).write_text('{"is_met": "yes"}')
+    assert digest_of(folder).gate is None
+    leave_run(tmp_path / "shop", 2, tried("a", PASSED), gate=True)
+    other = RunStore(tmp_path / "shop" / name_of(2))
+    write_summary(other, selected=1, skipped=0, added=1)
+    assert digest_of(other.root).gate is None

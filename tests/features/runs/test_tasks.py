@@ -1,0 +1,117 @@
+"""Tasks over the last runs: what has changed about each."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_browsereval.features.runs.history import read_history
+from pytest_browsereval.features.runs.tasks import LAST, TaskGrid, judge_change, read_grid
+from pytest_browsereval.run.store import RunStore
+from tests.features.runs.conftest import leave_run, name_of, tried
+from tests.recorded import ERRORED, FAILED, PASSED, write_summary
+
+
+def grid_of(results: Path) -> TaskGrid:
+    return read_grid(results, read_history(results).runs)
+
+
+def cells_of(results: Path) -> dict[str, tuple[str, str]]:
+    return {task.query_id: (task.cells, str(task.change)) for task in grid_of(results).tasks}
+
+
+@pytest.mark.parametrize(
+    ("cells", "change"),
+    [
+        ("PPF", "newly failing"),
+        ("PFF", "newly failing"),
+        ("PE.F", "newly failing"),
+        ("FFP", "fixed"),
+        ("F.P", "fixed"),
+        ("PFP", "flipping"),
+        ("FPF", "flipping"),
+        ("PM", "flipping"),
+        ("M", "flipping"),
+        ("FFF", "never passed"),
+        ("EFE", "never passed"),
+        ("PPE", "errored"),
+        ("PE.", "errored"),
+        ("EE", "errored"),
+        ("PEP", "passing"),
+        ("P..", "passing"),
+        ("~~P", "row edited"),
+        ("~~", "row edited"),
+        ("~F", "never passed"),
+    ],
+)
+def test_what_has_changed(cells: str, change: str) -> None:
+    """Verdicts count in their order; an error is no verdict, and an edited row is another task."""
+    assert judge_change(cells) == change
+
+
+def test_what_changed_is_in_front(tmp_path: Path) -> None:
+    """New failures first, then what was fixed, flips, never passed, errs, was edited, passes."""
+    marks = {
+        "fine": "PPPP",
+        "bad-10": "PPFF",
+        "bad-9": "PPPF",
+        "coin": "PFPF",
+        "turned": "PFPP",
+        "mended": "FPPP",
+        "hard": "FFFF",
+        "walled": "PPPE",
+        "new": "...P",
+    }
+    verdicts = {"P": PASSED, "F": FAILED, "E": ERRORED}
+    for number in range(4):
+        own = [tried(name, verdicts[text[number]]) for name, text in marks.items() if text[number] != "."]
+        leave_run(tmp_path / "shop", number + 1, *own)
+    found = cells_of(tmp_path)
+    order = ["bad-9", "bad-10", "mended", "coin", "turned", "hard", "walled", "fine", "new"]
+    assert list(found) == order
+    assert {name: cells for name, (cells, _) in found.items()} == marks
+
+
+def test_edited_rows_and_repeats(tmp_path: Path) -> None:
+    """Cells of an older row are empty; trials of a task that differ are both."""
+    leave_run(tmp_path / "shop", 1, tried("a", FAILED, row_hash="old"), tried("b", PASSED, row_hash=""))
+    leave_run(
+        tmp_path / "shop",
+        2,
+        tried("a", PASSED),
+        *(tried("b", verdict, trial=number) for number, verdict in ((1, PASSED), (2, FAILED), (3, ERRORED))),
+    )
+    assert cells_of(tmp_path) == {"b": ("PM", "flipping"), "a": ("~P", "row edited")}
+
+
+def test_which_runs_are_in_it(tmp_path: Path) -> None:
+    """The last ones with verdicts, partial ones too; a merged run stands for its parts."""
+    for number in range(1, LAST + 3):
+        leave_run(tmp_path / "shop", number, tried("a", PASSED), selected=1 + number % 2)
+    RunStore(leave_run(tmp_path / "shop", 28, tried("a", FAILED))).drop_summary()
+    last = name_of(LAST + 2)
+    leave_run(tmp_path / "shop", 29, tried("a", FAILED), merged_from=[last])
+    names = [run.folder for run in grid_of(tmp_path).runs]
+    assert names == [*(name_of(number) for number in range(3, LAST + 2)), name_of(29)]
+
+
+def test_a_quarantine_is_told(tmp_path: Path) -> None:
+    """By the gate of the newest run, with its last day."""
+    run = leave_run(tmp_path / "shop", 1, tried("a", PASSED), tried("b", PASSED))
+    gate: dict[str, Any] = {"quarantine": {"a": "2026-12-01"}}
+    write_summary(RunStore(run), gate=gate)
+    assert {task.query_id: task.quarantine for task in grid_of(tmp_path).tasks} == {
+        "a": "2026-12-01",
+        "b": "",
+    }
+
+
+def test_a_summary_that_was_damaged_meanwhile(tmp_path: Path) -> None:
+    """Its cells are empty."""
+    run = leave_run(tmp_path / "shop", 1, tried("a", PASSED))
+    leave_run(tmp_path / "shop", 2, tried("a", PASSED))
+    history = read_history(tmp_path)
+    (run / "summary.json").write_text('{"results": [7]}')
+    assert [task.cells for task in read_grid(tmp_path, history.runs).tasks] == [".P"]
