@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -146,8 +145,8 @@ def _paths() -> list[Path]:
 def _all_names() -> list[str]:
     """Return the names of all files, folders and classes of the package that do not begin with `_`."""
     paths = _paths()
-    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in paths if path.suffix == ".py"]
-    classes = [node.name for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+    texts = [path.read_text(encoding="utf-8") for path in paths if path.suffix == ".py"]
+    classes = [name for text in texts for name in re.findall(r"^ *class (\w+)", text, re.MULTILINE)]
     return [name for name in [*(path.stem for path in paths), *classes] if not name.startswith("_")]
 
 
