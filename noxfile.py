@@ -28,6 +28,7 @@ TELLING = (
     "tests/stats/test_statistics.py",
     "tests/features/mcp_browser/test_browser.py",
     "tests/features/junit/test_hooks.py",
+    "tests/features/remote/test_push_and_pull.py",
 )
 """Tests of what packages do for us: those that fail with a version that is too old."""
 
