@@ -24,6 +24,7 @@ from pytest_browsereval.model.digest import AttemptDigest
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.needs import Offers
 from pytest_browsereval.redaction.marks import MARK
+from pytest_browsereval.redaction.text import redact_json
 from pytest_browsereval.run.active import ActiveRun
 from pytest_browsereval.run.plan import Entry, Plan, Trial, check_needs, mark_names, read_graders
 from pytest_browsereval.run.store import TrialKey
@@ -255,6 +256,8 @@ class StoredPlan(Plan):
     def as_run(self, row: Task, stored: StoredTask) -> Task:
         """Return a row as an attempt would have had it: changed by plug-ins, placeholders filled in.
 
+        What graders compare with has no secrets, as the records of the attempt have none.
+
         Raises:
             DatasetError: a plug-in breaks, or makes another row of it.
         """
@@ -262,7 +265,9 @@ class StoredPlan(Plan):
             task = self._modify(row)
         except Fault as fault:
             raise DatasetError(f"row {row.query_id!r}: {fault}") from None
-        return Task.model_validate(fill(task.model_dump(), stored.site_urls))
+        filled = fill(task.model_dump(), stored.site_urls)
+        compared = {key: redact_json(filled[key], self._redact) for key in ("answer", "checks", "rubric")}
+        return Task.model_validate({**filled, **compared})
 
     def _is_gone(self, entry: StoredEntry) -> bool:
         return entry.ref.path == entry.folder / "metadata.json"

@@ -66,6 +66,22 @@ def test_corrected_rows_are_graded(evals: Evals) -> None:
     assert "were edited" not in stored.stdout.str()
 
 
+def test_a_row_that_holds_a_secret_is_compared_as_it_is_recorded(
+    evals: Evals, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The agent's answer is stored without the secret: a right one does not become a wrong one."""
+    monkeypatch.setenv("SHOP_USER", "ada-of-the-shop")
+    named = {"says": "Logged in: ada-of-the-shop", "answer": "ada-of-the-shop"}
+    graders = [{"type": "answer", "match": "includes"}]
+    evals.write_rows(*(row(name, graders=graders, protected=name == "p", **named) for name in ("a", "p")))
+    evals.write_config(variables=["SHOP_USER"])
+    assert evals.run("shop.eval.yaml").ret == 0
+    for rows in (STORED, CURRENT):
+        again = evals.run(*rows)
+        assert again.ret == 0, again.stdout.str()
+        assert read(evals, "a")["verdict"] == read(evals, "p")["verdict"] == "passed"
+
+
 def test_a_new_row_is_left_out_and_counted(evals: Evals) -> None:
     """It has no attempt that could be judged; without a note it would seem to be graded."""
     evals.write_rows(row("a", answer="wrong"))
