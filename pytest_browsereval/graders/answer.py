@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
+from decimal import Decimal
 from pathlib import Path
 from typing import Literal
 
@@ -16,7 +18,8 @@ from pytest_browsereval.graders.patterns import check_pattern, has_match
 from pytest_browsereval.graders.values import TEXT_LIMIT, fold, has_token, show
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.tasks import Task
-from pytest_browsereval.redaction.known import beginning
+from pytest_browsereval.redaction.known import beginning, redact_known
+from pytest_browsereval.redaction.marks import MARK
 
 
 class AnswerGrader(GraderConfig):
@@ -168,12 +171,12 @@ class AnswerGrader(GraderConfig):
         wanted, whole = values.read_number(reference), values.read_number(answer)
         numbers = values.find_numbers(answer) if whole is None else [whole]
         if len(numbers) != 1:
-            found = f"several numbers ({', '.join(map(str, numbers[:5]))})" if numbers else "no sure number"
+            found = f"several numbers ({_show_numbers(numbers[:5], answer)})" if numbers else "no sure number"
             return f"the answer {show(answer, 200)} holds {found}; {show(reference)} alone was expected"
         if wanted is not None and is_close(wanted, numbers[0], self.tolerance):
             return ""
         within = f" within {self.tolerance:g}" if self.tolerance else ""
-        return f"the answer's number is {numbers[0]}, not {show(reference)}{within}"
+        return f"the answer's number is {_show_numbers(numbers, answer)}, not {show(reference)}{within}"
 
     def _date(self, reference: JsonValue, answer: str) -> str:
         wanted = values.read_date(str(reference), day_first=self.day_first)
@@ -198,3 +201,10 @@ class AnswerGrader(GraderConfig):
         sides = (("lacks", missing), ("has also", extra))
         found = " and ".join(f"{word} {show(items, 200)}" for word, items in sides if items)
         return score, f"the answer's list {found}"
+
+
+def _show_numbers(numbers: Sequence[Decimal], answer: str) -> str:
+    """Return numbers of an answer, those that are a part of a secret redacted: nothing finds them later."""
+    safe = redact_known(answer)
+    shown = numbers if safe == answer else values.find_numbers(safe)
+    return ", ".join(str(number) if number in shown else MARK for number in numbers)

@@ -92,3 +92,21 @@ def test_lines_and_answers_that_are_too_long_show_no_part_of_the_key(
     assert leaks(evals, run.stdout.str()) == []
     (log,) = evals.run_folder().glob("tasks/**/agent/stdout.log")
     assert log.read_text().count("[redacted]") == 70_000
+
+
+@pytest.mark.parametrize("before", ["", "12.50 or "])
+def test_a_number_of_a_key_is_not_shown(evals: Evals, monkeypatch: pytest.MonkeyPatch, before: str) -> None:
+    """The grader finds numbers in the answer, and one that is a part of the key is redacted in its reason."""
+    number = "77341298"
+    monkeypatch.setenv("SHOP_KEY", f"sk-abc-{number}")
+    code = f"import os\n\nasync def solve(context):\n    return {before!r} + os.environ['SHOP_KEY']\n"
+    (evals.path / "key_agent.py").write_text(code)
+    evals.write_rows(row("a", answer=12.5, graders=[{"type": "answer", "match": "number"}]))
+    evals.write_config(agent={"type": "function", "function": "key_agent:solve"}, variables=["SHOP_KEY"])
+    run = evals.run("shop.eval.yaml", "--junit-xml=junit.xml")
+    run.assert_outcomes(failed=1)
+    shown = run.stdout.str()
+    assert "12.50, [redacted]" in shown if before else "number is [redacted], not 12.5" in shown
+    files = [path for path in evals.path.rglob("*") if path.is_file()]
+    assert [path.name for path in files if number in path.read_text(errors="replace")] == []
+    assert number not in shown
