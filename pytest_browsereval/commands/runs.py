@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from pytest_browsereval.errors import UsageError
+from pytest_browsereval.redaction.urls import plain_url
 
 # Where runs are looked up by id when no config names another folder.
 RESULTS = Path("results")
@@ -65,8 +66,9 @@ def find_run(
 
 def _fetch(url: str, *, is_changed: bool = False) -> list[Path]:
     if is_changed:
+        shown = plain_url(url)
         raise UsageError(
-            f"{url} cannot be changed. Run `browsereval pull {url} -o FOLDER`, and give that folder."
+            f"{shown} cannot be changed. Run `browsereval pull {shown} -o FOLDER`, and give that folder."
         )
     from pytest_browsereval.builtins import fetch_run
 

@@ -12,6 +12,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.redaction.known import redact_known
+from pytest_browsereval.redaction.urls import plain_url
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
@@ -198,7 +199,7 @@ def _parse(url: str) -> SplitResult:
         parts = urlsplit(url)
         has_login = parts.username is not None or parts.password is not None
     except ValueError as error:
-        raise RemoteError(f"{redact_known(url)!r} is not a URL: {error}.") from None
+        raise RemoteError(f"{redact_known(plain_url(url))!r} is not a URL: {error}.") from None
     if has_login:
         raise RemoteError(
             f"a URL must not have a key in it ({parts.scheme}://...@{parts.hostname}): it would be printed "
@@ -206,10 +207,13 @@ def _parse(url: str) -> SplitResult:
         )
     if parts.scheme not in KEYS:
         raise RemoteError(
-            f"{url!r}: runs can lie at URLs that begin with {', '.join(f'{scheme}://' for scheme in KEYS)}."
+            f"{plain_url(url)!r}: runs can lie at URLs that begin with "
+            f"{', '.join(f'{scheme}://' for scheme in KEYS)}."
         )
     if parts.query or parts.fragment or (parts.scheme != "file" and not parts.netloc):
-        raise RemoteError(f"{url!r} is not the URL of a folder. Write `{parts.scheme}://bucket/folder`.")
+        raise RemoteError(
+            f"{plain_url(url)!r} is not the URL of a folder. Write `{parts.scheme}://bucket/folder`."
+        )
     return parts
 
 

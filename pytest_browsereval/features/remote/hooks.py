@@ -11,7 +11,7 @@ import pytest
 
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.remote.bucket import Bucket
-from pytest_browsereval.features.remote.push import Push
+from pytest_browsereval.features.remote.push import Push, check_name
 from pytest_browsereval.hooks.controller import Controller
 from pytest_browsereval.hooks.session import EvalSession
 from pytest_browsereval.run.active import ActiveRun
@@ -50,6 +50,8 @@ class Uploading:
         Raises:
             UsageError: it cannot.
         """
+        if self._name is not None:
+            check_name(self._name)
         Bucket.open(self.url, is_written=True).check_conditions()
 
     def pytest_report_header(self) -> str:

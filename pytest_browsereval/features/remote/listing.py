@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
@@ -22,6 +23,9 @@ MARKER = ".remote.json"
 """In a run folder: where it was pushed to, and as which try."""
 
 _TEXT = (".json", ".jsonl", ".txt", ".html")
+_ODD = re.compile(r"[\\:\x00-\x1f\x7f\ud800-\udfff]")
+"""Characters that no name of a file has: not on Windows, not in a bucket, or not in UTF-8."""
+
 LARGEST_TEXT = 1 << 20
 """Bytes of a file that goes into a bundle."""
 
@@ -72,17 +76,22 @@ def list_parcels(root: Path, folders: Sequence[Path] | None = None) -> list[Parc
         folders: of attempts in it; None for all that it has.
 
     Raises:
-        RemoteError: it has a link or another thing that is not a plain file: a run has none.
+        RemoteError: it has a link, another thing that is not a plain file, or a name that is refused.
     """
     found: list[Parcel] = []
     for folder in _below([root] if folders is None else folders):
-        if LOCKS in folder.relative_to(root).parts:
+        if folder.relative_to(root).parts[:1] == (LOCKS,):
             continue
         files = sorted(path for path in folder.iterdir() if path.is_symlink() or not path.is_dir())
         for file in files:
             if file.is_symlink() or not file.is_file():
-                raise RemoteError(f"{file} is not a plain file, and a run has only those. Remove it.")
-        found.extend(_pack(root, folder, [file for file in files if file.name != MARKER]))
+                raise RemoteError(
+                    f"{ascii(str(file))[1:-1]} is not a plain file, and a run has only those. Remove it."
+                )
+        files = [file for file in files if file != root / MARKER]
+        for file in files:  # nobody could read the run there
+            check_path(file.relative_to(root).as_posix(), str(root))
+        found.extend(_pack(root, folder, files))
     # Attempts come before what is said of them; of each, pictures before the record.
     return sorted(found, key=lambda one: (not one.path.startswith("tasks/"), one.bundle))
 
@@ -165,7 +174,7 @@ def _read_entry(line: bytes, place: str) -> Entry:
     try:
         values = json.loads(line)
         entry = Entry(str(values["path"]), int(values["size"]), str(values["sha256"]), bool(values["bundle"]))
-    except (ValueError, TypeError, KeyError, RecursionError):
+    except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
         raise RemoteError(f"{place} is damaged.") from None
     check_path(entry.path, place)
     return entry
@@ -182,6 +191,6 @@ def check_path(path: str, place: str) -> None:
         RemoteError: it does.
     """
     pure = PurePosixPath(path)
-    is_odd = any(character in path for character in "\\:\0") or path != pure.as_posix()
+    is_odd = path != pure.as_posix() or _ODD.search(path) is not None
     if is_odd or pure.is_absolute() or not pure.parts or {"..", LOCKS, MARKER} & set(pure.parts):
-        raise RemoteError(f"{place} names a file that is none of a run: {path[:80]!r}.")
+        raise RemoteError(f"{place} names a file that is none of a run: {path[-80:]!a}.")

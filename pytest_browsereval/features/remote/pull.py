@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import shutil
 import tempfile
 from collections.abc import Sequence
@@ -15,6 +16,8 @@ from pytest_browsereval.features.remote.claims import PARTS, Done, Part, list_pa
 from pytest_browsereval.features.remote.listing import FILES, Entry, check_path, digest_of, read_listing
 from pytest_browsereval.run.shards import Parts
 from pytest_browsereval.run.store import check_new
+
+_PART_OF_RUN = re.compile(rf"(.+)/{PARTS}/(\d+-of-\d+)")
 
 
 def fetch(url: str) -> Sequence[Path]:
@@ -64,7 +67,8 @@ def pull_run(url: str, folder: Path) -> None:
 
 def _find(url: str) -> tuple[Bucket, list[tuple[Part, Done]]]:
     """Return the parts that a URL means, each with the try that counts."""
-    run, _, name = url.rstrip("/").partition(f"/{PARTS}/")
+    match = _PART_OF_RUN.fullmatch(url.rstrip("/"))
+    run, name = (match[1], match[2]) if match else (url.rstrip("/"), "")
     bucket = Bucket.open(run)
     parts = [part for part in list_parts(bucket) if name in ("", part.path.rpartition("/")[2])]
     if not parts:
@@ -90,7 +94,7 @@ def _check_whole(bucket: Bucket, found: Sequence[tuple[Part, Done]]) -> None:
     content = bucket.get(f"{part.prefix(done.token)}/{FILES}/manifest.json") or b"{}"
     try:
         parts = Parts.of_run(dict(json.loads(content)))
-    except (ValueError, TypeError, RecursionError):
+    except (ValueError, TypeError, OverflowError, RecursionError):
         parts = None  # it is damaged, which is found when it is brought
     have = {one.shard.number for one, _ in found}
     lacking = [shard for shard in parts.missing if shard.number not in have] if parts else []
@@ -141,4 +145,8 @@ def _bring(bucket: Bucket, prefix: str, entry: Entry, folder: Path) -> None:
         raise RemoteError(f"{place} is damaged.") from None
     for name, text in files.items():
         check_path(f"{entry.path}/{name}", place)
-        (target / name).write_bytes(str(text).encode("utf-8", "surrogateescape"))
+        try:
+            content = str(text).encode("utf-8", "surrogateescape")
+        except UnicodeEncodeError:
+            raise RemoteError(f"{place} is damaged.") from None
+        (target / name).write_bytes(content)

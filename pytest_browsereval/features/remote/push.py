@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
 from pytest_browsereval.capture.trajectory import write_whole
-from pytest_browsereval.datasets.ids import safe_folder
+from pytest_browsereval.datasets.ids import safe_folder, safe_id
 from pytest_browsereval.features.remote.bucket import IN_FLIGHT, Bucket, RemoteError
 from pytest_browsereval.features.remote.claims import Part, check_token, new_token
 from pytest_browsereval.features.remote.listing import (
     MARKER,
     Entry,
     Parcel,
-    check_path,
     digest_of,
     list_parcels,
     read_segments,
@@ -28,6 +27,19 @@ from pytest_browsereval.run.store import RunStore
 
 SEGMENT = 500
 """Objects that a segment lists: what a push that is cut off has to send again at most."""
+
+
+def check_name(name: str) -> None:
+    """Refuse the name of a run at a URL that is not one plain folder there, and in the cache of any system.
+
+    Raises:
+        RemoteError: it is not.
+    """
+    if not name or safe_id(name) != name:  # a URL's %2e%2e would lead out of the folder
+        raise RemoteError(
+            f"{name[:80]!a} cannot be the name of a run at a URL. Take up to 100 of A-Z a-z 0-9 . _ -, "
+            "such as nightly-2026-11-25."
+        )
 
 
 class Push:
@@ -50,8 +62,8 @@ class Push:
             store.check_idle()
         manifest = store.manifest()
         eval_name = safe_folder(str(manifest.get("name") or root.resolve().parent.name))
-        name = name or root.resolve().name
-        check_path(name, "--name")
+        name = root.resolve().name if name is None else name
+        check_name(name)
         parts = Parts.of_run(manifest)
         if parts is not None and len(parts.have) != 1:
             raise RemoteError(
@@ -73,8 +85,8 @@ class Push:
         """The URL of the run."""
         return self.part.bucket.url
 
-    def send(self, folders: Sequence[Path] | None = None) -> list[Parcel]:
-        """Write the objects that are not there, or have changed; return all that there have to be.
+    def send(self, folders: Sequence[Path] | None = None) -> list[Entry]:
+        """Write the objects that are not there, or have changed; return all that there have to be, as sent.
 
         Args:
             folders: of attempts that are finished; None for all of the run.
@@ -86,20 +98,21 @@ class Push:
         parcels = list_parcels(self.root, folders)
         if self._token is None:
             if self.part.done() is not None:
-                self._check_same(parcels)
-                return parcels
+                entries = [parcel.read()[0] for parcel in parcels]
+                self._check_same(entries)
+                return entries
             self._begin()
         with ThreadPoolExecutor(IN_FLIGHT, thread_name_prefix="push") as pool:
-            missing = [
-                parcel for parcel, entry in pool.map(_read, parcels) if self._there.get(entry.place) != entry
-            ]
+            found = list(pool.map(_read, parcels))
+            missing = [parcel for parcel, entry in found if self._there.get(entry.place) != entry]
             for first in range(0, len(missing), SEGMENT):
                 entries = list(pool.map(self._write, missing[first : first + SEGMENT]))
                 self._segments += 1
                 write_segment(self.part.bucket, self._prefix, self._segments, entries)
                 self._there |= {entry.place: entry for entry in entries}
                 self.sent += len(entries)
-        return parcels
+        # A file that a program still writes may have changed between the two looks: what was sent counts.
+        return [self._there[entry.place] for _, entry in found]
 
     def finish(self) -> int:
         """Have the run count there, whole; return how many objects it has.
@@ -108,16 +121,15 @@ class Push:
             UsageError: another try counts already or has taken over, or the store cannot be used.
             OSError: a file cannot be read.
         """
-        parcels = self.send()
+        entries = self.send()
         if self._token is None:  # it counts already
-            return len(parcels)
+            return len(entries)
         if not self.part.is_held_by(self._token):
             raise RemoteError(f"{self._place}: another try has taken this part over. Nothing counts yet.")
-        entries = list(_entries(parcels))
         write_listing(self.part.bucket, self._prefix, entries)
         self.part.finish(self._token, digest_of(entries))
-        self._check_same(parcels)
-        return len(parcels)
+        self._check_same(entries)
+        return len(entries)
 
     @property
     def _place(self) -> str:
@@ -150,14 +162,14 @@ class Push:
         self.part.bucket.put(f"{self._prefix}/{entry.place}", content)
         return entry
 
-    def _check_same(self, parcels: Sequence[Parcel]) -> None:
+    def _check_same(self, entries: Iterable[Entry]) -> None:
         """Check that what counts there is what is here.
 
         Raises:
             RemoteError: it is not.
         """
         done = self.part.done()
-        if done is None or done.digest != digest_of(_entries(parcels)):
+        if done is None or done.digest != digest_of(entries):
             raise RemoteError(
                 f"{self._place} is done by another try, which counts. Nothing of it was changed. Push under "
                 "another name: `--name NAME`."
@@ -166,7 +178,3 @@ class Push:
 
 def _read(parcel: Parcel) -> tuple[Parcel, Entry]:
     return parcel, parcel.read()[0]
-
-
-def _entries(parcels: Sequence[Parcel]) -> Iterator[Entry]:
-    return (parcel.read()[0] for parcel in parcels)

@@ -1,0 +1,141 @@
+"""What a push, a pull and a session with ``--eval-output=URL`` refuse: names, files, keys, halves of runs."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from pytest_browsereval.features.remote.bucket import RemoteError
+from pytest_browsereval.features.remote.listing import Parcel
+from pytest_browsereval.features.remote.pull import fetch
+from pytest_browsereval.features.remote.push import Push
+from tests.features.remote.test_push_and_pull import bucket, cache, objects, pushed, written
+from tests.hooks.small_evals import Evals
+
+__all__ = ["bucket", "cache"]
+
+
+@pytest.mark.parametrize(
+    "name", ["", ".", "../x", "a/b", "%2e%2e", "a:b", "x\ny", "parts/1-of-2", "CON", "x" * 101]
+)
+def test_a_name_is_one_plain_folder(evals: Evals, bucket: str, name: str) -> None:
+    """It is refused before anything is spent, and nothing is written out of the folder of the eval."""
+    run = evals.run("shop.eval.yaml", f"--eval-output={bucket}", f"--eval-run-name={name}")
+    assert (run.ret, run.folders) == (pytest.ExitCode.USAGE_ERROR, ())
+    assert "cannot be the name of a run at a URL" in run.stderr.str()
+    folder = written(evals)
+    result = evals.run_command("push", str(folder), bucket, f"--name={name}")
+    assert "cannot be the name of a run at a URL" in result.stderr.str()
+    assert objects(evals, "*") == []
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such names")
+@pytest.mark.parametrize("name", [b"a:b.bin", b"a\\b.txt", b"a\nb.bin", b"\x01.txt", b"\xff.bin", b".locks"])
+def test_a_file_that_nobody_could_read_there_is_not_sent(evals: Evals, bucket: str, name: bytes) -> None:
+    """An agent's program can make one; a run with it would count there and never be read."""
+    run = written(evals)
+    attempt = next(run.glob("tasks/*/*/*/attempt-1"))
+    Path(os.fsdecode(os.fsencode(attempt) + b"/" + name)).write_text("x")
+    result = evals.run_command("push", str(run), bucket)
+    assert "names a file that is none of a run" in result.stderr.str()
+    assert "Traceback" not in result.stderr.str()
+    assert objects(evals, "*") == []
+
+
+def test_a_run_that_lacks_results_does_not_count(evals: Evals, bucket: str) -> None:
+    """It is sent, and counts once it was resumed: what is done would never change."""
+    run = written(evals, "-x", "--eval-set", "gate={}")
+    result = evals.run_command("push", str(run), bucket)
+    assert result.ret not in (0, 1)
+    assert "not done: 2 of the run's 4 trials have no result: r1, r2. Resume the run" in result.stderr.str()
+    assert objects(evals, "done") == []
+    assert len(objects(evals, "attempt-1.json")) == 2
+    assert evals.run("shop.eval.yaml", "--eval-resume=latest", "--eval-set", "gate={}").ret == 1
+    pushed(evals, run, bucket)
+
+
+def test_a_folder_may_be_called_parts(evals: Evals, bucket: str) -> None:
+    """Parts of a run are below the run only."""
+    url = pushed(evals, written(evals), f"{bucket}/parts/all")
+    assert evals.run_command("show", url).ret == 0
+    assert evals.run_command("show", f"{url}/parts/1-of-1").ret == 0
+
+
+def test_what_was_sent_counts(evals: Evals, bucket: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program of an agent that writes on does not spoil the run."""
+    run = written(evals)
+    attempt = next(run.glob("tasks/*/*/*/attempt-1"))
+    log, read = attempt / "log.bin", Parcel.read
+    log.write_bytes(b"")
+
+    def written_on(self: Parcel) -> object:
+        with log.open("ab") as file:
+            file.write(b"x")
+        return read(self)
+
+    monkeypatch.setattr(Parcel, "read", written_on)
+    url = pushed(evals, run, bucket)
+    assert evals.run_command("show", url).ret == 0
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "s3://bucket/evals?X-Amz-Signature=hunter22",
+        "https://account.blob.core.windows.net/evals?sig=hunter22",
+        "s3://bucket/evals#hunter22",
+        "s3://me:hunter22@bucket/evals",
+        "s3://me:hunter22@[bucket",
+    ],
+)
+def test_a_key_in_a_url_is_not_printed(evals: Evals, bucket: str, url: str) -> None:
+    """Whatever the command."""
+    folder = str(written(evals))
+    for command in (("gate", url), ("regrade", url), ("push", url, bucket), ("push", folder, url)):
+        result = evals.run_command(*command)
+        assert result.ret not in (0, 1)
+        assert result.stderr.str().strip()
+        assert "hunter22" not in result.stdout.str() + result.stderr.str()
+    run = evals.run("shop.eval.yaml", f"--eval-output={url}")
+    assert run.ret == pytest.ExitCode.USAGE_ERROR
+    assert "hunter22" not in run.stdout.str() + run.stderr.str()
+
+
+@pytest.mark.parametrize(
+    ("pattern", "before", "after"),
+    [
+        ("listing.jsonl", '"size": ', '"size": 1e999, "other": '),
+        ("listing.jsonl", '"path": "tasks', '"path": "\\ud800'),
+    ],
+)
+def test_a_listing_of_others_is_refused(
+    evals: Evals, bucket: str, pattern: str, before: str, after: str
+) -> None:
+    """With a sentence."""
+    url = pushed(evals, written(evals), bucket)
+    listing = objects(evals, pattern)[0]
+    listing.write_text(listing.read_text().replace(before, after, 1))
+    with pytest.raises(RemoteError, match=r"is damaged|names a file that is none of a run"):
+        fetch(url)
+
+
+def test_text_that_is_none_is_refused(evals: Evals, bucket: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever has written the whole bucket cannot end the command with a traceback."""
+    run = written(evals)
+    real = json.dumps
+
+    def spoiled(value: object, **options: object) -> str:
+        if isinstance(value, dict) and "files" in value:
+            value = {"files": {"metadata.json": "\ud800"}}
+        return real(value, **options)  # type: ignore[arg-type]
+
+    with monkeypatch.context() as patch:
+        patch.setattr("pytest_browsereval.features.remote.listing.json.dumps", spoiled)
+        push = Push(run, bucket)
+        push.finish()
+    result = evals.run_command("gate", push.url)
+    assert "is damaged" in result.stderr.str()
+    assert "Traceback" not in result.stderr.str()
