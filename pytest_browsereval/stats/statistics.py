@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from statistics import NormalDist
 
 CONFIDENCE = 0.95
@@ -140,6 +141,7 @@ def pool_groups(groups: Iterable[Share], confidence: float = CONFIDENCE) -> Clus
 _MANY = 100
 
 
+@lru_cache(maxsize=256)
 def students_t(freedom: int, confidence: float = CONFIDENCE) -> float:
     """Return how many standard errors an interval reaches to each side where the error is estimated.
 

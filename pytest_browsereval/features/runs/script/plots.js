@@ -6,6 +6,7 @@
 const SPANS = [30, 100, Infinity];
 const MOST_CHARTS = 4;
 const LEAST_STEP = 7; // pixels from dot to dot
+const LEAST_LABEL = 18; // pixels from number to number
 const MOST_BREAKS = 5;
 const LEFT = 46;
 const RIGHT = 10;
@@ -142,19 +143,26 @@ function chart(points, breaks, label) {
   const shown = MEASURES.filter((one) => points.some((point) => isInLine(point) && one.of(point.variant)));
   const foot = TOP + HIGH + 18;
   const height = foot + shown.length * (SMALL + GAP) + 4;
-  const svg = drawing("svg", { viewBox: `0 0 ${width} ${height}`, class: "chart", role: "img", "aria-label": label });
+  const step = (width - LEFT - RIGHT) / points.length;
+  const svg = drawing("svg", { viewBox: `0 0 ${width} ${height}`, class: step < 2 ? "chart dense" : "chart", role: "img", "aria-label": label });
   for (const share of [0, 0.5, 1]) {
     const y = heightOf(share);
     svg.append(drawing("line", { x1: LEFT, x2: width - RIGHT, y1: y, y2: y, class: "rule" }), drawing("text", { x: LEFT - 6, y: y + 4, class: "scale end" }, `${100 * share} %`));
   }
   drawDays(svg, points, TOP + HIGH + 14);
   const runs = pieces(points);
-  const dots = (width - LEFT - RIGHT) / points.length > LEAST_STEP;
+  const dots = step > LEAST_STEP;
   for (const piece of runs) drawPiece(svg, piece, points, dots);
   points.forEach((point, place) => {
     if (!isInLine(point)) drawApart(svg, point, placeOf(place, points.length));
   });
-  breaks.forEach((point, number) => drawBreak(svg, points, point, breaks.length - number, height));
+  let labelled = -Infinity;
+  breaks.forEach((point, number) => {
+    const x = drawBreak(svg, points, point, height);
+    if (x - labelled < LEAST_LABEL) return;
+    svg.append(drawing("text", { x, y: TOP - 7, class: "middle" }, String(breaks.length - number)));
+    labelled = x;
+  });
   shown.forEach((one, number) => drawMeasure(svg, one, points, runs, foot + number * (SMALL + GAP) + GAP, width));
   svg.append(drawing("line", { x1: 0, x2: 0, y1: TOP, y2: height, class: "guide" }));
   return svg;
@@ -212,12 +220,13 @@ function drawApart(svg, { run, variant }, x) {
   svg.append(drawing("path", { d: `M${x},${heightOf(variant.rate) - 5}l5,5l-5,5l-5,-5z`, class: "apart" }));
 }
 
-/** @param {any} svg @param {Point[]} points @param {Point} point @param {number} number @param {number} height */
-function drawBreak(svg, points, point, number, height) {
+/** Returns where it is. @param {any} svg @param {Point[]} points @param {Point} point @param {number} height */
+function drawBreak(svg, points, point, height) {
   const place = points.indexOf(point);
   const before = points.findLastIndex((one, other) => other < place && isInLine(one));
   const x = before < 0 ? LEFT : (placeOf(place, points.length) + placeOf(before, points.length)) / 2;
-  svg.append(drawing("line", { x1: x, x2: x, y1: TOP - 4, y2: height, class: "break" }), drawing("text", { x, y: TOP - 7, class: "middle" }, String(number)));
+  svg.append(drawing("line", { x1: x, x2: x, y1: TOP - 4, y2: height, class: "break" }));
+  return x;
 }
 
 /** @param {any} svg @param {Measure} measure @param {Point[]} points @param {number[][]} runs @param {number} top @param {number} width */
