@@ -8,15 +8,16 @@ other's; the last line of a run counts.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_browsereval.capture.trajectory import read_written, write_whole
 from pytest_browsereval.config_text import format_path
 from pytest_browsereval.errors import UsageError
-from pytest_browsereval.features.runs.digest import RunDigest, digest_run, read_digest, stamp_run
+from pytest_browsereval.features.runs.digest import RunDigest, State, digest_run, read_digest, stamp_run
 from pytest_browsereval.run.journal import JOURNAL
+from pytest_browsereval.run.store import RunStore
 
 HISTORY = "runs.jsonl"
 """In a results folder."""
@@ -27,6 +28,9 @@ LONGEST_HISTORY = 256 << 20
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_APPEND
 _FLAGS |= sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"))
 """Programs of an attempt may have put a link or a pipe in its place."""
+
+MOST_ASKED = 20
+"""Runs without a summary of which a lock says whether they still run."""
 
 STALE = 200
 """Lines that no longer count, beside one for each run; with more of them the file is written anew."""
@@ -72,7 +76,21 @@ def read_history(place: Path) -> History:
     except (OSError, UnicodeError) as error:
         why = getattr(error, "strerror", None) or str(error)
         problem = f"{format_path(place / HISTORY)} was not brought up to date: {why}"
-    return History(place, tuple(sorted(runs, key=lambda run: run.order, reverse=True)), problem)
+    newest = sorted(runs, key=lambda run: run.order, reverse=True)
+    return History(place, tuple(_ask_unfinished(place, newest)), problem)
+
+
+def _ask_unfinished(place: Path, runs: Iterable[RunDigest]) -> Iterator[RunDigest]:
+    """Yield the runs; of the newest that have no summary it is said whether they still run, as of now."""
+    asked = 0
+    for run in runs:
+        if run.state is State.UNFINISHED and asked < MOST_ASKED:
+            asked += 1
+            is_idle = RunStore(place / run.run).is_idle()
+            why = "it was cut off; --eval-resume continues it" if is_idle else "it still runs"
+            yield run.model_copy(update={"note": why})
+        else:
+            yield run
 
 
 def append_digests(place: Path, digests: Sequence[RunDigest]) -> None:

@@ -153,6 +153,16 @@ def test_runs_that_lie_beside_evals(results: Path) -> None:
     assert [run.run for run in read_history(results / "shop").runs] == [name_of(2), name_of(1)]
 
 
+def test_a_run_that_still_runs(results: Path) -> None:
+    """Its process holds a lock; without one it was cut off."""
+    store = RunStore(results / "mail" / name_of(3))
+    store.drop_summary()
+    with store.hold():
+        assert read_history(results).runs[0].note == "it still runs"
+    found = read_history(results).runs[0]
+    assert (found.state, found.note) == (State.UNFINISHED, "it was cut off; --eval-resume continues it")
+
+
 def test_links_to_runs_are_left_out(results: Path) -> None:
     """A link to the latest run lists it once; the folder of an eval may be a link."""
     (results / "shop/latest").symlink_to(results / "shop" / name_of(2))

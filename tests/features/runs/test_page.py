@@ -90,7 +90,7 @@ def test_runs_are_chosen_opened_and_left(page: Path, look: Look) -> None:
         assert await reader.texts("#rows .c-started a") == ["1 Jan 2026, 00:00"]
         await reader.press("g", "ArrowDown", "Enter")
         await reader.sees("#run-name", f"mail/{name_of(8)}")
-        assert "unfinished: no summary.json" in await reader.text("#run-details")
+        assert "unfinished: it was cut off" in await reader.text("#run-details")
         await reader.press("ArrowRight")
         assert await reader.place() == f"/shop/{name_of(7)}"
         await reader.press("Escape")
