@@ -93,7 +93,7 @@ def test_many_runs_are_cut_and_none_are_told(results: Path) -> None:
         made(results / "mail", f"202602{day}T000000Z-aaaaaa")
     with pytest.raises(ConfigError, match=r"mail/20260219T0.*, mail/20260215T000000Z-aaaaaa \.\.\."):
         Runs.below(results).find("x", Path())
-    with pytest.raises(ConfigError, match=r"there is no run 'latest'.* elsewhere has no run\. Give a run"):
+    with pytest.raises(ConfigError, match=r"there is no run 'latest'.* elsewhere has no run\. Run the eval"):
         Runs.below(Path("elsewhere")).find("latest", Path())
 
 

@@ -84,6 +84,15 @@ def test_a_finished_run_needs_no_browser(shop: Evals) -> None:
     assert [json.loads(line)["finished"] for line in lines] == [3, 3], "no browser was started"
 
 
+def test_nothing_to_resume_is_answered_by_what_to_type(evals: Evals) -> None:
+    """Whoever interrupts a run before its first row has no run yet."""
+    evals.write_rows(row("a"))
+    evals.write_config()
+    run = evals.run("--eval-resume")
+    assert run.ret == pytest.ExitCode.USAGE_ERROR
+    run.stderr.fnmatch_lines(["*shop has no run. Run the eval by `pytest`, or give a run folder."])
+
+
 def test_errored_trials_run_again(evals: Evals) -> None:
     """The attempt that errored stays beside the new one."""
     evals.write_rows(row("a"), errored_row("e"))
