@@ -31,6 +31,7 @@ _RELAY = "--relay"
 _STDIN = "--stdin"
 _FOLDER = "--folder"
 _PR_SET_CHILD_SUBREAPER = 36
+_ENDS = (signal.SIGTERM, signal.SIGINT)
 _POLL_S = 0.01
 _KILLING_S = 1.0
 """How long what is killed may take to be gone; what forks without end is killed again and again meanwhile."""
@@ -64,6 +65,9 @@ def main(command: list[str], grace_s: float, *, relay: bool = False, stdin: str 
     """Run the command until it ends or standard input closes, and return its exit code."""
     own_group = None if sys.platform == "win32" else 0
     _adopt_orphans()
+    early: list[int] = []  # a signal that comes while the command is started must not leave it behind
+    for name in _ENDS:
+        signal.signal(name, lambda number, _frame: early.append(number))
     try:
         with open(stdin, "rb") as given:  # noqa: PTH123 as above
             child = subprocess.Popen(  # noqa: S603 the config's own
@@ -73,8 +77,10 @@ def main(command: list[str], grace_s: float, *, relay: bool = False, stdin: str 
         print(f"cannot run {command[0]!r}: {error.strerror}", file=sys.stderr)  # noqa: T201 the site's log
         return NOT_STARTED
     # In its own group the command gets no Ctrl-C: we pass the end on.
-    for name in (signal.SIGTERM, signal.SIGINT):
+    for name in _ENDS:
         signal.signal(name, lambda _number, _frame: _end_all(child, grace_s))
+    if early:
+        _end_all(child, grace_s)
     threading.Thread(target=_end_when_abandoned, args=(child, grace_s), daemon=True).start()
     code = child.wait()
     _end_all(child, grace_s)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -75,3 +76,31 @@ def test_a_command_that_cannot_be_run_is_told(tmp_path: Path) -> None:
         127,
         f"cannot run {missing!r}: {os.strerror(2)}\n",
     )
+
+
+ASKED_AT_ONCE = """
+import os, signal, subprocess, sys
+from pytest_browsereval import processes
+
+class Asked(subprocess.Popen):
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        print(self.pid, flush=True)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+processes.subprocess.Popen = Asked
+sys.exit(processes.main([sys.executable, "-c", "import time; time.sleep(3600)"], 0.2))
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGTERM")
+def test_a_command_that_was_just_started_is_ended_as_well() -> None:
+    """Whoever is asked to end at that moment leaves nothing behind."""
+    leash = subprocess.Popen(
+        [sys.executable, "-c", ASKED_AT_ONCE], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert leash.stdout is not None
+    pid = int(leash.stdout.readline())
+    assert leash.wait(PATIENCE_S) == 128 + signal.SIGTERM
+    assert has_ended(pid)
+    leash.communicate()
