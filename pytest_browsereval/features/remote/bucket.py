@@ -7,10 +7,12 @@ import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import SplitResult, urlsplit
 
 from pytest_browsereval.errors import UsageError
+from pytest_browsereval.features.remote.threads import run_apart
 from pytest_browsereval.redaction.known import redact_known
 from pytest_browsereval.redaction.urls import plain_url
 
@@ -52,9 +54,6 @@ _SENTENCES = {
     "UnauthenticatedError": _NOT_ACCEPTED,
 }
 """What codes of stores and classes of obstore mean, the most exact first."""
-
-IN_FLIGHT = 16
-"""Requests at once. More gain little with one bucket."""
 
 
 class RemoteError(UsageError):
@@ -109,7 +108,7 @@ class Bucket:
             RemoteError: it cannot be written.
         """
         with _explain(self.url):
-            self._store.put(path, content)
+            run_apart(partial(self._store.put, path, content))
 
     def put_new(self, path: str, content: bytes) -> bool:
         """Write an object that is not there yet; return whether it is ours.
@@ -128,7 +127,7 @@ class Bucket:
 
         with _explain(self.url):
             try:
-                self._store.put(path, content, mode="create")
+                run_apart(partial(self._store.put, path, content, mode="create"))
             except (AlreadyExistsError, PreconditionError):
                 return self.get(path) == content
         return True
@@ -141,7 +140,7 @@ class Bucket:
         """
         with _explain(self.url):
             try:
-                return bytes(self._store.get(path).bytes())
+                return run_apart(lambda: bytes(self._store.get(path).bytes()))
             except FileNotFoundError as error:
                 if "NoSuchBucket" in str(error):
                     raise
@@ -154,7 +153,7 @@ class Bucket:
             RemoteError: they cannot be listed.
         """
         with _explain(self.url):
-            found = self._store.list_with_delimiter(path)["common_prefixes"]
+            found = run_apart(lambda: self._store.list_with_delimiter(path)["common_prefixes"])
         return sorted(str(one).rstrip("/").rpartition("/")[2] for one in found)
 
     def list_files(self, path: str) -> list[str]:
@@ -164,7 +163,7 @@ class Bucket:
             RemoteError: they cannot be listed.
         """
         with _explain(self.url):
-            found = self._store.list_with_delimiter(path)["objects"]
+            found = run_apart(lambda: self._store.list_with_delimiter(path)["objects"])
         return sorted(str(one["path"]).rpartition("/")[2] for one in found)
 
     def delete(self, path: str) -> None:
@@ -174,7 +173,7 @@ class Bucket:
             RemoteError: it cannot be removed.
         """
         with _explain(self.url):
-            self._store.delete(path)
+            run_apart(partial(self._store.delete, path))
 
     def check_conditions(self) -> None:
         """Check that an object that is there is not written over by who wants a new one.

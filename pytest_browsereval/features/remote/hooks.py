@@ -24,6 +24,8 @@ SHARE = 20
 MOST_S = 120.0
 """How long at most is waited after an error."""
 
+INTERRUPTED = "interrupted."
+
 
 class Uploading:
     """Sends what is finished while the run goes on, and the rest when it has ended.
@@ -82,31 +84,43 @@ class Uploading:
         """Send the rest after all others have written; what is missing there makes the run incomplete."""
         yield
         reporter: Any = session.config.pluginmanager.get_plugin("terminalreporter")
+        reason = ""
         for active_run in self._runs() if self._controller.has_looped else ():
             root = active_run.store.root
             if not root.is_dir():
                 continue
-            is_whole = active_run in self._controller.summaries and int(session.exitstatus) in (0, 1)
-            is_whole = is_whole and not self._lacks(active_run)
+            line, colour = "", "red"
             try:
-                push = Push(root, self.url, self._name, is_ours=True)
-                line, colour = f"sent to {push.url}", "green"
-                if is_whole:
-                    push.finish()
-                else:
-                    push.send()
-                    line = (
-                        f"sent to {push.url}, and not done: the run is not complete. Resume it, then push it"
-                    )
-                    colour = "yellow"
+                if reason != INTERRUPTED:
+                    reason = ""
+                    line, colour = self._send_rest(active_run, int(session.exitstatus))
+            except KeyboardInterrupt:
+                reason = INTERRUPTED
+                session.exitstatus = pytest.ExitCode.INTERRUPTED
             except (UsageError, OSError) as error:
-                line = f"NOT SENT: {error} Later: browsereval push {root} {self.url}"
-                line += f" --name {self._name}" * (self._name is not None)
-                colour = "red"
+                reason = str(error)
                 if int(session.exitstatus) in (0, 1):
                     session.exitstatus = pytest.ExitCode.INTERNAL_ERROR
+            if reason:
+                line = f"NOT SENT: {reason} Later: browsereval push {root} {self.url}"
+                line += f" --name {self._name}" * (self._name is not None)
             if reporter is not None:
                 reporter.write_line(line, **{colour: True})
+
+    def _send_rest(self, active_run: ActiveRun, exit_code: int) -> tuple[str, str]:
+        """Return what has become of a run at the URL, and a colour.
+
+        Raises:
+            UsageError: something of it is missing there.
+            OSError: a file cannot be read.
+        """
+        is_whole = active_run in self._controller.summaries and exit_code in (0, 1)
+        push = Push(active_run.store.root, self.url, self._name, is_ours=True)
+        if is_whole and not self._lacks(active_run):
+            push.finish()
+            return f"sent to {push.url}", "green"
+        push.send()
+        return f"sent to {push.url}, and not done: the run is not complete. Resume it, then push it", "yellow"
 
     def _runs(self) -> list[ActiveRun]:
         return list(dict.fromkeys(self._session.runs.values()))

@@ -8,12 +8,12 @@ import re
 import shutil
 import tempfile
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from pytest_browsereval.features.remote.bucket import IN_FLIGHT, Bucket, RemoteError
+from pytest_browsereval.features.remote.bucket import Bucket, RemoteError
 from pytest_browsereval.features.remote.claims import PARTS, Done, Part, list_parts
 from pytest_browsereval.features.remote.listing import FILES, Entry, check_path, digest_of, read_listing
+from pytest_browsereval.features.remote.threads import map_apart
 from pytest_browsereval.run.shards import Parts
 from pytest_browsereval.run.store import check_new
 
@@ -115,9 +115,7 @@ def _bring_whole(part: Part, done: Done, folder: Path) -> None:
     folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     begun = Path(tempfile.mkdtemp(prefix=".pull-", dir=folder.parent))
     try:
-        with ThreadPoolExecutor(IN_FLIGHT, thread_name_prefix="pull") as pool:
-            for _ in pool.map(lambda entry: _bring(part.bucket, prefix, entry, begun), entries):
-                pass
+        map_apart(lambda entry: _bring(part.bucket, prefix, entry, begun), entries)
         if folder.is_dir() and not any(folder.iterdir()):
             folder.rmdir()
         begun.rename(folder)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
 from pytest_browsereval.capture.trajectory import write_whole
 from pytest_browsereval.datasets.ids import safe_folder, safe_id
-from pytest_browsereval.features.remote.bucket import IN_FLIGHT, Bucket, RemoteError
+from pytest_browsereval.features.remote.bucket import Bucket, RemoteError
 from pytest_browsereval.features.remote.claims import Part, check_token, new_token
 from pytest_browsereval.features.remote.listing import (
     MARKER,
@@ -22,6 +21,7 @@ from pytest_browsereval.features.remote.listing import (
     write_listing,
     write_segment,
 )
+from pytest_browsereval.features.remote.threads import map_apart
 from pytest_browsereval.run.shards import Parts, Shard
 from pytest_browsereval.run.store import RunStore
 
@@ -102,15 +102,14 @@ class Push:
                 self._check_same(entries)
                 return entries
             self._begin()
-        with ThreadPoolExecutor(IN_FLIGHT, thread_name_prefix="push") as pool:
-            found = list(pool.map(_read, parcels))
-            missing = [parcel for parcel, entry in found if self._there.get(entry.place) != entry]
-            for first in range(0, len(missing), SEGMENT):
-                entries = list(pool.map(self._write, missing[first : first + SEGMENT]))
-                self._segments += 1
-                write_segment(self.part.bucket, self._prefix, self._segments, entries)
-                self._there |= {entry.place: entry for entry in entries}
-                self.sent += len(entries)
+        found = map_apart(_read, parcels)
+        missing = [parcel for parcel, entry in found if self._there.get(entry.place) != entry]
+        for first in range(0, len(missing), SEGMENT):
+            entries = map_apart(self._write, missing[first : first + SEGMENT])
+            self._segments += 1
+            write_segment(self.part.bucket, self._prefix, self._segments, entries)
+            self._there |= {entry.place: entry for entry in entries}
+            self.sent += len(entries)
         # A file that a program still writes may have changed between the two looks: what was sent counts.
         return [self._there[entry.place] for _, entry in found]
 

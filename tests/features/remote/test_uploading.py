@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 from urllib.request import url2pathname
 
@@ -171,3 +172,47 @@ def test_a_run_that_is_graded_again_is_not_sent(evals: Evals, bucket: str) -> No
     assert run.ret == pytest.ExitCode.USAGE_ERROR
     assert "is for new runs" in run.stderr.str() + run.stdout.str()
     assert {path: path.read_bytes() for path in objects(evals, "*")} == before
+
+
+def test_ctrl_c_ends_what_is_sent_at_the_end(
+    evals: Evals, bucket: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Exit code 2 and the line that completes it, not a traceback."""
+    write(evals)
+
+    def interrupt(self: Bucket, path: str, content: bytes) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Bucket, "put", interrupt)
+        run = evals.run("shop.eval.yaml", f"--eval-output={bucket}")
+    assert run.ret == pytest.ExitCode.INTERRUPTED
+    line = f"browsereval push {run.folder} {bucket}"
+    run.stdout.fnmatch_lines([f"NOT SENT: interrupted. Later: {line}"])
+    assert objects(evals, "done") == []
+    assert evals.run_command(*line.split()[1:]).ret == 0
+
+
+def test_nothing_waits_for_a_bucket_that_does_not_answer(
+    evals: Evals, bucket: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C cannot reach a request: it is made in a thread that keeps nobody from ending."""
+    from obstore.store import LocalStore
+
+    write(evals)
+    callers = set()
+
+    def watch(real: Any) -> Any:
+        def call(*args: Any, **options: Any) -> Any:
+            callers.add(threading.current_thread().daemon)
+            return real(*args, **options)
+
+        return call
+
+    for name in ("put", "get", "delete", "list_with_delimiter"):
+        monkeypatch.setattr(LocalStore, name, watch(getattr(LocalStore, name)))
+    run = evals.run("shop.eval.yaml", f"--eval-output={bucket}")
+    url = f"{bucket}/shop/{run.folder.name}"
+    assert evals.run_command("push", str(run.folder), bucket, "--name=again").ret == 0
+    assert evals.run_command("show", url).ret == 0
+    assert callers == {True}
