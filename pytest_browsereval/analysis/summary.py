@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -143,7 +142,7 @@ def _row(trial: TrialOutcome) -> dict[str, Any]:
 
 
 def _list_fingerprints(trials: Iterable[TrialOutcome]) -> dict[str, list[str]]:
-    """Return by what rules each grader that decides has judged; many of them as one hash."""
+    """Return by what rules each grader that decides has judged; of many of them what they have in common."""
     found: dict[str, set[str]] = {}
     for trial in trials:
         for name, grade in trial.metadata.grader_results.items():
@@ -155,7 +154,8 @@ def _list_fingerprints(trials: Iterable[TrialOutcome]) -> dict[str, list[str]]:
 def _shorten(fingerprints: list[str]) -> list[str]:
     if len(fingerprints) <= MOST_FINGERPRINTS:
         return fingerprints
-    return [f"{len(fingerprints)} rules, {hashlib.sha256(repr(fingerprints).encode()).hexdigest()[:12]}"]
+    # The last part is a hash of options, which differ where each row has its own; the row's hash covers them.
+    return sorted({f"{one.rpartition('/')[0]}/*" for one in fingerprints})[:MOST_FINGERPRINTS]
 
 
 def _disagreement(trial: TrialOutcome) -> dict[str, Any]:

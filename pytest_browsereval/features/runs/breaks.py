@@ -32,6 +32,7 @@ MOST_NAMES = 3
 """Tasks that a line names."""
 
 DATASET = "dataset"
+JUDGE = "judge"
 
 
 @dataclass(frozen=True)
@@ -63,9 +64,10 @@ def find_breaks(history: History) -> dict[tuple[str, str], Break]:
     found = {}
     for (_, name), points in find_points(history.runs).items():
         for (run, before), (next_run, after) in pairwise(points):
-            if _is_alike(before, after):
-                continue
-            changes = dict(_changes(before, after, read(run.run), read(next_run.run)))
+            changes = dict(_changed_judges(run, next_run))
+            if not _is_alike(before, after):
+                for word, lines in _changes(before, after, read(run.run), read(next_run.run)):
+                    changes.setdefault(word, []).extend(lines)
             if changes:
                 found[next_run.run, name] = Break(run.run, changes)
     return found
@@ -75,21 +77,40 @@ def _is_alike(a: VariantDigest, b: VariantDigest) -> bool:
     return bool(a.provenance) and (a.provenance, a.rows) == (b.provenance, b.rows)
 
 
+def _changed_judges(a: RunDigest, b: RunDigest) -> Iterator[tuple[str, list[str]]]:
+    """Yield the graders whose rules have changed.
+
+    One that is in one run only, or has fewer rules there, was not asked: rows errored, or others were run.
+    """
+    lines = []
+    for name in sorted(a.graders.keys() & b.graders.keys()):
+        old, new = _align(a.graders[name], b.graders[name])
+        if not (old <= new or new <= old):
+            lines.append(f"grader {name}: {' and '.join(sorted(old))} -> {' and '.join(sorted(new))}")
+    if lines:
+        yield JUDGE, list(_shorten(lines))
+
+
+def _align(old: Sequence[str], new: Sequence[str]) -> tuple[set[str], set[str]]:
+    """Return the rules of two runs; without options if a run has too many of them to list."""
+    if any(one.endswith("/*") for one in (*old, *new)):
+        old, new = ([f"{one.rpartition('/')[0]}/*" for one in rules] for rules in (old, new))
+    return set(old), set(new)
+
+
 @dataclass(frozen=True)
 class _Files:
     manifest: Mapping[str, Any]
-    graders: Mapping[str, Any]
     rows: Sequence[StoredRow]
 
 
 def _read(folder: Path) -> _Files:
-    summary = read_block(folder / "summary.json")
     try:
-        rows = tuple(read_rows(summary))
+        rows = tuple(read_rows(read_block(folder / "summary.json")))
     except (ValueError, TypeError, KeyError, AttributeError):  # changed since it was digested
         rows = ()
     # A run of an older version may hold what is known as a secret today.
-    return _Files(redact_config(read_block(folder / "manifest.json")), summary, rows)
+    return _Files(redact_config(read_block(folder / "manifest.json")), rows)
 
 
 def _changes(
@@ -101,13 +122,17 @@ def _changes(
             ["what one of the two runs was made of is unknown: its manifest is missing or damaged"],
         )
     elif a.provenance != b.provenance:
-        made = [find_provenance(one.manifest, one.graders, a.name) for one in (before, after)]
-        changes = describe_changes(made[0], made[1])
-        for word, lines in changes.items():
-            more = [f"and {len(lines) - MOST_LINES} more"] if len(lines) > MOST_LINES else []
-            yield word, [one_line(line, LONGEST) for line in lines[:MOST_LINES]] + more
+        made = [find_provenance(one.manifest, a.name) for one in (before, after)]
+        for word, lines in describe_changes(made[0], made[1]).items():
+            yield word, list(_shorten(lines))
     if a.rows != b.rows:
         yield DATASET, list(_row_changes(a.name, before, after))
+
+
+def _shorten(lines: Sequence[str]) -> Iterator[str]:
+    yield from (one_line(line, LONGEST) for line in lines[:MOST_LINES])
+    if len(lines) > MOST_LINES:
+        yield f"and {len(lines) - MOST_LINES} more"
 
 
 def _row_changes(variant: str, before: _Files, after: _Files) -> Iterator[str]:

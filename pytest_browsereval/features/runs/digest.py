@@ -108,6 +108,8 @@ class RunDigest(BaseModel):
     """The rules of the gate that were not met."""
     parts: tuple[str, ...] = ()
     """Of a merged run: the runs that it was made of."""
+    graders: dict[str, tuple[str, ...]] = {}
+    """By what rules each grader has judged; one that was not asked is missing, as are all in older runs."""
     whole: Figures = Figures()
     variants: tuple[VariantDigest, ...] = ()
 
@@ -191,8 +193,9 @@ def digest_run(folder: Path, name: str) -> RunDigest:
         gate=gate and gate["is_met"],
         missed=tuple(_missed(gate)),
         parts=tuple(_text(part) for part in _entries(manifest.get("merged_from"))),
+        graders=_graders(summary),
         whole=_figures(rows),
-        variants=tuple(_variants(manifest, summary, rows)),
+        variants=tuple(_variants(manifest, rows)),
     )
 
 
@@ -259,7 +262,7 @@ def _judge_state(manifest: Mapping[str, Any], summary: Mapping[str, Any], trials
         short = parts is not None and bool(parts.missing)
         note = "; ".join(filter(None, (f"merged of {len(merged)} runs", note)))
         return (State.PARTIAL if lacking > 0 or short else State.MERGED), note
-    if parts is not None and parts.of > 1:
+    if parts is not None and parts.missing:
         numbers = ", ".join(f"{number}/{parts.of}" for number in parts.have)
         return State.PARTIAL, "; ".join(filter(None, (f"shard {numbers}", note)))
     return (State.PARTIAL if lacking > 0 else State.COMPLETE), note
@@ -280,9 +283,12 @@ def _plan(manifest: Mapping[str, Any]) -> Iterator[VariantDigest]:
         yield VariantDigest(name=_text(name), agent=_text(agent), model=_text(model))
 
 
-def _variants(
-    manifest: Mapping[str, Any], summary: Mapping[str, Any], rows: Sequence[StoredRow]
-) -> Iterator[VariantDigest]:
+def _graders(summary: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+    found = block_of(summary.get("graders"))
+    return {_text(name): tuple(map(_text, _entries(rules))) for name, rules in found.items()}
+
+
+def _variants(manifest: Mapping[str, Any], rows: Sequence[StoredRow]) -> Iterator[VariantDigest]:
     known = {one.name: one for one in _plan(manifest)}
     own: dict[str, list[StoredRow]] = {}
     for row in rows:
@@ -294,7 +300,7 @@ def _variants(
             name=plan.name,
             agent=plan.agent,
             model=plan.model,
-            provenance=hash_provenance(manifest, summary, name),
+            provenance=hash_provenance(manifest, name),
             rows=hash_rows(trials, manifest),
         )
 

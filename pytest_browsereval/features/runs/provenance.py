@@ -30,9 +30,6 @@ BESIDES = frozenset(
 
 _LEFT_OUT = LEFT_OUT | BESIDES
 
-UNKNOWN = "unknown, as an older version has written the run"
-"""Rules of graders that a summary does not tell."""
-
 WORDS = (
     ("config.variants", "agent"),
     ("config.limits", "agent"),
@@ -41,32 +38,30 @@ WORDS = (
     ("config.judge", "judge"),
     ("config.graders", "judge"),
     ("config.pass_when", "judge"),
-    ("graders", "judge"),
     ("config.browser", "browser"),
     ("browser", "browser"),
 )
 """What keys are about, by how they begin; others are about the config."""
 
 
-def hash_provenance(manifest: Mapping[str, Any], summary: Mapping[str, Any], variant: str) -> str:
+def hash_provenance(manifest: Mapping[str, Any], variant: str) -> str:
     """Return a hash over what a variant of a run was made of; empty if that is unknown.
 
     Args:
         manifest: of the run.
-        summary: of the run, which has the rules of its graders.
         variant: its name.
     """
     if not manifest:
         return ""
-    text = json.dumps(_leave_out(find_provenance(manifest, summary, variant)), sort_keys=True)
+    text = json.dumps(_leave_out(find_provenance(manifest, variant)), sort_keys=True)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-def find_provenance(manifest: Mapping[str, Any], summary: Mapping[str, Any], variant: str) -> dict[str, Any]:
-    """Return the manifest as it is about one variant, with the rules of the graders."""
+def find_provenance(manifest: Mapping[str, Any], variant: str) -> dict[str, Any]:
+    """Return the manifest as it is about one variant."""
     config = dict(block_of(manifest.get("config")))
     config["variants"] = {variant: block_of(config.get("variants")).get(variant)}
-    return {**manifest, "config": config, "graders": summary.get("graders", UNKNOWN)}
+    return {**manifest, "config": config}
 
 
 def describe_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, list[str]]:

@@ -13,6 +13,7 @@ from pytest_browsereval.features.runs.breaks import find_breaks, find_points
 from pytest_browsereval.features.runs.history import read_history
 from pytest_browsereval.run.store import RunStore
 from tests.features.runs.conftest import AGENT, config_with, leave_run, name_of, tried
+from tests.labelled import graded
 from tests.recorded import FAILED, PASSED, write_summary
 
 
@@ -75,10 +76,30 @@ def test_rows_break_the_line(tmp_path: Path) -> None:
 
 def test_rules_of_a_grader_break_the_line(tmp_path: Path) -> None:
     """Their fingerprints are compared, as a comparison does."""
-    leave_two(tmp_path, tried("a", PASSED, fingerprint="state/2/0"), tried("b", FAILED))
-    (found,) = changes_between(tmp_path)
-    assert list(found) == ["judge"]
-    assert "state/2/0" in found["judge"][0]
+    leave_two(
+        tmp_path, tried("a", PASSED, fingerprint="state/2/0"), tried("b", FAILED, fingerprint="state/2/0")
+    )
+    assert changes_between(tmp_path) == [{"judge": ["grader state: state/1/0 -> state/2/0"]}]
+
+
+def test_a_grader_that_was_not_asked_breaks_nothing(tmp_path: Path) -> None:
+    """Errors keep graders from being asked; that is no other judge."""
+    leave_run(tmp_path / "shop", 1, tried("a", PASSED), tried("b", FAILED, fingerprint="state/1/other"))
+    for number, own in ((2, [tried("a", PASSED)]), (3, [])):
+        broken = [graded(name, row_hash=f"row of {name}") for name in ("a", "b")[len(own) :]]
+        leave_run(tmp_path / "shop", number, *own, *broken)
+    leave_run(tmp_path / "shop", 4, tried("a", PASSED), tried("b", FAILED))
+    assert changes_between(tmp_path) == []
+
+
+def test_many_rules_of_a_grader(tmp_path: Path) -> None:
+    """Where each row has its own the rows' hashes count; the version of the grader is left to compare."""
+    for number, version in ((1, 1), (2, 1), (3, 2)):
+        rules = (f"state/{version}/{row}" for row in range(9 if number == 2 else 12))
+        rows = [tried(f"t{row}", PASSED, fingerprint=rule) for row, rule in enumerate(rules)]
+        errored = [graded(f"t{row}", row_hash=f"row of t{row}") for row in range(len(rows), 12)]
+        leave_run(tmp_path / "shop", number, *rows, *errored)
+    assert changes_between(tmp_path) == [{"judge": ["grader state: state/1/* -> state/2/*"]}]
 
 
 def test_runs_of_an_older_version(tmp_path: Path) -> None:
