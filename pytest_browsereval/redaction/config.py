@@ -105,4 +105,4 @@ def _redact_value(value: Any, redact: Callable[[str], str], key: str = "", insid
         is_variable or not _VARIABLE.match(value)
     ):
         return HIDDEN
-    return _USER_INFO.sub(f"{HIDDEN}@", redact(value))
+    return hide_logins(redact(value))

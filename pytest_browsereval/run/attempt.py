@@ -42,6 +42,8 @@ from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.model.traffic import Traffic
 from pytest_browsereval.model.usage import Usage
 from pytest_browsereval.needs import merge_needs
+from pytest_browsereval.redaction.config import hide_logins
+from pytest_browsereval.redaction.text import map_texts
 from pytest_browsereval.run.active import ActiveRun
 from pytest_browsereval.run.behaviour import CallGuard, MessageListener
 from pytest_browsereval.run.cassettes import Cassettes, InterceptedCalls, PageTraffic
@@ -385,7 +387,7 @@ class Course:
             final_answer=self.result.final_answer,
             errors=self.errors + (() if self.fault is None else (self._log_fault(self.fault),)),
             warnings=capture.warnings if capture else (),
-            agent_config=self.trial.agent.model_dump(mode="json"),
+            agent_config=map_texts(self.trial.agent.model_dump(mode="json"), hide_logins),
             grader_results=self.grading.grades,
             usage=usage,
             usage_by_role=capture.usage_by_role if capture else {},
