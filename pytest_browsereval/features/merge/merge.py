@@ -89,7 +89,7 @@ def _list_regraded(stores: Sequence[RunStore]) -> Iterator[str]:
 
 
 def _check_runs(stores: Sequence[RunStore]) -> None:
-    if len(stores) < 2:
+    if len(stores) < 2 and not any(_is_only_part(store) for store in stores):
         raise UsageError("one run is merged with nothing. Name two or more.")
     seen: set[Path] = set()
     for store in stores:
@@ -100,6 +100,12 @@ def _check_runs(stores: Sequence[RunStore]) -> None:
         # A running process may still add results.
         store.check_idle()
         _check_records(store)
+
+
+def _is_only_part(store: RunStore) -> bool:
+    """Whether a run is the one shard that has rows: with few of them the hash may put all into it."""
+    parts = Parts.of_run(store.manifest())
+    return parts is not None and len(parts.have) == 1 and not parts.missing
 
 
 def _check_records(store: RunStore) -> None:

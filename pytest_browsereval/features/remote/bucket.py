@@ -253,7 +253,7 @@ def _explain(url: str) -> Iterator[None]:
     except PermissionError as error:
         raise RemoteError(f"{url}: permission denied: {error.strerror}.") from None
     except OSError as error:
-        raise RemoteError(f"{url}: {error.strerror or type(error).__name__}.") from None
+        raise RemoteError(f"{url}: {error.strerror or _sentence(error)}") from None
     except Exception as error:
         if not type(error).__module__.startswith("obstore"):
             raise

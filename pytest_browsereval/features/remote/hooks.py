@@ -9,13 +9,17 @@ from typing import Any
 
 import pytest
 
+from pytest_browsereval.datasets.ids import safe_folder
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.remote.bucket import Bucket
+from pytest_browsereval.features.remote.claims import Part
 from pytest_browsereval.features.remote.push import Push, check_name
 from pytest_browsereval.hooks.controller import Controller
 from pytest_browsereval.hooks.session import EvalSession
+from pytest_browsereval.redaction.known import redact_known
 from pytest_browsereval.run.active import ActiveRun
 from pytest_browsereval.run.index import read_index
+from pytest_browsereval.run.shards import Shard, read_shard
 
 INTERVAL_S = 5.0
 """How long an attempt that is finished waits at most before it goes, while nothing else holds it up."""
@@ -71,6 +75,7 @@ class Uploading:
                     f"--eval-output={self.url} is for new runs. Grade again first, then push the run: "
                     "`browsereval push RUN URL --name NAME`."
                 )
+            self._check_free(active_run)
         thread = threading.Thread(target=self._send_in_background, name="browsereval-upload", daemon=True)
         thread.start()
         try:
@@ -121,6 +126,27 @@ class Uploading:
             return f"sent to {push.url}", "green"
         push.send()
         return f"sent to {push.url}, and not done: the run is not complete. Resume it, then push it", "yellow"
+
+    def _check_free(self, active_run: ActiveRun) -> None:
+        """Refuse a name under which a part is done: the run would be made and could not be sent.
+
+        Raises:
+            pytest.UsageError: it is, or the bucket cannot be used.
+        """
+        if self._name is None:  # an id is new, or that of a run which is resumed
+            return
+        given = self._session.config.getoption("eval_shard", None)
+        shard = Shard(1, 1) if given is None else read_shard(given)
+        url = f"{self.url.rstrip('/')}/{safe_folder(active_run.config.name)}/{self._name}"
+        try:
+            part = Part(Bucket.open(url, is_written=True), shard)
+            done = part.done()
+        except UsageError as error:
+            raise pytest.UsageError(redact_known(str(error))) from None
+        if done is not None:
+            raise pytest.UsageError(
+                f"{url}/{part.path} is done already, and what is done does not change. Take another name."
+            )
 
     def _runs(self) -> list[ActiveRun]:
         return list(dict.fromkeys(self._session.runs.values()))

@@ -10,12 +10,16 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from pytest_browsereval.capture.trajectory import write_whole
 from pytest_browsereval.features.remote.bucket import Bucket, RemoteError
 from pytest_browsereval.features.remote.claims import PARTS, Done, Part, list_parts
 from pytest_browsereval.features.remote.listing import FILES, Entry, check_path, digest_of, read_listing
 from pytest_browsereval.features.remote.threads import map_apart
 from pytest_browsereval.run.shards import Parts
 from pytest_browsereval.run.store import check_new
+
+NAMES = "files.json"
+"""Beside a copy in the cache: the names of the files in it."""
 
 _PART_OF_RUN = re.compile(rf"(.+)/{PARTS}/(\d+-of-\d+)")
 
@@ -42,10 +46,25 @@ def fetch(url: str) -> Sequence[Path]:
             [bucket.url.rpartition("/")[2], *[part.path.rpartition("/")[2]] * (part.shard.of > 1)]
         )
         folder = cache / key / name
-        if not folder.is_dir():
+        if not _is_whole(folder):
+            shutil.rmtree(folder, ignore_errors=True)
             _bring_whole(part, done, folder)
+            write_whole(folder.parent / NAMES, json.dumps(_list_files(folder)))
         folders.append(folder)
     return folders
+
+
+def _is_whole(folder: Path) -> bool:
+    """Whether a copy has all files that were brought: systems remove old ones from caches one by one."""
+    try:
+        names = json.loads((folder.parent / NAMES).read_bytes())
+        return set(names) <= set(_list_files(folder))
+    except (OSError, ValueError, TypeError):
+        return False
+
+
+def _list_files(folder: Path) -> list[str]:
+    return [path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()]
 
 
 def pull_run(url: str, folder: Path) -> None:

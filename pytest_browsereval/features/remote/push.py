@@ -148,6 +148,8 @@ class Push:
     def _find_token(self) -> str:
         """Return the name of this folder's try there: a push that was cut off goes on."""
         marker = self.root / MARKER
+        if marker.is_symlink() or (marker.exists() and not marker.is_file()):  # a pipe would never end
+            raise RemoteError(f"{marker} is not a plain file. Remove it.")
         with suppress(OSError, ValueError, TypeError, KeyError):
             known = json.loads(marker.read_bytes())
             if known["url"] == self.url:

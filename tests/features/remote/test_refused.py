@@ -139,3 +139,47 @@ def test_text_that_is_none_is_refused(evals: Evals, bucket: str, monkeypatch: py
     result = evals.run_command("gate", push.url)
     assert "is damaged" in result.stderr.str()
     assert "Traceback" not in result.stderr.str()
+
+
+def test_a_name_that_is_done_is_refused_before_anything_is_spent(evals: Evals, bucket: str) -> None:
+    """An engine may start a part again that has ended; another part of the same name runs."""
+    args = [f"--eval-output={bucket}", "--eval-run-name=nightly", "--eval-set", "gate={}"]
+    written(evals, "--eval-shard=1/2", *args)
+    before = len(list((evals.path / "results" / "shop").iterdir()))
+    again = evals.run("shop.eval.yaml", "--eval-shard=1/2", *args)
+    assert again.ret == pytest.ExitCode.USAGE_ERROR
+    assert "shop/nightly/parts/1-of-2 is done already" in again.stdout.str() + again.stderr.str()
+    assert list((evals.path / "results" / "shop").glob("*/tasks/*/*/*/attempt-1")) != []
+    assert len(objects(evals, "done")) == 1
+    assert before == 1
+    assert evals.run("shop.eval.yaml", "--eval-shard=2/2", *args).ret in (0, 1)
+    assert len(objects(evals, "done")) == 2
+
+
+def test_a_copy_that_lost_files_is_brought_again(evals: Evals, bucket: str, cache: Path) -> None:
+    """Systems remove files from caches that nobody has read for long."""
+    url = pushed(evals, written(evals), bucket)
+    first = evals.run_command("gate", url, "--config", "shop.eval.yaml")
+    for file in [*cache.rglob("tasks/bad/**/*")]:
+        if file.is_file():
+            file.unlink()
+    again = evals.run_command("gate", url, "--config", "shop.eval.yaml")
+    assert again.outlines == first.outlines
+    assert (again.ret, again.errlines) == (first.ret, first.errlines)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="Windows has no pipes in folders")
+def test_a_pipe_is_not_waited_for(evals: Evals, bucket: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An agent's program can make one where the name of the try is."""
+    run = written(evals)
+    os.mkfifo(run / ".remote.json")
+    with pytest.raises(RemoteError, match=r"remote\.json is not a plain file"):
+        Push(run, bucket).send([next(run.glob("tasks/*/*/*/attempt-1"))])
+
+
+def test_a_place_that_cannot_be_written_is_named(evals: Evals) -> None:
+    """With the reason that the system gives."""
+    (evals.path / "file").write_text("")
+    run = evals.run("shop.eval.yaml", f"--eval-output={(evals.path / 'file').as_uri()}")
+    assert run.ret == pytest.ExitCode.USAGE_ERROR
+    assert "os error" in run.stderr.str()  # as the system words it

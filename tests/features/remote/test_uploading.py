@@ -216,3 +216,18 @@ def test_nothing_waits_for_a_bucket_that_does_not_answer(
     assert evals.run_command("push", str(run.folder), bucket, "--name=again").ret == 0
     assert evals.run_command("show", url).ret == 0
     assert callers == {True}
+
+
+def test_one_shard_may_have_all_rows(evals: Evals, bucket: str) -> None:
+    """The others leave nothing, and the run is merged by the same command."""
+    evals.write_rows(row("one"))
+    evals.write_config()
+    codes = [
+        evals.run("shop.eval.yaml", f"--eval-shard={n}/3", f"--eval-output={bucket}", "--eval-run-name=n").ret
+        for n in (1, 2, 3)
+    ]
+    assert sorted(codes) == [0, pytest.ExitCode.NO_TESTS_COLLECTED, pytest.ExitCode.NO_TESTS_COLLECTED]
+    merged = evals.run_command("merge", f"{bucket}/shop/n", "-o", "whole")
+    assert merged.ret == 0, merged.stderr.str()
+    gated = evals.run_command("gate", "whole", "--config", "shop.eval.yaml")
+    gated.stdout.fnmatch_lines(["pass rate 100.0% (1 of 1 judged)*"])
