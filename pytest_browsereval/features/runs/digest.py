@@ -108,6 +108,8 @@ class RunDigest(BaseModel):
     """The rules of the gate that were not met."""
     parts: tuple[str, ...] = ()
     """Of a merged run: the runs that it was made of."""
+    files: str = ""
+    """A hash over the files of the rows and what the config selects of them; empty if that is unknown."""
     graders: dict[str, tuple[str, ...]] = {}
     """By what rules each grader has judged; one that was not asked is missing, as are all in older runs."""
     whole: Figures = Figures()
@@ -193,6 +195,7 @@ def digest_run(folder: Path, name: str) -> RunDigest:
         gate=gate and gate["is_met"],
         missed=tuple(_missed(gate)),
         parts=tuple(_text(part) for part in _entries(manifest.get("merged_from"))),
+        files=_hash_files(manifest),
         graders=_graders(summary),
         whole=_figures(rows),
         variants=tuple(_variants(manifest, rows)),
@@ -281,6 +284,14 @@ def _plan(manifest: Mapping[str, Any]) -> Iterator[VariantDigest]:
     for name, agent in agents_of(config).items():
         model = ", ".join(models_of(block_of(config["variants"].get(name))))
         yield VariantDigest(name=_text(name), agent=_text(agent), model=_text(model))
+
+
+def _hash_files(manifest: Mapping[str, Any]) -> str:
+    files = _entries(manifest.get("datasets"))
+    if not files or not all(block_of(one).get("sha256") for one in files):
+        return ""
+    text = json.dumps([files, block_of(manifest.get("config")).get("dataset")], sort_keys=True)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def _graders(summary: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:

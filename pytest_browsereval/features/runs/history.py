@@ -16,6 +16,7 @@ from pytest_browsereval.capture.trajectory import read_written, write_whole
 from pytest_browsereval.config_text import format_path
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.runs.digest import RunDigest, State, digest_run, read_digest, stamp_run
+from pytest_browsereval.model.display import format_count
 from pytest_browsereval.run.journal import JOURNAL
 from pytest_browsereval.run.store import RunStore
 
@@ -77,7 +78,27 @@ def read_history(place: Path) -> History:
         why = getattr(error, "strerror", None) or str(error)
         problem = f"{format_path(place / HISTORY)} was not brought up to date: {why}"
     newest = sorted(runs, key=lambda run: run.order, reverse=True)
-    return History(place, tuple(_ask_unfinished(place, newest)), problem)
+    return History(place, tuple(_mark_selections(list(_ask_unfinished(place, newest)))), problem)
+
+
+def _mark_selections(runs: Sequence[RunDigest]) -> Iterator[RunDigest]:
+    """Yield the runs; one of fewer rows than others had of the same files is partial: somebody selected rows.
+
+    No run knows by itself how many rows there were: `-k` and names of rows leave the others out.
+    """
+    most: dict[tuple[str, str, str], int] = {}
+    for run in runs:
+        for one in run.variants if run.files else ():
+            key = run.eval, run.files, one.name
+            most[key] = max(most.get(key, 0), one.tasks)
+    for run in runs:
+        short = [one for one in run.variants if one.tasks < most.get((run.eval, run.files, one.name), 0)]
+        if short and run.state is State.COMPLETE:
+            of = most[run.eval, run.files, short[0].name]
+            note = f"{short[0].tasks} of {format_count(of, 'task')} were selected"
+            yield run.model_copy(update={"state": State.PARTIAL, "note": note})
+        else:
+            yield run
 
 
 def _ask_unfinished(place: Path, runs: Iterable[RunDigest]) -> Iterator[RunDigest]:

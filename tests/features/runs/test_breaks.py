@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.features.runs.breaks import find_breaks, find_points
+from pytest_browsereval.features.runs.digest import State
 from pytest_browsereval.features.runs.history import read_history
 from pytest_browsereval.run.store import RunStore
 from tests.features.runs.conftest import AGENT, config_with, leave_run, name_of, tried
@@ -72,6 +73,20 @@ def test_rows_break_the_line(tmp_path: Path) -> None:
             ]
         }
     ]
+
+
+def test_rows_that_somebody_selected_break_nothing(tmp_path: Path) -> None:
+    """A run of fewer rows of the same files is partial, be it the newest; a shorter file is another one."""
+    files = [{"file": "rows.jsonl", "sha256": "1"}]
+    both = tried("a", PASSED), tried("b", FAILED)
+    for number, own in ((1, both[:1]), (2, both), (3, both[1:]), (4, both), (5, both[:1])):
+        leave_run(tmp_path / "shop", number, *own, datasets=files)
+    history = read_history(tmp_path)
+    notes = {run.folder: run.note for run in history.runs if run.state is State.PARTIAL}
+    assert notes == {name_of(number): "1 of 2 tasks were selected" for number in (5, 3, 1)}
+    assert find_breaks(history) == {}
+    leave_run(tmp_path / "shop", 6, *both[:1], datasets=[{"file": "rows.jsonl", "sha256": "2"}])
+    assert changes_between(tmp_path) == [{"dataset": ["1 task removed: b"]}]
 
 
 def test_rules_of_a_grader_break_the_line(tmp_path: Path) -> None:

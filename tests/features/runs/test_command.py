@@ -51,6 +51,19 @@ def test_a_run_without_a_gate_that_was_stopped(evals: Evals, capsys: pytest.Capt
     assert out[2] == "    partial: 1 of 2 trials have no result"
 
 
+def test_a_run_of_named_rows_is_partial(evals: Evals, capsys: pytest.CaptureFixture[str]) -> None:
+    """It is not compared with those of all rows, which are compared with each other."""
+    evals.write_rows(row("mug"), row("cup"))
+    evals.write_config()
+    evals.run()
+    evals.run("-k", "mug")
+    evals.run()
+    assert main(["runs", str(evals.path / "results")]) == 0
+    out = capsys.readouterr().out
+    assert "    partial: 1 of 2 tasks were selected" in out
+    assert "not comparable" not in out
+
+
 def test_a_history_that_cannot_be_written(evals: Evals) -> None:
     """It is said in a line, and the run is as green as it was: nothing is lost."""
     evals.write_rows(row("a"))
