@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -157,7 +159,7 @@ class Uploading:
         return any(rows[node_id] is active_run for node_id in self._controller.lacking())
 
     def _send_in_background(self) -> None:
-        sent: dict[ActiveRun, int] = {}
+        sent: dict[ActiveRun, set[Path]] = {}
         pushes: dict[ActiveRun, Push] = {}
         wait, pause = INTERVAL_S, INTERVAL_S
         while not self._is_over.wait(wait):
@@ -165,13 +167,24 @@ class Uploading:
             try:
                 for active_run in self._runs():
                     root = active_run.store.root
-                    done = [root / folder for folder in read_index(root)] if root.is_dir() else []
-                    if len(done) > sent.get(active_run, 0):
+                    there = sent.setdefault(active_run, set())
+                    new = [folder for folder in _list_finished(root) if folder not in there]
+                    if new:
                         if active_run not in pushes:
                             pushes[active_run] = Push(root, self.url, self._name, is_ours=True)
-                        pushes[active_run].send(done)
-                        sent[active_run] = len(done)
+                        pushes[active_run].send(new)
+                        there.update(new)
                 pause = INTERVAL_S
             except (UsageError, OSError):
                 pause = min(pause * 2, MOST_S)  # the end of the session tells what is missing then
             wait = max(pause, SHARE * (time.monotonic() - began))
+
+
+def _list_finished(root: Path) -> Iterator[Path]:
+    """Yield the folders of finished attempts: an agent's program may have written into the index."""
+    home = root.resolve()
+    for name in read_index(root) if root.is_dir() else ():
+        with suppress(OSError, TypeError, ValueError):
+            folder = home / name
+            if folder.resolve() == folder and home in folder.parents:  # neither a link nor a way out
+                yield root / name

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 from urllib.request import url2pathname
 
 import pytest
 
 from pytest_browsereval.features.remote.bucket import Bucket, RemoteError
-from pytest_browsereval.features.remote.listing import list_parcels
+from pytest_browsereval.features.remote.listing import Entry, list_parcels
+from pytest_browsereval.features.remote.push import Push
 from tests.features.remote.test_push_and_pull import bucket, cache, objects
 from tests.hooks.small_evals import Evals, row
 
@@ -231,3 +234,56 @@ def test_one_shard_may_have_all_rows(evals: Evals, bucket: str) -> None:
     assert merged.ret == 0, merged.stderr.str()
     gated = evals.run_command("gate", "whole", "--config", "shop.eval.yaml")
     gated.stdout.fnmatch_lines(["pass rate 100.0% (1 of 1 judged)*"])
+
+
+def test_attempts_go_once_and_nothing_from_outside(
+    evals: Evals, bucket: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An agent's program can write into the index of the run, which is no truth."""
+    monkeypatch.setattr("pytest_browsereval.features.remote.hooks.INTERVAL_S", 0.02)
+    given: list[Path] = []
+    send = Push.send
+
+    def watched(self: Push, folders: Sequence[Path] | None = None) -> list[Entry]:
+        given.extend(folders or ())
+        return send(self, folders)
+
+    monkeypatch.setattr(Push, "send", watched)
+    outside = evals.path / "outside"
+    outside.mkdir()
+    (outside / "private.json").write_text("{}")
+    (evals.path / "forging.py").write_text(
+        FORGING.format(folder=url2pathname(bucket.removeprefix("file://")), outside=str(outside))
+    )
+    evals.write_rows(row("first"), row("second"), row("third"))
+    evals.write_config(agent={"type": "function", "function": "forging:solve"})
+    run = evals.run("shop.eval.yaml", f"--eval-output={bucket}", "--eval-lanes=1")
+    run.assert_outcomes(passed=3)
+    assert len(given) == len(set(given)) >= 2
+    assert objects(evals, "*private*") == []
+    run.stdout.fnmatch_lines(["NOT SENT: *link is not a plain file*"])
+
+
+FORGING = """
+import time
+from pathlib import Path
+from pytest_browsereval.run.index import _make_line, read_index
+
+def wait_for(name):
+    deadline = time.monotonic() + 60
+    while not list(Path({folder!r}).rglob(f"{{name}}/default/1/attempt-1.json")):
+        assert time.monotonic() < deadline, f"{{name}} did not come"
+        time.sleep(0.02)
+
+def solve(context):
+    [run] = Path("results/shop").iterdir()
+    if context.task.query_id == "second":
+        wait_for("first")
+        [(stamp, data), *_] = read_index(run).values()
+        (run / "tasks" / "link").symlink_to({outside!r})
+        for name in ("tasks/link", "../../../outside", {outside!r}):
+            (run / "index" / f"forged-{{len(name)}}.jsonl").write_bytes(_make_line(name, stamp, data))
+    if context.task.query_id == "third":
+        wait_for("second")
+    return "right"
+"""
