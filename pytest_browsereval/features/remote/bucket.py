@@ -13,8 +13,8 @@ from urllib.parse import SplitResult, urlsplit
 
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.remote.threads import run_apart
+from pytest_browsereval.redaction.addresses import plain_url
 from pytest_browsereval.redaction.known import redact_known
-from pytest_browsereval.redaction.urls import plain_url
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
