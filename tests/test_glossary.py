@@ -31,7 +31,7 @@ CODE = """
     lease lint listing load loop machine main manager mark markdown merge name noop output package
     parse part partition path pattern place placeholder plan player prefetch preflight preset
     process program progress protocol py queue read reader registration runner schema scope setting
-    size state static store suffix sync table template temporary terminal termination text toml toolset
+    size state static store suffix sync table template temporary terminal termination text thread toml toolset
     traceback use validation value verifier write writer yaml
 """
 FIGURES = """

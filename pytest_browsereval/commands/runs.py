@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from pytest_browsereval.errors import UsageError
-from pytest_browsereval.redaction.addresses import plain_url
+from pytest_browsereval.redaction.address import plain_url
 
 # Where runs are looked up by id when no config names another folder.
 RESULTS = Path("results")

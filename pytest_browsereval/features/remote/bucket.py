@@ -13,7 +13,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.remote.threads import run_apart
-from pytest_browsereval.redaction.addresses import plain_url
+from pytest_browsereval.redaction.address import plain_url
 from pytest_browsereval.redaction.known import redact_known
 
 if TYPE_CHECKING:
