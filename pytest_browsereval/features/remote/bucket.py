@@ -13,7 +13,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.remote.threads import run_apart
-from pytest_browsereval.redaction.address import plain_url
+from pytest_browsereval.redaction.address import plain_url, plain_urls
 from pytest_browsereval.redaction.known import redact_known
 
 if TYPE_CHECKING:
@@ -266,5 +266,5 @@ def _sentence(error: Exception) -> str:
     for code, sentence in _SENTENCES.items():
         if code in text or code == name:
             return sentence
-    lines = [line.strip() for line in redact_known(text).splitlines() if line.strip()]
+    lines = [line.strip() for line in redact_known(plain_urls(text)).splitlines() if line.strip()]
     return f"{name}: {lines[0][:200] if lines else 'without a word'}"

@@ -50,6 +50,7 @@ class Uploading:
         self._session = session
         self._controller = controller
         self._name = name
+        self._has_begun = False
         self._is_over = threading.Event()
 
     def check(self) -> None:
@@ -78,6 +79,7 @@ class Uploading:
                     "`browsereval push RUN URL --name NAME`."
                 )
             self._check_free(active_run)
+        self._has_begun = True
         thread = threading.Thread(target=self._send_in_background, name="browsereval-upload", daemon=True)
         thread.start()
         try:
@@ -92,7 +94,7 @@ class Uploading:
         yield
         reporter: Any = session.config.pluginmanager.get_plugin("terminalreporter")
         reason = ""
-        for active_run in self._runs() if self._controller.has_looped else ():
+        for active_run in self._runs() if self._has_begun and self._controller.has_looped else ():
             root = active_run.store.root
             if not root.is_dir():
                 continue

@@ -149,6 +149,7 @@ def test_a_name_that_is_done_is_refused_before_anything_is_spent(evals: Evals, b
     again = evals.run("shop.eval.yaml", "--eval-shard=1/2", *args)
     assert again.ret == pytest.ExitCode.USAGE_ERROR
     assert "shop/nightly/parts/1-of-2 is done already" in again.stdout.str() + again.stderr.str()
+    assert "NOT SENT" not in again.stdout.str()
     assert list((evals.path / "results" / "shop").glob("*/tasks/*/*/*/attempt-1")) != []
     assert len(objects(evals, "done")) == 1
     assert before == 1
@@ -183,3 +184,19 @@ def test_a_place_that_cannot_be_written_is_named(evals: Evals) -> None:
     run = evals.run("shop.eval.yaml", f"--eval-output={(evals.path / 'file').as_uri()}")
     assert run.ret == pytest.ExitCode.USAGE_ERROR
     assert "os error" in run.stderr.str()  # as the system words it
+
+
+def test_a_key_in_a_request_is_not_printed(
+    evals: Evals, bucket: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Azure's signature is in the URL of each request, and an endpoint may have a login."""
+    from obstore.exceptions import GenericError
+    from obstore.store import LocalStore
+
+    def put(*args: object, **options: object) -> None:
+        raise GenericError("Error performing PUT https://me:hunter22@host/c?sv=1&sig=hunter22 in 5.4s: gone")
+
+    monkeypatch.setattr(LocalStore, "put", put)
+    result = evals.run_command("push", str(written(evals)), bucket)
+    assert "hunter22" not in result.stderr.str()
+    assert "Error performing PUT https://...@host/c?... in 5.4s: gone" in result.stderr.str()

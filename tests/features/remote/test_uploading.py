@@ -174,6 +174,7 @@ def test_a_run_that_is_graded_again_is_not_sent(evals: Evals, bucket: str) -> No
     run = evals.run("shop.eval.yaml", "--eval-regrade=latest", f"--eval-output={bucket}")
     assert run.ret == pytest.ExitCode.USAGE_ERROR
     assert "is for new runs" in run.stderr.str() + run.stdout.str()
+    assert "NOT SENT" not in run.stdout.str()
     assert {path: path.read_bytes() for path in objects(evals, "*")} == before
 
 
