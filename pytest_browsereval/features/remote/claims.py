@@ -78,12 +78,18 @@ class Part:
             token: of the try.
 
         Raises:
-            RemoteError: the store cannot be used.
+            RemoteError: another try has taken it over from this one; or the store cannot be used.
         """
         found = self.claims()
-        number = len(found) + 1
-        if found and self._holder(found[-1]) == token:
+        holders = [self._holder(path) for path in found]
+        if holders and holders[-1] == token:
             return
+        if token in holders:
+            raise RemoteError(
+                f"{self.bucket.url}/{self.path}: another try has taken this part over, and its work is to "
+                "count. Push this one under another name if you need it: `--name NAME`."
+            )
+        number = len(found) + 1
         while not self.bucket.put_new(f"{self.path}/claim-{number:06}", _dump({"try": token, "at": _now()})):
             number += 1
 

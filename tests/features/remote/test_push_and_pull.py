@@ -163,6 +163,8 @@ def test_of_two_tries_one_counts(evals: Evals, bucket: str) -> None:
     part.claim(second)
     assert not part.is_held_by(first)
     assert part.is_held_by(second)
+    with pytest.raises(RemoteError, match="another try has taken this part over"):
+        part.claim(first)
     assert len(part.claims()) == 2
     assert part.finish(second, "aa").token == second
     assert part.finish(first, "bb").token == second
@@ -187,7 +189,12 @@ def test_a_try_that_was_taken_over_does_not_count(
         result = evals.run_command("push", str(run), bucket)
     assert result.ret != 0
     assert "another try has taken this part over" in result.stderr.str()
+    again = evals.run_command("push", str(run), bucket)
+    assert again.ret != 0
+    assert "another try has taken this part over, and its work is to count" in again.stderr.str()
     assert objects(evals, "done") == []
+    assert len(objects(evals, "claim-*")) == 2
+    pushed(evals, run, bucket, "--name", "mine")
 
 
 @pytest.mark.parametrize(
