@@ -17,6 +17,7 @@ from pytest_browsereval.features.remote.bucket import Bucket
 from pytest_browsereval.features.remote.claims import Part
 from pytest_browsereval.features.remote.push import Push, check_name
 from pytest_browsereval.hooks.controller import Controller
+from pytest_browsereval.hooks.names import is_by_hand
 from pytest_browsereval.hooks.session import EvalSession
 from pytest_browsereval.redaction.known import redact_known
 from pytest_browsereval.run.active import ActiveRun
@@ -31,6 +32,31 @@ MOST_S = 120.0
 """How long at most is waited after an error."""
 
 INTERRUPTED = "interrupted."
+
+
+class TestsByHand:
+    """Refuses tests by hand, whose runs are their own: they would not be sent.
+
+    Args:
+        session: the eval session.
+        url: of the folder of all runs.
+    """
+
+    __test__ = False
+
+    def __init__(self, session: EvalSession, url: str) -> None:
+        self._session = session
+        self._url = url
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Refuse them, in workers too."""
+        if (item := next(filter(is_by_hand, items), None)) is not None:
+            message = (
+                f"--eval-output={self._url} sends runs of eval configs, and {item.nodeid} is a test by hand. "
+                "Leave the option out, and push its run: `browsereval push RUN URL`."
+            )
+            self._session.problems.append(UsageError(message))
 
 
 class Uploading:

@@ -28,7 +28,11 @@ def pytest_browsereval_start(config: pytest.Config) -> None:
     url, name = config.getoption("eval_output"), config.getoption("eval_run_name")
     is_url = url is not None and "://" in url
     if is_url:  # it would be taken for a folder: runs are made on this machine
-        config.option.eval_output = None
+        config.option.eval_output = ""  # it was given, and names no folder
+        from pytest_browsereval.features.remote.hooks import TestsByHand
+        from pytest_browsereval.hooks.session import eval_session_key
+
+        config.pluginmanager.register(TestsByHand(config.stash[eval_session_key], url), "browsereval-url")
     if is_worker(config):
         return
     if not is_url:
@@ -44,7 +48,6 @@ def pytest_browsereval_start(config: pytest.Config) -> None:
     from pytest_browsereval.errors import UsageError
     from pytest_browsereval.features.remote.hooks import Uploading
     from pytest_browsereval.hooks.controller import controller_key
-    from pytest_browsereval.hooks.session import eval_session_key
     from pytest_browsereval.redaction.known import redact_known
 
     uploading = Uploading(config.stash[eval_session_key], config.stash[controller_key], url, name)

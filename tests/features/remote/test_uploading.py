@@ -315,3 +315,33 @@ def solve(context):
         wait_for("second")
     return "right"
 """
+
+
+def test_where_no_eval_was_collected_the_url_is_refused(evals: Evals, bucket: str) -> None:
+    """As a folder is: other tests would be green, and nothing sent."""
+    (evals.path / "test_other.py").write_text("def test_other(): pass\n")
+    run = evals.run("test_other.py", f"--eval-output={bucket}")
+    assert run.ret == pytest.ExitCode.USAGE_ERROR
+    assert "--eval-output is about evals, and none was collected" in run.stderr.str() + run.stdout.str()
+
+
+@pytest.mark.parametrize(
+    "args", [(), pytest.param(("-n1",), marks=pytest.mark.slow)], ids=["alone", "worker"]
+)
+def test_tests_by_hand_are_refused(evals: Evals, bucket: str, args: tuple[str, ...]) -> None:
+    """Their runs are their own, and would stay here without a word."""
+    write(evals)
+    (evals.path / "test_hand.py").write_text(BY_HAND)
+    run = evals.run("test_hand.py", f"--eval-output={bucket}", *args)
+    assert (run.ret, run.folders) == (pytest.ExitCode.USAGE_ERROR, ())
+    assert "is a test by hand. Leave the option out" in run.stderr.str() + run.stdout.str()
+    assert objects(evals, "*") == []
+
+
+BY_HAND = """
+import pytest
+
+@pytest.mark.browsereval(config="shop.eval.yaml")
+async def test_rows(eval_task, run_eval):
+    await run_eval(eval_task)
+"""
