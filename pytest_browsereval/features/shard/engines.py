@@ -116,7 +116,7 @@ def find_shard(given: str, environment: Mapping[str, str]) -> tuple[Shard, str]:
         UsageError: no engine says it, several do, something is missing, or there is one part only: a job that
             runs all rows by mistake would look like a success.
     """
-    wanted = _wanted(given)
+    wanted = _read_count(given)
     here = [engine for engine in ENGINES if engine.is_here(environment)]
     here = [engine for engine in here if not engine.is_alone(environment)] or here
     if not here:
@@ -142,7 +142,7 @@ def find_shard(given: str, environment: Mapping[str, str]) -> tuple[Shard, str]:
     return Shard(number, of), f"{engine.name} ({engine.describe(environment)})"
 
 
-def _wanted(given: str) -> int | None:
+def _read_count(given: str) -> int | None:
     """Return the N of ``auto/N``."""
     word, slash, count = given.partition("/")
     is_count = count.isascii() and count.isdecimal() and int(count) > 1
