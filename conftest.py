@@ -85,6 +85,17 @@ def _use_temporary_folder(config: pytest.Config) -> None:
     config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Keep every pytest that a test starts away from the folders of these tests.
+
+    At its end pytest removes what older runs have left beside its own folder, which can take minutes.
+    """
+    if "PYTEST_DEBUG_TEMPROOT" in os.environ and not hasattr(session.config, "workerinput"):
+        session.config._tmp_path_factory.getbasetemp()  # noqa: SLF001 only the fixture has a public name
+        os.environ["PYTEST_DEBUG_TEMPROOT"] = tempfile.gettempdir()
+
+
 def pytest_report_header(config: pytest.Config) -> list[str]:
     """Say how many tests there are, how long they take, and which are left out."""
     left_out = _left_out(config)

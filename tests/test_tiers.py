@@ -114,6 +114,8 @@ from pathlib import Path
 
 def test_own():
     tempfile.mkdtemp()
+    # A pytest that is started here has its folders there, and looks at those of nobody else.
+    assert os.environ["PYTEST_DEBUG_TEMPROOT"] == os.environ["TMPDIR"]
 
 def test_of_a_process(tmp_path):
     Path(tmp_path, "told").touch()
