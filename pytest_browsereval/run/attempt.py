@@ -444,4 +444,5 @@ async def is_retried(record: AttemptRecord, services: Services, trial: Trial, tr
     if not has_erred or tries > services.run.config.retries:
         return False
     is_off = await services.run.control.why_not(trial.key)
+    await services.run.budget.update()
     return not (is_off or services.run.budget.over() or services.run.outages.over())

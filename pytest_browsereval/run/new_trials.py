@@ -60,6 +60,7 @@ class NewTrials(Trials):
             session.stop(why, has_started=True)
             raise RunStopped(why)
         await run.control.admit(entry.key)
+        await run.budget.update()
         run.budget.check()  # before a browser is started for nothing
         services = await session.services()
         trial, tries = self._ready(entry), 1

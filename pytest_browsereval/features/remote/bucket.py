@@ -166,6 +166,16 @@ class Bucket:
             found = run_apart(lambda: self._store.list_with_delimiter(path)["objects"])
         return sorted(str(one["path"]).rpartition("/")[2] for one in found)
 
+    def list_all(self, path: str) -> list[str]:
+        """Return the paths of the objects in a folder and in its folders, from that folder on.
+
+        Raises:
+            RemoteError: they cannot be listed.
+        """
+        with _explain(self.url):
+            found = run_apart(lambda: [one["path"] for some in self._store.list(path) for one in some])
+        return sorted(str(one).removeprefix(f"{path}/") for one in found)
+
     def delete(self, path: str) -> None:
         """Remove an object.
 

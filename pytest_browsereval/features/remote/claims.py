@@ -49,7 +49,8 @@ class Part:
     def __init__(self, bucket: Bucket, shard: Shard) -> None:
         self.bucket = bucket
         self.shard = shard
-        self.path = f"{PARTS}/{shard.number}-of-{shard.of}"
+        self.name = f"{shard.number}-of-{shard.of}"
+        self.path = f"{PARTS}/{self.name}"
 
     def prefix(self, token: str) -> str:
         """Return the folder of a try."""

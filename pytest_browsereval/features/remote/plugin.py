@@ -29,10 +29,13 @@ def pytest_browsereval_start(config: pytest.Config) -> None:
     is_url = url is not None and "://" in url
     if is_url:  # it would be taken for a folder: runs are made on this machine
         config.option.eval_output = ""  # it was given, and names no folder
+        from pytest_browsereval.features.remote.budget import SharedBudget
         from pytest_browsereval.features.remote.hooks import TestsByHand
         from pytest_browsereval.hooks.session import eval_session_key
 
-        config.pluginmanager.register(TestsByHand(config.stash[eval_session_key], url), "browsereval-url")
+        session = config.stash[eval_session_key]
+        config.pluginmanager.register(TestsByHand(session, url), "browsereval-url")
+        config.pluginmanager.register(SharedBudget(session, url, name), "browsereval-url-budget")
     if is_worker(config):
         return
     if not is_url:

@@ -24,9 +24,14 @@ def run_apart(work: Callable[[], Result]) -> Result:
     """Return what a call returns; the main thread can be interrupted in the meantime."""
     if threading.current_thread() is not threading.main_thread():
         return work()
+    return start_apart(work).result()
+
+
+def start_apart(work: Callable[[], Result]) -> Future[Result]:
+    """Return what becomes of a call."""
     future: Future[Result] = Future()
     threading.Thread(target=_settle, args=(future, work), name="bucket", daemon=True).start()
-    return future.result()
+    return future
 
 
 def map_apart(work: Callable[[Given], Result], items: Iterable[Given]) -> list[Result]:
@@ -66,6 +71,8 @@ def _settle_all(left: deque[tuple[Future[Any], Callable[[], Any]]]) -> None:
 
 
 def _settle(future: Future[Any], work: Callable[[], Any]) -> None:
+    if not future.set_running_or_notify_cancel():
+        return
     try:
         result = work()
     except BaseException as error:  # noqa: BLE001 it is raised where the result is waited for
