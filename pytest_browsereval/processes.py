@@ -10,6 +10,9 @@ With ``--relay`` before the grace period, what comes through the pipe is passed 
 standard input; with ``--stdin FILE`` a file is its standard input; with ``--folder FOLDER`` before these a
 folder is removed when all has ended.
 
+With ``--attached CODES`` it needs no pipe: it holds that of a supervisor of its own, and lets go of it when
+it is asked to end, or when its own starter is gone. So it does not matter which of them is killed.
+
 On Linux what the command starts is ended wherever it goes, into a session of its own or as a daemon;
 elsewhere its process group is. What another service starts for it (a container engine, ``systemd-run``,
 ``at``) is nobody's child here, and lives on.
@@ -25,17 +28,28 @@ import sys
 import threading
 import time
 
+TYPE_CHECKING = False  # typing takes longer to import than all the rest
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
 NOT_STARTED = 127
 """The exit code where the command cannot be run; standard error tells why."""
 _RELAY = "--relay"
 _STDIN = "--stdin"
 _FOLDER = "--folder"
+_ATTACHED = "--attached"
+_ALONE = "--alone"
+_PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
 _ENDS = (signal.SIGTERM, signal.SIGINT)
 _POLL_S = 0.01
 _KILLING_S = 1.0
 """How long what is killed may take to be gone; what forks without end is killed again and again meanwhile."""
+_PARENT_S = 0.25
+"""How often we look whether our starter lives. Linux could send a signal, but it does so when the thread that
+has started us ends, too."""
 _IS_LINUX = sys.platform == "linux"
+_OWN_GROUP = None if sys.platform == "win32" else 0
 
 
 def supervise_command(
@@ -61,33 +75,113 @@ def supervise_command(
     return [sys.executable, "-I", "-S", me, *kept, *given, str(grace_s), *command]
 
 
-def main(command: list[str], grace_s: float, *, relay: bool = False, stdin: str = os.devnull) -> int:
+def attach_command(command: list[str], grace_s: float, accepted: Iterable[int] = ()) -> list[str]:
+    """Return the command line that runs a command under supervision and needs no pipe.
+
+    All ends when the process that runs it is asked to end, is killed, or loses the process that started it.
+    The command is asked alone at first, so that it can tidy up what it has started.
+
+    Args:
+        command: program and arguments.
+        grace_s: the time between asking the command to end and killing it.
+        accepted: exit codes of the command in whose place it has 0.
+    """
+    me = os.path.abspath(__file__)  # noqa: PTH100 as above
+    codes = ",".join(map(str, accepted))
+    return [sys.executable, "-I", "-S", me, _ATTACHED, codes, str(grace_s), *command]
+
+
+def main(
+    command: list[str],
+    grace_s: float,
+    *,
+    relay: bool = False,
+    stdin: str = os.devnull,
+    is_asked_alone: bool = False,
+) -> int:
     """Run the command until it ends or standard input closes, and return its exit code."""
-    own_group = None if sys.platform == "win32" else 0
     _adopt_orphans()
-    early: list[int] = []  # a signal that comes while the command is started must not leave it behind
-    for name in _ENDS:
-        signal.signal(name, lambda number, _frame: early.append(number))
+    early = _keep_signals()
+    me = os.getpid()
     try:
         with open(stdin, "rb") as given:  # noqa: PTH123 as above
             child = subprocess.Popen(  # noqa: S603 the config's own
-                command, stdin=subprocess.PIPE if relay else given, bufsize=0, process_group=own_group
+                command,
+                stdin=subprocess.PIPE if relay else given,
+                bufsize=0,
+                process_group=_OWN_GROUP,
+                preexec_fn=(lambda: _end_with(me)) if _IS_LINUX else None,  # noqa: PLW1509 no thread yet
             )
     except OSError as error:
         print(f"cannot run {command[0]!r}: {error.strerror}", file=sys.stderr)  # noqa: T201 the site's log
         return NOT_STARTED
     # In its own group the command gets no Ctrl-C: we pass the end on.
+    end = _end_after_it if is_asked_alone else _end_all
     for name in _ENDS:
-        signal.signal(name, lambda _number, _frame: _end_all(child, grace_s))
+        signal.signal(name, lambda _number, _frame: end(child, grace_s))
     if early:
-        _end_all(child, grace_s)
-    threading.Thread(target=_end_when_abandoned, args=(child, grace_s), daemon=True).start()
-    code = child.wait()
+        end(child, grace_s)
+    threading.Thread(target=_end_when_abandoned, args=(child, grace_s, end), daemon=True).start()
+    code = _wait(child)
     _end_all(child, grace_s)
     return code if code >= 0 else 128 - code
 
 
-def _end_when_abandoned(child: subprocess.Popen[bytes], grace_s: float) -> None:
+def run_attached(command: list[str], grace_s: float) -> int:
+    """Run the command under a supervisor until it ends, we are to end, or our starter is gone.
+
+    Return the command's exit code.
+    """
+    starter = os.getppid()
+    _adopt_orphans()  # the supervisor may be killed as well
+    early = _keep_signals()
+    me = os.path.abspath(__file__)  # noqa: PTH100 as above
+    child = subprocess.Popen(  # noqa: S603 ourselves
+        [sys.executable, "-I", "-S", me, _ALONE, str(grace_s), *command],
+        stdin=subprocess.PIPE,
+        bufsize=0,
+        process_group=_OWN_GROUP,  # who kills our group must not kill the supervisor with us
+    )
+    pipe = child.stdin
+    assert pipe is not None  # noqa: S101 it is ours
+    for name in _ENDS:
+        signal.signal(name, lambda _number, _frame: pipe.close())
+    if early:
+        pipe.close()
+
+    def let_go() -> None:
+        while os.getppid() == starter:
+            time.sleep(_PARENT_S)
+        pipe.close()
+
+    threading.Thread(target=let_go, daemon=True).start()
+    code = _wait(child)
+    _end_all(child, grace_s)
+    return code if code >= 0 else 128 - code
+
+
+def _keep_signals() -> list[int]:
+    """Return a list of the signals that come from now on: they must not end us while we start something."""
+    early: list[int] = []
+    for name in _ENDS:
+        signal.signal(name, lambda number, _frame: early.append(number))
+    return early
+
+
+def _wait(child: subprocess.Popen[bytes]) -> int:
+    """Return the exit code of the command once it has ended, and let go of adopted orphans meanwhile."""
+    with contextlib.suppress(ChildProcessError):
+        while _IS_LINUX:
+            ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOWAIT)
+            if ended is None or ended.si_pid == child.pid:
+                break
+            os.waitpid(ended.si_pid, 0)
+    return child.wait()
+
+
+def _end_when_abandoned(
+    child: subprocess.Popen[bytes], grace_s: float, end: Callable[[subprocess.Popen[bytes], float], None]
+) -> None:
     while chunk := os.read(0, 65_536):
         if child.stdin is not None:
             with contextlib.suppress(OSError):  # it has gone, or reads no more
@@ -96,10 +190,21 @@ def _end_when_abandoned(child: subprocess.Popen[bytes], grace_s: float) -> None:
         with contextlib.suppress(OSError, subprocess.TimeoutExpired):
             child.stdin.close()
             child.wait(grace_s)
-    _end_all(child, grace_s)
+    end(child, grace_s)
 
 
 # -- the end
+
+
+def _end_after_it(child: subprocess.Popen[bytes], grace_s: float) -> None:
+    """Ask the command to end, and end what is left then: it may have much to tidy up."""
+    deadline = time.monotonic() + grace_s
+    child.terminate()
+    while time.monotonic() < deadline and (
+        child.pid in _descendants() if _IS_LINUX else child.returncode is None
+    ):
+        time.sleep(_POLL_S)
+    _end_all(child, _KILLING_S)
 
 
 def _end_all(child: subprocess.Popen[bytes], grace_s: float) -> None:
@@ -139,10 +244,21 @@ def _is_running(child: subprocess.Popen[bytes]) -> bool:
 def _adopt_orphans() -> None:
     """Become the parent of what outlives its own parent, where the system knows of such a thing."""
     if _IS_LINUX:
-        import ctypes
+        _call_prctl(_PR_SET_CHILD_SUBREAPER, 1)
 
-        # Python has no call for it; see prctl(2), PR_SET_CHILD_SUBREAPER.
-        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+def _end_with(supervisor: int) -> None:
+    """Have this process killed when its supervisor is; called in a child before the command begins."""
+    _call_prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != supervisor:
+        os._exit(128 + signal.SIGKILL)
+
+
+def _call_prctl(option: int, value: int) -> None:
+    """Call what Python has no name for; see prctl(2)."""
+    import ctypes
+
+    ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
 
 
 def _descendants() -> list[int]:
@@ -170,6 +286,11 @@ def _run(words: list[str]) -> int:
 
         shutil.rmtree(words[1], ignore_errors=True)
         return code
+    if words[0] == _ATTACHED:
+        code = run_attached(words[3:], float(words[2]))
+        return 0 if str(code) in words[1].split(",") else code
+    if words[0] == _ALONE:
+        return main(words[2:], float(words[1]), is_asked_alone=True)
     if words[0] == _RELAY:
         return main(words[2:], float(words[1]), relay=True)
     if words[0] == _STDIN:

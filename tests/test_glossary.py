@@ -17,7 +17,7 @@ REFUSED_HEADING = "## Words that we do not use"
 
 PROPER_NAMES = """
     agisdk assistantbench browsecomp browseros chromium fara gaia github gitlab infinity mind2web
-    miniwob odysseys playwright webarena webbench webtailbench webvoyager xdist
+    kubernetes miniwob odysseys playwright slurm webarena webbench webtailbench webvoyager xdist
 """
 WEB = """
     address app bucket cdp clipboard console dom download endpoint event frame har html http input link llm
@@ -48,7 +48,7 @@ PLAIN = """
     planning play point presence price protection provenance ready redaction redactor refusal
     relation representation restore second select selection serve shop show single spelling stand start
     suite surroundings tail target testing trust unobserved use verified visual volatile
-    wait whole workplace
+    supervise wait whole workplace
 """
 PUBLIC = """
     action call client command completion component conformance directive driver format key metadata
