@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_browsereval.commands.base import Command, add_overrides, registry_near
-from pytest_browsereval.commands.reporting import add_reports, tell
+from pytest_browsereval.commands.reporting import add_reports, tell, write
 from pytest_browsereval.commands.runs import HELP, HELP_OF_BASELINE, add_config, find_baseline, find_run
 from pytest_browsereval.errors import ConfigError, UsageError
 from pytest_browsereval.model.display import format_count
@@ -27,6 +27,7 @@ def gate(arguments: argparse.Namespace) -> int:
     from pytest_browsereval.analysis.summary import summary_of
     from pytest_browsereval.features.compare import gate_report as report
     from pytest_browsereval.features.compare.baseline import against_baseline, lacks_baseline
+    from pytest_browsereval.features.compare.gate_junit import junit
     from pytest_browsereval.features.compare.rules import judge_baseline
     from pytest_browsereval.run.manifest import check_manifest
     from pytest_browsereval.run.selection import count_wanted
@@ -47,6 +48,8 @@ def gate(arguments: argparse.Namespace) -> int:
     found = (check_unlimited(summary, rules), lacking(store, summary), contradicting(store, summary))
     beside = (rule for rule in found if rule is not None)
     results = (*decide(summary, rules, tuple(judge_baseline(rules, compared))), *beside)
+    if arguments.junit_xml is not None:
+        write(arguments.junit_xml, junit(store, summary, rules, results))
     tell(
         arguments,
         text=lambda: report.text(store.root, summary, selected, results),
@@ -150,6 +153,9 @@ def _gate_arguments(parser: argparse.ArgumentParser) -> None:
         "--baseline", metavar="RUN", help=f"the baseline: {HELP_OF_BASELINE}. 'latest' is the run before RUN"
     )
     add_reports(parser)
+    parser.add_argument(
+        "--junit-xml", metavar="FILE", type=Path, help="write trials and rules as a JUnit file for CI systems"
+    )
 
 
 def _baseline_arguments(parser: argparse.ArgumentParser) -> None:

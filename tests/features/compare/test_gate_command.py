@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from xml.etree import ElementTree as ET
 
 import pytest
 
 from pytest_browsereval.__main__ import main
 from pytest_browsereval.run.store import RunStore
 from tests.features.compare.test_compare import run
+from tests.hooks.small_evals import Evals, errored_row, row
 from tests.recorded import FAILED, PASSED, attempt, write_summary
 
+RESULTS = ("error", "failure", "skipped")
 GATE = {"min_pass_rate": 0.5, "max_error_rate": 0.05, "must_pass": []}
 
 
@@ -58,6 +61,38 @@ def test_the_gate_of_the_run(capsys: pytest.CaptureFixture[str]) -> None:
     assert out.endswith("gate met: 2 rules\n")
     content = json.loads(Path("gate.json").read_text())
     assert (content["met"], [rule["verdict"] for rule in content["rules"]]) == (True, ["met", "met"])
+
+
+@pytest.mark.parametrize(
+    ("rules", "found"),
+    [
+        ("gate.min_pass_rate=0.5", {"skipped": 2}),
+        ("gate.min_pass_rate=0.9", {"skipped": 2, "failures": 1}),
+        ("gate.rows=fail", {"failures": 2, "errors": 1}),
+    ],
+)
+def test_a_junit_file_for_ci(evals: Evals, rules: str, found: dict[str, int]) -> None:
+    """Names and results are those of pytest's own file for the same gate; text of agents is no markup."""
+    hostile = "]]><failure/>\x1b[31m\x00\u202e"
+    evals.write_rows(row("a"), row("b c"), row("d", says=hostile), errored_row("e"))
+    evals.write_config(gate={"min_pass_rate": 0.5, "max_error_rate": 0.5})
+    sets = ("--eval-set", rules)
+    code = evals.run("shop.eval.yaml", "--junit-xml=pytest.xml", *sets).ret
+    gated = evals.run_command("gate", str(evals.run_folder()), "--junit-xml", "gate.xml", *sets)
+    assert gated.ret == code
+    files = [evals.path / "pytest.xml", evals.path / "gate.xml"]
+    theirs, ours = (ET.parse(file).getroot()[0] for file in files)  # noqa: S314 both are of this test
+    assert {key: int(ours.get(key, 0)) for key in ("skipped", "failures", "errors")} == {
+        "skipped": 0, "failures": 0, "errors": 0, **found,
+    }  # fmt: skip
+    rows = [
+        {(case.get("classname"), case.get("name")): [one.tag for one in case if one.tag in RESULTS]
+         for case in suite.iter("testcase") if not str(case.get("classname")).startswith("gate")}
+        for suite in (theirs, ours)
+    ]  # fmt: skip
+    assert rows[0] == rows[1]
+    (bad,) = ours.iterfind("testcase[@name='d']")
+    assert "]]><failure/>" in str([one.get("message") for one in bad])
 
 
 def test_other_rules(capsys: pytest.CaptureFixture[str]) -> None:
