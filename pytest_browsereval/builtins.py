@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -103,21 +104,52 @@ def gather_offers(hook: str, report: Callable[[str], None]) -> Iterator[tuple[st
             yield from ((owner_of(point), one) for one in offered)
 
 
-def fetch_run(url: str) -> list[Path]:
+_NAMED = re.compile(r"(.+?)/(latest|latest-on-.+)")
+"""A URL of a run that is named by what it is."""
+
+
+def fetch_run(url: str, before: str | None = None) -> list[Path]:
     """Return copies of the parts of a run at a URL, made by the first feature or package that knows it.
+
+    Args:
+        url: of the run; its last part may be ``latest`` or ``latest-on-BRANCH``.
+        before: the id of a run; neither it nor later ones are meant by these.
 
     Raises:
         UsageError: none does, or the run cannot be had.
     """
+    if named := _NAMED.fullmatch(url):
+        url = choose_run(named[2], named[1], before)
+    if found := _ask_first("pytest_browsereval_fetch_run", url=url):
+        return list(found)
+    raise UsageError(f"{url}: nothing that is installed reads runs at such a URL. Give a run folder.")
+
+
+def choose_run(name: str, home: str, before: str | None = None) -> str:
+    """Return the run that a name such as ``latest-on-main`` stands for: its folder or its URL.
+
+    Args:
+        name: what was typed.
+        home: the folder of the runs of an eval, or its URL.
+        before: the id of a run; neither it nor later ones are meant.
+
+    Raises:
+        UsageError: there is none.
+    """
+    found: str | None = _ask_first("pytest_browsereval_choose_run", name=name, home=home, before=before)
+    if found is None:
+        raise UsageError(f"nothing that is installed knows which run {name!r} is. Give a run folder.")
+    return found
+
+
+def _ask_first(hook: str, **arguments: Any) -> Any:
+    """Return what the first feature or package returns from a hook that is called beside pytest."""
     plugins: list[Any] = [plugin for _, plugin in load_leaves(features, "plugin")]
     for point in find_entry_points():
         with name_in_errors(point):
             plugins.append(point.load())
-    for plugin in plugins:
-        fetch = getattr(plugin, "pytest_browsereval_fetch_run", None)
-        if fetch is not None and (found := fetch(url=url)):
-            return list(found)
-    raise UsageError(f"{url}: nothing that is installed reads runs at such a URL. Give a run folder.")
+    calls = (getattr(plugin, hook, None) for plugin in plugins)
+    return next((found for call in calls if call is not None and (found := call(**arguments))), None)
 
 
 # -- one package at a time

@@ -56,6 +56,19 @@ def pytest_browsereval_fetch_run(url: str) -> Sequence[Path] | None:
     """
 
 
+@pytest.hookspec(firstresult=True)
+def pytest_browsereval_choose_run(name: str, home: str, before: str | None) -> str | None:
+    """Called for ``latest`` at a URL, and for ``latest-on-BRANCH``: return the run that it stands for.
+
+    Args:
+        name: what was typed; of a URL its last part.
+        home: the folder of the runs of an eval, or its URL.
+        before: the id of a run; neither it nor later ones are meant.
+
+    Return its folder or URL, or None if you do not know. Raise ``UsageError`` if there is none.
+    """
+
+
 # ---------------------------------------------------------------- before the run
 
 

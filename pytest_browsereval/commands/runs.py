@@ -14,9 +14,11 @@ RESULTS = Path("results")
 
 _LOOKUP = "Ids are looked up below results/ folders, or see --config"
 
-HELP = f"a run: its folder, its URL, its id, or 'latest'. {_LOOKUP}"
+_NAMES = "its folder, its URL, its id, 'latest' or 'latest-on-BRANCH'"
 
-HELP_OF_BASELINE = f"a run (its folder, its id, or 'latest') or a baseline file. {_LOOKUP}"
+HELP = f"a run: {_NAMES}. {_LOOKUP}"
+
+HELP_OF_BASELINE = f"a run ({_NAMES}) or a baseline file. {_LOOKUP}"
 
 
 def add_config(parser: argparse.ArgumentParser) -> None:
@@ -44,14 +46,8 @@ def find_run(
         UsageError: there is no such run, or there are several; the message has the newest ones.
     """
     if "://" in given:
-        found = _fetch(given, is_changed=is_changed)
-        if len(found) > 1:
-            raise UsageError(
-                f"{given} is a run in {len(found)} parts. Run `browsereval merge {given} -o FOLDER`, and "
-                "give that folder."
-            )
-        return found[0]
-    from pytest_browsereval.run.lookup import LATEST, Runs, is_run
+        return _fetch_whole(given, is_changed=is_changed)
+    from pytest_browsereval.run.lookup import LATEST, LATEST_ON, Runs, is_run
 
     if given not in ("", LATEST) and is_run(Path(given), is_empty_allowed=is_empty_allowed):
         return Path(given)  # a path needs no look-up
@@ -61,10 +57,32 @@ def find_run(
 
         place = load_place(config)
     runs = Runs.near(RESULTS) if place is None else Runs.of(*place)
+    if given.startswith(LATEST_ON):
+        if len(runs.homes) != 1:
+            raise UsageError(
+                f"{given}: there are runs of {len(runs.homes)} evals. Name its config by --config."
+            )
+        return _choose(given, runs.homes[0])
     return runs.find(given, Path(), is_empty_allowed=is_empty_allowed)
 
 
-def _fetch(url: str, *, is_changed: bool = False) -> list[Path]:
+def _choose(given: str, home: Path, before: str | None = None) -> Path:
+    from pytest_browsereval.builtins import choose_run
+
+    return Path(choose_run(given, str(home), before))
+
+
+def _fetch_whole(url: str, *, before: str | None = None, is_changed: bool = False) -> Path:
+    found = _fetch(url, before=before, is_changed=is_changed)
+    if len(found) > 1:
+        raise UsageError(
+            f"{url} is a run in {len(found)} parts. Run `browsereval merge {url} -o FOLDER`, and "
+            "give that folder."
+        )
+    return found[0]
+
+
+def _fetch(url: str, *, before: str | None = None, is_changed: bool = False) -> list[Path]:
     if is_changed:
         shown = plain_url(url)
         raise UsageError(
@@ -72,7 +90,7 @@ def _fetch(url: str, *, is_changed: bool = False) -> list[Path]:
         )
     from pytest_browsereval.builtins import fetch_run
 
-    return fetch_run(url)
+    return fetch_run(url, before)
 
 
 def find_runs(given: Iterable[str], config: Path | None = None, *, is_changed: bool = False) -> list[Path]:
@@ -104,12 +122,17 @@ def find_baseline(given: str, config: Path | None = None, *, of: Path | None = N
     Raises:
         UsageError: there is no such run, or there are several.
     """
-    from pytest_browsereval.run.lookup import LATEST, Runs
+    from pytest_browsereval.run.lookup import LATEST, LATEST_ON, Runs
 
     if Path(given).is_file():
         return Path(given)
     # The newest run may be the one that is compared.
-    if given == LATEST and of is not None:
-        home = of.resolve().parent
-        return Runs(home, (home,)).find(given, Path(), before=of.resolve())
+    if of is not None:
+        run = of.resolve()
+        if given == LATEST:
+            return Runs(run.parent, (run.parent,)).find(given, Path(), before=run)
+        if "://" in given:
+            return _fetch_whole(given, before=run.name)
+        if given.startswith(LATEST_ON):
+            return _choose(given, run.parent, run.name)
     return find_run(given, config)

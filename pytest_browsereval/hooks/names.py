@@ -13,6 +13,9 @@ ini_markers_key = pytest.StashKey[tuple[str, ...]]()
 is_controlled_key = pytest.StashKey[bool]()
 """Whether attempts wait for whoever pauses, stops or repeats them: a feature sets it when it starts."""
 
+results_url_key = pytest.StashKey[str]()
+"""The URL that runs are sent to: a feature sets it when it starts."""
+
 SUFFIXES = (".eval.yaml", ".eval.yml", ".eval.json", ".eval.toml")
 """Files with these endings are collected wherever pytest looks."""
 

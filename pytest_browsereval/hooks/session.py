@@ -13,18 +13,19 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
+from pytest_browsereval.builtins import choose_run, fetch_run
 from pytest_browsereval.config import EvalConfig, load_config
 from pytest_browsereval.config_text import format_path
 from pytest_browsereval.errors import ConfigError, RegistryError, UsageError, nearest
 from pytest_browsereval.hooks.behaviour import make_behaviour
 from pytest_browsereval.hooks.conflicts import check_options_of_evals
-from pytest_browsereval.hooks.names import is_controlled_key, is_planned_key
+from pytest_browsereval.hooks.names import is_controlled_key, is_planned_key, results_url_key
 from pytest_browsereval.hooks.registration import Registration
 from pytest_browsereval.hooks.scoring import Evals2
 from pytest_browsereval.redaction.known import redact_known
 from pytest_browsereval.run.active import ActiveRun, EarlierRun, Prepared, RunSpec
 from pytest_browsereval.run.cassettes import LIVE, CassetteSource
-from pytest_browsereval.run.lookup import LATEST, run_folder
+from pytest_browsereval.run.lookup import LATEST, LATEST_ON, run_folder
 from pytest_browsereval.run.new_trials import NewTrials
 from pytest_browsereval.run.shards import Parts
 from pytest_browsereval.run.store import RunStore, home_of, new_run_id
@@ -169,10 +170,34 @@ class EvalSession:
         base, before = self.config.invocation_params.dir, self.run_id
         if (base / given).is_file():
             return Path(base / given)
+        url = self.config.stash.get(results_url_key, None)
+        if "://" in given or given.startswith(LATEST_ON) or (url is not None and given == LATEST):
+            return self._choose_baseline(loaded, given, url)
         if given == LATEST and (earlier := self.find_earlier_run()):  # a run is not compared with itself
             own = run_folder(loaded, earlier.run, base, before=before, is_empty_allowed=True)
             return run_folder(loaded, given, base, before=own)
         return run_folder(loaded, given, base, before=before)
+
+    def _choose_baseline(self, loaded: EvalConfig, given: str, url: str | None) -> Path:
+        """Return the run that a URL or the name of a branch stands for; of one at a URL a copy.
+
+        Raises:
+            UsageError: there is none, or it is in parts.
+        """
+        place = home_of(loaded.output_dir, loaded.name)
+        home = str(place) if url is None else f"{url.rstrip('/')}/{place.name}"
+        own = self.run_id
+        if (earlier := self.find_earlier_run()) is not None:
+            base = self.config.invocation_params.dir
+            own = run_folder(loaded, earlier.run, base, before=own, is_empty_allowed=True).name
+        found = given if "://" in given else choose_run(given, home, own)
+        folders = fetch_run(found, own) if "://" in found else [Path(found)]
+        if len(folders) > 1:
+            raise UsageError(
+                f"{found} is a run in {len(folders)} parts. Run `browsereval merge {found} -o FOLDER`, and "
+                "give that folder."
+            )
+        return folders[0]
 
     def _make_run(self, loaded: EvalConfig, baseline: Path | None) -> ActiveRun:
         """Return the run of a config: a new one, or an earlier one.

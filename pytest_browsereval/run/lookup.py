@@ -26,6 +26,9 @@ _DEEPEST = 4
 
 _PRUNED = frozenset({"node_modules", "__pycache__", "venv", "build", "dist", "site-packages"})
 
+LATEST_ON = "latest-on-"
+"""With the name of a branch: its newest whole run."""
+
 MOST_LISTED = 5
 """Runs that a message lists."""
 

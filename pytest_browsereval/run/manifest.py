@@ -6,7 +6,6 @@ import hashlib
 import json
 import os
 import platform
-import subprocess
 import sys
 from collections.abc import Collection, Sequence
 from importlib.metadata import PackageNotFoundError, version
@@ -17,6 +16,7 @@ from pytest_browsereval.capture.trajectory import load_written
 from pytest_browsereval.config_text import format_path
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.messages import SCHEMA_VERSION, now
+from pytest_browsereval.run.branch import find_commit
 
 if TYPE_CHECKING:  # commands that read a run need no config, which takes 0.2 s
     from pytest_browsereval.config import EvalConfig
@@ -26,7 +26,7 @@ if TYPE_CHECKING:  # commands that read a run need no config, which takes 0.2 s
 RESUMES_FILE = "resumes.jsonl"
 """In the run folder: a line for each time that the run was resumed."""
 
-MACHINE = ("browser", "python", "platform", "packages", "git_commit")
+MACHINE = ("browser", "python", "platform", "packages", "git_commit", "git_branch")
 """Keys of a manifest that say where a run was made: they differ between the machines of one run."""
 
 PACKAGES = (
@@ -59,6 +59,7 @@ def manifest(
         plugins: who else brings members: packages with their versions, conftests.
         model_calls: what becomes of the calls of models, ``replay`` for example.
     """
+    commit, branch = find_commit(config.base_dir)
     return {
         "schema_version": SCHEMA_VERSION,
         "started_at": now(),
@@ -77,7 +78,8 @@ def manifest(
         "python": platform.python_version(),
         "platform": sys.platform,
         "packages": {name: _version(name) for name in PACKAGES},
-        "git_commit": _git_commit(config.base_dir),
+        "git_commit": commit,
+        "git_branch": branch,
     }
 
 
@@ -145,21 +147,6 @@ def _version(name: str) -> str | None:
         return version(name)
     except PackageNotFoundError:
         return None
-
-
-def _git_commit(folder: Path) -> str | None:
-    try:
-        result = subprocess.run(
-            ["git", "rev-parse", "HEAD"],  # noqa: S607 the user's git
-            cwd=folder,
-            capture_output=True,
-            text=True,
-            timeout=5,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    return result.stdout.strip() or None
 
 
 def check_manifest(run: Path) -> None:

@@ -18,7 +18,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.getgroup("browsereval").addoption(
         "--eval-baseline",
         metavar="RUN",
-        help="compare with an earlier run, in the gate too: its folder, its id, 'latest', or a baseline file",
+        help="compare with an earlier run, in the gate too: its folder, its URL, its id, 'latest', "
+        "'latest-on-main' or another branch, or a baseline file",
     )
 
 

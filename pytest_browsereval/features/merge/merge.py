@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -192,8 +193,16 @@ def _write(
         if lines:
             (target.root / name).write_bytes(b"".join(lines))
     summary = summary_of(target)
-    target.write_summary({"selected": selected, "skipped": skipped, **summary.as_json()})
+    counted = {"selected": selected, "skipped": skipped, **_find_all(stores[0])}
+    target.write_summary({**counted, **summary.as_json()})
     return Merged(len(summary.trials), selected, notes)
+
+
+def _find_all(store: RunStore) -> dict[str, Any]:
+    """Return how many trials the config has, whichever were selected: the same in each part."""
+    with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+        return {"all_trials": load_written(store.root / "summary.json")["all_trials"]}
+    return {}
 
 
 def _write_labels(stores: Sequence[RunStore], folder: Path, name: str) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_browsereval.hooks.names import is_worker
+from pytest_browsereval.hooks.names import is_worker, results_url_key
 
 if TYPE_CHECKING:
     from pytest_browsereval.commands.base import Command
@@ -29,6 +29,7 @@ def pytest_browsereval_start(config: pytest.Config) -> None:
     is_url = url is not None and "://" in url
     if is_url:  # it would be taken for a folder: runs are made on this machine
         config.option.eval_output = ""  # it was given, and names no folder
+        config.stash[results_url_key] = url
         from pytest_browsereval.features.remote.budget import SharedBudget
         from pytest_browsereval.features.remote.hooks import TestsByHand
         from pytest_browsereval.hooks.session import eval_session_key

@@ -33,6 +33,9 @@ from pytest_browsereval.stats.statistics import percentile
 FILES = ("manifest.json", "summary.json", GATE_FILE)
 """What a digest is made of."""
 
+ALL_TRIALS = "all_trials"
+"""In a summary: how many trials the config has, whichever were selected."""
+
 LONGEST = 120
 """Characters of a name; configs and rows may hold any text."""
 
@@ -90,7 +93,7 @@ class RunDigest(BaseModel):
 
     model_config = ConfigDict(frozen=True, allow_inf_nan=False)
 
-    version: Literal[1] = 1
+    version: Literal[2] = 2
     """Of the form; a line of another one is made again."""
     run: str
     """Its folder, as seen from the history."""
@@ -102,6 +105,10 @@ class RunDigest(BaseModel):
     note: str = ""
     """Why it is not complete."""
     commit: str | None = None
+    branch: str | None = None
+    """The branch that the commit was on; None for a pull request, changed files, and where nobody knows."""
+    selected: bool = False
+    """Whether somebody had chosen some of the trials that the config has; False where nobody knows."""
     gate: bool | None = None
     """Whether it was met when the run ended; None without a gate, and where nobody knows."""
     missed: tuple[str, ...] = ()
@@ -175,6 +182,7 @@ def digest_run(folder: Path, name: str) -> RunDigest:
         "eval": _text(manifest.get("name")) or folder.resolve().parent.name,
         "started_at": _begin(manifest.get("started_at"), folder),
         "commit": _text(manifest.get("git_commit")) or None,
+        "branch": _text(manifest.get("git_branch")) or None,
     }
     if stamps[1] is None:
         note = "no summary.json: it was cut off, or still runs"
@@ -192,6 +200,7 @@ def digest_run(folder: Path, name: str) -> RunDigest:
         **begun,
         state=state,
         note=note,
+        selected=_is_selected(manifest, summary),
         gate=gate and gate["is_met"],
         missed=tuple(_missed(gate)),
         parts=tuple(_text(part) for part in _entries(manifest.get("merged_from"))),
@@ -269,6 +278,12 @@ def _judge_state(manifest: Mapping[str, Any], summary: Mapping[str, Any], trials
         numbers = ", ".join(f"{number}/{parts.of}" for number in parts.have)
         return State.PARTIAL, "; ".join(filter(None, (f"shard {numbers}", note)))
     return (State.PARTIAL if lacking > 0 else State.COMPLETE), note
+
+
+def _is_selected(manifest: Mapping[str, Any], summary: Mapping[str, Any]) -> bool:
+    parts = Parts.of_run(manifest)
+    of = summary.get("selected") if parts is None else sum(parts.trials)
+    return (_number(of) or 0) < (_number(summary.get(ALL_TRIALS)) or 0)
 
 
 def _missed(gate: Mapping[str, Any] | None) -> Iterator[str]:

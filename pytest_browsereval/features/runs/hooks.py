@@ -1,15 +1,34 @@
-"""The end of a session: each of its runs gets its gate's outcome, and a line in the history."""
+"""The end of a session: what its summary and its gate came to, and a line in the history."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from pytest_browsereval.features.runs.digest import digest_run
+from pytest_browsereval.analysis.summary import RunSummary
+from pytest_browsereval.errors import UsageError
+from pytest_browsereval.features.runs.digest import ALL_TRIALS, digest_run, read_block
 from pytest_browsereval.features.runs.gates import write_gate
 from pytest_browsereval.features.runs.history import HISTORY, append_digests
-from pytest_browsereval.hooks.controller import Controller
+from pytest_browsereval.hooks.controller import Controller, RunPart
 from pytest_browsereval.hooks.gating import Gating
 from pytest_browsereval.run.active import ActiveRun
+
+
+class AllTrials(RunPart):
+    """Writes down how many trials the config has: a run of some of them can be told from one of all."""
+
+    def sum_up(self, active_run: ActiveRun, summary: RunSummary) -> tuple[dict[str, Any], list[str]]:
+        """Count them; where stored trials are graded again, take what was counted when they were made."""
+        if not active_run.trials.makes_attempts:
+            count = read_block(active_run.store.root / "summary.json").get(ALL_TRIALS)
+        else:
+            try:
+                count = sum(1 for _ in active_run.plan.entries(is_limited=False))
+            except UsageError:  # the rows were changed meanwhile
+                count = None
+        return ({} if count is None else {ALL_TRIALS: count}), []
 
 
 class HistoryKeeping:

@@ -17,12 +17,21 @@ def pytest_browsereval_start(config: pytest.Config) -> None:
     """Add the session's runs to the history once they are over."""
     if is_worker(config):
         return
-    from pytest_browsereval.features.runs.hooks import HistoryKeeping
+    from pytest_browsereval.features.runs.hooks import AllTrials, HistoryKeeping
     from pytest_browsereval.hooks.controller import controller_key
     from pytest_browsereval.hooks.gating import gating_key
 
-    keeping = HistoryKeeping(config.stash[controller_key], config.stash[gating_key])
+    controller = config.stash[controller_key]
+    controller.parts["runs"] = AllTrials()
+    keeping = HistoryKeeping(controller, config.stash[gating_key])
     config.pluginmanager.register(keeping, "browsereval-history")
+
+
+def pytest_browsereval_choose_run(name: str, home: str, before: str | None) -> str | None:
+    """Return the newest run of an eval, or the newest one of a branch."""
+    from pytest_browsereval.features.runs.choice import choose_run
+
+    return choose_run(name, home, before)
 
 
 def pytest_browsereval_commands() -> Sequence[Command]:

@@ -1,0 +1,86 @@
+"""Which run a name stands for: ``latest``, and ``latest-on-main`` or another branch."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from pytest_browsereval.errors import UsageError
+from pytest_browsereval.features.runs.digest import RunDigest, State
+from pytest_browsereval.features.runs.history import read_history
+from pytest_browsereval.model.display import format_count, one_line
+from pytest_browsereval.run.lookup import LATEST, LATEST_ON
+
+WHOLE = (State.COMPLETE, State.MERGED)
+
+_SECOND = re.compile(r"(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z-")
+"""How the id of a run begins."""
+
+MOST_NAMED = 5
+"""Branches that a message names."""
+
+
+def choose_run(name: str, home: str, before: str | None) -> str | None:
+    """Return the run that a name stands for: the newest one, or the newest whole one of a branch.
+
+    Args:
+        name: ``latest`` or ``latest-on-BRANCH``.
+        home: the folder of the runs of an eval.
+        before: the id of a run; neither it nor later ones are meant.
+
+    Raises:
+        UsageError: there is none.
+    """
+    if name != LATEST and not name.startswith(LATEST_ON):
+        return None
+    place = Path(home)
+    try:
+        history = read_history(place.parent).runs
+    except UsageError:  # there are no runs at all
+        history = ()
+    runs = [run for run in history if run.run == f"{place.name}/{run.folder}"]
+    return str(place / _choose(name, runs, before).folder)
+
+
+def _choose(name: str, runs: Sequence[RunDigest], before: str | None) -> RunDigest:
+    if own := next((run for run in runs if run.folder == before), None):
+        runs = [run for run in runs if run.order < own.order]
+    elif begun := _SECOND.match(before or ""):  # a session's own run is not there yet
+        day, time = "-".join(begun.groups()[:3]), ":".join(begun.groups()[3:])
+        runs = [run for run in runs if run.started_at[:19] <= f"{day}T{time}"]
+    if name == LATEST:
+        found = next(iter(runs), None)
+    else:
+        branch = name.removeprefix(LATEST_ON)
+        found = next((run for run in runs if _is_baseline(run, branch)), None)
+    if found is None:
+        raise UsageError(_describe_none(name, runs))
+    return found
+
+
+def _is_baseline(run: RunDigest, branch: str) -> bool:
+    return run.branch == branch and run.state in WHOLE and not run.selected
+
+
+def _describe_none(name: str, runs: Sequence[RunDigest]) -> str:
+    """Return why no run is meant, and what to do: the first run of a branch has nothing to compare with."""
+    if name == LATEST or not runs:
+        return f"{name}: there is no earlier run. Make one without the option first."
+    branch = name.removeprefix(LATEST_ON)
+    on_it = [run for run in runs if run.branch == branch]
+    if on_it:
+        why = Counter("of selected rows" if run.selected else str(run.state) for run in on_it)
+        given = ", ".join(f"{count} {word}" for word, count in why.most_common())
+        return (
+            f"{name}: {format_count(len(on_it), 'run')} on {branch!r}, and none that is whole: {given}. Run "
+            "all rows on it first, without the option."
+        )
+    known = Counter(run.branch or "no branch that is known" for run in runs).most_common()
+    shown = ", ".join(f"{one_line(word, 60)} ({count})" for word, count in known[:MOST_NAMED])
+    return (
+        f"{name}: none of {format_count(len(runs), 'run')} is on {branch!r}: {shown}. Run all rows on it "
+        "first, without the option. Runs of pull requests, with changed files and of older versions are on "
+        "no branch."
+    )
