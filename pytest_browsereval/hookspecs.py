@@ -80,13 +80,28 @@ def pytest_browsereval_start(config: pytest.Config) -> None:
     """
 
 
+@pytest.hookspec(firstresult=True)
+def pytest_browsereval_bring_run(
+    config: pytest.Config, eval_config: EvalConfig, url: str | None
+) -> Path | None:
+    """Called in each process before a config's run is made: return the folder into which you brought a run.
+
+    Args:
+        config: pytest's.
+        eval_config: whose run it is to be.
+        url: of the run that the command line names; return None if it is not one of yours. None: the command
+            line names no earlier run; return what there is of this one, which another machine has begun.
+    """
+
+
 @pytest.hookspec
-def pytest_browsereval_earlier_run(config: pytest.Config) -> EarlierRun | None:
+def pytest_browsereval_earlier_run(config: pytest.Config, brought: Path | None) -> EarlierRun | None:
     """Return the earlier run whose trials are to be the session's, as an option of yours says; or None.
 
-    Its ``make`` returns an object with what ``run.active.Trials`` has. Called several times: for each config,
-    and by what prints. Raise ``UsageError`` for options that contradict each other; two plug-ins that both
-    return a run are refused.
+    ``brought`` is the folder of an interrupted run, if another plug-in has brought one to be resumed. What is
+    returned has a ``make`` that returns an object with what ``run.active.Trials`` has. Called several times:
+    for each config, and by what prints. Raise ``UsageError`` for options that contradict each other; two
+    plug-ins that both return a run are refused.
     """
 
 

@@ -22,6 +22,7 @@ from pytest_browsereval.hooks.conflicts import check_options_of_evals
 from pytest_browsereval.hooks.names import is_controlled_key, is_planned_key, results_url_key
 from pytest_browsereval.hooks.registration import Registration
 from pytest_browsereval.hooks.scoring import Evals2
+from pytest_browsereval.redaction.address import plain_url
 from pytest_browsereval.redaction.known import redact_known
 from pytest_browsereval.run.active import ActiveRun, EarlierRun, Prepared, RunSpec
 from pytest_browsereval.run.cassettes import LIVE, CassetteSource
@@ -173,7 +174,8 @@ class EvalSession:
         url = self.config.stash.get(results_url_key, None)
         if "://" in given or given.startswith(LATEST_ON) or (url is not None and given == LATEST):
             return self._choose_baseline(loaded, given, url)
-        if given == LATEST and (earlier := self.find_earlier_run()):  # a run is not compared with itself
+        earlier = self.find_earlier_run()
+        if given == LATEST and earlier and not earlier.is_remote:  # a run is not compared with itself
             own = run_folder(loaded, earlier.run, base, before=before, is_empty_allowed=True)
             return run_folder(loaded, given, base, before=own)
         return run_folder(loaded, given, base, before=before)
@@ -206,17 +208,37 @@ class EvalSession:
             UsageError: there is no such run, or options contradict each other.
         """
         loaded = self._choose_agent(loaded)
-        if (earlier := self.find_earlier_run()) is None:
+        earlier, brought = self.find_earlier_run(), None
+        if earlier is None or earlier.is_remote:
+            brought = self._bring(loaded, earlier)
+        if earlier is None and brought is not None:
+            earlier = self.find_earlier_run(brought)
+        if earlier is None:
             return ActiveRun(self._spec(loaded, None, baseline), NewTrials)
         run, option = earlier.run, earlier.option
-        if run != LATEST and self.runs:
+        if run not in (LATEST, str(brought)) and self.runs:
             raise UsageError(
                 f"--eval-{option}={run} is one run, and there are several configs. Name the one that it is "
                 f"of by --eval-config, or write --eval-{option}={LATEST} for the last run of each."
             )
         base, is_empty_allowed = self.config.invocation_params.dir, earlier.is_empty_allowed
-        folder = run_folder(loaded, run, base, before=self.run_id, is_empty_allowed=is_empty_allowed)
+        folder = brought or run_folder(
+            loaded, run, base, before=self.run_id, is_empty_allowed=is_empty_allowed
+        )
         return ActiveRun(self._spec(loaded, folder, baseline), earlier.make)
+
+    def _bring(self, loaded: EvalConfig, earlier: EarlierRun | None) -> Path | None:
+        """Return the folder into which a run at a URL was brought; None if there is none of the config.
+
+        Raises:
+            UsageError: the one that the command line names cannot be had.
+        """
+        url = None if earlier is None else earlier.run
+        hook = self.config.hook.pytest_browsereval_bring_run
+        found: Path | None = hook(config=self.config, eval_config=loaded, url=url)
+        if url is not None and found is None:
+            raise UsageError(f"{plain_url(url)}: nothing that is installed reads runs at such a URL.")
+        return found
 
     def _spec(self, loaded: EvalConfig, folder: Path | None, baseline: Path | None) -> RunSpec:
         """Return what this session asks of a run.
@@ -245,13 +267,17 @@ class EvalSession:
             notes=self.evals2.notes(asks_models=asks_models),
         )
 
-    def find_earlier_run(self) -> EarlierRun | None:
+    def find_earlier_run(self, brought: Path | None = None) -> EarlierRun | None:
         """Return the run whose trials an option of a feature takes up; None if no such option is given.
+
+        Args:
+            brought: the folder of one that another machine has begun.
 
         Raises:
             UsageError: options contradict each other.
         """
-        found: list[EarlierRun] = self.config.hook.pytest_browsereval_earlier_run(config=self.config)
+        hook = self.config.hook.pytest_browsereval_earlier_run
+        found: list[EarlierRun] = hook(config=self.config, brought=brought)
         if len(found) > 1:
             options = " and ".join(sorted(f"--eval-{one.option}" for one in found))
             raise UsageError(f"{options} name an earlier run each. Leave one out.")

@@ -199,7 +199,7 @@ class EarlierRun:
     option: str
     """The option without ``--eval-``: the verb for what is done with the run, such as ``regrade``."""
     run: str
-    """As the option names it: a folder, an id, or ``latest``."""
+    """As the option names it: a folder, a URL, an id, or ``latest``."""
     make: Callable[[ActiveRun], Trials]
     """Makes the source of the trials.
 
@@ -208,6 +208,11 @@ class EarlierRun:
     """
     is_empty_allowed: bool = False
     """Whether the run may have no attempt yet."""
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether the run is at a URL."""
+        return "://" in self.run
 
 
 class ActiveRun:

@@ -13,6 +13,9 @@ from pytest_browsereval.run.store import RunStore, TrialKey
 MOST_ROWS = 2
 """Rows that may err for want of the same answer: one of them may be unlucky."""
 
+END = ""
+"""Stands in a line of the ledger that ends the session."""
+
 LEDGER = "outages.jsonl"
 """In the run folder: which row did not get an answer of which site or model, a line each."""
 
@@ -41,13 +44,28 @@ class Outages:
         Raises:
             OSError: the ledger cannot be read.
         """
+        lines = self._lines()
+        if ended := next((line for line in lines if line["what"] == END), None):
+            return str(ended["why"])
         if self._keeps_going:
             return ""
-        lines = self._lines()
         for what in dict.fromkeys(line["what"] for line in lines):
             if len(_rows(lines, what)) >= MOST_ROWS:
                 return str(next(line["why"] for line in reversed(lines) if line["what"] == what))
         return ""
+
+    def end(self, why: str) -> None:
+        """Have no further attempt begin in any process of the session.
+
+        Args:
+            why: what every further attempt would meet.
+
+        Raises:
+            OSError: the ledger cannot be written.
+        """
+        self._store.append(
+            LEDGER, {"what": END, "row": END, "at": time.time(), "answered_at": None, "why": why}
+        )
 
     def count(self, key: TrialKey, fault: Fault | None, *, is_free: bool) -> Fault | None:
         """Return the fault of an attempt, which ends the run where it is the second row's.

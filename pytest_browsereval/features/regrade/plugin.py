@@ -19,7 +19,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     add(
         "--eval-regrade",
         metavar="RUN",
-        help="grade the stored attempts of this run again, and run no agent: its folder, its id, or 'latest'",
+        help="grade the stored attempts of this run again, and run no agent: its folder, its URL, its id, or "
+        "'latest'",
     )
     add(
         "--eval-regrade-rows",

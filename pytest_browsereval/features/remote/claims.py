@@ -72,8 +72,8 @@ class Part:
         except ValueError:
             raise RemoteError(f"{self.bucket.url}/{self.path}/{DONE} is damaged: it names no try.") from None
 
-    def claim(self, token: str) -> None:
-        """Take the part over from whoever works on it.
+    def claim(self, token: str) -> int:
+        """Take the part over from whoever works on it; return the number of the claim.
 
         Args:
             token: of the try.
@@ -81,18 +81,36 @@ class Part:
         Raises:
             RemoteError: another try has taken it over from this one; or the store cannot be used.
         """
-        found = self.claims()
-        holders = [self._holder(path) for path in found]
+        holders = self.holders()
         if holders and holders[-1] == token:
-            return
+            return len(holders)
         if token in holders:
             raise RemoteError(
-                f"{self.bucket.url}/{self.path}: another try has taken this part over, and its work is to "
-                "count. Push this one under another name if you need it: `--name NAME`."
+                f"{self.overtaken} Push this one under another name if you need it: `--name NAME`."
             )
-        number = len(found) + 1
-        while not self.bucket.put_new(f"{self.path}/claim-{number:06}", _dump({"try": token, "at": _now()})):
+        number = len(holders) + 1
+        while not self.bucket.put_new(f"{self.path}/{_claim(number)}", _dump({"try": token, "at": _now()})):
             number += 1
+        return number
+
+    @property
+    def overtaken(self) -> str:
+        """What to say to a try that was taken over."""
+        return (
+            f"{self.bucket.url}/{self.path}: another try has taken this part over, and its work is to count."
+        )
+
+    def is_taken_over(self, number: int) -> bool:
+        """Whether a claim has a successor; costs one request.
+
+        Args:
+            number: of the claim.
+        """
+        return self.bucket.get(f"{self.path}/{_claim(number + 1)}") is not None
+
+    def holders(self) -> list[str | None]:
+        """Return who has claimed the part, the first one first; None for a claim that is gone."""
+        return [self._holder(path) for path in self.claims()]
 
     def is_held_by(self, token: str) -> bool:
         """Whether nobody has taken the part over since a try has claimed it."""
@@ -178,6 +196,10 @@ def read_json(content: bytes, place: str) -> dict[str, Any]:
             "known). Run `pip install --upgrade pytest-browsereval`"
         )
     return dict(found)
+
+
+def _claim(number: int) -> str:
+    return f"claim-{number:06}"
 
 
 def _dump(record: dict[str, Any]) -> bytes:

@@ -18,7 +18,7 @@ def push(arguments: argparse.Namespace) -> int:
     from pytest_browsereval.run.store import RunStore
 
     run = find_run(arguments.run_name, arguments.config, is_empty_allowed=True, is_changed=True)
-    pushed = Push(run, arguments.url, arguments.name)
+    pushed = Push.of_run(run, arguments.url, arguments.name)
     store = RunStore(run)
     if incomplete := lacking(store, summary_of(store)):  # what is done does not change: nor by a resume
         pushed.send()

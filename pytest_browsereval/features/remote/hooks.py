@@ -11,18 +11,28 @@ from typing import Any
 
 import pytest
 
+from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.datasets.ids import safe_folder
 from pytest_browsereval.errors import UsageError
-from pytest_browsereval.features.remote.bucket import Bucket
+from pytest_browsereval.features.remote.bucket import Bucket, RemoteError
 from pytest_browsereval.features.remote.claims import Part
 from pytest_browsereval.features.remote.push import Push, check_name
+from pytest_browsereval.features.remote.resume import (
+    Interrupted,
+    bring_interrupted,
+    bring_run,
+    find_interrupted,
+)
 from pytest_browsereval.hooks.controller import Controller
-from pytest_browsereval.hooks.names import is_by_hand
+from pytest_browsereval.hooks.items import EvalItem
+from pytest_browsereval.hooks.names import is_by_hand, is_eval, runs_nothing
 from pytest_browsereval.hooks.session import EvalSession
 from pytest_browsereval.redaction.known import redact_known
 from pytest_browsereval.run.active import ActiveRun
 from pytest_browsereval.run.index import read_index
+from pytest_browsereval.run.records import RECORD
 from pytest_browsereval.run.shards import Shard, read_shard
+from pytest_browsereval.run.store import home_of
 
 INTERVAL_S = 5.0
 """How long an attempt that is finished waits at most before it goes, while nothing else holds it up."""
@@ -59,6 +69,102 @@ class TestsByHand:
             self._session.problems.append(UsageError(message))
 
 
+tries_key = pytest.StashKey["EarlierTries"]()
+BROUGHT = "browsereval_brought"
+"""Under which a worker is told into which folders runs were brought, by the names of the evals."""
+
+
+class EarlierTries:
+    """Brings what other machines have finished of this session's runs, or a run that an option names.
+
+    Args:
+        session: the eval session.
+        url: of the folder of all runs that this session's are sent to; None if they stay here.
+        name: of the runs of this session there; None for their ids.
+    """
+
+    def __init__(self, session: EvalSession, url: str | None, name: str | None) -> None:
+        self._session = session
+        self._url = url
+        self._name = name
+        self._folders: dict[str, str | None] = {}
+        self._files: dict[str, Path] = {}
+
+    @property
+    def _shard(self) -> Shard | None:
+        given = self._session.config.getoption("eval_shard", None)
+        return None if given is None else read_shard(given)
+
+    def bring(self, config: EvalConfig, url: str | None) -> Path | None:
+        """Return the folder with what there is of a run; None if there is nothing.
+
+        Args:
+            config: of the eval.
+            url: of the run that an option names; None for this session's own.
+
+        Raises:
+            UsageError: this session's run is done already, or the bucket cannot be used.
+        """
+        folder = home_of(config.output_dir, config.name) / self._session.run_id
+        found = self._find_interrupted(config) if not runs_nothing(self._session.config) else None
+        if url is not None:
+            bring_run(url, self._shard, folder)
+        elif found is not None:
+            bring_interrupted(found, folder)
+        has_any = url is not None or found is not None
+        self._folders[config.name] = str(folder) if has_any else None
+        return folder if has_any else None
+
+    def _find_interrupted(self, config: EvalConfig) -> Interrupted | None:
+        if self._url is None or self._name is None:
+            return None
+        if self._files.setdefault(config.name, config.path) != config.path:
+            raise UsageError(
+                f"{config.path} and {self._files[config.name]} have one name, and would be one run at the "
+                "URL. Write another `name` into one of them."
+            )
+        part = find_part(self._url, config.name, self._name, self._shard)
+        check_free(part)
+        return find_interrupted(part)
+
+    def pytest_sessionstart(self) -> None:
+        """Load evals that arguments name, before there are workers: they take over what is found here."""
+        config = self._session.config
+        for arg in config.args if config.getoption("tx", None) else ():
+            path = config.invocation_params.dir / arg.partition("::")[0]
+            if is_eval(path.name) and path.is_file():
+                with self._session.note_problems():
+                    self._session.load_run(path)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        """Tell a worker: it must not look itself, since the session's own try is there by then."""
+        node.workerinput[BROUGHT] = self._folders
+
+
+def find_part(url: str, eval_name: str, name: str, shard: Shard | None) -> Part:
+    """Return what a run is at a URL.
+
+    Raises:
+        RemoteError: the bucket cannot be used.
+    """
+    bucket = Bucket.open(f"{url.rstrip('/')}/{safe_folder(eval_name)}/{name}", is_written=True)
+    return Part(bucket, shard or Shard(1, 1))
+
+
+def check_free(part: Part) -> None:
+    """Refuse a part that is done: its run would be made and could not be sent.
+
+    Raises:
+        RemoteError: it is, or the bucket cannot be used.
+    """
+    if part.done() is not None:
+        raise RemoteError(
+            f"{part.bucket.url}/{part.path} is done already, and what is done does not change. Nothing was "
+            "run. For another run take another name: --eval-run-name=NAME."
+        )
+
+
 class Uploading:
     """Sends what is finished while the run goes on, and the rest when it has ended.
 
@@ -77,6 +183,7 @@ class Uploading:
         self._controller = controller
         self._name = name
         self._has_begun = False
+        self._pushes: dict[ActiveRun, Push] = {}
         self._is_over = threading.Event()
 
     def check(self) -> None:
@@ -104,7 +211,7 @@ class Uploading:
                     f"--eval-output={self.url} is for new runs. Grade again first, then push the run: "
                     "`browsereval push RUN URL --name NAME`."
                 )
-            self._check_free(active_run)
+            self._begin(active_run, session)
         self._has_begun = True
         thread = threading.Thread(target=self._send_in_background, name="browsereval-upload", daemon=True)
         thread.start()
@@ -150,33 +257,50 @@ class Uploading:
             OSError: a file cannot be read.
         """
         is_whole = active_run in self._controller.summaries and exit_code in (0, 1)
-        push = Push(active_run.store.root, self.url, self._name, is_ours=True)
+        push = self._push_of(active_run)
+        if push.is_taken_over():
+            raise RemoteError(push.part.overtaken)
         if is_whole and not self._lacks(active_run):
             push.finish()
             return f"sent to {push.url}", "green"
         push.send()
         return f"sent to {push.url}, and not done: the run is not complete. Resume it, then push it", "yellow"
 
-    def _check_free(self, active_run: ActiveRun) -> None:
-        """Refuse a name under which a part is done: the run would be made and could not be sent.
+    def _begin(self, active_run: ActiveRun, session: pytest.Session) -> None:
+        """Claim the part that a run is, so that an earlier try which still runs stops.
+
+        One that has no row here is not claimed: nothing of it would ever be there.
 
         Raises:
-            pytest.UsageError: it is, or the bucket cannot be used.
+            pytest.UsageError: it is done, or the bucket cannot be used.
         """
-        if self._name is None:  # an id is new, or that of a run which is resumed
-            return
-        given = self._session.config.getoption("eval_shard", None)
-        shard = Shard(1, 1) if given is None else read_shard(given)
-        url = f"{self.url.rstrip('/')}/{safe_folder(active_run.config.name)}/{self._name}"
         try:
-            part = Part(Bucket.open(url, is_written=True), shard)
-            done = part.done()
+            push = self._push_of(active_run)
+            check_free(push.part)
+            if any(isinstance(item, EvalItem) and item.active_run is active_run for item in session.items):
+                push.begin()
         except UsageError as error:
             raise pytest.UsageError(redact_known(str(error))) from None
-        if done is not None:
-            raise pytest.UsageError(
-                f"{url}/{part.path} is done already, and what is done does not change. Take another name."
-            )
+        reporter: Any = session.config.pluginmanager.get_plugin("terminalreporter")
+        if push.took_over and reporter is not None:
+            place = f"{push.url}/{push.part.path}"
+            reporter.write_line(f"{place}: taken over from an earlier try, which stops if it still runs")
+
+    def _push_of(self, active_run: ActiveRun) -> Push:
+        """Return the push of a run, which may not be there yet.
+
+        Raises:
+            UsageError: the run is not one that can be pushed, or there is no key.
+        """
+        if active_run not in self._pushes:
+            root, given = active_run.store.root, self._session.config.getoption("eval_shard", None)
+            if active_run.trials.has_earlier:
+                push = Push.of_run(root, self.url, self._name, is_ours=True)
+            else:
+                shard = None if given is None else read_shard(given)
+                push = Push(root, find_part(self.url, active_run.config.name, self._name or root.name, shard))
+            self._pushes[active_run] = push
+        return self._pushes[active_run]
 
     def _runs(self) -> list[ActiveRun]:
         return list(dict.fromkeys(self._session.runs.values()))
@@ -188,24 +312,36 @@ class Uploading:
 
     def _send_in_background(self) -> None:
         sent: dict[ActiveRun, set[Path]] = {}
-        pushes: dict[ActiveRun, Push] = {}
+        overtaken: set[ActiveRun] = set()
         wait, pause = INTERVAL_S, INTERVAL_S
         while not self._is_over.wait(wait):
             began = time.monotonic()
             try:
                 for active_run in self._runs():
-                    root = active_run.store.root
-                    there = sent.setdefault(active_run, set())
-                    new = [folder for folder in _list_finished(root) if folder not in there]
+                    root, push = active_run.store.root, self._push_of(active_run)
+                    if active_run in overtaken or not root.is_dir():
+                        continue
+                    if push.is_taken_over():
+                        overtaken.add(active_run)
+                        active_run.outages.end(push.part.overtaken)
+                        continue
+                    there = sent.get(active_run)
+                    # First what an earlier try has finished: this one may end soon, too.
+                    finished = _list_earlier(active_run) if there is None else _list_finished(root)
+                    new = [folder for folder in finished if folder not in (there or ())]
                     if new:
-                        if active_run not in pushes:
-                            pushes[active_run] = Push(root, self.url, self._name, is_ours=True)
-                        pushes[active_run].send(new)
-                        there.update(new)
+                        push.send(new)
+                    sent.setdefault(active_run, set()).update(new)
                 pause = INTERVAL_S
             except (UsageError, OSError):
                 pause = min(pause * 2, MOST_S)  # the end of the session tells what is missing then
             wait = max(pause, SHARE * (time.monotonic() - began))
+
+
+def _list_earlier(active_run: ActiveRun) -> Iterator[Path]:
+    """Yield the folders of attempts that were finished before the session."""
+    if active_run.trials.has_earlier:
+        yield from (folder for folder in active_run.store.folders() if (folder / RECORD).is_file())
 
 
 def _list_finished(root: Path) -> Iterator[Path]:

@@ -8,6 +8,7 @@ list that was cut off has whole segments only. In the end all are in ``listing.j
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,12 +16,16 @@ from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
 
 from pytest_browsereval.features.remote.bucket import Bucket, RemoteError
+from pytest_browsereval.run.selection import SELECTED_FILE
 from pytest_browsereval.run.store import LOCKS
 
 FILES, BUNDLES, SEGMENTS, LISTING = "files", "bundles", "segments", "listing.jsonl"
 
 MARKER = ".remote.json"
 """In a run folder: where it was pushed to, and as which try."""
+
+BEGUN = ("manifest.json", SELECTED_FILE)
+"""Files of a run that are written before its first attempt."""
 
 _TEXT = (".json", ".jsonl", ".txt", ".html")
 _ODD = re.compile(r"[\\:\x00-\x1f\x7f\ud800-\udfff]")
@@ -73,7 +78,7 @@ def list_parcels(root: Path, folders: Sequence[Path] | None = None) -> list[Parc
 
     Args:
         root: the run's folder.
-        folders: of attempts in it; None for all that it has.
+        folders: of attempts in it, which come with what the run was begun as; None for all that it has.
 
     Raises:
         RemoteError: it has a link, another thing that is not a plain file, or a name that is refused.
@@ -92,8 +97,17 @@ def list_parcels(root: Path, folders: Sequence[Path] | None = None) -> list[Parc
         for file in files:  # nobody could read the run there
             check_path(file.relative_to(root).as_posix(), str(root))
         found.extend(_pack(root, folder, files))
+    if folders is not None:  # whoever takes the run over resumes it by these
+        begun = [root / name for name in BEGUN if (root / name).is_file() and not (root / name).is_symlink()]
+        found.extend(_pack(root, root, begun))
     # Attempts come before what is said of them; of each, pictures before the record.
-    return sorted(found, key=lambda one: (not one.path.startswith("tasks/"), one.bundle))
+    return sorted(
+        found, key=lambda one: (one.path not in BEGUN, not one.path.startswith("tasks/"), one.bundle)
+    )
+
+
+def _order(parcel: Parcel) -> tuple[bool, bool, bool]:
+    return parcel.path not in BEGUN, not parcel.path.startswith("tasks/"), parcel.bundle
 
 
 def _below(folders: Sequence[Path]) -> Iterator[Path]:
@@ -129,16 +143,23 @@ def write_segment(bucket: Bucket, prefix: str, number: int, entries: Iterable[En
     Raises:
         RemoteError: it cannot be written.
     """
-    bucket.put(f"{prefix}/{SEGMENTS}/{number:06}.jsonl", _lines(entries))
+    bucket.put(f"{prefix}/{SEGMENTS}/{_segment(number)}", _lines(entries))
+
+
+def _segment(number: int) -> str:
+    return f"{number:06}.jsonl"
 
 
 def read_segments(bucket: Bucket, prefix: str) -> tuple[dict[str, Entry], int]:
     """Return the objects that a try has listed so far, by their places, and how many segments there are.
 
+    Segments behind one that is gone do not count: what they list rests on it.
+
     Raises:
         RemoteError: a segment is damaged, or names a place outside of the run.
     """
-    names = bucket.list_files(f"{prefix}/{SEGMENTS}")
+    found = zip(bucket.list_files(f"{prefix}/{SEGMENTS}"), itertools.count(1), strict=False)
+    names = [name for name, _ in itertools.takewhile(lambda one: one[0] == _segment(one[1]), found)]
     entries = (entry for name in names for entry in _read_lines(bucket, f"{prefix}/{SEGMENTS}/{name}"))
     return {entry.place: entry for entry in entries}, len(names)
 

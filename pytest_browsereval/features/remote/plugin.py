@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,7 @@ from pytest_browsereval.hooks.names import is_worker, results_url_key
 
 if TYPE_CHECKING:
     from pytest_browsereval.commands.base import Command
+    from pytest_browsereval.config import EvalConfig
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -19,7 +20,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.getgroup("browsereval").addoption(
         "--eval-run-name",
         metavar="NAME",
-        help="name the runs at the URL of --eval-output=URL; all shards of a run need the same name",
+        help="name the runs at the URL of --eval-output=URL; all shards of a run need the same name. A run "
+        "of this name that was interrupted, on any machine, is resumed",
     )
 
 
@@ -39,6 +41,19 @@ def pytest_browsereval_start(config: pytest.Config) -> None:
         config.pluginmanager.register(SharedBudget(session, url, name), "browsereval-url-budget")
     if is_worker(config):
         return
+    named = (config.getoption(f"eval_{option}", None) for option in ("resume", "regrade"))
+    earlier = next((run for run in named if run is not None and "://" in run), None)
+    if is_url and name is None and earlier is not None:
+        from pytest_browsereval.features.remote.pull import split_url
+
+        name = split_url(earlier)[0].rpartition("/")[2]
+    if earlier is not None or (is_url and name is not None):
+        from pytest_browsereval.features.remote.hooks import EarlierTries, tries_key
+        from pytest_browsereval.hooks.session import eval_session_key
+
+        tries = EarlierTries(config.stash[eval_session_key], url if is_url else None, name)
+        config.stash[tries_key] = tries
+        config.pluginmanager.register(tries, "browsereval-tries")
     if not is_url:
         if name is not None:
             raise pytest.UsageError(
@@ -60,6 +75,30 @@ def pytest_browsereval_start(config: pytest.Config) -> None:
     except UsageError as error:
         raise pytest.UsageError(redact_known(str(error))) from None
     config.pluginmanager.register(uploading, "browsereval-uploading")
+
+
+def pytest_browsereval_bring_run(
+    config: pytest.Config, eval_config: EvalConfig, url: str | None
+) -> Path | None:
+    """Return the folder with what there is of a run at a URL; in a worker the one that its controller has."""
+    if not hasattr(config.option, "eval_resume"):  # nothing could be done with it
+        return None
+    from pytest_browsereval.features.remote.hooks import BROUGHT, tries_key
+
+    if is_worker(config):
+        given: Mapping[str, str | None] | None = config.workerinput.get(BROUGHT)  # type: ignore[attr-defined]
+        if given is None:
+            return None
+        if eval_config.name not in given:
+            from pytest_browsereval.errors import UsageError
+
+            raise UsageError(
+                f"{eval_config.path}: with -n, name evals whose runs are at a URL by --eval-config=FILE."
+            )
+        found = given[eval_config.name]
+        return None if found is None else Path(found)
+    tries = config.stash.get(tries_key, None)
+    return None if tries is None else tries.bring(eval_config, url)
 
 
 def pytest_browsereval_commands() -> Sequence[Command]:

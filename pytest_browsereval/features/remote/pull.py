@@ -7,7 +7,8 @@ import json
 import re
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from pytest_browsereval.capture.trajectory import write_whole
@@ -22,6 +23,10 @@ NAMES = "files.json"
 """Beside a copy in the cache: the names of the files in it."""
 
 _PART_OF_RUN = re.compile(rf"(.+)/{PARTS}/(\d+-of-\d+)")
+
+
+class DamagedError(RemoteError):
+    """An object is missing, or is not what it has to be."""
 
 
 def fetch(url: str) -> Sequence[Path]:
@@ -48,7 +53,7 @@ def fetch(url: str) -> Sequence[Path]:
         folder = cache / key / name
         if not _is_whole(folder):
             shutil.rmtree(folder, ignore_errors=True)
-            _bring_whole(part, done, folder)
+            bring_whole(part, done, folder)
             write_whole(folder.parent / NAMES, json.dumps(_list_files(folder)))
         folders.append(folder)
     return folders
@@ -81,17 +86,32 @@ def pull_run(url: str, folder: Path) -> None:
             f"or pull one part: {bucket.url}/{found[0][0].path}"
         )
     part, done = found[0]
-    _bring_whole(part, done, folder)
+    bring_whole(part, done, folder)
+
+
+def split_url(url: str) -> tuple[str, str]:
+    """Return the URL of a run and the name of the part that a URL means, "" for all of it."""
+    match = _PART_OF_RUN.fullmatch(url.rstrip("/"))
+    return (match[1], match[2]) if match else (url.rstrip("/"), "")
+
+
+def find_parts(url: str) -> list[Part]:
+    """Return the parts that a URL means.
+
+    Raises:
+        RemoteError: there are none, or the store cannot be used.
+    """
+    run, name = split_url(url)
+    parts = [part for part in list_parts(Bucket.open(run)) if name in ("", part.path.rpartition("/")[2])]
+    if not parts:
+        raise RemoteError(f"there is no run at {url}. Give the URL of a run: FOLDER/EVAL/ID.")
+    return parts
 
 
 def _find(url: str) -> tuple[Bucket, list[tuple[Part, Done]]]:
     """Return the parts that a URL means, each with the try that counts."""
-    match = _PART_OF_RUN.fullmatch(url.rstrip("/"))
-    run, name = (match[1], match[2]) if match else (url.rstrip("/"), "")
-    bucket = Bucket.open(run)
-    parts = [part for part in list_parts(bucket) if name in ("", part.path.rpartition("/")[2])]
-    if not parts:
-        raise RemoteError(f"there is no run at {url}. Give the URL of a run: FOLDER/EVAL/ID.")
+    parts, (run, name) = find_parts(url), split_url(url)
+    bucket = parts[0].bucket
     done = [(part, part.done()) for part in parts]
     if open_ones := [part.path for part, one in done if one is None]:
         raise RemoteError(
@@ -125,16 +145,27 @@ def _check_whole(bucket: Bucket, found: Sequence[tuple[Part, Done]]) -> None:
         )
 
 
-def _bring_whole(part: Part, done: Done, folder: Path) -> None:
+def bring_whole(part: Part, done: Done, folder: Path) -> None:
     """Bring the files of a try into a folder that is there only when all of them are."""
     prefix = part.prefix(done.token)
     entries = read_listing(part.bucket, prefix)
     if digest_of(entries) != done.digest:
         raise RemoteError(f"{part.bucket.url}/{prefix} is damaged: its objects are not those that are done.")
+    with new_folder(folder) as begun:
+        map_apart(lambda entry: bring(part.bucket, prefix, entry, begun), entries)
+
+
+@contextmanager
+def new_folder(folder: Path) -> Iterator[Path]:
+    """Have a folder be there only when all of it is; gives the one to write into.
+
+    Raises:
+        RemoteError: it cannot be written.
+    """
     folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     begun = Path(tempfile.mkdtemp(prefix=".pull-", dir=folder.parent))
     try:
-        map_apart(lambda entry: _bring(part.bucket, prefix, entry, begun), entries)
+        yield begun
         if folder.is_dir() and not any(folder.iterdir()):
             folder.rmdir()
         begun.rename(folder)
@@ -145,11 +176,24 @@ def _bring_whole(part: Part, done: Done, folder: Path) -> None:
         shutil.rmtree(begun, ignore_errors=True)
 
 
-def _bring(bucket: Bucket, prefix: str, entry: Entry, folder: Path) -> None:
+def bring(bucket: Bucket, prefix: str, entry: Entry, folder: Path) -> None:
+    """Bring an object.
+
+    Args:
+        bucket: that has it.
+        prefix: of the try.
+        entry: what it has to be.
+        folder: of the run.
+
+    Raises:
+        DamagedError: it is missing, or something else.
+        RemoteError: the store cannot be used.
+        OSError: it cannot be written.
+    """
     place = f"{bucket.url}/{prefix}/{entry.place}"
     content = bucket.get(f"{prefix}/{entry.place}")
     if content is None or hashlib.sha256(content).hexdigest() != entry.sha256:
-        raise RemoteError(f"{place} is {'missing' if content is None else 'damaged'}.")
+        raise DamagedError(f"{place} is {'missing' if content is None else 'damaged'}.")
     target = folder / entry.path
     if not entry.bundle:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -159,11 +203,11 @@ def _bring(bucket: Bucket, prefix: str, entry: Entry, folder: Path) -> None:
     try:
         files = dict(json.loads(content)["files"])
     except (ValueError, TypeError, KeyError, RecursionError):
-        raise RemoteError(f"{place} is damaged.") from None
+        raise DamagedError(f"{place} is damaged.") from None
     for name, text in files.items():
         check_path(f"{entry.path}/{name}", place)
         try:
             content = str(text).encode("utf-8", "surrogateescape")
         except UnicodeEncodeError:
-            raise RemoteError(f"{place} is damaged.") from None
+            raise DamagedError(f"{place} is damaged.") from None
         (target / name).write_bytes(content)

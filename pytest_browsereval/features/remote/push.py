@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Self
 
 from pytest_browsereval.capture.trajectory import write_whole
 from pytest_browsereval.datasets.ids import safe_folder, safe_id
@@ -22,6 +23,7 @@ from pytest_browsereval.features.remote.listing import (
     write_segment,
 )
 from pytest_browsereval.features.remote.threads import map_apart
+from pytest_browsereval.run.records import make_stamp
 from pytest_browsereval.run.shards import Parts, Shard
 from pytest_browsereval.run.store import RunStore
 
@@ -47,15 +49,32 @@ class Push:
 
     Args:
         root: the run's folder.
-        url: of the folder that the runs of all evals are in.
-        name: of the run there; its id by default. Shards of one run need the same.
-        is_ours: whether the process that writes the run is this one; others have to have ended.
-
-    Raises:
-        UsageError: a process writes the run, it is not one that can be pushed, or there is no key.
+        part: what it is there.
     """
 
-    def __init__(self, root: Path, url: str, name: str | None = None, *, is_ours: bool = False) -> None:
+    def __init__(self, root: Path, part: Part) -> None:
+        self.root = root
+        self.part = part
+        self.sent = 0
+        """Objects that were written so far."""
+        self._token: str | None = None
+        self._claim = 0
+        self._there: dict[str, Entry] = {}
+        self._segments = 0
+
+    @classmethod
+    def of_run(cls, root: Path, url: str, name: str | None = None, *, is_ours: bool = False) -> Self:
+        """Return the push of a run that is there.
+
+        Args:
+            root: the run's folder.
+            url: of the folder that the runs of all evals are in.
+            name: of the run there; its id by default. Shards of one run need the same.
+            is_ours: whether the process that writes the run is this one; others have to have ended.
+
+        Raises:
+            UsageError: a process writes the run, it is not one that can be pushed, or there is no key.
+        """
         store = RunStore(root)
         store.check_version()
         if not is_ours:
@@ -69,21 +88,18 @@ class Push:
             raise RemoteError(
                 f"{root} was merged from some parts of a run. Merge all of them, and push that."
             )
-        self.root = root
-        self.part = Part(
-            Bucket.open(f"{url.rstrip('/')}/{eval_name}/{name}", is_written=True),
-            Shard(1, 1) if parts is None else Shard(parts.have[0], parts.of),
-        )
-        self.sent = 0
-        """Objects that were written so far."""
-        self._token: str | None = None
-        self._there: dict[str, Entry] = {}
-        self._segments = 0
+        bucket = Bucket.open(f"{url.rstrip('/')}/{eval_name}/{name}", is_written=True)
+        return cls(root, Part(bucket, Shard(1, 1) if parts is None else Shard(parts.have[0], parts.of)))
 
     @property
     def url(self) -> str:
         """The URL of the run."""
         return self.part.bucket.url
+
+    @property
+    def took_over(self) -> bool:
+        """Whether somebody had claimed the part before."""
+        return self._claim > 1
 
     def send(self, folders: Sequence[Path] | None = None) -> list[Entry]:
         """Write the objects that are not there, or have changed; return all that there have to be, as sent.
@@ -101,7 +117,8 @@ class Push:
                 entries = [parcel.read()[0] for parcel in parcels]
                 self._check_same(entries)
                 return entries
-            self._begin()
+            self.begin()
+        self._note_token()
         found = map_apart(_read, parcels)
         missing = [parcel for parcel, entry in found if self._there.get(entry.place) != entry]
         for first in range(0, len(missing), SEGMENT):
@@ -124,7 +141,7 @@ class Push:
         if self._token is None:  # it counts already
             return len(entries)
         if not self.part.is_held_by(self._token):
-            raise RemoteError(f"{self._place}: another try has taken this part over. Nothing counts yet.")
+            raise RemoteError(self.part.overtaken)
         write_listing(self.part.bucket, self._prefix, entries)
         self.part.finish(self._token, digest_of(entries))
         self._check_same(entries)
@@ -138,25 +155,51 @@ class Push:
     def _prefix(self) -> str:
         return self.part.prefix(str(self._token))
 
-    def _begin(self) -> None:
+    def begin(self) -> None:
+        """Take the part over from whoever works on it.
+
+        Raises:
+            RemoteError: another try has taken it over from this one, or the store cannot be used.
+        """
         self.part.bucket.check_conditions()
-        token = self._find_token()
-        self.part.claim(token)
+        token = self._find_token() or new_token()
+        self._claim = self.part.claim(token)
         self._there, self._segments = read_segments(self.part.bucket, self.part.prefix(token))
         self._token = token
 
-    def _find_token(self) -> str:
-        """Return the name of this folder's try there: a push that was cut off goes on."""
+    def is_taken_over(self) -> bool:
+        """Whether another try has taken the part over since this one has begun.
+
+        Raises:
+            RemoteError: the store cannot be used.
+        """
+        return self._token is not None and self.part.is_taken_over(self._claim)
+
+    def _find_token(self) -> str | None:
+        """Return the name of this folder's try there: a push that was cut off goes on.
+
+        A copy of the folder, on another machine say, is another try: two that wrote as one would spoil it.
+        """
         marker = self.root / MARKER
         if marker.is_symlink() or (marker.exists() and not marker.is_file()):  # a pipe would never end
             raise RemoteError(f"{marker} is not a plain file. Remove it.")
         with suppress(OSError, ValueError, TypeError, KeyError):
             known = json.loads(marker.read_bytes())
-            if known["url"] == self.url:
+            if known["url"] == self.url and known["stamp"] == self._make_stamp():
                 return check_token(known["try"])
-        token = new_token()
-        write_whole(marker, json.dumps({"url": self.url, "try": token}))
-        return token
+        return None
+
+    def _note_token(self) -> None:
+        if self._token is not None and self._find_token() is None:
+            record = {"url": self.url, "try": self._token, "stamp": self._make_stamp()}
+            write_whole(self.root / MARKER, json.dumps(record))
+
+    def _make_stamp(self) -> list[int] | None:
+        """Return what tells the folder from a copy of it: a manifest is never rewritten."""
+        try:
+            return list(make_stamp((self.root / "manifest.json").stat()))
+        except OSError:  # an imported run has none
+            return None
 
     def _write(self, parcel: Parcel) -> Entry:
         entry, content = parcel.read()

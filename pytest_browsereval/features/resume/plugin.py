@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -21,8 +22,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         nargs="?",
         const="latest",
         metavar="RUN",
-        help="resume this run: its folder or its id (default: the newest run of the config). Trials that "
-        "passed or failed are reported from the folder, all others are run",
+        help="resume this run: its folder, its URL or its id (default: the newest run of the config). Trials "
+        "that passed or failed are reported from the folder, all others are run",
     )
     add(
         "--eval-resume-anyway",
@@ -40,17 +41,18 @@ def pytest_configure(config: pytest.Config) -> None:
         start(config)
 
 
-def pytest_browsereval_earlier_run(config: pytest.Config) -> EarlierRun | None:
-    """Have the session resume the run that the option names."""
+def pytest_browsereval_earlier_run(config: pytest.Config, brought: Path | None) -> EarlierRun | None:
+    """Have the session resume the run that the option names, or one that another machine has begun."""
     from pytest_browsereval.errors import UsageError
     from pytest_browsereval.features.resume.conflicts import CONFLICTS
     from pytest_browsereval.hooks.conflicts import check_conflicts
 
-    check_conflicts(config, CONFLICTS)
-    run: str | None = config.getoption("eval_resume")
+    run: str | None = config.getoption("eval_resume") if brought is None else str(brought)
+    if config.getoption("eval_run_name", None) is None:  # a run of that name may be taken over
+        check_conflicts(config, CONFLICTS)
     if run is None:
         return None
-    if is_eval(run) or run.endswith(".py"):
+    if brought is None and (is_eval(run) or run.endswith(".py")):
         raise UsageError(
             f"--eval-resume takes what follows it, {run}, for the run. Write --eval-resume=latest, or put it "
             "behind the files."

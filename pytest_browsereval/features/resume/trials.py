@@ -257,8 +257,8 @@ def _refusal(folder: Path, drift: list[str]) -> str:
     more = f"\n  and {len(drift) - 4 * MOST_LISTED} more" if len(drift) > 4 * MOST_LISTED else ""
     return (
         f"the run {folder.name} cannot be resumed, because what it was made of has changed:{shown}{more}\n"
-        "Undo the changes, start a new run without --eval-resume, or add --eval-resume-anyway, which keeps "
-        "verdicts and runs edited rows again."
+        "Undo the changes, start a new run (without --eval-resume; at a URL under another --eval-run-name), "
+        "or add --eval-resume-anyway, which keeps verdicts and runs edited rows again."
     )
 
 

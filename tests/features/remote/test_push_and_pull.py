@@ -242,14 +242,14 @@ def test_links_are_not_followed(evals: Evals, bucket: str) -> None:
     run = written(evals)
     (run / "tasks" / "secret.json").symlink_to("/etc/passwd")
     with pytest.raises(RemoteError, match=r"secret\.json is not a plain file"):
-        Push(run, bucket).finish()
+        Push.of_run(run, bucket).finish()
     assert objects(evals, "*") == []
 
 
 def test_commands_that_change_a_run_refuse_a_url(evals: Evals, bucket: str) -> None:
     """The copy in the cache is everybody's."""
     url = pushed(evals, written(evals), bucket)
-    for command in (("regrade", url), ("reindex", url), ("push", url, bucket)):
+    for command in (("label", url), ("reindex", url), ("push", url, bucket)):
         result = evals.run_command(*command)
         assert result.ret != 0, command
         assert f"Run `browsereval pull {url} -o FOLDER`" in result.stderr.str()
@@ -272,7 +272,7 @@ def test_bad_urls_are_refused(evals: Evals, monkeypatch: pytest.MonkeyPatch, url
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_EC2_METADATA_DISABLED"):
         monkeypatch.delenv(name, raising=False)
     with pytest.raises(RemoteError, match=message) as error:
-        Push(written(evals), url).finish()
+        Push.of_run(written(evals), url).finish()
     assert "hunter22" not in str(error.value)
 
 

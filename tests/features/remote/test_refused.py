@@ -134,7 +134,7 @@ def test_text_that_is_none_is_refused(evals: Evals, bucket: str, monkeypatch: py
 
     with monkeypatch.context() as patch:
         patch.setattr("pytest_browsereval.features.remote.listing.json.dumps", spoiled)
-        push = Push(run, bucket)
+        push = Push.of_run(run, bucket)
         push.finish()
     result = evals.run_command("gate", push.url)
     assert "is damaged" in result.stderr.str()
@@ -175,7 +175,7 @@ def test_a_pipe_is_not_waited_for(evals: Evals, bucket: str, monkeypatch: pytest
     run = written(evals)
     os.mkfifo(run / ".remote.json")
     with pytest.raises(RemoteError, match=r"remote\.json is not a plain file"):
-        Push(run, bucket).send([next(run.glob("tasks/*/*/*/attempt-1"))])
+        Push.of_run(run, bucket).send([next(run.glob("tasks/*/*/*/attempt-1"))])
 
 
 def test_a_place_that_cannot_be_written_is_named(evals: Evals) -> None:

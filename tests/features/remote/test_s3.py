@@ -5,6 +5,8 @@ from __future__ import annotations
 import http.client
 import itertools
 import json
+import shutil
+import signal
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -17,7 +19,7 @@ from pytest_browsereval.features.remote.listing import list_parcels
 from pytest_browsereval.run.shards import Shard
 from tests.features.remote.servers import Faults, faulty, s3_server
 from tests.features.remote.test_push_and_pull import cache, pushed, written
-from tests.hooks.small_evals import Evals
+from tests.hooks.small_evals import Evals, row
 
 pytestmark = pytest.mark.cluster
 
@@ -172,3 +174,51 @@ def test_the_key_is_written_nowhere(evals: Evals, bucket: str, tmp_path: Path) -
     assert found == []
     assert SECRET not in result.stdout.str() + result.stderr.str()
     assert json.loads((run / ".remote.json").read_text())["url"] == f"{bucket}/shop/{run.name}"
+
+
+KILLED = """
+import os, signal, time
+from pathlib import Path
+from pytest_browsereval.features.remote.bucket import Bucket
+from pytest_browsereval.features.remote.claims import Part
+from pytest_browsereval.features.remote.listing import read_segments
+from pytest_browsereval.run.shards import Shard
+
+def is_there(name):
+    part = Part(Bucket.open({url!r}), Shard(1, 1))
+    listed = (read_segments(part.bucket, part.prefix(token))[0] for token in part.holders())
+    return any(f"/{{name}}/" in place for places in listed for place in places)
+
+def solve(context):
+    name = context.task.query_id
+    with Path("calls.txt").open("a") as file:
+        file.write(f"{{name}}\\n")
+    deadline = time.monotonic() + 60
+    while name == "c" and Path("deadly").exists():
+        assert time.monotonic() < deadline, "the second row did not come"
+        if is_there("b"):
+            os.kill(os.getpid(), signal.SIGKILL)
+        time.sleep(0.05)
+    return "right"
+"""
+
+
+def test_a_killed_run_goes_on_elsewhere(evals: Evals, bucket: str) -> None:
+    """The machine is gone with its disk; what it had sent is not run again, and each trial has one result."""
+    calls = evals.path / "calls.txt"
+    (evals.path / "deadly").touch()
+    (evals.path / "killed.py").write_text(KILLED.format(url=f"{bucket}/shop/nightly"))
+    evals.write_rows(*(row(name) for name in "abcd"))
+    evals.write_config(agent={"type": "function", "function": "killed:solve"}, lanes=1)
+    args = ["shop.eval.yaml", f"--eval-output={bucket}", "--eval-run-name=nightly"]
+    assert evals.run_process(*args).ret == -signal.SIGKILL
+    assert calls.read_text().split() == ["a", "b", "c"]
+    shutil.rmtree(evals.path / "results")
+    (evals.path / "deadly").unlink()
+    calls.unlink()
+    run = evals.run(*args)
+    assert run.ret == 0
+    run.assert_outcomes(passed=4)
+    assert calls.read_text().split() == ["c", "d"]
+    assert evals.run_command("pull", f"{bucket}/shop/nightly", "-o", "copy").ret == 0
+    assert len(list(evals.path.glob("copy/tasks/*/*/*/attempt-*/metadata.json"))) == 4

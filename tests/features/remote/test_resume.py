@@ -1,0 +1,302 @@
+"""The same command on another machine: it goes on from what an interrupted try has sent."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_browsereval.features.remote.bucket import Bucket, RemoteError
+from pytest_browsereval.features.remote.claims import Part
+from pytest_browsereval.run.shards import Shard
+from tests.features.remote.test_push_and_pull import bucket, cache, objects
+from tests.hooks.small_evals import Evals, row
+
+__all__ = ["bucket", "cache"]
+
+NAME = "--eval-run-name=nightly"
+
+AGENT = """
+from pathlib import Path
+
+def solve(context):
+    with Path("calls.txt").open("a") as file:
+        file.write(f"{context.task.query_id}\\n")
+    return "wrong" if context.task.query_id == "bad" else "right"
+"""
+
+
+def write(evals: Evals, **keys: Any) -> None:
+    """Write an eval of three right rows and a wrong one, whose agent writes down what it does."""
+    (evals.path / "writing.py").write_text(AGENT)
+    evals.write_rows(*(row(name) for name in ("bad", "b", "c", "d")))
+    agent = {"type": "function", "function": "writing:solve"}
+    evals.write_config(agent=agent, capture={"screenshots": "after"}, **keys)
+
+
+def calls(evals: Evals) -> list[str]:
+    """Return the rows that agents have worked on since the last time."""
+    file = evals.path / "calls.txt"
+    found = file.read_text().split() if file.exists() else []
+    file.unlink(missing_ok=True)
+    return found
+
+
+def interrupt(evals: Evals, bucket: str, *args: str, **keys: Any) -> None:
+    """Have a try that ends after its second row, and take its folder away with its machine."""
+    write(evals, **keys)
+    run = evals.run("shop.eval.yaml", f"--eval-output={bucket}", NAME, "--maxfail=1", *args)
+    assert objects(evals, "done") == []
+    run.folder.rename(evals.path.with_name(f"{evals.path.name}-gone"))
+    assert calls(evals)
+
+
+def test_the_same_command_goes_on_elsewhere(evals: Evals, bucket: str) -> None:
+    """What is finished is not run again, and the new try has everything."""
+    interrupt(evals, bucket)
+    run = evals.run("shop.eval.yaml", f"--eval-output={bucket}", NAME)
+    assert run.ret == 1
+    run.assert_outcomes(passed=3, failed=1)
+    run.stdout.fnmatch_lines(
+        [
+            "*note: resuming run * 1 of 4 trials have a result, 3 to run*",
+            f"{bucket}/shop/nightly/parts/1-of-1: taken over from an earlier try, which stops if it *",
+            f"sent to {bucket}/shop/nightly",
+        ]
+    )
+    assert calls(evals) == ["b", "c", "d"]
+    assert len(objects(evals, "claim-*")) == 2
+    done = json.loads(objects(evals, "done")[0].read_text())
+    tries = {path.parents[1].name for path in objects(evals, "segments/*.jsonl")}
+    assert len(tries) == 2
+    [counting] = objects(evals, "listing.jsonl")
+    assert counting.parent.name == f"try-{done['try']}"
+    evals.run_command("pull", f"{bucket}/shop/nightly", "-o", "copy")
+    assert sorted(path.parts[-4] for path in evals.path.glob("copy/tasks/*/*/*/attempt-*")) == [
+        "b", "bad", "c", "d",
+    ]  # fmt: skip
+
+
+def test_what_is_done_is_said_at_once(evals: Evals, bucket: str) -> None:
+    """Nothing is collected, no folder is made."""
+    write(evals)
+    evals.run("shop.eval.yaml", f"--eval-output={bucket}", NAME)
+    calls(evals)
+    again = evals.run("--eval-config=shop.eval.yaml", f"--eval-output={bucket}", NAME)
+    assert (again.ret, again.folders) == (pytest.ExitCode.USAGE_ERROR, ())
+    assert "parts/1-of-1 is done already" in again.stderr.str()
+    assert "Nothing was run" in again.stderr.str()
+    assert calls(evals) == []
+
+
+@pytest.mark.parametrize("pattern", ["*.jpeg", "bundles/**/attempt-1.json"])
+@pytest.mark.parametrize("spoil", [Path.unlink, lambda path: path.write_bytes(b"x")], ids=["gone", "else"])
+def test_an_attempt_that_is_not_all_there_is_run_again(
+    evals: Evals, bucket: str, pattern: str, spoil: Callable[[Path], object]
+) -> None:
+    """It does not count half."""
+    interrupt(evals, bucket)
+    spoil(objects(evals, pattern)[0])
+    run = evals.run("shop.eval.yaml", f"--eval-output={bucket}", NAME)
+    run.assert_outcomes(passed=3, failed=1)
+    assert calls(evals) == ["bad", "b", "c", "d"]
+    assert len(run.attempts) == 4
+    assert evals.run_command("show", f"{bucket}/shop/nightly").ret == 0
+
+
+def test_an_upload_that_was_cut_off_counts_as_far_as_it_is_listed(
+    evals: Evals, bucket: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The machine went away between two objects."""
+    write(evals)
+    put, begun = Bucket.put, 0
+
+    def cut_off(self: Bucket, path: str, content: bytes) -> None:
+        nonlocal begun
+        begun += "/bundles/" in path
+        if begun > 2:
+            raise RemoteError("the machine is gone")
+        put(self, path, content)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("pytest_browsereval.features.remote.push.SEGMENT", 1)
+        patch.setattr(Bucket, "put", cut_off)
+        cut = evals.run("shop.eval.yaml", f"--eval-output={bucket}", NAME)
+    assert cut.ret == 3
+    assert calls(evals) == ["bad", "b", "c", "d"]
+    finished = [path.parts[-4] for path in objects(evals, "bundles/**/attempt-1.json")]
+    assert len(finished) == 2
+    run = evals.run("shop.eval.yaml", f"--eval-output={bucket}", NAME)
+    run.assert_outcomes(passed=3, failed=1)
+    assert len(run.attempts) == 4
+    assert sorted([*finished, *calls(evals)]) == ["b", "bad", "c", "d"]
+
+
+def test_the_try_with_most_is_taken(evals: Evals, bucket: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The last one may have ended before it had sent on what the one before it had."""
+    interrupt(evals, bucket)
+    put = Bucket.put
+
+    def gone(self: Bucket, path: str, content: bytes) -> None:
+        if "/try-" in path:
+            raise RemoteError("the machine is gone")
+        put(self, path, content)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Bucket, "put", gone)
+        assert evals.run("shop.eval.yaml", f"--eval-output={bucket}", NAME).ret == 3
+    assert calls(evals) == ["b", "c", "d"]
+    assert evals.run("shop.eval.yaml", f"--eval-output={bucket}", NAME).ret == 1
+    assert calls(evals) == ["b", "c", "d"]
+    assert len(objects(evals, "claim-*")) == 3
+
+
+def test_what_another_try_goes_on_with_stops_here(
+    evals: Evals, bucket: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No further attempt begins, and the try that took over is not written over."""
+    monkeypatch.setattr("pytest_browsereval.features.remote.hooks.INTERVAL_S", 0.02)
+    write(evals)
+    waiting = """
+import time
+from pathlib import Path
+
+def solve(context):
+    with Path("calls.txt").open("a") as file:
+        file.write(f"{context.task.query_id}\\n")
+    deadline = time.monotonic() + 60
+    while context.task.query_id == "b" and not list(Path("results").rglob("outages.jsonl")):
+        assert time.monotonic() < deadline, "nobody has stopped the run"
+        time.sleep(0.02)
+    return "right"
+"""
+    (evals.path / "writing.py").write_text(waiting)
+    put, other = Bucket.put, "f" * 32
+
+    def overtaken(self: Bucket, path: str, content: bytes) -> None:
+        put(self, path, content)
+        if "/segments/" in path and not any(other in one.read_text() for one in objects(evals, "claim-*")):
+            Part(self, Shard(1, 1)).claim(other)
+
+    monkeypatch.setattr(Bucket, "put", overtaken)
+    run = evals.run("shop.eval.yaml", f"--eval-output={bucket}", NAME, "--eval-lanes=1")
+    assert run.ret == 3
+    assert calls(evals) == ["bad", "b"]
+    run.stdout.fnmatch_lines(["NOT SENT: *parts/1-of-1: another try has taken this part over*"])
+    assert len(objects(evals, "claim-*")) == 2
+    assert objects(evals, "done") == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["shop.eval.yaml", "--eval-config=shop.eval.yaml"])
+def test_workers_go_on_with_what_their_controller_has_found(evals: Evals, bucket: str, name: str) -> None:
+    """None of them takes the own try of the session for an earlier one."""
+    interrupt(evals, bucket)
+    run = evals.run(name, f"--eval-output={bucket}", NAME, "-n2")
+    run.assert_outcomes(passed=3, failed=1)
+    assert sorted(calls(evals)) == ["b", "c", "d"]
+    assert len(objects(evals, "done")) == 1
+
+
+@pytest.mark.slow
+def test_evals_that_only_workers_find_are_to_be_named(evals: Evals, bucket: str) -> None:
+    """Each of them would look by itself."""
+    write(evals)
+    run = evals.run(f"--eval-output={bucket}", NAME, "-n1")
+    assert (run.ret, run.folders) == (pytest.ExitCode.USAGE_ERROR, ())
+    assert "name evals whose runs are at a URL by --eval-config=FILE" in run.stdout.str() + run.stderr.str()
+
+
+def test_a_part_goes_on(evals: Evals, bucket: str) -> None:
+    """Merged with the others, the parts are the run."""
+    shards = [f"--eval-shard={number}/2" for number in (1, 2)]
+    interrupt(evals, bucket, shards[0])
+    first = calls(evals)
+    for shard in shards:
+        evals.run("shop.eval.yaml", f"--eval-output={bucket}", NAME, shard)
+    done = calls(evals)
+    assert sorted({*first, *done}) == ["b", "bad", "c", "d"] or len(done) == 3
+    assert evals.run_command("merge", f"{bucket}/shop/nightly", "-o", "whole").ret == 0
+    assert len(list(evals.path.glob("whole/tasks/*/*/*/attempt-*"))) == 4
+
+
+def test_another_eval_does_not_go_on(evals: Evals, bucket: str) -> None:
+    """A run is what it was made of."""
+    interrupt(evals, bucket)
+    write(evals, limits={"max_steps": 3})
+    args = ["shop.eval.yaml", f"--eval-output={bucket}", NAME]
+    run = evals.run(*args)
+    assert run.ret == pytest.ExitCode.USAGE_ERROR
+    assert "under another --eval-run-name" in run.stderr.str() + run.stdout.str()
+    assert calls(evals) == []
+    assert len(objects(evals, "claim-*")) == 1
+    evals.run(*args, "--eval-resume-anyway").assert_outcomes(passed=3, failed=1)
+
+
+def test_two_evals_of_one_name_are_not_one_run(evals: Evals, bucket: str) -> None:
+    """They would write into one another's try."""
+    write(evals)
+    shop = (evals.path / "shop.eval.yaml").read_text()
+    (evals.path / "other.eval.yaml").write_text(f"{shop}\nname: shop\noutput_dir: others\n")
+    run = evals.run("shop.eval.yaml", "other.eval.yaml", f"--eval-output={bucket}", NAME)
+    assert run.ret == pytest.ExitCode.USAGE_ERROR
+    assert run.folders == ()
+    assert "have one name, and would be one run at the URL" in run.stderr.str() + run.stdout.str()
+
+
+@pytest.mark.parametrize("how", ["option", "name"])
+def test_an_option_names_a_run_at_a_url(evals: Evals, bucket: str, how: str) -> None:
+    """It is copied, and the copy is resumed; sent, it is the same run there."""
+    interrupt(evals, bucket)
+    url = f"{bucket}/shop/nightly"
+    sent = [f"--eval-output={bucket}"] if how == "name" else []
+    run = evals.run("shop.eval.yaml", f"--eval-resume={url}", *sent)
+    run.assert_outcomes(passed=3, failed=1)
+    assert calls(evals) == ["b", "c", "d"]
+    assert len(objects(evals, "done")) == len(sent)
+    if not sent:
+        pushed = evals.run_command("push", str(run.folder), bucket, "--name=nightly")
+        assert pushed.ret == 0
+    again = evals.run("shop.eval.yaml", f"--eval-resume={url}")
+    again.assert_outcomes(passed=3, failed=1)
+    assert calls(evals) == []
+
+
+def test_a_run_at_a_url_is_graded_again(evals: Evals, bucket: str) -> None:
+    """In a copy; what is there does not change."""
+    write(evals)
+    evals.run("shop.eval.yaml", f"--eval-output={bucket}", NAME)
+    calls(evals)
+    before = {path: path.read_bytes() for path in objects(evals, "*")}
+    url = f"{bucket}/shop/nightly"
+    run = evals.run("shop.eval.yaml", f"--eval-regrade={url}")
+    run.assert_outcomes(passed=3, failed=1)
+    assert calls(evals) == []
+    assert {path: path.read_bytes() for path in objects(evals, "*")} == before
+
+
+def test_a_run_that_is_done_is_not_sent_again(evals: Evals, bucket: str) -> None:
+    """It is said before anything is resumed, and not that somebody else has done it."""
+    write(evals)
+    evals.run("shop.eval.yaml", f"--eval-output={bucket}")
+    again = evals.run("shop.eval.yaml", "--eval-resume=latest", f"--eval-output={bucket}")
+    assert again.ret == pytest.ExitCode.USAGE_ERROR
+    assert "is done already" in again.stderr.str() + again.stdout.str()
+
+
+def test_a_copy_of_a_folder_is_another_try(evals: Evals, bucket: str) -> None:
+    """Two machines that wrote as one try would spoil what the other one has sent."""
+    write(evals)
+    run = evals.run("shop.eval.yaml", f"--eval-output={bucket}", NAME, "--maxfail=1")
+    shutil.copytree(run.folder, run.folder.with_name("copy"))
+    evals.run("shop.eval.yaml", "--eval-resume=copy", f"--eval-output={bucket}", NAME)
+    assert len(objects(evals, "claim-*")) == 2
+    old = evals.run("shop.eval.yaml", f"--eval-resume={run.folder.name}", "--eval-set", "gate={}")
+    assert old.ret == 1
+    refused = evals.run_command("push", str(run.folder), bucket, "--name=nightly")
+    assert "is done by another try" in refused.stderr.str()
+    assert evals.run_command("show", f"{bucket}/shop/nightly").ret == 0
