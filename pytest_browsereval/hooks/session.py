@@ -189,7 +189,7 @@ class EvalSession:
         place = home_of(loaded.output_dir, loaded.name)
         home = str(place) if url is None else f"{url.rstrip('/')}/{place.name}"
         own = self.run_id
-        if (earlier := self.find_earlier_run()) is not None:
+        if (earlier := self.find_earlier_run()) is not None and not earlier.is_remote:
             base = self.config.invocation_params.dir
             own = run_folder(loaded, earlier.run, base, before=own, is_empty_allowed=True).name
         found = given if "://" in given else choose_run(given, home, own)

@@ -29,6 +29,12 @@ def pytest_browsereval_start(config: pytest.Config) -> None:
     """Send the runs to the URL."""
     url, name = config.getoption("eval_output"), config.getoption("eval_run_name")
     is_url = url is not None and "://" in url
+    named = (config.getoption(f"eval_{option}", None) for option in ("resume", "regrade"))
+    earlier = next((run for run in named if run is not None and "://" in run), None)
+    if is_url and name is None and earlier is not None:  # it keeps its name
+        from pytest_browsereval.features.remote.pull import split_url
+
+        name = split_url(earlier)[0].rpartition("/")[2]
     if is_url:  # it would be taken for a folder: runs are made on this machine
         config.option.eval_output = ""  # it was given, and names no folder
         config.stash[results_url_key] = url
@@ -41,12 +47,6 @@ def pytest_browsereval_start(config: pytest.Config) -> None:
         config.pluginmanager.register(SharedBudget(session, url, name), "browsereval-url-budget")
     if is_worker(config):
         return
-    named = (config.getoption(f"eval_{option}", None) for option in ("resume", "regrade"))
-    earlier = next((run for run in named if run is not None and "://" in run), None)
-    if is_url and name is None and earlier is not None:
-        from pytest_browsereval.features.remote.pull import split_url
-
-        name = split_url(earlier)[0].rpartition("/")[2]
     if earlier is not None or (is_url and name is not None):
         from pytest_browsereval.features.remote.hooks import EarlierTries, tries_key
         from pytest_browsereval.hooks.session import eval_session_key
