@@ -21,7 +21,9 @@ def regrade(arguments: argparse.Namespace) -> int:
     if "://" in arguments.run_name:  # pytest makes a copy, beside the other runs of the config
         run = arguments.run_name
         if config is None:
-            raise UsageError(f"which config is to grade {plain_url(run)}? Name it by --config FILE.")
+            raise UsageError(
+                f"which config is to grade {plain_url(arguments.run_name)}? Name it by --config FILE."
+            )
     else:
         run = find_run(arguments.run_name, config, is_changed=True)
         config = config or _config_of(run)
