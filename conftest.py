@@ -8,9 +8,12 @@ import shutil
 import sys
 import tempfile
 from importlib.metadata import PathDistribution
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
+from _pytest.fixtures import FixtureFunctionDefinition, FixtureManager
 
 TEST_TIMEOUT_S = 900
 """For what hangs: a machine that is busy with something else takes a multiple of the usual time."""
@@ -51,6 +54,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if not config.option.eval_config:
         _remember_packages("entry_points")
         _remember_packages("metadata")
+        _remember_plugins()
         if not hasattr(config, "workerinput"):
             _use_temporary_folder(config)
 
@@ -69,6 +73,31 @@ def _remember_packages(name: str) -> None:
         return known[path]
 
     setattr(PathDistribution, name, property(remembered))
+
+
+def _remember_plugins() -> None:
+    """Look for fixtures once in each plug-in that has none: a thousand runs of pytest look at fifty."""
+    look = FixtureManager.pytest_plugin_registered
+    without: set[object] = set()
+    ours = str(Path(__file__).parent / "pytest_browsereval")
+
+    def remembered(self: FixtureManager, plugin: object, plugin_name: str) -> None:
+        kind = plugin if isinstance(plugin, ModuleType) else type(plugin)
+        if kind in without:
+            return
+        look(self, plugin, plugin_name)
+        name = kind.__name__ if isinstance(kind, ModuleType) else kind.__module__
+        file = getattr(sys.modules.get(name), "__file__", None) or ""
+        if file.startswith((sys.prefix, ours)) and not _has_fixtures(kind):  # one of a test may change
+            without.add(kind)
+
+    FixtureManager.pytest_plugin_registered = remembered  # type: ignore[method-assign]
+
+
+def _has_fixtures(kind: ModuleType | type) -> bool:
+    holders = [kind] if isinstance(kind, ModuleType) else kind.__mro__
+    values = [value for holder in holders for value in vars(holder).values()]
+    return any(isinstance(value, FixtureFunctionDefinition) for value in values)
 
 
 def _use_temporary_folder(config: pytest.Config) -> None:
