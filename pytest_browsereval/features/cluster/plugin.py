@@ -1,4 +1,4 @@
-"""``browsereval supervise``: runs a command on a machine of a cluster."""
+"""``browsereval cluster`` and ``supervise``: the parts of a run on a cluster, and what ends them."""
 
 from __future__ import annotations
 
@@ -11,6 +11,6 @@ if TYPE_CHECKING:
 
 def pytest_browsereval_commands() -> Sequence[Command]:
     """Return the subcommands."""
-    from pytest_browsereval.features.cluster import supervise_command
+    from pytest_browsereval.features.cluster import command, supervise_command
 
-    return supervise_command.COMMANDS
+    return (*command.COMMANDS, *supervise_command.COMMANDS)
