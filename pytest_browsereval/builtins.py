@@ -8,12 +8,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_browsereval import benchmarks, features
 from pytest_browsereval.errors import RegistryError, UsageError, name_raised
 from pytest_browsereval.leaves import load_leaves
 from pytest_browsereval.registry import OURS, Registry
+
+if TYPE_CHECKING:
+    from pytest_browsereval.model.remote import RemoteRuns
 
 GROUP = "pytest_browsereval"
 """The entry-point group of packages that bring members or hooks."""
@@ -142,14 +145,35 @@ def choose_run(name: str, home: str, before: str | None = None) -> str:
     return found
 
 
+def open_runs(url: str) -> RemoteRuns:
+    """Return all runs at a URL.
+
+    Raises:
+        UsageError: nothing that is installed knows it, or it cannot be used.
+    """
+    found: RemoteRuns | None = _ask_first("pytest_browsereval_open_runs", url=url)
+    if found is None:
+        raise UsageError(f"{url}: nothing that is installed lists runs at such a URL. Give a results folder.")
+    return found
+
+
+def note_sent(run_folder: Path, url: str) -> None:
+    """Tell features and packages that a run, or a part of one, is done at a URL."""
+    for call in _find_calls("pytest_browsereval_run_sent"):
+        call(run_folder=run_folder, url=url)
+
+
 def _ask_first(hook: str, **arguments: Any) -> Any:
     """Return what the first feature or package returns from a hook that is called beside pytest."""
+    return next((found for call in _find_calls(hook) if (found := call(**arguments))), None)
+
+
+def _find_calls(hook: str) -> Iterator[Callable[..., Any]]:
     plugins: list[Any] = [plugin for _, plugin in load_leaves(features, "plugin")]
     for point in find_entry_points():
         with name_in_errors(point):
             plugins.append(point.load())
-    calls = (getattr(plugin, hook, None) for plugin in plugins)
-    return next((found for call in calls if call is not None and (found := call(**arguments))), None)
+    yield from (call for plugin in plugins if (call := getattr(plugin, hook, None)) is not None)
 
 
 # -- one package at a time

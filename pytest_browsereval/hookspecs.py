@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pytest_browsereval.graders.base import GraderConfig, Recorded
     from pytest_browsereval.model.grades import GraderResult
     from pytest_browsereval.model.messages import Message
+    from pytest_browsereval.model.remote import RemoteRuns
     from pytest_browsereval.model.results import TaskMetadata
     from pytest_browsereval.model.tasks import Task
     from pytest_browsereval.registry import Registry
@@ -53,6 +54,25 @@ def pytest_browsereval_fetch_run(url: str) -> Sequence[Path] | None:
 
     Args:
         url: what was typed. Return None if it is not one of yours.
+    """
+
+
+@pytest.hookspec(firstresult=True)
+def pytest_browsereval_open_runs(url: str) -> RemoteRuns | None:
+    """Called for the folder of all runs at a URL, where they are listed: return what reads and writes there.
+
+    Args:
+        url: what was typed. Return None if it is not one of yours.
+    """
+
+
+@pytest.hookspec
+def pytest_browsereval_run_sent(run_folder: Path, url: str) -> None:
+    """Called when a run, or a part of one, is done at a URL: all of it is there, and it counts.
+
+    Args:
+        run_folder: of the run, or of the part, on this machine.
+        url: of the run.
     """
 
 

@@ -84,7 +84,7 @@ def _find_clean(folder: Path) -> str | None:
 def _ask_git(folder: Path, *arguments: str) -> str | None:
     try:
         result = subprocess.run(  # noqa: S603
-            ["git", *arguments],  # noqa: S607 the user's git
+            ["git", "--no-optional-locks", *arguments],  # noqa: S607 the user's git
             cwd=folder,
             capture_output=True,
             text=True,

@@ -176,6 +176,16 @@ class Bucket:
             found = run_apart(lambda: [one["path"] for some in self._store.list(path) for one in some])
         return sorted(str(one).removeprefix(f"{path}/") for one in found)
 
+    def list_below(self, folder: str) -> list[str]:
+        """Return the paths of all objects below a folder, as seen from here.
+
+        Raises:
+            RemoteError: they cannot be listed.
+        """
+        with _explain(self.url):
+            found = run_apart(lambda: [one for chunk in self._store.list(folder) for one in chunk])
+        return sorted(str(one["path"]) for one in found)
+
     def delete(self, path: str) -> None:
         """Remove an object.
 

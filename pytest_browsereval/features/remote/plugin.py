@@ -13,6 +13,7 @@ from pytest_browsereval.hooks.names import is_worker, results_url_key
 if TYPE_CHECKING:
     from pytest_browsereval.commands.base import Command
     from pytest_browsereval.config import EvalConfig
+    from pytest_browsereval.model.remote import RemoteRuns
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -106,6 +107,13 @@ def pytest_browsereval_commands() -> Sequence[Command]:
     from pytest_browsereval.features.remote.command import COMMANDS
 
     return COMMANDS
+
+
+def pytest_browsereval_open_runs(url: str) -> RemoteRuns:
+    """Return all runs at a URL, for those who list them."""
+    from pytest_browsereval.features.remote.record import BucketRuns
+
+    return BucketRuns(url)
 
 
 def pytest_browsereval_fetch_run(url: str) -> Sequence[Path]:

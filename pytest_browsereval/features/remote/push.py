@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
+from pytest_browsereval.builtins import note_sent
 from pytest_browsereval.capture.trajectory import write_whole
 from pytest_browsereval.datasets.ids import safe_folder, safe_id
 from pytest_browsereval.features.remote.bucket import Bucket, RemoteError
@@ -145,6 +146,7 @@ class Push:
         write_listing(self.part.bucket, self._prefix, entries)
         self.part.finish(self._token, digest_of(entries))
         self._check_same(entries)
+        note_sent(self.root, self.url)
         return len(entries)
 
     @property

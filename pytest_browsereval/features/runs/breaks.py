@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 from pytest_browsereval.features.runs.digest import (
@@ -14,7 +13,6 @@ from pytest_browsereval.features.runs.digest import (
     State,
     StoredRow,
     VariantDigest,
-    read_block,
     read_rows,
 )
 from pytest_browsereval.features.runs.history import History
@@ -60,7 +58,7 @@ def find_breaks(history: History) -> dict[tuple[str, str], Break]:
 
     Files are read of runs at a break only.
     """
-    read = lru_cache(maxsize=16)(lambda name: _read(history.place / name))  # neighbours are asked for again
+    read = lru_cache(maxsize=16)(partial(_read, history))  # neighbours are asked for again
     found = {}
     for (_, name), points in find_points(history.runs).items():
         for (run, before), (next_run, after) in pairwise(points):
@@ -104,13 +102,14 @@ class _Files:
     rows: Sequence[StoredRow]
 
 
-def _read(folder: Path) -> _Files:
+def _read(history: History, run: str) -> _Files:
+    summary, manifest = history.read([(run, "summary.json"), (run, "manifest.json")])
     try:
-        rows = tuple(read_rows(read_block(folder / "summary.json")))
+        rows = tuple(read_rows(summary))
     except (ValueError, TypeError, KeyError, AttributeError):  # changed since it was digested
         rows = ()
     # A run of an older version may hold what is known as a secret today.
-    return _Files(redact_config(read_block(folder / "manifest.json")), rows)
+    return _Files(redact_config(manifest), rows)
 
 
 def _changes(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -27,7 +28,7 @@ def choose_run(name: str, home: str, before: str | None) -> str | None:
 
     Args:
         name: ``latest`` or ``latest-on-BRANCH``.
-        home: the folder of the runs of an eval.
+        home: the folder of the runs of an eval, or its URL.
         before: the id of a run; neither it nor later ones are meant.
 
     Raises:
@@ -35,13 +36,23 @@ def choose_run(name: str, home: str, before: str | None) -> str | None:
     """
     if name != LATEST and not name.startswith(LATEST_ON):
         return None
-    place = Path(home)
+    place, _, own = home.replace(os.sep, "/").rpartition("/")
+    runs = [run for run in _read(place) if run.run == f"{own}/{run.folder}"]
+    return f"{home}/{_choose(name, runs, before).folder}"
+
+
+def _read(place: str) -> Sequence[RunDigest]:
+    """Return the runs at a place; none if there are none."""
+    if "://" in place:
+        from pytest_browsereval.builtins import open_runs
+        from pytest_browsereval.features.runs.remote_history import read_remote
+
+        remote = open_runs(place)
+        return read_remote(remote).runs if remote.list_runs() else ()
     try:
-        history = read_history(place.parent).runs
-    except UsageError:  # there are no runs at all
-        history = ()
-    runs = [run for run in history if run.run == f"{place.name}/{run.folder}"]
-    return str(place / _choose(name, runs, before).folder)
+        return read_history(Path(place)).runs
+    except UsageError:  # there is no run at all
+        return ()
 
 
 def _choose(name: str, runs: Sequence[RunDigest], before: str | None) -> RunDigest:

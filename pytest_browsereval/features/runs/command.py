@@ -1,4 +1,4 @@
-"""``runs``: all runs of a results folder over time."""
+"""``runs``: all runs of a results folder, or of a URL, over time."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pytest_browsereval.features.runs.breaks import Break
     from pytest_browsereval.features.runs.digest import RunDigest
     from pytest_browsereval.features.runs.history import History
+    from pytest_browsereval.model.remote import RemoteRuns
 
 LISTED = 20
 """Runs that are listed unless somebody asks for more."""
@@ -30,13 +31,22 @@ def runs(arguments: argparse.Namespace) -> int:
     from pytest_browsereval.features.runs.breaks import find_breaks
     from pytest_browsereval.features.runs.history import read_history
 
-    history = read_history(arguments.folder or find_results())
+    given = arguments.folder
+    remote = None
+    if given is not None and "://" in given:
+        from pytest_browsereval.builtins import open_runs
+        from pytest_browsereval.features.runs.remote_history import read_remote
+
+        remote = open_runs(given)
+        history = read_remote(remote)
+    else:
+        history = read_history(Path(given) if given else find_results())
     breaks = find_breaks(history)
     listed = [run for run in history.runs if arguments.eval in (None, run.eval)]
     if not listed:
         names = ", ".join(sorted({run.eval for run in history.runs}))
-        raise UsageError(f"{history.place} has no run of an eval {arguments.eval!r}. Name one of: {names}")
-    written = _write_page(history, listed, breaks, arguments.output)
+        raise UsageError(f"{history.name} has no run of an eval {arguments.eval!r}. Name one of: {names}")
+    written = _write_page(history, listed, breaks, arguments.output, remote)
     for problem in filter(None, (history.problem, written.problem)):
         print(f"note: {problem}", file=sys.stderr)
     width = max(shutil.get_terminal_size((report.WIDTH, 24)).columns, report.WIDTH)
@@ -58,17 +68,27 @@ class _Written:
 
 
 def _write_page(
-    history: History, listed: Sequence[RunDigest], breaks: Mapping[tuple[str, str], Break], asked: Path | None
+    history: History,
+    listed: Sequence[RunDigest],
+    breaks: Mapping[tuple[str, str], Break],
+    asked: Path | None,
+    remote: RemoteRuns | None,
 ) -> _Written:
-    """Write the page; beside the runs it is no error that it cannot be written.
+    """Write the page; beside the runs, or at their URL, it is no error that it cannot be written.
 
     Raises:
         UsageError: it cannot be written where somebody asks for it.
     """
     from pytest_browsereval.config_text import format_path
-    from pytest_browsereval.features.runs.page import RUNS_PAGE, write_page
+    from pytest_browsereval.features.runs.page import RUNS_PAGE, make_page, write_page
 
-    file = asked or history.place / RUNS_PAGE
+    if remote is not None and asked is None:
+        try:
+            remote.write(RUNS_PAGE, make_page(history, listed, breaks, "").encode())
+        except UsageError as error:
+            return _Written(problem=f"the page was not written: {error}")
+        return _Written(("", f"page: {remote.url}/{RUNS_PAGE}"))
+    file = asked or (history.folder or Path()) / RUNS_PAGE
     try:
         with refuse_unwritable(file):
             write_page(history, listed, breaks, file)
@@ -105,8 +125,8 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         "folder",
         metavar="FOLDER",
         nargs="?",
-        type=Path,
-        help="the results folder, with the runs of evals in it (default: results, here or further down)",
+        help="the results folder, with the runs of evals in it, or its URL (default: results, here or "
+        "further down)",
     )
     parser.add_argument("--eval", metavar="NAME", help="only the runs of this eval")
     parser.add_argument(

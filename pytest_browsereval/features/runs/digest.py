@@ -104,6 +104,8 @@ class RunDigest(BaseModel):
     state: State
     note: str = ""
     """Why it is not complete."""
+    page: str = ""
+    """Where its own page is, as seen from the history; empty where somebody has to look."""
     commit: str | None = None
     branch: str | None = None
     """The branch that the commit was on; None for a pull request, changed files, and where nobody knows."""

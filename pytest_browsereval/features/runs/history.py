@@ -8,14 +8,23 @@ other's; the last line of a run counts.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from pytest_browsereval.capture.trajectory import read_written, write_whole
 from pytest_browsereval.config_text import format_path
 from pytest_browsereval.errors import UsageError
-from pytest_browsereval.features.runs.digest import RunDigest, State, digest_run, read_digest, stamp_run
+from pytest_browsereval.features.runs.digest import (
+    RunDigest,
+    State,
+    digest_run,
+    read_block,
+    read_digest,
+    stamp_run,
+)
 from pytest_browsereval.model.display import format_count
 from pytest_browsereval.run.journal import JOURNAL
 from pytest_browsereval.run.store import RunStore
@@ -39,14 +48,18 @@ STALE = 200
 
 @dataclass(frozen=True)
 class History:
-    """The runs of a results folder."""
+    """The runs of a results folder, or of a URL."""
 
-    place: Path
-    """The folder."""
+    name: str
+    """The results folder, or its URL."""
     runs: tuple[RunDigest, ...]
     """The newest first."""
-    problem: str = ""
-    """Why the file could not be brought up to date; the runs are."""
+    problem: str
+    """Why the record could not be brought up to date; the runs are."""
+    read: Callable[[Sequence[tuple[str, str]]], list[dict[str, Any]]] = field(compare=False)
+    """Reads JSON files by the names of runs and files; one that is missing or damaged is empty."""
+    folder: Path | None = None
+    """The results folder; None at a URL."""
 
 
 def read_history(place: Path) -> History:
@@ -78,13 +91,18 @@ def read_history(place: Path) -> History:
         why = getattr(error, "strerror", None) or str(error)
         problem = f"{format_path(place / HISTORY)} was not brought up to date: {why}"
     newest = sorted(runs, key=lambda run: run.order, reverse=True)
-    return History(place, tuple(_mark_selections(list(_ask_unfinished(place, newest)))), problem)
+    shown = tuple(mark_selections(list(_ask_unfinished(place, newest))))
+    return History(format_path(place), shown, problem, partial(_read_blocks, place), place)
 
 
-def _mark_selections(runs: Sequence[RunDigest]) -> Iterator[RunDigest]:
+def _read_blocks(place: Path, names: Sequence[tuple[str, str]]) -> list[dict[str, Any]]:
+    return [read_block(place / run / file) for run, file in names]
+
+
+def mark_selections(runs: Sequence[RunDigest]) -> Iterator[RunDigest]:
     """Yield the runs; one of fewer rows than others had of the same files is partial: somebody selected rows.
 
-    No run knows by itself how many rows there were: `-k` and names of rows leave the others out.
+    Runs of one selection, by `-m` for example, can be compared with each other.
     """
     most: dict[tuple[str, str, str], int] = {}
     for run in runs:

@@ -21,6 +21,9 @@ from pytest_browsereval.report.viewer.writing import check_page, way_from
 RUNS_PAGE = "runs.html"
 """In a results folder."""
 
+COMPARED = "compared-"
+"""In a results folder: how the names of pages of two runs begin, as the page says to write them."""
+
 MOST_TASKS = 2_000
 """Of an eval, the first ones by what has changed; the rest is counted."""
 
@@ -35,7 +38,7 @@ def write_page(history: History, runs: Sequence[RunDigest], breaks: Breaks, file
     """Write the page.
 
     Args:
-        history: of the results folder.
+        history: of the results folder, or of a URL.
         runs: those that are shown, the newest first.
         breaks: where the line of a variant breaks.
         file: where the page goes.
@@ -45,16 +48,46 @@ def write_page(history: History, runs: Sequence[RunDigest], breaks: Breaks, file
         OSError: it cannot be written.
     """
     check_page(file)
+    home = None if history.folder is None else way_from(file, history.folder)
+    write_whole(file, make_page(history, runs, breaks, home))
+
+
+def make_page(history: History, runs: Sequence[RunDigest], breaks: Breaks, home: str | None) -> str:
+    """Return the page.
+
+    Args:
+        history: of the results folder, or of a URL.
+        runs: those that are shown, the newest first.
+        breaks: where the line of a variant breaks.
+        home: the way from the page to the history; None if no link leads there.
+    """
     places = {run.run: place for place, run in enumerate(runs)}
     words = _Words()
     data = {
-        "home": way_from(file, history.place),
-        "runs": [_run(run, history.place, breaks, places, words) for run in runs],
+        "home": home or "",
+        "folder": "" if history.folder is None else history.name,
+        "compared": [] if home is None else _list_compared(history.folder),
+        "url": history.name if history.folder is None else "",
+        "runs": [_run(run, _find_page(run, history.folder, home), breaks, places, words) for run in runs],
         "changes": list(map(str, _CHANGES)),
-        "grids": {name: _grid(history.place, own, places) for name, own in _by_eval(runs).items()},
+        "grids": {name: _grid(history, own, places) for name, own in _by_eval(runs).items()},
         "words": words.all,
     }
-    write_whole(file, page(data, f"Runs in {one_line(history.place.resolve().name, 60)}", form=_form()))
+    name = history.name if history.folder is None else history.folder.resolve().name
+    return page(data, f"Runs in {one_line(name, 60)}", form=_form())
+
+
+def _list_compared(folder: Path | None) -> list[str]:
+    """Return the pages of two runs that are there, by their names."""
+    return [] if folder is None else sorted(path.name for path in folder.glob(f"{COMPARED}*.html"))
+
+
+def _find_page(run: RunDigest, folder: Path | None, home: str | None) -> str:
+    """Return where a run's own page is, as seen from the history; empty if no link leads to one."""
+    if folder is None:
+        return run.page if home is not None else ""
+    is_there = os.path.isfile(f"{folder}{os.sep}{run.run}{os.sep}{PAGE}")  # noqa: PTH113 a path object costs more
+    return f"{run.run}/{PAGE}" if is_there else ""
 
 
 def _form() -> Form:
@@ -90,8 +123,7 @@ def _by_eval(runs: Iterable[RunDigest]) -> dict[str, list[RunDigest]]:
     return found
 
 
-def _run(run: RunDigest, place: Path, breaks: Breaks, places: Mapping[str, int], words: _Words) -> list[Any]:
-    has_page = os.path.isfile(f"{place}{os.sep}{run.run}{os.sep}{PAGE}")  # noqa: PTH113 a path object costs more
+def _run(run: RunDigest, own: str, breaks: Breaks, places: Mapping[str, int], words: _Words) -> list[Any]:
     variants = []
     for one in run.variants:
         found = breaks.get((run.run, one.name))
@@ -106,7 +138,7 @@ def _run(run: RunDigest, place: Path, breaks: Breaks, places: Mapping[str, int],
         words.add(run.commit or ""),
         run.gate,
         list(run.missed),
-        int(has_page),
+        int(own == f"{run.run}/{PAGE}") or own,
         _figures(run.whole),
         variants,
     ]
@@ -121,8 +153,8 @@ def _figures(one: Figures) -> list[Any]:
     return [*counts, *shares, cost, one.p95_steps, ms]
 
 
-def _grid(place: Path, runs: Sequence[RunDigest], places: Mapping[str, int]) -> dict[str, Any]:
-    found = read_grid(place, runs)
+def _grid(history: History, runs: Sequence[RunDigest], places: Mapping[str, int]) -> dict[str, Any]:
+    found = read_grid(history, runs)
     return {
         "runs": [places[run.run] for run in found.runs],
         "tasks": [

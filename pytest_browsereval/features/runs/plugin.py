@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -32,6 +34,17 @@ def pytest_browsereval_choose_run(name: str, home: str, before: str | None) -> s
     from pytest_browsereval.features.runs.choice import choose_run
 
     return choose_run(name, home, before)
+
+
+def pytest_browsereval_run_sent(run_folder: Path, url: str) -> None:
+    """Add the run to the record at its URL; whoever reads that adds what is missing."""
+    from pytest_browsereval.builtins import open_runs
+    from pytest_browsereval.errors import UsageError
+    from pytest_browsereval.features.runs.remote_history import note_part
+
+    home, name, run = url.rsplit("/", 2)
+    with suppress(UsageError, OSError):
+        note_part(open_runs(home), run_folder, f"{name}/{run}")
 
 
 def pytest_browsereval_commands() -> Sequence[Command]:

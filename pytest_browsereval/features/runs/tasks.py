@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 from pytest_browsereval.analysis.manifest import block_of
-from pytest_browsereval.features.runs.digest import RunDigest, State, StoredRow, read_block, read_rows
+from pytest_browsereval.features.runs.digest import RunDigest, State, StoredRow, read_rows
+from pytest_browsereval.features.runs.history import History
 from pytest_browsereval.model.display import natural
 from pytest_browsereval.model.grades import Verdict
 
@@ -57,15 +57,15 @@ class TaskGrid:
     tasks: tuple[TaskLine, ...]
 
 
-def read_grid(place: Path, runs: Iterable[RunDigest]) -> TaskGrid:
+def read_grid(history: History, runs: Iterable[RunDigest]) -> TaskGrid:
     """Return the grid of an eval.
 
     Args:
-        place: the results folder.
+        history: which reads files of runs.
         runs: of the eval, the newest first.
     """
     chosen = _choose_runs(runs)
-    summaries = [read_block(place / run.run / "summary.json") for run in chosen]
+    summaries = history.read([(run.run, "summary.json") for run in chosen])
     rows = [_rows(summary) for summary in summaries]
     versions = _versions(rows)
     cells: dict[tuple[str, str], list[str]] = {}

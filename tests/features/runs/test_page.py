@@ -12,6 +12,7 @@ from pytest_browsereval.__main__ import main
 from pytest_browsereval.features.runs.page import RUNS_PAGE
 from pytest_browsereval.run.store import RunStore
 from tests.features.runs.conftest import AGENT, config_with, leave_run, name_of, tried
+from tests.hooks.small_evals import Evals, row
 from tests.recorded import ERRORED, FAILED, PASSED, write_summary
 from tests.report.viewer.conftest import HOSTILE, Look, Reader
 
@@ -114,6 +115,38 @@ def test_runs_are_chosen_opened_and_left(page: Path, look: Look) -> None:
         assert await reader.texts("#rows .c-started a") == ["2 Jan 2026, 00:00"]
 
     look(page, work)
+
+
+def test_two_runs_are_compared(tmp_path: Path, look: Look, evals: Evals) -> None:
+    """Another run is chosen; the command that the page shows writes the page of the two, and it is linked."""
+    evals.write_rows(row("mug"))
+    evals.write_config()
+    names = [evals.run().folder.name for _ in range(3)]
+    folder = evals.path / "results"
+    commands: list[str] = []
+
+    async def read_command(reader: Reader) -> None:
+        await reader.open(f"#/shop/{names[1]}")
+        assert f"browsereval compare {names[0]} {names[1]} " in await reader.text("#more")
+        await reader.page.locator("#more select").select_option(label=await newest(reader))
+        commands.append(await reader.page.locator("#more code").last.text_content() or "")
+
+    async def newest(reader: Reader) -> str:
+        return (await reader.texts("#more option"))[0]
+
+    assert evals.run_command("runs", "results").ret == 0
+    look(folder / "runs.html", read_command)
+    words = commands[0].split()
+    assert words[:4] == ["browsereval", "compare", names[1], names[2]]
+    assert evals.run_command(*words[1:]).ret == 0
+    assert evals.run_command("runs", "results").ret == 0
+
+    async def follow_link(reader: Reader) -> None:
+        await reader.open(f"#/shop/{names[2]}")
+        link = reader.page.locator("#more a", has_text="their page")
+        assert (folder / (await link.get_attribute("href") or "")).is_file()
+
+    look(folder / "runs.html", follow_link)
 
 
 def test_many_runs_in_a_line(tmp_path: Path, look: Look) -> None:

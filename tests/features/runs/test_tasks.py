@@ -15,7 +15,8 @@ from tests.recorded import ERRORED, FAILED, PASSED, write_summary
 
 
 def grid_of(results: Path) -> TaskGrid:
-    return read_grid(results, read_history(results).runs)
+    history = read_history(results)
+    return read_grid(history, history.runs)
 
 
 def cells_of(results: Path) -> dict[str, tuple[str, str]]:
@@ -114,4 +115,4 @@ def test_a_summary_that_was_damaged_meanwhile(tmp_path: Path) -> None:
     leave_run(tmp_path / "shop", 2, tried("a", PASSED))
     history = read_history(tmp_path)
     (run / "summary.json").write_text('{"results": [7]}')
-    assert [task.cells for task in read_grid(tmp_path, history.runs).tasks] == [".P"]
+    assert [task.cells for task in read_grid(history, history.runs).tasks] == [".P"]

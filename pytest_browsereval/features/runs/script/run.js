@@ -73,16 +73,29 @@ function drawChanges(run) {
 
 /** @param {Run} run */
 function drawMore(run) {
-  const before = LIST.slice(run.place + 1).find((one) => one.eval === run.eval && hasFigures(one));
-  // By their ids: they are looked up below the results folder, wherever this page lies.
+  // By their ids: they are looked up below the results folder, wherever this page lies. At a URL by that.
   const shell = (/** @type {string} */ word) => (/^[\w./:@%+=-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
+  const nameOf = (/** @type {Run} */ one) => shell(DATA.url ? `${DATA.url}/${one.id}` : one.name);
   const lines = [
-    run.hasPage ? element("a", { href: pageOf(run), textContent: "Its own page, with each attempt" }) : element("span", {}, "It has no page yet: ", element("code", { textContent: `browsereval view ${shell(run.name)}` })),
-    element("span", {}, "What it was made of: ", element("code", { textContent: `browsereval show ${shell(run.name)}` })),
+    run.page ? element("a", { href: pageOf(run), textContent: "Its own page, with each attempt" }) : element("span", {}, "It has no page yet: ", element("code", { textContent: `browsereval view ${nameOf(run)}` })),
+    element("span", {}, "What it was made of: ", element("code", { textContent: `browsereval show ${nameOf(run)}` })),
   ];
-  if (before && hasFigures(run)) {
-    const link = element("a", { href: addressOf(before), textContent: "the run before" });
-    lines.push(element("span", {}, "Compared with ", link, ": ", element("code", { textContent: `browsereval compare ${shell(before.name)} ${shell(run.name)}` })));
+  const others = LIST.filter((one) => one.eval === run.eval && one !== run && hasFigures(one));
+  if (others.length && hasFigures(run)) {
+    const before = others.find((one) => one.place > run.place) || others[0];
+    const options = others.map((one) => element("option", { value: `${one.place}`, selected: one === before, textContent: `${moment(one.started)} ${rateText(one.whole)} ${one.commit.slice(0, 7)}` }));
+    const chooser = element("select", {}, ...options);
+    const shown = element("span", {});
+    const draw = () => {
+      const [a, b] = [LIST[Number(chooser.value)], run].sort((one, other) => other.place - one.place);
+      const name = `compared-${a.name}--${b.name}.html`;
+      const link = element("a", { href: addressOfPath(DATA.home, name), textContent: "their page" });
+      const command = `browsereval compare ${nameOf(a)} ${nameOf(b)} --html ${shell(DATA.url ? name : `${DATA.folder}/${name}`)}`;
+      shown.replaceChildren(DATA.compared.includes(name) ? link : element("code", { textContent: command }));
+    };
+    chooser.onchange = draw;
+    draw();
+    lines.push(element("span", {}, element("label", {}, "Compared with ", chooser), ": ", shown));
   }
   $("more").replaceChildren(...lines.map((line) => element("li", {}, line)));
 }

@@ -5,7 +5,7 @@
  *   cost: number | null, steps: number | null, ms: number | null}} Figures
  * @typedef {Figures & {name: string, agent: string, broken: [number | null, Record<string, string[]>] | null}} Variant
  * @typedef {{place: number, id: string, name: string, eval: string, started: Date, state: string, note: string, commit: string,
- *   gate: boolean | null, missed: string[], hasPage: boolean, whole: Figures, variants: Variant[], outcome: string, text: string}} Run
+ *   gate: boolean | null, missed: string[], page: string, whole: Figures, variants: Variant[], outcome: string, text: string}} Run
  */
 
 const OUTCOMES = ["not met", "met", "no gate", "partial", "merged", "unfinished", "damaged"];
@@ -20,7 +20,7 @@ function figuresOf([passed, failed, errored, tasks, rate, low, high, cost, steps
 const outcomeOf = (state, gate) => (state !== "complete" ? state : gate === null ? "no gate" : gate ? "met" : "not met");
 
 /** @type {Run[]} */
-const LIST = DATA.runs.map((/** @type {any[]} */ [id, name, started, state, note, commit, gate, missed, hasPage, whole, variants], /** @type {number} */ place) => {
+const LIST = DATA.runs.map((/** @type {any[]} */ [id, name, started, state, note, commit, gate, missed, page, whole, variants], /** @type {number} */ place) => {
   const word = (/** @type {number} */ at) => DATA.words[at];
   return {
     place,
@@ -33,7 +33,7 @@ const LIST = DATA.runs.map((/** @type {any[]} */ [id, name, started, state, note
     commit: word(commit),
     gate,
     missed,
-    hasPage: Boolean(hasPage),
+    page: page === 1 ? `${id}/index.html` : page || "",
     whole: figuresOf(whole),
     variants: variants.map((/** @type {any[]} */ one) => ({ name: word(one[0]), agent: word(one[1]), ...figuresOf(one.slice(2, 12)), broken: one[12] })),
     outcome: outcomeOf(word(state), gate),

@@ -73,7 +73,7 @@ const readingOfRun = (run) => [moment(run.started), run.outcome, run.note, hasFi
 
 /** @param {TaskLine} task @param {Run[]} runs @param {boolean} several */
 function gridLine([id, variant, change, cells, until], runs, several) {
-  const newest = runs.findLast((run, place) => run.hasPage && "PFME".includes(cells[place]));
+  const newest = runs.findLast((run, place) => run.page && "PFME".includes(cells[place]));
   const name = element("bdi", { textContent: id });
   const link = newest ? element("a", { href: `${pageOf(newest)}#?${new URLSearchParams({ q: id })}` }, name) : name;
   const head = element("th", { scope: "row", title: id }, link, several ? element("bdi", { className: "soft", textContent: ` ${variant}` }) : null, until ? element("span", { className: "until", textContent: `quarantined to ${until}` }) : null);
@@ -94,4 +94,4 @@ function gridCell(cell, run, variant) {
 }
 
 /** The page of a run, from this one. @param {Run} run */
-const pageOf = (run) => addressOfPath(DATA.home, run.id, "index.html");
+const pageOf = (run) => addressOfPath(DATA.home, run.page);

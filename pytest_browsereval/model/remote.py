@@ -1,0 +1,46 @@
+"""The runs at a URL, as those see them who list them: a feature that knows such a URL opens it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True)
+class PartsThere:
+    """What is there of a run at a URL; one that is not divided is the first part of one."""
+
+    of: int
+    """Into how many parts it was divided."""
+    done: Mapping[int, str]
+    """Where the files of the try are that counts, below the URL, by the part's number."""
+    begun_at: str = ""
+    """When the first claim was made, with a time zone; empty if nobody knows."""
+
+
+class RemoteRuns(Protocol):
+    """The folder of all runs at a URL. Whatever cannot be done raises ``UsageError``."""
+
+    url: str
+
+    def list_runs(self) -> list[str]:
+        """Return what is there of each eval: ``EVAL/NAME`` of its runs."""
+
+    def find_parts(self, run: str) -> PartsThere:
+        """Return what is there of a run."""
+
+    def list_below(self, folder: str) -> list[str]:
+        """Return the paths of all objects below a folder, as seen from the URL."""
+
+    def list_in(self, folder: str) -> list[str]:
+        """Return the names of the objects in a folder, without those of its folders."""
+
+    def read(self, paths: Iterable[str]) -> Sequence[bytes | None]:
+        """Return objects by their paths, several at once; None for one that is not there."""
+
+    def write(self, path: str, content: bytes) -> None:
+        """Write an object, or write it anew."""
+
+    def delete(self, paths: Iterable[str]) -> None:
+        """Remove objects; one that is not there is none to remove."""

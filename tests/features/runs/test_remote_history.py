@@ -1,0 +1,212 @@
+"""``browsereval runs URL`` and ``latest`` at a URL: whole programs, with a folder as the bucket."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_browsereval.builtins import open_runs
+from pytest_browsereval.errors import UsageError
+from pytest_browsereval.features.remote.record import BucketRuns
+from pytest_browsereval.features.runs.remote_history import RECORD, note_part, read_remote
+from tests.features.remote.test_push_and_pull import bucket, cache, objects
+from tests.features.runs.test_choice import GATE, ON_MAIN, commit, no_ci, project
+from tests.hooks.small_evals import Evals, row
+
+__all__ = ["bucket", "cache", "no_ci", "project"]
+
+ROWS = [row("good"), row("bad", says="wrong"), row("r1"), row("r2")]
+
+
+def listed(evals: Evals, url: str) -> list[dict[str, Any]]:
+    """Return what the command says of the runs at a URL."""
+    result = evals.run_command("runs", url, "--json", "all.json")
+    assert result.ret == 0, result.stderr.str()
+    runs: list[dict[str, Any]] = json.loads((evals.path / "all.json").read_text())["runs"]
+    return runs
+
+
+def send(evals: Evals, url: str, name: str, *args: str) -> None:
+    """Run an eval, or a part of it, whose run goes to a URL."""
+    run = evals.run("shop.eval.yaml", f"--eval-output={url}", f"--eval-run-name={name}", *args)
+    assert run.ret in (0, 1), run.stderr.str()
+
+
+def write(evals: Evals) -> None:
+    """Write an eval of three right rows and a wrong one."""
+    evals.write_rows(*ROWS)
+    evals.write_config(gate={"min_pass_rate": 0.5})
+
+
+def record(evals: Evals) -> list[Path]:
+    """Return the objects of the record that stand for runs."""
+    return objects(evals, f"*{RECORD}/*/*/*.json")
+
+
+def test_runs_at_a_url_are_listed(evals: Evals, bucket: str) -> None:
+    """Each with its gate, as those of a folder; the page lies beside them and links to theirs."""
+    write(evals)
+    send(evals, bucket, "one")
+    evals.write_config(gate={"min_pass_rate": 0.9}, limits={"max_steps": 7})
+    send(evals, bucket, "two")
+    assert len(record(evals)) == 2
+    second, first = listed(evals, bucket)
+    assert [(one["run"], one["state"], one["gate"]) for one in (first, second)] == [
+        ("shop/one", "complete", True),
+        ("shop/two", "complete", False),
+    ]
+    assert second["variants"][0]["not_comparable_with"] == "shop/one"
+    shown = evals.run_command("runs", bucket)
+    assert shown.outlines[-1] == f"page: {bucket}/runs.html"
+    (page,) = objects(evals, "runs.html")
+    assert (page.parent / first["page"]).is_file()
+    assert first["page"] in page.read_text()
+
+
+def test_the_record_is_made_again_from_the_runs(evals: Evals, bucket: str) -> None:
+    """Without it, or with damaged objects, the list is the same; a run that was removed is in it no more."""
+    write(evals)
+    for name in ("one", "two"):
+        send(evals, bucket, name)
+    before = listed(evals, bucket)
+    files = {path.name: path.read_bytes() for path in record(evals)}
+    shutil.rmtree(record(evals)[0].parents[2])
+    assert listed(evals, bucket) == before
+    assert {path.name: path.read_bytes() for path in record(evals)} == files
+    record(evals)[0].write_bytes(b'{"version": 99}')
+    record(evals)[1].write_bytes(b"\xff")
+    assert listed(evals, bucket) == before
+    shutil.rmtree(objects(evals, "done")[0].parents[2])
+    assert len(listed(evals, bucket)) == 1
+
+
+def test_a_run_of_parts_is_one_line(evals: Evals, bucket: str) -> None:
+    """Partial while parts are missing, whole by the last of them; and merged, so not in the line."""
+    write(evals)
+    send(evals, bucket, "nightly", "--eval-shard=1/2", "--eval-set", "gate={}")
+    assert record(evals) == []
+    (short,) = listed(evals, bucket)
+    assert (short["state"], short["note"]) == ("partial", "1 of 2 parts are done")
+    send(evals, bucket, "nightly", "--eval-shard=2/2", "--eval-set", "gate={}")
+    assert len(record(evals)) == 2
+    (whole,) = listed(evals, bucket)
+    assert (whole["state"], whole["note"], whole["whole"]["tasks"]) == ("merged", "made in 2 parts", 4)
+    assert (whole["whole"]["passed"], whole["whole"]["failed"]) == (3, 1)
+    assert whole["variants"][0]["not_comparable_with"] is None
+
+
+def test_parts_that_end_at_once_lose_no_line(
+    evals: Evals, bucket: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both have noted that they are done before either looks who else is."""
+    write(evals)
+    folders = []
+    for number in (1, 2):
+        send(evals, bucket, "nightly", f"--eval-shard={number}/2", "--eval-set", "gate={}")
+        folders.append(evals.run_folder())
+        shutil.rmtree(evals.path / "results" / "shop" / "kept", ignore_errors=True)
+        folders[-1] = folders[-1].rename(evals.path / f"part-{number}")
+    shutil.rmtree(record(evals)[0].parents[2])
+    both, list_below = threading.Barrier(2), BucketRuns.list_below
+
+    def meet(self: BucketRuns, folder: str) -> list[str]:
+        both.wait(timeout=60)
+        return list_below(self, folder)
+
+    monkeypatch.setattr(BucketRuns, "list_below", meet)
+    threads = [
+        threading.Thread(target=note_part, args=(open_runs(bucket), folder, "shop/nightly"))
+        for folder in folders
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [path.name.partition(".")[0] for path in record(evals)] == ["2-of-2"]
+
+
+def test_runs_that_are_not_done(evals: Evals, bucket: str) -> None:
+    """They are listed as such: nobody knows yet which try of them counts."""
+    write(evals)
+    evals.run("shop.eval.yaml", f"--eval-output={bucket}", "--eval-run-name=n", "-x", "--eval-set", "gate={}")
+    (found,) = listed(evals, bucket)
+    assert (found["state"], found["note"][:18]) == ("unfinished", "begun and not done")
+    assert found["started_at"] > "2026"
+
+
+def test_many_lines_are_joined(evals: Evals, bucket: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A reader joins what it had to read one by one; the next one reads that instead."""
+    monkeypatch.setattr("pytest_browsereval.features.runs.remote_history.WORTH_JOINING", 1)
+    write(evals)
+    for name in ("one", "two"):
+        send(evals, bucket, name)
+    before = read_remote(open_runs(bucket)).runs
+    assert len(objects(evals, "lines-*")) == 1
+    asked: list[str] = []
+    read = BucketRuns.read
+
+    def note(self: BucketRuns, paths: Any) -> list[bytes | None]:
+        asked.extend(paths := list(paths))
+        return read(self, paths)
+
+    monkeypatch.setattr(BucketRuns, "read", note)
+    assert read_remote(open_runs(bucket)).runs == before
+    assert [path.rpartition("/")[2][:6] for path in asked] == ["lines-"]
+    send(evals, bucket, "three")
+    assert len(read_remote(open_runs(bucket)).runs) == 3
+
+
+def test_a_key_that_may_only_read(evals: Evals, bucket: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The list is there; what could not be written is said."""
+    write(evals)
+    send(evals, bucket, "one")
+    shutil.rmtree(record(evals)[0].parents[2])
+
+    def refuse(self: BucketRuns, path: str, content: bytes) -> None:
+        raise UsageError("the key may not do this.")
+
+    monkeypatch.setattr(BucketRuns, "write", refuse)
+    result = evals.run_command("runs", bucket)
+    assert result.ret == 0
+    result.stderr.fnmatch_lines(["note: the record was not brought up to date: the key may not do this."])
+    result.stderr.fnmatch_lines(["note: the page was not written: the key may not do this."])
+    assert evals.run_command("runs", bucket, "-o", "here.html").ret == 0
+    assert (evals.path / "here.html").is_file()
+
+
+def test_a_url_without_runs(evals: Evals, bucket: str) -> None:
+    """It is refused, and so is a place that nothing knows."""
+    (evals.path.with_name(f"{evals.path.name}-bucket")).mkdir(exist_ok=True)
+    empty = evals.run_command("runs", bucket)
+    assert empty.ret == 4
+    empty.stderr.fnmatch_lines([f"*{bucket} has no run.*"])
+    assert evals.run_command("runs", "ftp://bucket/evals").ret == 4
+
+
+def test_a_baseline_from_the_record(project: Evals, bucket: str) -> None:
+    """A machine without runs of its own compares with the newest whole run of main at the URL."""
+    project.write_rows(row("mug"), row("cup"))
+    commit(project)
+    send(project, bucket, "first")
+    send(project, bucket, "selected", "-k", "mug")
+    (whole,) = (one for one in listed(project, bucket) if one["run"] == "shop/first")
+    assert (whole["branch"], whole["selected"]) == ("main", False)
+    shutil.rmtree(project.path / "results")
+    project.write_config(gate=GATE)
+    away = project.run("shop.eval.yaml", f"{ON_MAIN.replace('main', 'other')}", f"--eval-output={bucket}")
+    assert away.ret == pytest.ExitCode.USAGE_ERROR
+    assert "none of 2 runs is on 'other': main (2)" in away.stdout.str() + away.stderr.str()
+    project.write_rows(row("mug"), row("cup", solution=[{"tool": "done", "answer": "wrong"}]))
+    found = project.run("shop.eval.yaml", ON_MAIN, f"--eval-output={bucket}")
+    assert found.ret == 1
+    found.stdout.fnmatch_lines(["*1 regressed against first*"])
+    same = project.run("shop.eval.yaml", f"--eval-baseline={bucket}/shop/latest-on-main")
+    same.stdout.fnmatch_lines(["*1 regressed against first*"])
+    gated = project.run_command("gate", "latest", "--baseline", f"{bucket}/shop/latest-on-main")
+    gated.stdout.fnmatch_lines(["*1 regressed against first*"])
+    assert project.run_command("show", f"{bucket}/shop/latest").ret == 0
