@@ -12,10 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_browsereval.commands.base import Command, add_overrides, registry_near, say, version_of
+from pytest_browsereval.commands.runs import find_runs
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.display import format_count
 
 if TYPE_CHECKING:
+    from pytest_browsereval.config import EvalConfig
     from pytest_browsereval.features.doctor.doctor import Report
     from pytest_browsereval.features.doctor.lint.base import Finding
     from pytest_browsereval.features.doctor.validation import Validated
@@ -64,17 +66,22 @@ def examine_machine() -> int:
     return 0
 
 
+def _find_runs(config: EvalConfig, given: str) -> list[Path]:
+    from pytest_browsereval.run.lookup import run_folder
+
+    return find_runs([given]) if "://" in given else [run_folder(config, given, Path.cwd())]
+
+
 def examine_config(arguments: argparse.Namespace) -> int:
     """Print what was tried and what was found; 1 if a run would fail."""
     from pytest_browsereval.config import load_config
     from pytest_browsereval.features.doctor.doctor import Options, examine
-    from pytest_browsereval.run.lookup import run_folder
 
     registry = registry_near(Path(arguments.config))
     config = load_config(Path(arguments.config), registry=registry, overrides=arguments.eval_set)
     options = Options(
         today=date.today(),  # noqa: DTZ011 rows mean the reader's own day
-        runs=tuple(run_folder(config, name, Path.cwd()) for name in arguments.runs),
+        runs=tuple(folder for name in arguments.runs for folder in _find_runs(config, name)),
         online=arguments.online,
         ask_judge=arguments.ask_judge,
         validate=arguments.validate,
@@ -139,7 +146,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="RUN",
         action="append",
         default=[],
-        help="also check the rows against an earlier run: its folder, its id, or 'latest' (repeatable)",
+        help="also check the rows against an earlier run: its folder, its URL, its id, or 'latest' "
+        "(repeatable)",
     )
     parser.add_argument(
         "--validate",

@@ -30,7 +30,7 @@ def label(arguments: argparse.Namespace) -> int:
     from pytest_browsereval.run.stored import check_log
 
     # Labels of one run only: the page numbers its attempts.
-    (run,) = _runs([arguments.run_name], arguments.config)
+    (run,) = _runs([arguments.run_name], arguments.config, is_changed=True)
     found = attempts_of([run])
     attempts = [one for one in found if one.metadata.grader_results]
     if not attempts:
@@ -79,10 +79,10 @@ def calibrate(arguments: argparse.Namespace) -> int:
     return 0 if all(rule.is_met for rule in rules) else 1
 
 
-def _runs(given: Sequence[str], config: Path | None) -> list[RunStore]:
+def _runs(given: Sequence[str], config: Path | None, *, is_changed: bool = False) -> list[RunStore]:
     from pytest_browsereval.run.store import RunStore
 
-    folders, seen = find_runs(given, config, is_changed=True), set[Path]()
+    folders, seen = find_runs(given, config, is_changed=is_changed), set[Path]()
     for folder in folders:
         if folder.resolve() in seen:
             raise UsageError(f"the run {folder} is given twice. Leave one out.")

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from pytest_browsereval.builtins import fetch_run
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.hooks.items import EvalItem
 from pytest_browsereval.hooks.names import is_by_hand
@@ -142,14 +143,18 @@ class Sharding:
         given = self._session.config.getoption("eval_shard_by")
         if given is None:
             return {}
+        found: defaultdict[str, float] = defaultdict(float)
+        for folder in fetch_run(given) if "://" in given else [self._find_folder(active_run, given)]:
+            for _, data in RunStore(folder).digests():
+                found[data.query_id] += (data.total_duration_ms or 0) / 1000
+        return dict(found)
+
+    def _find_folder(self, active_run: ActiveRun, given: str) -> Path:
         base = self._session.config.invocation_params.dir
         folder = run_folder(active_run.config, given, base, before=self._session.run_id)
         while given == LATEST and _lacks_parts(folder):  # another machine, that is done with its own part
             folder = run_folder(active_run.config, given, base, before=folder)
-        found: defaultdict[str, float] = defaultdict(float)
-        for _, data in RunStore(folder).digests():
-            found[data.query_id] += (data.total_duration_ms or 0) / 1000
-        return dict(found)
+        return folder
 
 
 def _lacks_parts(run: Path) -> bool:

@@ -1,0 +1,108 @@
+"""Whatever takes a RUN takes the URL of one, or refuses it in one sentence."""
+
+from __future__ import annotations
+
+import argparse
+
+import pytest
+
+from pytest_browsereval.__main__ import make_parser
+from tests.features.remote.test_push_and_pull import bucket, cache, objects, pushed, written
+from tests.hooks.small_evals import Evals
+
+__all__ = ["bucket", "cache"]
+
+COMMANDS: dict[str, tuple[str, ...]] = {
+    "baseline": ("URL", "base.json"),
+    "calibrate": ("URL",),
+    "compare": ("URL", "OTHER"),
+    "doctor": ("shop.eval.yaml", "--run=URL"),
+    "export": ("URL", "--to=online-mind2web", "-o", "exported"),
+    "flakes": ("URL", "OTHER"),
+    "gate": ("URL", "--config=shop.eval.yaml", "--baseline=OTHER", "--eval-set=gate.max_drop=0.5"),
+    "label": ("URL",),
+    "merge": ("URL", "-o", "merged"),
+    "push": ("URL", "s3://bucket/evals"),
+    "regrade": ("URL", "--config=shop.eval.yaml"),
+    "reindex": ("URL",),
+    "show": ("URL",),
+    "view": ("URL",),
+}
+"""By command: arguments in which URL stands for that of a run."""
+
+READ = {
+    "baseline": "4 trials, pass rate 75.0% of 4",
+    "calibrate": "0 of 4 attempts are labelled",
+    "compare": "tasks: 4 unchanged",
+    "doctor": "row 'bad': its own solution fails",
+    "export": "4 attempts",
+    "flakes": "runs, the oldest first",
+    "gate": "pass rate 75.0% (3 of 4 judged)",
+    "merge": "one run is merged with nothing",  # parts of one are: test_push_and_pull.py
+    "regrade": "pass rate 75.0% (3 of 4 judged)",
+    "show": "4 selected, 3 passed, 1 failed",
+    "view": "4 attempts",
+}
+"""By command: what it prints of the run; the others refuse it."""
+
+
+def _takes_run(parser: argparse.ArgumentParser) -> bool:
+    return any("its folder" in str(action.help) for action in parser._actions)
+
+
+def test_all_commands_that_take_a_run_are_tested() -> None:
+    """By their help, which says what a run is."""
+    parser = make_parser()
+    [commands] = [one for one in parser._actions if isinstance(one, argparse._SubParsersAction)]
+    assert {name for name, command in commands.choices.items() if _takes_run(command)} == COMMANDS.keys()
+
+
+SLOW = ("regrade", "doctor")
+"""Commands that start a process, or a browser."""
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if name in SLOW else ()) for name in COMMANDS]
+)
+def test_a_command_takes_a_url_or_refuses_it(
+    evals: Evals, bucket: str, name: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Those that change a run say how to get a copy; nothing of the run there changes."""
+    run = written(evals)
+    (run / "labels.jsonl").write_text("")
+    url, other = pushed(evals, run, bucket), pushed(evals, written(evals), bucket)
+    before = {path: path.read_bytes() for path in objects(evals, "*")}
+    if name in SLOW:  # which know no blank windows
+        evals.write_config(browser="playwright", gate={"min_pass_rate": 0.9})
+    args = (part.replace("URL", url).replace("OTHER", other) for part in COMMANDS[name])
+    result = evals.run_command(name, *args)
+    printed = "".join((result.stdout.str(), result.stderr.str(), *capfd.readouterr()))
+    assert "Traceback" not in printed
+    assert {path: path.read_bytes() for path in objects(evals, "*")} == before
+    if name in READ:
+        assert READ[name] in printed
+    else:
+        assert result.ret == 4
+        assert f"Run `browsereval pull {url} -o FOLDER`" in printed
+
+
+def test_options_that_name_a_run_take_a_url(evals: Evals, bucket: str) -> None:
+    """--eval-resume and --eval-regrade: test_resume.py."""
+    url = pushed(evals, written(evals), bucket)
+    args = ["--eval-baseline", url, "--eval-shard=1/2", "--eval-shard-by", url, "--eval-set", "gate={}"]
+    run = evals.run("shop.eval.yaml", *args)
+    assert run.ret in (0, 1)
+    assert len(run.attempts) == 2
+    assert "compared with its baseline" in run.stdout.str()
+
+
+@pytest.mark.parametrize("name", ["baseline", "resume", "regrade", "shard-by"])
+def test_options_name_a_run_that_is_there(evals: Evals, bucket: str, name: str) -> None:
+    """Else one sentence says so, and nothing runs."""
+    written(evals)
+    url = f"{bucket}/shop/gone"
+    run = evals.run("shop.eval.yaml", f"--eval-{name}={url}", "--eval-shard=1/2")
+    assert (run.ret, run.folders) == (pytest.ExitCode.USAGE_ERROR, ())
+    printed = run.stdout.str() + run.stderr.str()
+    assert "there is no such folder" in printed or f"there is no run at {url}" in printed
+    assert "Traceback" not in printed
