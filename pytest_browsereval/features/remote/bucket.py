@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import timedelta
 from functools import partial
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import SplitResult, urlsplit
 
@@ -107,8 +108,9 @@ class Bucket:
         Raises:
             RemoteError: it cannot be written.
         """
+        kind = {} if self.url.startswith("file:") else {"attributes": {"Content-Type": _find_kind(path)}}
         with _explain(self.url):
-            run_apart(partial(self._store.put, path, content))
+            run_apart(partial(self._store.put, path, content, **kind))
 
     def put_new(self, path: str, content: bytes) -> bool:
         """Write an object that is not there yet; return whether it is ours.
@@ -211,6 +213,26 @@ class Bucket:
                 f"{self.url}: this store ignores `If-None-Match`, so it cannot tell which of two writers "
                 "counts. Take one that knows conditional writes, as S3, Google Cloud Storage and Azure do."
             )
+
+
+_PAGES = {".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8"}
+_HARMLESS = {
+    ".jpeg": "image/jpeg",
+    ".png": "image/png",
+    ".webp": "image/webp",
+    ".json": "application/json",
+    ".jsonl": "text/plain; charset=utf-8",
+}
+
+
+def _find_kind(path: str) -> str:
+    """Return as what a bucket serves an object, if it is a web site.
+
+    What attempts have left is no page: the markup of a site that was visited would run there as ours.
+    """
+    suffix = PurePosixPath(path).suffix
+    kinds = _HARMLESS if "/tasks/" in path else _HARMLESS | _PAGES
+    return kinds.get(suffix, "application/octet-stream")
 
 
 def _parse(url: str) -> SplitResult:

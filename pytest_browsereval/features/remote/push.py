@@ -12,8 +12,9 @@ from pytest_browsereval.builtins import note_sent
 from pytest_browsereval.capture.trajectory import write_whole
 from pytest_browsereval.datasets.ids import safe_folder, safe_id
 from pytest_browsereval.features.remote.bucket import Bucket, RemoteError
-from pytest_browsereval.features.remote.claims import Part, check_token, new_token
+from pytest_browsereval.features.remote.claims import Done, Part, check_token, new_token
 from pytest_browsereval.features.remote.listing import (
+    FILES,
     MARKER,
     Entry,
     Parcel,
@@ -24,12 +25,16 @@ from pytest_browsereval.features.remote.listing import (
     write_segment,
 )
 from pytest_browsereval.features.remote.threads import map_apart
+from pytest_browsereval.report.links import PAGE
 from pytest_browsereval.run.records import make_stamp
 from pytest_browsereval.run.shards import Parts, Shard
 from pytest_browsereval.run.store import RunStore
 
 SEGMENT = 500
 """Objects that a segment lists: what a push that is cut off has to send again at most."""
+
+
+_PAGE = '<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0; url={there}">\n'
 
 
 def check_name(name: str) -> None:
@@ -145,9 +150,19 @@ class Push:
             raise RemoteError(self.part.overtaken)
         write_listing(self.part.bucket, self._prefix, entries)
         self.part.finish(self._token, digest_of(entries))
-        self._check_same(entries)
+        done = self._check_same(entries)
+        with suppress(RemoteError):  # the run counts without it
+            self._write_page(done)
         note_sent(self.root, self.url)
         return len(entries)
+
+    def _write_page(self, done: Done) -> None:
+        """Write a page that leads to that of the try: an address that can be told before there is one."""
+        if any(entry.path == PAGE for entry in self._there.values()):
+            there = f"try-{done.token}/{FILES}/{PAGE}"
+            self.part.bucket.put(f"{self.part.path}/{PAGE}", _PAGE.format(there=there).encode())
+            if self.part.shard.of == 1:
+                self.part.bucket.put(PAGE, _PAGE.format(there=f"{self.part.path}/{there}").encode())
 
     @property
     def _place(self) -> str:
@@ -208,7 +223,7 @@ class Push:
         self.part.bucket.put(f"{self._prefix}/{entry.place}", content)
         return entry
 
-    def _check_same(self, entries: Iterable[Entry]) -> None:
+    def _check_same(self, entries: Iterable[Entry]) -> Done:
         """Check that what counts there is what is here.
 
         Raises:
@@ -220,6 +235,7 @@ class Push:
                 f"{self._place} is done by another try, which counts. Nothing of it was changed. Push under "
                 "another name: `--name NAME`."
             )
+        return done
 
 
 def _read(parcel: Parcel) -> tuple[Parcel, Entry]:
