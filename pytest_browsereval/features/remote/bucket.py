@@ -18,6 +18,7 @@ from pytest_browsereval.redaction.address import plain_url, plain_urls
 from pytest_browsereval.redaction.known import redact_known
 
 if TYPE_CHECKING:
+    from obstore import Attributes
     from obstore.store import ObjectStore
 
 KEYS: Mapping[str, tuple[tuple[str, ...], ...]] = {
@@ -108,9 +109,10 @@ class Bucket:
         Raises:
             RemoteError: it cannot be written.
         """
-        kind = {} if self.url.startswith("file:") else {"attributes": {"Content-Type": _find_kind(path)}}
+        has_kinds = not self.url.startswith("file:")
+        kind: Attributes | None = {"Content-Type": _find_kind(path)} if has_kinds else None
         with _explain(self.url):
-            run_apart(partial(self._store.put, path, content, **kind))
+            run_apart(partial(self._store.put, path, content, attributes=kind))
 
     def put_new(self, path: str, content: bytes) -> bool:
         """Write an object that is not there yet; return whether it is ours.
