@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.features.cluster.engine import running_slurm
+
 ROOT = Path(__file__).parents[1]
 ONE_OF_A_TIER = "tests/examples/test_browser_use.py"
 CI = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
@@ -49,7 +51,7 @@ def test_ci_runs_every_part_and_fails_with_any(tmp_path: Path, failing: str) -> 
     (tmp_path / ".ci").mkdir()
     shutil.copy(ROOT / ".ci/run", tmp_path / ".ci")
     (tmp_path / "README.md").write_text("python3 -m venv .venv && pip install -e '.[dev]' && pytest\n")
-    programs = ("python", "python3", "pip", "pytest", "nox", "npm", "node", "chromium", "ip")
+    programs = ("python", "python3", "pip", "pytest", "nox", "npm", "node", "chromium", "ip", "sbatch")
     for folder in (tmp_path / "bin", tmp_path / ".venv/bin"):
         folder.mkdir(parents=True)
         for name in programs:
@@ -166,6 +168,13 @@ def test_ci_fails_where_the_peers_cannot_be_installed(tmp_path: Path) -> None:
     assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
     failed = r"peers \(there is no npm here and it could not be installed\): FAILED \(exit code 1\), \d+ s\n"
     assert re.fullmatch(failed, (tmp_path / "summary").read_text())
+
+
+def test_the_tier_of_clusters_fails_without_slurm(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Skipped, it would look as if a cluster had been tried."""
+    monkeypatch.setattr(shutil, "which", lambda _: None)
+    with pytest.raises(pytest.fail.Exception, match="apt-get install"), running_slurm():
+        pass
 
 
 @pytest.mark.parametrize(
