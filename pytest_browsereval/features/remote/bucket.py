@@ -43,8 +43,12 @@ RETRIES = {"max_retries": 12, "retry_timeout": timedelta(minutes=3)}
 
 _NOT_ALLOWED = "the key may not do this. Check it, and what it is allowed to do."
 _NOT_ACCEPTED = "the key is not accepted. Check it."
+_NO_FOLDER = "there is a file where a folder has to be. Check the URL."
 _SENTENCES = {
     "Unable to canonicalize": "there is no such folder. Check the URL.",
+    "File exists (os error": _NO_FOLDER,
+    "Not a directory (os error": _NO_FOLDER,
+    "Read-only file system (os error": "it can only be read. Take another URL.",
     "NoSuchBucket": "there is no such bucket. Check the URL.",
     "SlowDown": "the bucket asked for patience (503) until we gave up. Try again later.",
     "InvalidAccessKeyId": "the key is not known there. Check it.",
