@@ -17,7 +17,7 @@ REFUSED_HEADING = "## Words that we do not use"
 
 PROPER_NAMES = """
     agisdk assistantbench browsecomp browseros chromium fara gaia github gitlab infinity mind2web
-    kubernetes miniwob odysseys playwright slurm webarena webbench webtailbench webvoyager xdist
+    kubernetes miniwob odysseys playwright ray slurm webarena webbench webtailbench webvoyager xdist
 """
 WEB = """
     address app bucket cdp clipboard console dom download endpoint event frame har html http input link llm

@@ -48,6 +48,29 @@ def add_overrides(parser: argparse.ArgumentParser, what: str = "override a key o
     parser.add_argument("--eval-set", metavar="KEY=VALUE", action="append", default=[], help=what)
 
 
+def run_command(name: str, *words: str) -> int:
+    """Run another subcommand in this process and return its exit code.
+
+    Args:
+        name: of the subcommand.
+        words: its command line.
+
+    Raises:
+        UsageError: the feature that brings it is left out; or what the subcommand raises.
+    """
+    from pytest_browsereval.builtins import gather_offers
+    from pytest_browsereval.errors import UsageError
+    from pytest_browsereval.registry import OURS
+
+    offers = gather_offers("pytest_browsereval_commands", lambda _: None)
+    command = next((one for owner, one in offers if owner == OURS and one.name == name), None)
+    if command is None:
+        raise UsageError(f"there is no subcommand {name!r} here, and it is needed.")
+    parser = argparse.ArgumentParser(prog=f"browsereval {name}")
+    command.add_arguments(parser)
+    return int(command.run(parser.parse_args(words)))
+
+
 _HOOK = b"def pytest_browsereval_register"
 
 

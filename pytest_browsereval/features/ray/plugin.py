@@ -1,0 +1,16 @@
+"""``browsereval ray``: runs the parts of an eval on a cluster of Ray."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pytest_browsereval.commands.base import Command
+
+
+def pytest_browsereval_commands() -> Sequence[Command]:
+    """Return the subcommands."""
+    from pytest_browsereval.features.ray.command import COMMANDS
+
+    return COMMANDS

@@ -1,0 +1,254 @@
+"""What is refused before a cluster is started or a token is spent."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from pytest_browsereval.commands.base import registry_near, version_of
+from pytest_browsereval.commands.process import GRACE_S
+from pytest_browsereval.commands.runs import find_run
+from pytest_browsereval.config import EvalConfig, load_config
+from pytest_browsereval.datasets.ids import safe_folder, safe_id
+from pytest_browsereval.datasets.reader import index_rows
+from pytest_browsereval.errors import UsageError
+from pytest_browsereval.features.ray.request import Options, Request, read_options
+from pytest_browsereval.model.display import format_count, one_line
+from pytest_browsereval.model.remote import PartsThere
+from pytest_browsereval.processes import attach_command
+from pytest_browsereval.redaction.known import redact_known
+from pytest_browsereval.run.shards import Shard
+from pytest_browsereval.run.store import home_of, new_run_id
+
+PARTS_FOLDER = ".parts"
+"""In the results folder: the bucket of runs for which none is named."""
+SHOWN = 40
+"""Lines of what pytest says when it refuses."""
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A request that can be carried out."""
+
+    request: Request
+    config: EvalConfig
+    options: Options
+    done: frozenset[int] = frozenset()
+    """Parts that an earlier session has finished."""
+
+    @property
+    def path(self) -> str:
+        """The place of the run below the URL."""
+        return f"{safe_folder(self.config.name)}/{self.request.name}"
+
+    @property
+    def run_url(self) -> str:
+        """The URL of the run."""
+        return f"{self.request.url}/{self.path}"
+
+    @property
+    def home(self) -> Path:
+        """The folder of this machine that the merged run goes into."""
+        return home_of(self.config.output_dir, self.config.name)
+
+    @property
+    def files(self) -> list[Path]:
+        """What nodes need besides the package: the config and its datasets."""
+        config = self.config
+        return [config.path, *(one.file(config.base_dir) for one in config.dataset)]
+
+
+def read_request(arguments: argparse.Namespace) -> Checked:
+    """Return what is asked for, as far as it can be checked without starting anything.
+
+    Raises:
+        UsageError: it cannot be done.
+    """
+    if str(arguments.address).startswith("ray://"):
+        raise UsageError(
+            f"--address {arguments.address} is for Ray's client. Run this on a node of the cluster: "
+            "--address auto."
+        )
+    options = read_options(arguments.pytest_options)
+    path: Path = arguments.config
+    registry = registry_near(path)
+    config = load_config(path, registry=registry, overrides=options.sets, agent=options.agent)
+    rows = sum(len(index_rows(one, config.base_dir)) for one in config.dataset)
+    if arguments.parts > rows:
+        raise UsageError(
+            f"--parts {arguments.parts}: the eval has {format_count(rows, 'row')}. Take as many parts at "
+            "most; 25 rows or more in each keep what a part costs by itself small."
+        )
+    name = new_run_id() if arguments.name is None else arguments.name
+    if not name or safe_id(name) != name:
+        raise UsageError(f"--name {name!a}: take up to 100 of A-Z a-z 0-9 . _ -, such as nightly-2026-11-25.")
+    folder = Path.cwd() if arguments.working_dir is None else arguments.working_dir.absolute()
+    words = list(options.rest)
+    if options.shard_by is not None:
+        found = find_run(options.shard_by, path).absolute()
+        words.append(f"--eval-shard-by={found}")
+    request = Request(
+        config=str(path.absolute()),
+        url=_find_url(arguments, config),
+        name=name,
+        of=arguments.parts,
+        options=tuple(words),
+        folder=str(folder),
+        environment=_read_variables(arguments.env),
+    )
+    if arguments.working_dir is not None and not path.absolute().is_relative_to(folder):
+        raise UsageError(f"{path} is not in the --working-dir {folder}, which is all that nodes are given.")
+    return Checked(request, config, options)
+
+
+def _find_url(arguments: argparse.Namespace, config: EvalConfig) -> str:
+    given: str | None = arguments.output
+    if given is not None:
+        return given.rstrip("/") if "://" in given else Path(given).absolute().as_uri()
+    if arguments.address is not None:
+        raise UsageError(
+            "a cluster with --address needs an --output that all its nodes reach, such as s3://bucket/evals."
+        )
+    return (config.output_dir / PARTS_FOLDER).as_uri()
+
+
+def _read_variables(names: Sequence[str]) -> dict[str, str]:
+    if missing := [name for name in names if name not in os.environ]:
+        raise UsageError(f"--env {missing[0]}: this variable is not set here.")
+    return {name: os.environ[name] for name in names}
+
+
+def check_request(checked: Checked, *, is_named: bool) -> Checked:
+    """Return a request with the parts that are done, once pytest has checked rows, browser and bucket.
+
+    Args:
+        checked: the request.
+        is_named: whether its run may be there already.
+
+    Raises:
+        UsageError: pytest refuses it, or what is there already is another run.
+    """
+    print_plan(_ask_pytest([*checked.request.common(), "--eval-plan"], checked.request))
+    return _find_done(checked) if is_named else checked
+
+
+def print_plan(lines: Sequence[str]) -> None:
+    """Print what pytest has said of the plan, from its heading on."""
+    start = next((place for place, line in enumerate(lines) if " plan of eval " in line), len(lines))
+    for line in lines[start + 1 :]:
+        if "nothing was run" in line:
+            break
+        sys.stdout.write(f"{one_line(line, 500)}\n")
+
+
+def find_parts(checked: Checked) -> PartsThere:
+    """Return what is there of the run.
+
+    Raises:
+        UsageError: the bucket cannot be read.
+    """
+    from pytest_browsereval.builtins import open_runs
+
+    runs = open_runs(checked.request.url)
+    is_there = checked.path in runs.list_runs()
+    return runs.find_parts(checked.path) if is_there else PartsThere(checked.request.of, {})
+
+
+def _find_done(checked: Checked) -> Checked:
+    from pytest_browsereval.builtins import fetch_run
+
+    there, request = find_parts(checked), checked.request
+    if there.of != request.of:
+        raise UsageError(
+            f"{checked.run_url} is a run in {format_count(there.of, 'part')}. Write --parts {there.of}, or "
+            "another --name."
+        )
+    done = sorted(there.done)
+    if done:
+        copy = fetch_run(f"{checked.run_url}/parts/{done[0]}-of-{request.of}")[0]
+        # The check of a resume: whether config, rows and tools are those that this part was made of.
+        words = [word for word in request.common() if word != request.target]
+        shard = f"--eval-shard={Shard(done[0], request.of)}"
+        _ask_pytest([*words, "--eval-plan", f"--eval-resume={copy}", shard], request)
+    return replace(checked, done=frozenset(done))
+
+
+def _ask_pytest(words: Sequence[str], request: Request) -> list[str]:
+    """Return what pytest prints.
+
+    Raises:
+        UsageError: it ends with another exit code than 0.
+    """
+    code, output = run_pytest(words, request.folder)
+    lines = redact_known(output).splitlines()
+    if code == 5:
+        raise UsageError("no row is selected, so there is nothing to run.")
+    if code:
+        shown = "\n".join(one_line(line, 500) for line in lines[-SHOWN:])
+        raise UsageError(f"pytest refuses this run (exit code {code}):\n{shown}")
+    return lines
+
+
+def run_pytest(words: Sequence[str], folder: str | None) -> tuple[int, str]:
+    """Return the exit code of a pytest of its own, and what it prints."""
+    done = subprocess.run(  # noqa: S603 ourselves
+        attach_command([sys.executable, "-m", "pytest", *words], GRACE_S),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        cwd=folder,
+        check=False,
+    )
+    return done.returncode, done.stdout
+
+
+# -- what nodes have
+
+
+def describe_node(files: Sequence[str]) -> str:
+    """Return what a node has of what it needs, to be compared with what is here.
+
+    Args:
+        files: paths there; those that are not absolute are in what Ray has copied to the node.
+    """
+    found = [f"pytest-browsereval {version_of('pytest-browsereval')}"]
+    for name in files:
+        path = Path(name)
+        try:
+            content = b"" if path.is_dir() else path.read_bytes()
+            found.append(f"{name}: {hashlib.sha256(content).hexdigest()[:12]}")
+        except OSError as error:
+            found.append(f"{name}: {error.strerror}")
+    return "\n".join(found)
+
+
+def check_nodes(checked: Checked) -> None:
+    """Refuse a cluster whose nodes have other files or another version than this machine.
+
+    Raises:
+        UsageError: with the nodes, and what they have.
+    """
+    from pytest_browsereval.features.ray.cluster import ask_nodes
+
+    request = checked.request
+    base = Path.cwd() if request.folder is None else Path(request.folder)
+    files = [str(file) for file in checked.files]
+    if request.folder is None:
+        files = [os.path.relpath(file, base) for file in files]
+    files += [word.partition("=")[2] for word in request.options if word.startswith("--eval-shard-by=")]
+    here = describe_node(files)
+    for answer, nodes in ask_nodes(describe_node, files).items():
+        if answer != here:
+            lines = [line for line in answer.splitlines() if line not in here.splitlines()] or [answer]
+            raise UsageError(
+                f"node {', '.join(nodes)} is not as this machine: {one_line('; '.join(lines), 500)}. Install "
+                "the same version there, and give the config by --working-dir, a shared disk or an image."
+            )

@@ -1,0 +1,79 @@
+"""How far all parts are, as one line that is written anew on a terminal."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import time
+from collections.abc import Mapping
+from typing import TextIO
+
+from pytest_browsereval.features.ray.part import PartState
+from pytest_browsereval.model.display import fit, format_count, one_line, percent
+
+EVERY_S = 30.0
+"""How often there is a line where it cannot be written anew, in a log of CI for example."""
+
+
+class Progress:
+    """Writes the line.
+
+    Args:
+        of: how many parts there are.
+        out: where to.
+    """
+
+    def __init__(self, of: int, out: TextIO | None = None) -> None:
+        self._of = of
+        self._out = sys.stdout if out is None else out
+        self._last = ""
+        self._at = 0.0
+
+    def show(self, states: Mapping[int, PartState], done: int, running: int, nodes: int) -> None:
+        """Say how far all is.
+
+        Args:
+            states: of all parts that have begun, by number.
+            done: parts that have ended.
+            running: parts on nodes.
+            nodes: of the cluster.
+        """
+        text = describe(states, self._of, done, running, nodes)
+        if text == self._last:
+            return
+        if self._out.isatty():
+            self._last = text
+            self._write(f"\r{fit(text, shutil.get_terminal_size().columns - 1)}")
+        elif time.monotonic() - self._at >= EVERY_S:
+            self._last, self._at = text, time.monotonic()
+            self._write(f"{text}\n")
+
+    def note(self, text: str) -> None:
+        """Write a line that stays.
+
+        Args:
+            text: may be of a page, a row or another program.
+        """
+        if self._out.isatty() and self._last:
+            self._write("\r\033[K")
+            self._last = ""
+        self._write(f"{one_line(text, 2_000)}\n")
+
+    def _write(self, text: str) -> None:
+        encoding = self._out.encoding or "utf-8"
+        self._out.write(text.encode(encoding, "replace").decode(encoding))
+        self._out.flush()
+
+
+def describe(states: Mapping[int, PartState], of: int, done: int, running: int, nodes: int) -> str:
+    """Return how far all is: parts, trials, pass rate so far, spend, nodes."""
+    found = list(states.values())
+    judged, passed = sum(one.judged for one in found), sum(one.passed for one in found)
+    rate = f", {percent(passed / judged)} of {judged:,} judged passed" if judged else ""
+    cost = sum(one.cost_usd for one in found)
+    unknown = "" if all(one.is_cost_known for one in found) else " and more"
+    spend = f" · ${cost:.2f}{unknown}" if cost or unknown else ""
+    waiting = of - done - running
+    parts = f"{done:,} of {format_count(of, 'part')} done, {running:,} running, {waiting:,} waiting"
+    trials = format_count(sum(one.trials for one in found), "trial")
+    return f"{parts} · {trials}{rate}{spend} · {format_count(nodes, 'node')}"

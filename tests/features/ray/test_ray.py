@@ -1,0 +1,317 @@
+"""``browsereval ray`` without Ray: what is refused, and what the ends of parts come to."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Collection, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from pytest_browsereval.features.ray import cluster, preflight
+from pytest_browsereval.features.ray.cluster import Ended, Resources
+from pytest_browsereval.features.ray.part import BUDGET, PartResult, PartState, read_state
+from pytest_browsereval.features.ray.progress import Progress, describe
+from pytest_browsereval.features.ray.request import Request
+from pytest_browsereval.testing.evals import EvalRun
+from tests.features.remote.test_push_and_pull import bucket, cache
+from tests.hooks.small_evals import Evals, row
+
+__all__ = ["bucket", "cache"]
+
+CONFTEST = """
+def pytest_browsereval_register(registry):
+    from pytest_browsereval.testing.blank import BlankBrowserConfig
+    registry.register(BlankBrowserConfig)
+"""
+ROWS = [row(f"r{number}") for number in range(8)]
+"""Of 3 parts each has some."""
+BLANKS = ("-p", "pytest_browsereval.testing.blank")
+
+Act = Callable[[int], str]
+
+
+@pytest.fixture
+def small(evals: Evals, cache: Path) -> Evals:
+    """Return an eval of right rows that any process can run."""
+    (evals.path / "conftest.py").write_text(CONFTEST)
+    evals.write_rows(*ROWS)
+    evals.write_config()
+    return evals
+
+
+class Engine:
+    """Stands in for Ray: runs the parts here, one after another."""
+
+    def __init__(self, evals: Evals) -> None:
+        self.evals = evals
+        self.numbers: list[int] = []
+        self.lost: frozenset[int] = frozenset()
+        """Parts that no node brings to an end."""
+        self.interrupted_at: int | None = None
+
+    def run_pytest(self, words: Collection[str], folder: str | None) -> tuple[int, str]:
+        run = self._run(*words)
+        return int(run.ret), run.stdout.str() + run.stderr.str()
+
+    def _run(self, *words: str) -> EvalRun:
+        options, self.evals.options = (
+            self.evals.options,
+            self.evals.options[2:],
+        )  # the conftest has the windows
+        try:
+            return self.evals.run(*words)
+        finally:
+            self.evals.options = options
+
+    def run_parts(
+        self, request: Request, numbers: Collection[int], resources: Resources, progress: Progress
+    ) -> Ended:
+        ended = Ended()
+        self.numbers = list(numbers)
+        for number in numbers:
+            if number == self.interrupted_at:
+                ended.is_interrupted = True
+                return ended
+            if number in self.lost:
+                ended.failures[number] = "NodeDiedError: \x1b[31mthe node is gone"
+                continue
+            home = self.evals.path / "tmp" / str(number)
+            run = self._run(*request.arguments(number, home))
+            stopped = BUDGET if "the budget is used up" in run.stdout.str() else ""
+            state = read_state(home)
+            ended.results[number] = PartResult(number, int(run.ret), tuple(run.outlines[-9:]), state, stopped)
+        return ended
+
+
+@pytest.fixture
+def engine(small: Evals, monkeypatch: pytest.MonkeyPatch) -> Engine:
+    """Have the command start its parts by a stand-in."""
+
+    @contextlib.contextmanager
+    def connected(*_: object) -> Iterator[int]:
+        yield 1
+
+    made = Engine(small)
+    monkeypatch.setattr(cluster, "check_installed", lambda: None)
+    monkeypatch.setattr(cluster, "connected", connected)
+    monkeypatch.setattr(cluster, "run_parts", made.run_parts)
+    monkeypatch.setattr(preflight, "run_pytest", made.run_pytest)
+    return made
+
+
+def start(evals: Evals, *words: str, parts: int = 3) -> EvalRun:
+    return evals.run_command("ray", "shop.eval.yaml", "--parts", str(parts), *words)
+
+
+# -- what is refused
+
+
+def test_without_ray_the_command_says_what_to_install(small: Evals, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One sentence, and nothing was started."""
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    run = start(small)
+    assert run.ret == 4
+    assert run.errlines == [
+        "browsereval: this command needs an extra. Run `pip install 'pytest-browsereval[ray]'`"
+    ]
+    assert not (small.path / "results").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--parts", "9"), "--parts 9: the eval has 8 rows."),
+        (("--address", "auto"), "needs an --output that all its nodes reach"),
+        (("--address", "ray://far:10001", "--output", "runs"), "Run this on a node of the cluster"),
+        (("--env", "NOT_SET_ANYWHERE"), "--env NOT_SET_ANYWHERE: this variable is not set here."),
+        (("--working-dir", "below"), "is not in the --working-dir"),
+        (("--", "--eval-shard=1/2"), "--eval-shard cannot be given to parts of a run: it is --parts."),
+        (("--", "--eval-resume"), "write the --name of the run"),
+        (("--", "--junitxml=x.xml"), "write --junit-xml before the --"),
+        (("--", "--eval-set", "agent.nothing=1"), "nothing"),
+        (("--", "--eval-shard-by=latest"), "has no run"),
+        (("--", "-k", "no_such_row"), "no row is selected"),
+        (("--", "--no-such-option"), "unrecognized arguments: --no-such-option"),
+        (("--name", "../up"), "--name '../up': take up to 100 of"),
+        (("--output", "s3://bucket/evals"), "AWS_ACCESS_KEY_ID"),
+        (("--output", "rows.jsonl"), "rows.jsonl"),
+    ],
+)
+def test_bad_input_is_refused_before_anything_is_started(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], message: str
+) -> None:
+    """Exit code 4, with a sentence that says what to do."""
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_WEB_IDENTITY_TOKEN_FILE"):
+        monkeypatch.delenv(name, raising=False)
+    run = start(engine.evals, *words)
+    assert run.ret == 4
+    assert message in run.stderr.str()
+    assert engine.numbers == []
+
+
+@pytest.mark.parametrize(
+    "words", [("--parts", "0"), ("--parts", "x"), ("--cpus", "0"), ("--max-retries", "-1")]
+)
+def test_numbers_are_numbers(small: Evals, words: tuple[str, ...]) -> None:
+    """They are refused as argparse refuses them."""
+    run = start(small, *words)
+    assert run.ret == 2
+    assert "invalid" in run.stderr.str()
+
+
+def test_a_config_that_cannot_be_read_is_refused(small: Evals) -> None:
+    """With the sentence that pytest has for it."""
+    small.write_config(lanes="many")
+    run = start(small)
+    assert run.ret == 4
+    assert "shop.eval.yaml:" in run.stderr.str()
+    assert "lanes" in run.stderr.str()
+
+
+# -- what ends come to
+
+
+def test_all_parts_become_one_run(engine: Engine, tmp_path: Path) -> None:
+    """It has a result for each trial, a page and a JUnit file, and all passed: 0."""
+    file = tmp_path / "junit.xml"
+    run = start(engine.evals, "--name", "nightly", "--junit-xml", str(file))
+    assert run.ret == 0, run.stdout.str() + run.stderr.str()
+    assert engine.numbers == [1, 2, 3]
+    whole = engine.evals.path / "results" / "shop" / "nightly"
+    assert (whole / "index.html").is_file()
+    run.stdout.fnmatch_lines(["pass rate 100.0% (8 of 8 judged)*", "3 runs, 8 trials: *", "gate met: *"])
+    cases = {case.get("name") for case in ET.parse(file).iter("testcase")}  # noqa: S314 ours
+    assert cases >= {one["query_id"] for one in ROWS}
+
+
+GATED: dict[str, Any] = {"gate": {"min_pass_rate": 0.5}}
+
+
+@pytest.mark.parametrize(
+    ("keys", "wrong", "words", "code"),
+    [
+        ({}, 1, (), 1),
+        (GATED, 1, (), 0),
+        (GATED, 5, (), 1),
+        ({}, 1, ("--", "--eval-min-pass-rate=0.5"), 0),
+        (GATED, 1, ("--", "--eval-set", "gate.min_pass_rate=0.9"), 1),
+        (GATED, 1, ("--", "-k", "r1 or r2"), 0),
+    ],
+)
+def test_the_gate_of_the_whole_run_decides(
+    engine: Engine, keys: Mapping[str, Any], wrong: int, words: tuple[str, ...], code: int
+) -> None:
+    """Without one each row has to pass."""
+    engine.evals.write_rows(*(row(f"r{n}", says="wrong" if n < wrong else "right") for n in range(8)))
+    engine.evals.write_config(**keys)
+    run = start(engine.evals, *words)
+    assert run.ret == code, run.stdout.str() + run.stderr.str()
+
+
+def test_an_errored_row_is_not_green_without_a_gate(engine: Engine) -> None:
+    """However few they are."""
+    bad = row("bad", start_url="http://127.0.0.1:9/")
+    engine.evals.write_rows(*(row(f"r{n}") for n in range(30)), bad)
+    assert start(engine.evals).ret == 1
+
+
+def test_a_part_without_a_row_lacks_nothing(engine: Engine) -> None:
+    """With few rows the hash puts none into it."""
+    engine.evals.write_rows(row("a"), row("b"))
+    run = start(engine.evals, parts=2)
+    assert run.ret == 0
+    run.stdout.fnmatch_lines(["*2 of 2 judged*"])
+
+
+def test_a_part_that_has_no_result_is_never_green(engine: Engine) -> None:
+    """What there is is merged, and the same name runs the rest and no more."""
+    engine.lost = frozenset({2})
+    engine.evals.write_config(**GATED)
+    run = start(engine.evals, "--name", "nightly")
+    assert run.ret == 3
+    text = run.stdout.str()
+    assert "part 2: no result: NodeDiedError:  [31mthe node is gone" in text
+    assert "\x1b" not in text
+    assert "part 2 of 3 missing, so the run is not complete" in text
+    line = next(one.strip() for one in run.outlines if one.startswith("  browsereval ray "))
+    assert line == "browsereval ray shop.eval.yaml --parts 3 --name nightly"
+    engine.lost = frozenset()
+    again = engine.evals.run_command(*line.split()[1:])
+    assert again.ret == 0
+    assert engine.numbers == [2]
+    again.stdout.fnmatch_lines(["run nightly in 3 parts, 2 of them done*", "*8 of 8 judged*"])
+
+
+def test_a_run_that_is_whole_is_decided_again_without_a_node(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same name once more runs nothing."""
+    assert start(engine.evals, "--name", "nightly").ret == 0
+    monkeypatch.setattr(cluster, "connected", None)
+    assert start(engine.evals, "--name", "nightly").ret == 0
+
+
+def test_a_name_of_another_division_or_config_is_refused(engine: Engine) -> None:
+    """Parts of two runs would make none that is whole."""
+    engine.lost = frozenset({2})
+    assert start(engine.evals, "--name", "nightly").ret == 3
+    run = start(engine.evals, "--name", "nightly", parts=4)
+    assert run.ret == 4
+    assert "is a run in 3 parts. Write --parts 3, or another --name." in run.stderr.str()
+    engine.evals.write_config(limits={"max_steps": 7})
+    engine.numbers = []
+    run = start(engine.evals, "--name", "nightly")
+    assert run.ret == 4
+    assert "limits.max_steps" in run.stderr.str()
+    assert engine.numbers == []
+
+
+def test_an_interrupt_says_how_to_go_on(engine: Engine) -> None:
+    """Exit code 2; nothing is merged, since the rest is still to be run."""
+    engine.interrupted_at = 2
+    run = start(engine.evals, "--name", "nightly", "--", "-k", "r1 or r2 or r3")
+    assert run.ret == 2
+    run.stdout.fnmatch_lines(
+        [
+            "interrupted: 1 part of 3 done, all others ended",
+            "  browsereval ray shop.eval.yaml --parts 3 --name nightly -- -k 'r1 or r2 or r3'",
+        ]
+    )
+    assert not (engine.evals.path / "results" / "shop").exists()
+
+
+def test_a_budget_that_is_used_up_is_not_green(engine: Engine) -> None:
+    """It holds for all parts together; the part that it stops does not count."""
+    costly = "def solve(context):\n    return 'right'\n"
+    (engine.evals.path / "costly.py").write_text(costly)
+    engine.evals.write_config(
+        agent={"type": "function", "function": "costly:solve"}, budget={"max_minutes": 0.0000001}, **GATED
+    )
+    run = start(engine.evals)
+    assert run.ret == 3
+    assert "part 1: the budget is used up. The last lines of pytest:" in run.stdout.str()
+
+
+def test_a_failed_test_beside_the_rows_is_not_green(engine: Engine) -> None:
+    """Tests that are no rows belong to the first part; no gate knows of them."""
+    (engine.evals.path / "test_more.py").write_text("def test_more(): assert False\n")
+    engine.evals.write_config(**GATED)
+    run = start(engine.evals, "--", "test_more.py")
+    assert run.ret == 1
+    assert "part 1 has failed although all of its rows passed" in run.stdout.str()
+
+
+# -- what is shown
+
+
+def test_the_line_says_how_far_all_is() -> None:
+    """Counts of parts, and what is known of the trials so far."""
+    states = {1: PartState(5, 4, 5, 1.25), 2: PartState(3, 1, 2, 0.5, is_cost_known=False)}
+    assert describe(states, 8, 1, 2, 3) == (
+        "1 of 8 parts done, 2 running, 5 waiting · 8 trials, 71.4% of 7 judged passed · $1.75 and more"
+        " · 3 nodes"
+    )
+    assert describe({}, 1, 0, 0, 1) == "0 of 1 part done, 0 running, 1 waiting · 0 trials · 1 node"
