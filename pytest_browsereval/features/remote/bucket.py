@@ -41,6 +41,9 @@ KEYS: Mapping[str, tuple[tuple[str, ...], ...]] = {
 RETRIES = {"max_retries": 12, "retry_timeout": timedelta(minutes=3)}
 """A throttled bucket asks for patience: with obstore's own settings it would be given up after 4 s."""
 
+CONFLICTS = 20
+"""Times that a new object is written which others are said to write, and which never is there."""
+
 _NOT_ALLOWED = "the key may not do this. Check it, and what it is allowed to do."
 _NOT_ACCEPTED = "the key is not accepted. Check it."
 _NO_FOLDER = "there is a file where a folder has to be. Check the URL."
@@ -51,6 +54,7 @@ _SENTENCES = {
     "Read-only file system (os error": "it can only be read. Take another URL.",
     "NoSuchBucket": "there is no such bucket. Check the URL.",
     "SlowDown": "the bucket asked for patience (503) until we gave up. Try again later.",
+    "RequestTimeTooSkewed": "the clock of this machine is wrong. Set it.",
     "InvalidAccessKeyId": "the key is not known there. Check it.",
     "SignatureDoesNotMatch": "the secret does not fit the key. Check it.",
     "AccessDenied": _NOT_ALLOWED,
@@ -122,7 +126,8 @@ class Bucket:
         """Write an object that is not there yet; return whether it is ours.
 
         An answer that got lost makes obstore write twice, and its second try finds the object of the first:
-        whoever finds the very bytes has written them, so they have to be nobody else's.
+        whoever finds the very bytes has written them, so they have to be nobody else's. A store may also
+        refuse writers who come at once (409): as long as nothing is there, nobody has won.
 
         Args:
             path: of it.
@@ -134,11 +139,15 @@ class Bucket:
         from obstore.exceptions import AlreadyExistsError, PreconditionError
 
         with _explain(self.url):
-            try:
-                run_apart(partial(self._store.put, path, content, mode="create"))
-            except (AlreadyExistsError, PreconditionError):
-                return self.get(path) == content
-        return True
+            for _ in range(CONFLICTS):
+                try:
+                    run_apart(partial(self._store.put, path, content, mode="create"))
+                except (AlreadyExistsError, PreconditionError):
+                    if (found := self.get(path)) is not None:
+                        return found == content
+                else:
+                    return True
+        raise RemoteError(f"{self.url}/{path} cannot be written: the bucket says that others write it, too.")
 
     def get(self, path: str) -> bytes | None:
         """Return an object; None if it is not there.

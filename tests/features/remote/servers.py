@@ -14,6 +14,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 PATIENCE_S = 60.0
+STALL_S = 10.0
 
 
 @contextmanager
@@ -57,7 +58,8 @@ class Faults:
         """Have the next requests that match answered otherwise.
 
         Args:
-            fault: a status such as ``503 SlowDown``; ``reset`` before the server is asked; ``lost`` after it.
+            fault: a status such as ``503 SlowDown``; ``reset`` before the server is asked; ``lost`` after it;
+                ``stall`` for an answer that takes long.
             times: how many of them.
             pattern: of ``PUT /path``.
         """
@@ -90,6 +92,8 @@ class _Proxy(BaseHTTPRequestHandler):
             self.connection.close()
             self.close_connection = True
             return
+        if fault == "stall":
+            time.sleep(STALL_S)
         if fault and fault[0].isdigit():
             status, code = fault.split()
             text = f"<?xml version='1.0'?><Error><Code>{code}</Code><Message>m</Message></Error>".encode()

@@ -88,6 +88,10 @@ def test_a_run_goes_there_and_back(evals: Evals, bucket: str, faults: Faults) ->
         ("lost", 1, r"PUT .*/done"),
         ("503 SlowDown", 2, r"PUT .*/done"),
         ("reset", 3, r"GET "),
+        ("409 ConditionalRequestConflict", 3, r"PUT .*/\.probe-"),
+        ("409 ConditionalRequestConflict", 3, r"PUT .*/claim-"),
+        ("409 ConditionalRequestConflict", 3, r"PUT .*/done"),
+        ("stall", 1, r"PUT .*/try-"),
     ],
 )
 def test_what_real_buckets_do_now_and_then_loses_nothing(
@@ -155,6 +159,7 @@ def test_no_such_bucket(evals: Evals, faults: Faults) -> None:
         ("403 AccessDenied", "the key may not do this"),
         ("403 InvalidAccessKeyId", "the key is not known there"),
         ("401 Unauthorized", "the key is not accepted"),
+        ("403 RequestTimeTooSkewed", "the clock of this machine is wrong"),
     ],
 )
 def test_a_key_that_is_refused(evals: Evals, bucket: str, faults: Faults, fault: str, message: str) -> None:
