@@ -32,18 +32,20 @@ from pytest_browsereval.model.messages import SCHEMA_VERSION
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.run import reading
 from pytest_browsereval.run.index import IndexFile
+from pytest_browsereval.run.locks import (
+    LOCKS,
+    RESUME_LOCK,
+    find_original,
+    hold_lock,
+    list_locks,
+    note_place,
+)
 from pytest_browsereval.run.records import Lost, Records, attempt_number, parse_lines
 
 T = TypeVar("T")
 
 IN_FLIGHT = "in-flight"
 """The folder of what stands for attempts that have begun."""
-
-LOCKS = ".locks"
-"""The folder of the locks of processes that write the run."""
-
-RESUME_LOCK = "resume"
-"""The lock of a session that resumes the run; other locks are those of the processes that write it."""
 
 
 def new_run_id() -> str:
@@ -241,7 +243,8 @@ class RunStore:
             OSError: the run folder cannot be written.
         """
         (self.root / LOCKS).mkdir(parents=True, exist_ok=True)
-        with _lock(self.root / LOCKS / self.worker):
+        with hold_lock(self.root / LOCKS / self.worker):
+            note_place(self.root)
             yield
 
     @contextmanager
@@ -255,8 +258,14 @@ class RunStore:
             (self.root / LOCKS).mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise UsageError(f"{self.root} cannot be written: {error.strerror}.") from None
-        with _lock(self.root / LOCKS / RESUME_LOCK, self.root):
+        with hold_lock(self.root / LOCKS / RESUME_LOCK, self.root):
             self.check_idle(besides=RESUME_LOCK)
+            original = find_original(self.root)
+            if original is not None and not RunStore(original).is_idle():
+                raise UsageError(
+                    f"{self.root} is a copy of {original}, which a process still writes: both would run the "
+                    "rest. Wait for it, or end it."
+                )
             yield
 
     def check_idle(self, *, besides: str | None = None) -> None:
@@ -268,9 +277,9 @@ class RunStore:
         Raises:
             UsageError: one does.
         """
-        for lock in (self.root / LOCKS).glob("*"):
+        for lock in list_locks(self.root):
             if lock.name != besides:
-                with _lock(lock, self.root):
+                with hold_lock(lock, self.root):
                     pass
 
     def is_idle(self) -> bool:
@@ -284,7 +293,7 @@ class RunStore:
     def is_held_for_resume(self) -> bool:
         """Whether a process keeps others from resuming the run; True where that cannot be known."""
         try:
-            with _lock(self.root / LOCKS / RESUME_LOCK, self.root) as is_ours:
+            with hold_lock(self.root / LOCKS / RESUME_LOCK, self.root) as is_ours:
                 return not is_ours
         except UsageError:
             return True
@@ -468,33 +477,3 @@ class RunStore:
             if key not in last or last[key][1].attempt < data.attempt:
                 last[key] = (folder, data)
         return sorted(last.values(), key=lambda one: one[1].started_at)
-
-
-@contextmanager
-def _lock(file: Path, run: Path | None = None) -> Iterator[bool]:
-    """Hold a lock that the system takes back when the process dies; yields whether it is held.
-
-    The file stays: to remove one that another process is about to lock would leave two with the lock.
-
-    Args:
-        file: of the lock.
-        run: the run that somebody else writes, if the lock is theirs; None waits for nobody and asks nobody.
-
-    Raises:
-        UsageError: another process has the lock, and ``run`` is given.
-    """
-    from filelock import FileLock, Timeout  # takes 10 ms
-
-    lock = FileLock(file, timeout=0, thread_local=False)  # another thread may let go of it
-    try:
-        lock.acquire()
-    except Timeout:
-        if run is not None:
-            message = f"{run}: a process still writes this run ({file.name}). Wait for it, or end it."
-            raise UsageError(message) from None
-    except (OSError, NotImplementedError):  # a disk without locks: nobody can be asked
-        pass
-    try:
-        yield lock.is_locked
-    finally:
-        lock.release()

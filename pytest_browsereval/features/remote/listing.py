@@ -16,8 +16,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
 
 from pytest_browsereval.features.remote.bucket import Bucket, RemoteError
+from pytest_browsereval.run.locks import LOCKS
 from pytest_browsereval.run.selection import SELECTED_FILE
-from pytest_browsereval.run.store import LOCKS
 
 FILES, BUNDLES, SEGMENTS, LISTING = "files", "bundles", "segments", "listing.jsonl"
 
