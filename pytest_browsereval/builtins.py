@@ -111,19 +111,20 @@ _NAMED = re.compile(r"(.+?)/(latest|latest-on-.+)")
 """A URL of a run that is named by what it is."""
 
 
-def fetch_run(url: str, before: str | None = None) -> list[Path]:
+def fetch_run(url: str, before: str | None = None, *, with_files: bool = True) -> list[Path]:
     """Return copies of the parts of a run at a URL, made by the first feature or package that knows it.
 
     Args:
         url: of the run; its last part may be ``latest`` or ``latest-on-BRANCH``.
         before: the id of a run; neither it nor later ones are meant by these.
+        with_files: whether pictures, traces and other files of attempts are needed beside their records.
 
     Raises:
         UsageError: none does, or the run cannot be had.
     """
     if named := _NAMED.fullmatch(url):
         url = choose_run(named[2], named[1], before)
-    if found := _ask_first("pytest_browsereval_fetch_run", url=url):
+    if found := _ask_first("pytest_browsereval_fetch_run", url=url, with_files=with_files):
         return list(found)
     raise UsageError(f"{url}: nothing that is installed reads runs at such a URL. Give a run folder.")
 

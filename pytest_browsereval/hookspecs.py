@@ -49,11 +49,16 @@ def pytest_browsereval_run_formats() -> Sequence[ImportFormat | ExportFormat]:  
 
 
 @pytest.hookspec(firstresult=True)
-def pytest_browsereval_fetch_run(url: str) -> Sequence[Path] | None:
+def pytest_browsereval_fetch_run(
+    url: str,
+    with_files: bool,  # noqa: FBT001 hooks are called with keywords
+) -> Sequence[Path] | None:
     """Called by the ``browsereval`` command for a run at a URL: return folders with copies of its parts.
 
     Args:
         url: what was typed. Return None if it is not one of yours.
+        with_files: whether pictures, traces and other files of attempts are needed beside their records. A
+            copy without them has a file ``.partial`` with the run's URL.
     """
 
 

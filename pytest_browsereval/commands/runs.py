@@ -29,7 +29,12 @@ def add_config(parser: argparse.ArgumentParser) -> None:
 
 
 def find_run(
-    given: str, config: Path | None = None, *, is_empty_allowed: bool = False, is_changed: bool = False
+    given: str,
+    config: Path | None = None,
+    *,
+    is_empty_allowed: bool = False,
+    is_changed: bool = False,
+    with_files: bool = True,
 ) -> Path:
     """Return the folder of a run by what was typed; of one at a URL a copy.
 
@@ -41,15 +46,18 @@ def find_run(
         config: the file that ``--config`` names.
         is_empty_allowed: whether a run counts that was ended before its first attempt.
         is_changed: whether the command writes into it, which the copy of a run at a URL is not for.
+        with_files: whether pictures, traces and other files of attempts are needed beside their records.
 
     Raises:
         UsageError: there is no such run, or there are several; the message has the newest ones.
     """
     if "://" in given:
-        return _fetch_whole(given, is_changed=is_changed)
-    from pytest_browsereval.run.lookup import LATEST, LATEST_ON, Runs, is_run
+        return _fetch_one(given, is_changed=is_changed, with_files=with_files)
+    from pytest_browsereval.run.lookup import LATEST, LATEST_ON, Runs, check_whole, is_run
 
     if given not in ("", LATEST) and is_run(Path(given), is_empty_allowed=is_empty_allowed):
+        if with_files:
+            check_whole(Path(given))
         return Path(given)  # a path needs no look-up
     place = None
     if config is not None:
@@ -72,8 +80,10 @@ def _choose(given: str, home: Path, before: str | None = None) -> Path:
     return Path(choose_run(given, str(home), before))
 
 
-def _fetch_whole(url: str, *, before: str | None = None, is_changed: bool = False) -> Path:
-    found = _fetch(url, before=before, is_changed=is_changed)
+def _fetch_one(
+    url: str, *, before: str | None = None, is_changed: bool = False, with_files: bool = True
+) -> Path:
+    found = _fetch(url, before=before, is_changed=is_changed, with_files=with_files)
     if len(found) > 1:
         raise UsageError(
             f"{url} is a run in {len(found)} parts. Run `browsereval merge {url} -o FOLDER`, and "
@@ -82,7 +92,9 @@ def _fetch_whole(url: str, *, before: str | None = None, is_changed: bool = Fals
     return found[0]
 
 
-def _fetch(url: str, *, before: str | None = None, is_changed: bool = False) -> list[Path]:
+def _fetch(
+    url: str, *, before: str | None = None, is_changed: bool = False, with_files: bool = True
+) -> list[Path]:
     if is_changed:
         shown = plain_url(url)
         raise UsageError(
@@ -90,34 +102,46 @@ def _fetch(url: str, *, before: str | None = None, is_changed: bool = False) -> 
         )
     from pytest_browsereval.builtins import fetch_run
 
-    return fetch_run(url, before)
+    return fetch_run(url, before, with_files=with_files)
 
 
-def find_runs(given: Iterable[str], config: Path | None = None, *, is_changed: bool = False) -> list[Path]:
+def find_runs(
+    given: Iterable[str],
+    config: Path | None = None,
+    *,
+    is_changed: bool = False,
+    with_files: bool = True,
+) -> list[Path]:
     """Return the folders of runs by what was typed; of one at a URL a copy of each part.
 
     Args:
         given: what was typed.
         config: the file that ``--config`` names.
         is_changed: whether the command writes into them.
+        with_files: whether pictures, traces and other files of attempts are needed beside their records.
 
     Raises:
         UsageError: there is no such run, or there are several.
     """
-    return [
-        folder
-        for one in given
-        for folder in (_fetch(one, is_changed=is_changed) if "://" in one else [find_run(one, config)])
-    ]
+    folders: list[Path] = []
+    for one in given:
+        if "://" in one:
+            folders += _fetch(one, is_changed=is_changed, with_files=with_files)
+        else:
+            folders.append(find_run(one, config, with_files=with_files))
+    return folders
 
 
-def find_baseline(given: str, config: Path | None = None, *, of: Path | None = None) -> Path:
+def find_baseline(
+    given: str, config: Path | None = None, *, of: Path | None = None, with_files: bool = False
+) -> Path:
     """Return the folder of a run, or the file of a baseline.
 
     Args:
         given: what was typed.
         config: the file that ``--config`` names.
         of: the run that is compared with it: *latest* is then the one before it, and never itself.
+        with_files: whether pictures, traces and other files of attempts are needed beside their records.
 
     Raises:
         UsageError: there is no such run, or there are several.
@@ -132,7 +156,7 @@ def find_baseline(given: str, config: Path | None = None, *, of: Path | None = N
         if given == LATEST:
             return Runs(run.parent, (run.parent,)).find(given, Path(), before=run)
         if "://" in given:
-            return _fetch_whole(given, before=run.name)
+            return _fetch_one(given, before=run.name, with_files=with_files)
         if given.startswith(LATEST_ON):
             return _choose(given, run.parent, run.name)
-    return find_run(given, config)
+    return find_run(given, config, with_files=with_files)

@@ -193,7 +193,7 @@ class EvalSession:
             base = self.config.invocation_params.dir
             own = run_folder(loaded, earlier.run, base, before=own, is_empty_allowed=True).name
         found = given if "://" in given else choose_run(given, home, own)
-        folders = fetch_run(found, own) if "://" in found else [Path(found)]
+        folders = fetch_run(found, own, with_files=False) if "://" in found else [Path(found)]
         if len(folders) > 1:
             raise UsageError(
                 f"{found} is a run in {len(folders)} parts. Run `browsereval merge {found} -o FOLDER`, and "

@@ -21,6 +21,9 @@ if TYPE_CHECKING:  # commands that read a run need no config, which takes 0.2 s
 LATEST = "latest"
 """Stands for the newest run."""
 
+PARTIAL = ".partial"
+"""In a copy of a run that lacks files of attempts: the URL of the run."""
+
 _DEEPEST = 4
 """How deep below the current folder other results folders are looked for."""
 
@@ -45,6 +48,21 @@ def is_run(folder: Path, *, is_empty_allowed: bool = False) -> bool:
     """
     begun = ("manifest.json", JOURNAL) if is_empty_allowed else ()  # a run that was stopped may have either
     return (folder / "tasks").is_dir() or any((folder / name).is_file() for name in begun)
+
+
+def check_whole(folder: Path) -> None:
+    """Refuse a copy that was brought without pictures and other files, where these are needed.
+
+    Raises:
+        ConfigError: it is one.
+    """
+    try:
+        url = (folder / PARTIAL).read_text(encoding="utf-8", errors="replace")[:1000]
+    except OSError:
+        return
+    raise ConfigError(
+        f"{format_path(folder)} has the records of a run and none of its pictures. Give the run: {url}"
+    )
 
 
 def age(folder: Path) -> tuple[str, int, str]:
@@ -192,6 +210,7 @@ def run_folder(
     runs = Runs.of(config.output_dir, config.name)
     own = None if before is None else runs.place / before
     found = runs.find(given, base, before=own, is_empty_allowed=is_empty_allowed)
+    check_whole(found)
     return found if given == LATEST else found.resolve()
 
 

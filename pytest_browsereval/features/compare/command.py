@@ -19,9 +19,14 @@ def compare(arguments: argparse.Namespace) -> int:
     from pytest_browsereval.features.compare.content import as_json
     from pytest_browsereval.features.compare.markdown import markdown
 
+    with_files = arguments.html is not None
+    a, b = (
+        read_run(find_baseline(given, arguments.config, with_files=with_files))
+        for given in (arguments.a, arguments.b)
+    )
     found = compare_runs(
-        read_run(find_baseline(arguments.a, arguments.config)),
-        read_run(find_baseline(arguments.b, arguments.config)),
+        a,
+        b,
         margin=arguments.margin,
         with_edited=arguments.with_edited,
         variants=arguments.variants,

@@ -33,7 +33,7 @@ def gate(arguments: argparse.Namespace) -> int:
     from pytest_browsereval.run.selection import count_wanted
     from pytest_browsereval.run.store import RunStore
 
-    run = find_run(arguments.run_name, arguments.config)
+    run = find_run(arguments.run_name, arguments.config, with_files=False)
     check_manifest(run)
     rules, base = _rules(arguments, run)
     if message := lacks_baseline(rules):
@@ -132,7 +132,7 @@ def baseline(arguments: argparse.Namespace) -> int:
     from pytest_browsereval.model.display import percent
     from pytest_browsereval.run.store import RunStore
 
-    folder = find_run(arguments.run_name, arguments.config)
+    folder = find_run(arguments.run_name, arguments.config, with_files=False)
     run, store = read_outcomes(folder), RunStore(folder)
     if incomplete := lacking(store, summary_of(store)):
         raise UsageError(f"{format_path(folder)} is not complete: {incomplete.message}.")

@@ -18,7 +18,7 @@ def flakes(arguments: argparse.Namespace) -> int:
     from pytest_browsereval.features.flakes.flakes import read_trials
     from pytest_browsereval.run.lookup import earlier
 
-    runs = find_runs(arguments.run_names, arguments.config)
+    runs = find_runs(arguments.run_names, arguments.config, with_files=False)
     if arguments.last is not None:
         if len(runs) != 1:
             raise UsageError(f"--last adds earlier runs to one run, and {len(runs)} are named. Name one.")

@@ -116,8 +116,11 @@ def pytest_browsereval_open_runs(url: str) -> RemoteRuns:
     return BucketRuns(url)
 
 
-def pytest_browsereval_fetch_run(url: str) -> Sequence[Path]:
+def pytest_browsereval_fetch_run(
+    url: str,
+    with_files: bool,  # noqa: FBT001 hooks are called with keywords
+) -> Sequence[Path]:
     """Return copies of the parts of a run, made once."""
     from pytest_browsereval.features.remote.pull import fetch
 
-    return fetch(url)
+    return fetch(url, with_files=with_files)

@@ -7,15 +7,19 @@ import json
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
-from pytest_browsereval.capture.trajectory import write_whole
+from pytest_browsereval.capture.trajectory import GRADES_FILE, write_whole
 from pytest_browsereval.features.remote.bucket import Bucket, RemoteError
 from pytest_browsereval.features.remote.claims import PARTS, Done, Part, list_parts
 from pytest_browsereval.features.remote.listing import FILES, Entry, check_path, digest_of, read_listing
 from pytest_browsereval.features.remote.threads import map_apart
+from pytest_browsereval.report.links import PAGE
+from pytest_browsereval.run.index import INDEX
+from pytest_browsereval.run.lookup import PARTIAL
+from pytest_browsereval.run.records import RECORD
 from pytest_browsereval.run.shards import Parts
 from pytest_browsereval.run.store import check_new
 
@@ -29,11 +33,12 @@ class DamagedError(RemoteError):
     """An object is missing, or is not what it has to be."""
 
 
-def fetch(url: str) -> Sequence[Path]:
+def fetch(url: str, *, with_files: bool = True) -> Sequence[Path]:
     """Return the folders of the parts of a run, from the cache if they are there: what is done never changes.
 
     Args:
         url: of a run, or of one part of it.
+        with_files: whether pictures, traces and other files of attempts are needed beside their records.
 
     Raises:
         UsageError: there is no run, a part of it is not done, or the store cannot be used.
@@ -51,15 +56,40 @@ def fetch(url: str) -> Sequence[Path]:
             [bucket.url.rpartition("/")[2], *[part.path.rpartition("/")[2]] * (part.shard.of > 1)]
         )
         folder = cache / key / name
-        if not _is_whole(folder):
-            shutil.rmtree(folder, ignore_errors=True)
-            bring_whole(part, done, folder)
-            write_whole(folder.parent / NAMES, json.dumps(_list_files(folder)))
+        _keep(part, done, folder, with_files=with_files)
         folders.append(folder)
     return folders
 
 
-def _is_whole(folder: Path) -> bool:
+def _keep(part: Part, done: Done, folder: Path, *, with_files: bool) -> None:
+    """Have a copy of a try in the cache, with all that is needed."""
+    if not _has_all(folder):
+        shutil.rmtree(folder, ignore_errors=True)
+        bring_whole(part, done, folder, only=None if with_files else _is_light)
+    elif with_files and (folder / PARTIAL).exists():
+        rest = folder.with_name(f"{folder.name}.rest")
+        shutil.rmtree(rest, ignore_errors=True)
+        bring_whole(part, done, rest, only=lambda entry: not _is_light(entry))
+        for path in [rest / name for name in _list_files(rest) if name != PARTIAL]:
+            target = folder / path.relative_to(rest)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            path.replace(target)
+        shutil.rmtree(rest, ignore_errors=True)
+        (folder / PARTIAL).unlink(missing_ok=True)  # last: until then it is not whole
+    else:
+        return
+    write_whole(folder.parent / NAMES, json.dumps([name for name in _list_files(folder) if name != PARTIAL]))
+
+
+def _is_light(entry: Entry) -> bool:
+    """Whether an object is needed by who reads what came of a run, and looks at nothing."""
+    path = PurePosixPath(entry.path)
+    if path.parts[0] == "tasks":
+        return entry.bundle or path.name in (RECORD, GRADES_FILE)
+    return path.parts[0] not in (PAGE, f"{PurePosixPath(PAGE).stem}.files", INDEX)
+
+
+def _has_all(folder: Path) -> bool:
     """Whether a copy has all files that were brought: systems remove old ones from caches one by one."""
     try:
         names = json.loads((folder.parent / NAMES).read_bytes())
@@ -145,14 +175,24 @@ def _check_whole(bucket: Bucket, found: Sequence[tuple[Part, Done]]) -> None:
         )
 
 
-def bring_whole(part: Part, done: Done, folder: Path) -> None:
-    """Bring the files of a try into a folder that is there only when all of them are."""
+def bring_whole(part: Part, done: Done, folder: Path, *, only: Callable[[Entry], bool] | None = None) -> None:
+    """Bring the files of a try into a folder that is there only when all of them are.
+
+    Args:
+        part: of the run.
+        done: the try.
+        folder: of the copy.
+        only: which objects are brought; the copy then says that it is not whole. None for all.
+    """
     prefix = part.prefix(done.token)
     entries = read_listing(part.bucket, prefix)
     if digest_of(entries) != done.digest:
         raise RemoteError(f"{part.bucket.url}/{prefix} is damaged: its objects are not those that are done.")
     with new_folder(folder) as begun:
-        map_apart(lambda entry: bring(part.bucket, prefix, entry, begun), entries)
+        if only is not None:
+            (begun / PARTIAL).write_text(part.bucket.url, encoding="utf-8")
+        taken = entries if only is None else [entry for entry in entries if only(entry)]
+        map_apart(lambda entry: bring(part.bucket, prefix, entry, begun), taken)
 
 
 @contextmanager

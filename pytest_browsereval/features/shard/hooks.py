@@ -144,7 +144,9 @@ class Sharding:
         if given is None:
             return {}
         found: defaultdict[str, float] = defaultdict(float)
-        for folder in fetch_run(given) if "://" in given else [self._find_folder(active_run, given)]:
+        is_remote = "://" in given
+        folders = fetch_run(given, with_files=False) if is_remote else [self._find_folder(active_run, given)]
+        for folder in folders:
             for _, data in RunStore(folder).digests():
                 found[data.query_id] += (data.total_duration_ms or 0) / 1000
         return dict(found)

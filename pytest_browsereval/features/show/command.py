@@ -22,7 +22,9 @@ def show(arguments: argparse.Namespace) -> int:
     from pytest_browsereval.features.show.description import describe
 
     given = [arguments.run_name] + ([arguments.other] if arguments.other is not None else [])
-    runs = [describe(find_run(one, arguments.config, is_empty_allowed=True)) for one in given]
+    runs = [
+        describe(find_run(one, arguments.config, is_empty_allowed=True, with_files=False)) for one in given
+    ]
     problems = [problem for run in runs for problem in run.problems]
     content: dict[str, Any]
     if len(runs) == 1:

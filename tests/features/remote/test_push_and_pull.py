@@ -219,7 +219,7 @@ def test_what_is_damaged_is_not_read(
     """Nor is a part of it left in the cache."""
     url = pushed(evals, written(evals), _bucket_of(evals).as_uri())
     spoil(objects(evals, pattern)[0])
-    result = evals.run_command("gate", url)
+    result = evals.run_command("view", url)
     assert result.ret != 0
     assert message in result.stderr.str()
     assert [path for path in cache.rglob("*") if path.is_file()] == []
