@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,7 @@ __all__ = ["bucket", "cache"]
 
 
 @pytest.fixture
-def got(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+def got(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Gather the files of runs that are asked for."""
     get, found = Bucket.get, list[str]()
 
