@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import psutil
 import pytest
 
 from pytest_browsereval.processes import supervise_command
@@ -64,6 +65,19 @@ def test_what_leaves_the_process_group_is_ended_too(tmp_path: Path, words: list[
     asyncio.run(until(lambda: has_ended(pid)))
     leash.stdin.close()
     leash.stdout.close()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the signal is one of Linux")
+def test_a_command_is_killed_with_its_supervisor(tmp_path: Path) -> None:
+    """Whoever kills the supervisor by SIGKILL kills the command too, whatever it ignores."""
+    supervisor = start(tmp_path, "stays")
+    assert supervisor.stdout is not None
+    assert supervisor.stdout.readline() == b"the task\n"
+    (command,) = {one.pid for one in psutil.Process(supervisor.pid).children()} - {daemon(tmp_path)}
+    supervisor.kill()
+    asyncio.run(until(lambda: has_ended(command)))
+    os.kill(daemon(tmp_path), signal.SIGKILL)  # whose it is, nobody knows any more
+    supervisor.communicate()
 
 
 def test_a_command_that_cannot_be_run_is_told(tmp_path: Path) -> None:

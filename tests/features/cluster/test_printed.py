@@ -172,6 +172,30 @@ def test_nothing_is_submitted_from_another_folder(evals: Evals) -> None:
     assert (done.returncode, done.stderr) == (2, "there is no shop.eval.yaml here\n")
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no bash")
+@pytest.mark.parametrize("missing", [None, 1], ids=["whole", "a part is missing"])
+def test_what_is_printed_makes_a_run_and_a_verdict(evals: Evals, missing: int | None) -> None:
+    """The commands, as they reach our programs: each row once, the gate of the config, a JUnit file."""
+    evals.write_rows(*(row(name) for name in "abcdef"), row("wrong", says="no"))
+    evals.write_config(gate={"min_pass_rate": 0.8}, browser="playwright")
+    words = ("slurm", "shop.eval.yaml", "--parts=3", f"--output=file://{evals.path}/runs", "--name=nightly")
+    _, part, _, merge, gate = submitted(evals, printed(evals, *words))
+    evals.write_config(gate={"min_pass_rate": 0.8})  # in blank windows
+    for number in {1, 2, 3} - {missing}:
+        command = [word.replace("--eval-shard=2/", f"--eval-shard={number}/") for word in part]
+        assert evals.run(*command[command.index("pytest") + 1 :]).ret in (0, 1)
+    merged = evals.run_command(*merge[1:])
+    if missing:
+        assert merged.ret == 4
+        merged.stderr.fnmatch_lines(["*of this run 1-of-3 is not there*"])
+        return
+    assert merged.ret == 0
+    assert evals.run_command(*gate[1:]).ret == 0
+    summary = json.loads((evals.path / gate[-1] / "summary.json").read_text())
+    assert sorted(result["query_id"] for result in summary["results"]) == [*"abcdef", "wrong"]
+    assert 'name="min_pass_rate"' in (evals.path / "results/shop/nightly.xml").read_text()
+
+
 def test_lines_that_slurm_reads(evals: Evals) -> None:
     """A part that a lost machine had is started again, and its output is kept."""
     script = printed(evals, *SLURM, "--cpus=3", "--memory=5", "--minutes=90")

@@ -29,14 +29,17 @@ def note(name):
     (folder / "new").rename(folder / name)
 if not os.fork():
     os.setsid()
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, lambda *_: note("asked"))
     note("daemon")
-    time.sleep(3600)
-    os._exit(0)
+    while True:
+        time.sleep(3600)
 while not (folder / "daemon").exists():
     time.sleep(0.01)
 def tidy_up(*_):
-    os.kill(int((folder / "daemon").read_text()), 0)  # it is still there
+    for _ in range(20):  # what the command has started is not asked meanwhile
+        if (folder / "asked").exists():
+            os._exit(9)
+        time.sleep(0.01)
     note("tidied")
     os._exit(7)
 signal.signal(signal.SIGTERM, signal.SIG_IGN if "stubborn" in sys.argv else tidy_up)
@@ -45,7 +48,7 @@ if "ends" in sys.argv:
     os._exit(5)
 time.sleep(3600)
 """
-"""Leaves a daemon in a session of its own that ignores SIGTERM; tidies up when it is asked to end."""
+"""Has a daemon in a session of its own that only notes SIGTERM; tidies up when it is asked to end."""
 
 LAUNCHER = "import subprocess, sys; subprocess.run(sys.argv[1:])"
 
