@@ -90,6 +90,7 @@ def measured(results: Path, count: int, rounds: int) -> dict[str, float]:
         costs["one_more_s"].append(cost_of(command, results))
     return {
         **{name: median([cost.wall_s for cost in own]) for name, own in costs.items()},
+        "first_cpu_s": median([cost.cpu_s for cost in costs["first_s"]]),
         "again_cpu_s": median([cost.cpu_s for cost in costs["again_s"]]),
         "peak_mib": median([cost.peak_mib for cost in costs["again_s"]]),
         "history_mb": round((results / HISTORY).stat().st_size / 1e6, 2),

@@ -7,11 +7,10 @@ import json
 import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -21,7 +20,7 @@ from pytest_browsereval.analysis.summary import total_cost
 from pytest_browsereval.capture.trajectory import parse_written, read_written
 from pytest_browsereval.errors import ErrorSource
 from pytest_browsereval.features.runs.gates import GATE_FILE, read_gate
-from pytest_browsereval.features.runs.provenance import hash_provenance
+from pytest_browsereval.features.runs.provenance import hash_provenances
 from pytest_browsereval.model.display import one_line
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.redaction.config import redact_config
@@ -39,6 +38,7 @@ ALL_TRIALS = "all_trials"
 LONGEST = 120
 """Characters of a name; configs and rows may hold any text."""
 
+_VERDICTS = {str(verdict): verdict for verdict in Verdict}
 _SOURCES = {str(source): source for source in ErrorSource}
 
 Stamps = tuple[tuple[int, int, int, int] | None, ...]
@@ -93,7 +93,7 @@ class RunDigest(BaseModel):
 
     model_config = ConfigDict(frozen=True, allow_inf_nan=False)
 
-    version: Literal[2] = 2
+    version: Literal[3] = 3
     """Of the form; a line of another one is made again."""
     run: str
     """Its folder, as seen from the history."""
@@ -104,6 +104,8 @@ class RunDigest(BaseModel):
     state: State
     note: str = ""
     """Why it is not complete."""
+    folders: tuple[str, ...] = ()
+    """Of a run at a URL: where the files of its parts are that are done, below that."""
     page: str = ""
     """Where its own page is, as seen from the history; empty where somebody has to look."""
     commit: str | None = None
@@ -135,8 +137,7 @@ class RunDigest(BaseModel):
         return self.started_at, self.run
 
 
-@dataclass(frozen=True, slots=True)
-class StoredRow:
+class StoredRow(NamedTuple):
     """A trial as ``summary.json`` has it."""
 
     query_id: str
@@ -242,7 +243,7 @@ def read_rows(summary: Mapping[str, Any]) -> Iterator[StoredRow]:
             query_id=str(one["query_id"]),
             variant=str(one.get("variant", "default")),
             trial=int(one.get("trial", 1)),
-            verdict=Verdict(one["verdict"]),
+            verdict=_VERDICTS[one["verdict"]],
             error_source=_SOURCES.get(source) if isinstance(source, str) else None,
             row_hash=str(one.get("row_hash", "")),
             steps=_number(one.get("steps")),
@@ -321,6 +322,7 @@ def _variants(manifest: Mapping[str, Any], rows: Sequence[StoredRow]) -> Iterato
     own: dict[str, list[StoredRow]] = {}
     for row in rows:
         own.setdefault(row.variant, []).append(row)
+    hashes = hash_provenances(manifest, own)
     for name, trials in own.items():
         plan = known.get(_text(name), VariantDigest(name=_text(name)))
         yield VariantDigest(
@@ -328,7 +330,7 @@ def _variants(manifest: Mapping[str, Any], rows: Sequence[StoredRow]) -> Iterato
             name=plan.name,
             agent=plan.agent,
             model=plan.model,
-            provenance=hash_provenance(manifest, name),
+            provenance=hashes[name],
             rows=hash_rows(trials, manifest),
         )
 

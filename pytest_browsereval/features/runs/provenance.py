@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from pytest_browsereval.analysis.manifest import block_of
@@ -51,10 +51,27 @@ def hash_provenance(manifest: Mapping[str, Any], variant: str) -> str:
         manifest: of the run.
         variant: its name.
     """
+    return hash_provenances(manifest, [variant])[variant]
+
+
+def hash_provenances(manifest: Mapping[str, Any], variants: Iterable[str]) -> dict[str, str]:
+    """Return the same of several variants: what they share is looked at once."""
     if not manifest:
-        return ""
-    text = json.dumps(_leave_out(find_provenance(manifest, variant)), sort_keys=True)
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+        return dict.fromkeys(variants, "")
+    config = block_of(manifest.get("config"))
+    agents = block_of(config.get("variants"))
+    shared = _leave_out({**manifest, "config": {k: v for k, v in config.items() if k != "variants"}})
+    common = hashlib.sha256(_dump(shared))
+    found = {}
+    for name in variants:
+        own = common.copy()
+        own.update(_dump([name, agents.get(name)]))
+        found[name] = own.hexdigest()[:16]
+    return found
+
+
+def _dump(value: Any) -> bytes:
+    return json.dumps(value, sort_keys=True).encode("utf-8", "surrogatepass")
 
 
 def find_provenance(manifest: Mapping[str, Any], variant: str) -> dict[str, Any]:

@@ -16,7 +16,6 @@ import re
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +33,9 @@ LINES = "lines-"
 
 WORTH_JOINING = 50
 """Objects that a reader has read one by one, from which on it joins them."""
+
+MOST_BY_A_PART = 20_000
+"""Trials of a run whose line its last part makes; a larger one is left to a reader, who has the memory."""
 
 AT_ONCE = 8
 """Runs that are looked at; each of them has several requests under way."""
@@ -68,7 +70,8 @@ def read_remote(runs: RemoteRuns) -> History:
     problem = _bring_up_to_date(runs, all_lines, is_worth_joining=is_worth_joining)
     newest = sorted((digest for _, digest, _ in all_lines), key=lambda run: run.order, reverse=True)
     shown = tuple(mark_selections(newest))
-    return History(runs.url, shown, problem, lambda names: read_blocks(runs, names))
+    folders = {run.run: run.folders for run in shown}
+    return History(runs.url, shown, problem, lambda names: _read_blocks(runs, folders, names))
 
 
 def note_part(runs: RemoteRuns, root: Path, run: str) -> None:
@@ -88,7 +91,7 @@ def note_part(runs: RemoteRuns, root: Path, run: str) -> None:
         runs.write(f"{RECORD}/{run}/part-{parts.have[0]}-of-{parts.of}", b"")
         marks = (path.rpartition("/")[2] for path in runs.list_below(f"{RECORD}/{run}"))
         have = {int(name.split("-")[1]) for name in marks if name.endswith(f"-of-{parts.of}")}
-        if any(shard.number not in have for shard in parts.missing):
+        if any(shard.number not in have for shard in parts.missing) or sum(parts.trials) > MOST_BY_A_PART:
             return
     path, digest, _ = _look(runs, run, [])
     if path:
@@ -179,7 +182,7 @@ def _describe_begun(run: str, there: PartsThere) -> RunDigest:
 
 def _digest(runs: RemoteRuns, run: str, there: PartsThere) -> RunDigest:
     """Return the digest of a run, all parts that are done together."""
-    folders = [there.done[number] for number in sorted(there.done)]
+    folders = tuple(there.done[number] for number in sorted(there.done))
     contents = runs.read(f"{folder}/{name}" for folder in folders for name in FILES)
     files = [
         dict(zip(FILES, contents[at : at + len(FILES)], strict=True)) for at in range(0, len(contents), 3)
@@ -191,7 +194,7 @@ def _digest(runs: RemoteRuns, run: str, there: PartsThere) -> RunDigest:
             if content is not None:
                 (place / file).write_bytes(content)
         digest = digest_run(place, run)
-    update: dict[str, Any] = {"stamps": ()}
+    update: dict[str, Any] = {"stamps": (), "folders": folders}
     if there.of > 1:
         is_whole = digest.state is State.MERGED
         done = f"{len(there.done)} of {there.of} parts are done"
@@ -229,24 +232,21 @@ def _join_summaries(summaries: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     }
 
 
-def read_blocks(runs: RemoteRuns, names: Sequence[tuple[str, str]]) -> list[dict[str, Any]]:
-    """Return JSON files of runs, those of all parts together; empty where one is missing or damaged.
+def _read_blocks(
+    runs: RemoteRuns, folders: Mapping[str, Sequence[str]], names: Sequence[tuple[str, str]]
+) -> list[dict[str, Any]]:
+    """Return JSON files of runs, those of all parts together; empty where one is missing or damaged."""
+    places = [[f"{folder}/{file}" for folder in folders[run]] for run, file in names]
+    contents = iter(runs.read(path for own in places for path in own))
+    return [_join_blocks([_load(next(contents)) for _ in own]) for own in places]
 
-    Args:
-        runs: those at the URL.
-        names: of the runs and of the files.
-    """
 
-    def read(name: tuple[str, str]) -> dict[str, Any]:
-        with suppress(UsageError, KeyError, TypeError, ValueError):
-            there = runs.find_parts(name[0])
-            contents = runs.read(f"{there.done[number]}/{name[1]}" for number in sorted(there.done))
-            blocks = [_load(content) for content in contents]
-            return _join_summaries(blocks) if name[1] == "summary.json" and len(blocks) > 1 else blocks[0]
+def _join_blocks(blocks: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return the summaries of parts as one; of other files, the first one says what all say."""
+    try:
+        return _join_summaries(blocks) if len(blocks) > 1 and "results" in blocks[0] else dict(*blocks[:1])
+    except (KeyError, TypeError, ValueError):
         return {}
-
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        return list(pool.map(read, names))
 
 
 def _load(content: bytes | None) -> dict[str, Any]:
