@@ -203,7 +203,7 @@ class Uploading:
     @pytest.hookimpl(wrapper=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, Any, Any]:
         """Send finished attempts beside the run."""
-        if session.config.option.collectonly:
+        if runs_nothing(session.config):
             return (yield)
         for active_run in self._runs():
             if not active_run.trials.makes_attempts:

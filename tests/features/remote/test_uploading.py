@@ -345,3 +345,11 @@ import pytest
 async def test_rows(eval_task, run_eval):
     await run_eval(eval_task)
 """
+
+
+@pytest.mark.parametrize("option", ["--eval-plan", "--collect-only", "--setup-plan"])
+def test_what_runs_nothing_sends_nothing(evals: Evals, bucket: str, option: str) -> None:
+    """A plan does not take a part over from a machine that works on it."""
+    write(evals)
+    assert evals.run("shop.eval.yaml", f"--eval-output={bucket}", "--eval-run-name=nightly", option).ret == 0
+    assert objects(evals, "*") == []
