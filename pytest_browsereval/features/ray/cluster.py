@@ -7,6 +7,7 @@ import signal
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -18,6 +19,7 @@ from pytest_browsereval.model.display import one_line
 if TYPE_CHECKING:
     from pytest_browsereval.features.ray.request import Request
 
+NOT_COPIED = (".git", ".venv", "node_modules", "__pycache__")
 STORE_BYTES = 80 << 20
 """Of the object store: parts give back a few lines. Ray wants 75 MiB at least."""
 POLL_S = 1.0
@@ -88,13 +90,13 @@ def check_installed() -> None:
 
 
 @contextmanager
-def connected(address: str | None, folder: str | None, excludes: Collection[str] = ()) -> Iterator[int]:
-    """Start a cluster on this machine, or join one; give the number of its nodes.
+def connected(address: str | None, folder: Path | None, results: Path) -> Iterator[None]:
+    """Start a cluster on this machine, or join one.
 
     Args:
         address: of a cluster; None for one that ends with this process.
         folder: what Ray copies to all nodes; None for nothing.
-        excludes: what of it is not copied.
+        results: the folder of runs, which is not copied.
 
     Raises:
         UsageError: there is no cluster.
@@ -104,7 +106,10 @@ def connected(address: str | None, folder: str | None, excludes: Collection[str]
     import ray
 
     own = {"address": "local", "include_dashboard": False, "object_store_memory": STORE_BYTES}
-    copied = {"working_dir": folder, "excludes": list(excludes)} if folder else {}
+    copied: dict[str, Any] = {}
+    if folder is not None:
+        inside = [f"/{results.relative_to(folder).as_posix()}"] if results.is_relative_to(folder) else []
+        copied = {"working_dir": str(folder), "excludes": [*NOT_COPIED, *inside]}
     try:
         ray.init(
             **(own if address is None else {"address": address}),
@@ -116,7 +121,7 @@ def connected(address: str | None, folder: str | None, excludes: Collection[str]
         where = "on this machine" if address is None else f"at {address}"
         raise UsageError(f"there is no cluster of Ray {where}: {one_line(str(error), 500)}") from None
     try:
-        yield _count_nodes()
+        yield
     finally:
         ray.shutdown()
 
@@ -162,7 +167,10 @@ def _work(request: Request, number: int, board: Any) -> PartResult | None:
     node = ray.get_runtime_context().get_node_id()
     if not ray.get(board.begin.remote(number, node)):
         return None
-    return run_part(request, number, lambda state: ray.get(board.put.remote(number, state)))
+    result = run_part(request, number, lambda state: ray.get(board.put.remote(number, state)))
+    if result.stopped == BUDGET:  # before this worker takes the next part
+        ray.get(board.stop.remote())
+    return result
 
 
 def run_parts(request: Request, numbers: Collection[int], resources: Resources, progress: Progress) -> Ended:
@@ -184,7 +192,7 @@ def run_parts(request: Request, numbers: Collection[int], resources: Resources, 
     given = ray.put(request)  # once, and not in the log that Ray keeps of tasks
     ended, refs = Ended(), {}
     try:
-        with _signals():
+        with _signals(), progress.others():
             refs = {work.remote(given, number, board): number for number in numbers}
             _follow(refs, board, ended, progress, request.of - len(numbers))
     except KeyboardInterrupt:
@@ -206,8 +214,6 @@ def _follow(refs: dict[Any, int], board: Any, ended: Ended, progress: Progress, 
             number = refs.pop(ref)
             done += 1
             _take(ref, number, ended, progress)
-            if (result := ended.results.get(number)) is not None and result.stopped == BUDGET:
-                ray.get(board.stop.remote())
         states, begun = ray.get(board.read.remote())
         # A result is newer than what the part has said of itself last.
         states = {**states, **{number: result.state for number, result in ended.results.items()}}
@@ -227,8 +233,8 @@ def _take(ref: Any, number: int, ended: Ended, progress: Progress) -> None:
         ended.not_begun.add(number)
         return
     ended.results[number] = result
-    if result.stopped or result.code not in (0, 1, 5):
-        progress.note(f"part {number}: {result.stopped or f'pytest has ended with exit code {result.code}'}")
+    if result.stopped:  # another exit code may be that of a try that was taken over: the bucket tells
+        progress.note(f"part {number}: {result.stopped}")
 
 
 def describe_failure(error: Exception) -> str:

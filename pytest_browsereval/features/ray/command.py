@@ -9,6 +9,9 @@ from typing import Any
 from pytest_browsereval.commands.base import Command
 from pytest_browsereval.features.ray.request import DEFAULTS
 
+INTERRUPTED = 2
+"""The exit code, as pytest has it."""
+
 
 def ray(arguments: argparse.Namespace) -> int:
     """Run the parts, merge them, and return pytest's exit code.
@@ -16,10 +19,16 @@ def ray(arguments: argparse.Namespace) -> int:
     Raises:
         UsageError: something is refused, before anything is spent.
     """
-    from dataclasses import replace
+    try:
+        return _run(arguments)
+    except KeyboardInterrupt:
+        print("interrupted")
+        return INTERRUPTED
 
+
+def _run(arguments: argparse.Namespace) -> int:
     from pytest_browsereval.features.ray import cluster
-    from pytest_browsereval.features.ray.ending import find_outcome, finish, interrupted
+    from pytest_browsereval.features.ray.ending import describe_interrupt, find_outcome, finish
     from pytest_browsereval.features.ray.preflight import check_nodes, check_request, read_request
     from pytest_browsereval.features.ray.progress import Progress
 
@@ -30,19 +39,17 @@ def ray(arguments: argparse.Namespace) -> int:
     print(f"run {request.name} in {request.of} parts, {len(checked.done)} of them done: {checked.run_url}")
     numbers = [number for number in range(1, request.of + 1) if number not in checked.done]
     ended = cluster.Ended()
-    copied = arguments.working_dir and str(arguments.working_dir.absolute())
-    excludes = [".git", ".venv", "node_modules", f"/{checked.config.output_dir.name}"]
     if numbers:
-        with cluster.connected(arguments.address, copied, excludes):
-            if arguments.address is not None:
-                if copied:
-                    config = str(arguments.config.absolute().relative_to(copied))
-                    request = replace(request, config=config, folder=None)
-                check_nodes(replace(checked, request=request))
+        is_far = arguments.address is not None
+        copied = arguments.working_dir.absolute() if is_far and arguments.working_dir else None
+        with cluster.connected(arguments.address, copied, checked.config.output_dir):
+            if is_far:
+                request = check_nodes(checked, is_copied=copied is not None)
             resources = cluster.Resources(arguments.cpus, arguments.max_retries)
             ended = cluster.run_parts(request, numbers, resources, Progress(request.of))
     if ended.is_interrupted:
-        return interrupted(checked, ended, arguments)
+        describe_interrupt(checked, ended, arguments)
+        return INTERRUPTED
     return finish(checked, ended, find_outcome(checked, ended), arguments)
 
 

@@ -23,7 +23,7 @@ from pytest_browsereval.run.store import RunStore
 if TYPE_CHECKING:
     from pytest_browsereval.features.ray.cluster import Ended
 
-PASSED, FAILED, INTERRUPTED, INCOMPLETE = 0, 1, 2, 3
+PASSED, FAILED, INCOMPLETE = 0, 1, 3
 """Exit codes, as pytest has them."""
 LISTED = 20
 """Parts that are named; the rest is counted."""
@@ -68,7 +68,7 @@ def finish(checked: Checked, ended: Ended, outcome: Outcome, arguments: argparse
         _say(f"{describe_parts(outcome.missing)} of {checked.request.of} missing, so the run is not complete")
         _say("go on with it:")
         _say(f"  {again(checked, arguments)}")
-    if not outcome.done:
+    if not outcome.done or (outcome.missing and len(outcome.done) == 1):  # nothing to merge it with
         return INCOMPLETE
     target = _find_free(checked.home / checked.request.name)
     parts = [f"{checked.run_url}/parts/{number}-of-{checked.request.of}" for number in outcome.done]
@@ -144,7 +144,7 @@ def describe_parts(numbers: tuple[int, ...] | list[int]) -> str:
     return f"{'part' if len(numbers) == 1 else 'parts'} {names}"
 
 
-def interrupted(checked: Checked, ended: Ended, arguments: argparse.Namespace) -> int:
+def describe_interrupt(checked: Checked, ended: Ended, arguments: argparse.Namespace) -> None:
     """Say what is finished and what to type to go on."""
     count = len(checked.done) + sum(
         one.code in (0, 1, 5) and not one.stopped for one in ended.results.values()
@@ -152,7 +152,6 @@ def interrupted(checked: Checked, ended: Ended, arguments: argparse.Namespace) -
     _say(f"interrupted: {format_count(count, 'part')} of {checked.request.of} done, all others ended")
     _say("go on with it:")
     _say(f"  {again(checked, arguments)}")
-    return INTERRUPTED
 
 
 def again(checked: Checked, arguments: argparse.Namespace) -> str:

@@ -24,6 +24,7 @@ from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.processes import attach_command
 from pytest_browsereval.redaction.known import redact_known
 from pytest_browsereval.run.store import RunStore
+from pytest_browsereval.temporary import own_folder
 
 GRACE_S = 15.0
 """How long pytest may take to write what it has when it is asked to end."""
@@ -78,7 +79,8 @@ def run_part(request: Request, number: int, report: Callable[[PartState], None])
     Raises:
         PartKilled: a signal has ended pytest.
     """
-    home = Path(tempfile.mkdtemp(prefix="browsereval-part-"))
+    # In the folder of this process, which the next session on this node removes if we are killed.
+    home = Path(tempfile.mkdtemp(prefix="part-", dir=own_folder()))
     command = [sys.executable, "-m", "pytest", *request.arguments(number, home)]
     tail: deque[str] = deque(maxlen=TAIL)
     process = subprocess.Popen(  # noqa: S603 ourselves
@@ -104,12 +106,15 @@ def run_part(request: Request, number: int, report: Callable[[PartState], None])
     if code < 0 or code > KILLED:
         shutil.rmtree(home, ignore_errors=True)
         name = signal.Signals(code - KILLED if code > 0 else -code).name
-        raise PartKilled(f"pytest was ended by {name}\n" + "\n".join(tail))
+        raise PartKilled(f"pytest was ended by {name}")  # Ray prints it as it is: no text of a page
     result = PartResult(number, code, tuple(tail), read_state(home), _find_stop(home))
     if code in (0, 1, 5) and not result.stopped:
         shutil.rmtree(home, ignore_errors=True)
         return result
-    return replace(result, folder=str(_find_run(home) or ""))
+    if (run := _find_run(home)) is None:
+        return result
+    kept = Path(tempfile.mkdtemp(prefix="browsereval-part-")) / run.name
+    return replace(result, folder=str(shutil.move(run, kept)))
 
 
 def _wait(process: subprocess.Popen[str], report: Callable[[], None]) -> int:

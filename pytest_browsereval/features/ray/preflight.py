@@ -5,11 +5,15 @@ from __future__ import annotations
 import argparse
 import hashlib
 import os
+import socket
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 from pytest_browsereval.commands.base import registry_near, version_of
 from pytest_browsereval.commands.process import GRACE_S
@@ -28,6 +32,7 @@ from pytest_browsereval.run.store import home_of, new_run_id
 
 PARTS_FOLDER = ".parts"
 """In the results folder: the bucket of runs for which none is named."""
+CONNECT_S = 10.0
 SHOWN = 40
 """Lines of what pytest says when it refuses."""
 
@@ -57,12 +62,6 @@ class Checked:
         """The folder of this machine that the merged run goes into."""
         return home_of(self.config.output_dir, self.config.name)
 
-    @property
-    def files(self) -> list[Path]:
-        """What nodes need besides the package: the config and its datasets."""
-        config = self.config
-        return [config.path, *(one.file(config.base_dir) for one in config.dataset)]
-
 
 def read_request(arguments: argparse.Namespace) -> Checked:
     """Return what is asked for, as far as it can be checked without starting anything.
@@ -70,11 +69,7 @@ def read_request(arguments: argparse.Namespace) -> Checked:
     Raises:
         UsageError: it cannot be done.
     """
-    if str(arguments.address).startswith("ray://"):
-        raise UsageError(
-            f"--address {arguments.address} is for Ray's client. Run this on a node of the cluster: "
-            "--address auto."
-        )
+    check_address(arguments.address)
     options = read_options(arguments.pytest_options)
     path: Path = arguments.config
     registry = registry_near(path)
@@ -89,10 +84,11 @@ def read_request(arguments: argparse.Namespace) -> Checked:
     if not name or safe_id(name) != name:
         raise UsageError(f"--name {name!a}: take up to 100 of A-Z a-z 0-9 . _ -, such as nightly-2026-11-25.")
     folder = Path.cwd() if arguments.working_dir is None else arguments.working_dir.absolute()
+    if arguments.address is None and arguments.cpus > (cores := os.cpu_count() or 1):
+        raise UsageError(f"--cpus {arguments.cpus:g}: this machine has {format_count(cores, 'core')}.")
     words = list(options.rest)
-    if options.shard_by is not None:
-        found = find_run(options.shard_by, path).absolute()
-        words.append(f"--eval-shard-by={found}")
+    if (by := options.shard_by) is not None:
+        words.append(f"--eval-shard-by={by if '://' in by else find_run(by, path).absolute()}")
     request = Request(
         config=str(path.absolute()),
         url=_find_url(arguments, config),
@@ -105,6 +101,30 @@ def read_request(arguments: argparse.Namespace) -> Checked:
     if arguments.working_dir is not None and not path.absolute().is_relative_to(folder):
         raise UsageError(f"{path} is not in the --working-dir {folder}, which is all that nodes are given.")
     return Checked(request, config, options)
+
+
+def check_address(address: str | None) -> None:
+    """Refuse an address at which nothing listens: Ray would wait for minutes.
+
+    Args:
+        address: ``HOST:PORT``, or a word that Ray knows.
+
+    Raises:
+        UsageError: it cannot be the address of a cluster.
+    """
+    if address is None or address in ("auto", "local"):
+        return
+    if address.startswith("ray://"):
+        raise UsageError(
+            f"--address {address} is for Ray's client. Run this on a node of the cluster: --address auto."
+        )
+    host, _, port = address.rpartition(":")
+    if not (host and port.isdecimal() and int(port) < 65_536):
+        raise UsageError(f"--address {address!a}: write HOST:PORT, or auto on a node of the cluster.")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), CONNECT_S).close()
+    except OSError as error:
+        raise UsageError(f"--address {address}: nothing answers there ({error.strerror or error}).") from None
 
 
 def _find_url(arguments: argparse.Namespace, config: EvalConfig) -> str:
@@ -213,15 +233,16 @@ def run_pytest(words: Sequence[str], folder: str | None) -> tuple[int, str]:
 # -- what nodes have
 
 
-def describe_node(files: Sequence[str]) -> str:
+def describe_node(files: Sequence[str], base: str = "") -> str:
     """Return what a node has of what it needs, to be compared with what is here.
 
     Args:
-        files: paths there; those that are not absolute are in what Ray has copied to the node.
+        files: paths there.
+        base: the folder that they are relative to; the current one by default, which Ray may have copied.
     """
     found = [f"pytest-browsereval {version_of('pytest-browsereval')}"]
     for name in files:
-        path = Path(name)
+        path = Path(base, name)
         try:
             content = b"" if path.is_dir() else path.read_bytes()
             found.append(f"{name}: {hashlib.sha256(content).hexdigest()[:12]}")
@@ -230,25 +251,51 @@ def describe_node(files: Sequence[str]) -> str:
     return "\n".join(found)
 
 
-def check_nodes(checked: Checked) -> None:
-    """Refuse a cluster whose nodes have other files or another version than this machine.
+def check_nodes(checked: Checked, *, is_copied: bool) -> Request:
+    """Return the request as nodes need it, once each has the files and the version of this machine.
+
+    Args:
+        checked: the request.
+        is_copied: whether Ray copies the folder that pytest runs in.
 
     Raises:
-        UsageError: with the nodes, and what they have.
+        UsageError: a node differs; with its address and what it has.
     """
+    request, base = checked.request, str(checked.request.folder)
+    config = checked.config
+    files = [config.path, *(one.file(config.base_dir) for one in config.dataset)]
+    names = [os.path.relpath(file, base) if is_copied else str(file) for file in files]
+    earlier = (word.partition("=")[2] for word in request.options if word.startswith("--eval-shard-by="))
+    names += [one for one in earlier if "://" not in one]
+    with _marked(request) as marks:
+        _compare([*names, *marks], base)
+    return replace(request, config=names[0], folder=None) if is_copied else request
+
+
+def _compare(files: Sequence[str], base: str) -> None:
     from pytest_browsereval.features.ray.cluster import ask_nodes
 
-    request = checked.request
-    base = Path.cwd() if request.folder is None else Path(request.folder)
-    files = [str(file) for file in checked.files]
-    if request.folder is None:
-        files = [os.path.relpath(file, base) for file in files]
-    files += [word.partition("=")[2] for word in request.options if word.startswith("--eval-shard-by=")]
-    here = describe_node(files)
+    here = describe_node(files, base)
     for answer, nodes in ask_nodes(describe_node, files).items():
         if answer != here:
             lines = [line for line in answer.splitlines() if line not in here.splitlines()] or [answer]
             raise UsageError(
                 f"node {', '.join(nodes)} is not as this machine: {one_line('; '.join(lines), 500)}. Install "
-                "the same version there, and give the config by --working-dir, a shared disk or an image."
+                "the same version there, and give the config by --working-dir, a shared disk or an image; an "
+                "--output that is a folder has to be on a shared disk."
             )
+
+
+@contextmanager
+def _marked(request: Request) -> Iterator[list[str]]:
+    """Give a new file in the output if that is a folder: nodes that see it share the disk."""
+    parts = urlsplit(request.url)
+    if parts.scheme != "file":
+        yield []
+        return
+    mark = Path(url2pathname(parts.path)) / f".mark-{request.name}"
+    mark.write_text(request.name)
+    try:
+        yield [str(mark)]
+    finally:
+        mark.unlink(missing_ok=True)

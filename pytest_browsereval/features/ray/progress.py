@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import io
+import re
 import shutil
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, redirect_stdout
 from typing import TextIO
 
 from pytest_browsereval.features.ray.part import PartState
@@ -59,10 +62,33 @@ class Progress:
             self._last = ""
         self._write(f"{one_line(text, 2_000)}\n")
 
+    @contextmanager
+    def others(self) -> Iterator[None]:
+        """Take what others print meanwhile: Ray prints logs of dead nodes from a thread of its own."""
+        with redirect_stdout(_Others(self)):
+            yield
+
     def _write(self, text: str) -> None:
         encoding = self._out.encoding or "utf-8"
         self._out.write(text.encode(encoding, "replace").decode(encoding))
         self._out.flush()
+
+
+class _Others(io.TextIOBase):
+    """Passes on the first line of each message, cut and without what a terminal would obey."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+
+    def write(self, text: str) -> int:
+        """Take a message; lines of a log in it are left out."""
+        line = _COLOURS.sub("", text.partition("\n")[0]).strip()
+        if line:
+            self._progress.note(one_line(line, 300))
+        return len(text)
+
+
+_COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
 
 def describe(states: Mapping[int, PartState], of: int, done: int, running: int, nodes: int) -> str:

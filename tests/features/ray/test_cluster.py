@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -25,6 +27,7 @@ pytestmark = [pytest.mark.cluster, pytest.mark.skipif(sys.platform != "linux", r
 
 PATIENCE_S = 120.0
 """A part begins anew on another node after seconds, and this machine has few cores."""
+QUICKSTART = Path(__file__).parents[3] / "examples" / "quickstart"
 ROWS = [f"r{number}" for number in range(8)]
 
 AGENT = """
@@ -78,14 +81,14 @@ def cluster(nodes: Any) -> Any:
 class Started:
     """The command, which runs beside the test."""
 
-    def __init__(self, evals: Evals, *words: str) -> None:
+    def __init__(self, evals: Evals, *words: str, parts: int = 2, **keys: Any) -> None:
         self.evals = evals
         (evals.path / "conftest.py").write_text(CONFTEST)
         (evals.path / "waits.py").write_text(AGENT.format(folder=str(evals.path), patience=PATIENCE_S))
         evals.write_rows(*(row(name) for name in ROWS))
-        evals.write_config(agent={"type": "function", "function": "waits:solve"})
+        evals.write_config(agent={"type": "function", "function": "waits:solve"}, **keys)
         self.out = (evals.path / "out.txt").open("w+")
-        command = [sys.executable, "-m", "pytest_browsereval", "ray", "shop.eval.yaml", "--parts", "2"]
+        command = [sys.executable, "-m", "pytest_browsereval", "ray", "shop.eval.yaml", "--parts", str(parts)]
         command += ["--name", "nightly", "--junit-xml", "junit.xml", *words, "--", *LEFT_OUT]
         env = {**os.environ, "PYTHONSAFEPATH": "1"}
         self.process = subprocess.Popen(
@@ -135,8 +138,8 @@ def start(evals: Evals, cache: Path) -> Iterator[Callable[..., Started]]:
     """Start the command; it ends with the test."""
     made: list[Started] = []
 
-    def begin(*words: str) -> Started:
-        made.append(Started(evals, *words))
+    def begin(*words: str, **keys: Any) -> Started:
+        made.append(Started(evals, *words, **keys))
         return made[-1]
 
     yield begin
@@ -169,6 +172,50 @@ def test_a_cluster_of_its_own(start: Callable[..., Started]) -> None:
     assert started.go() == 0, started.text()
     started.check_whole()
     started.check_nothing_left()
+
+
+def test_the_quickstart(evals: Evals, cluster: Any, cache: Path) -> None:
+    """With pages, in a folder that Ray copies to the nodes: green, with a JUnit file."""
+    shutil.copytree(QUICKSTART, evals.path / "copy", ignore=shutil.ignore_patterns("results"))
+    file = evals.path / "junit.xml"
+    command = [sys.executable, "-m", "pytest_browsereval", "ray", "copy/eval.yaml", "--parts", "2"]
+    command += ["--working-dir", str(evals.path), "--junit-xml", str(file), *on(cluster, evals)]
+    command += ["--", "--eval-limit=4", *LEFT_OUT]
+    done = subprocess.run(command, cwd=evals.path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    suite = ET.parse(file).getroot()[0]  # noqa: S314 ours
+    assert (suite.get("errors"), suite.get("failures")) == ("0", "0")
+    assert len([case for case in suite.iter("testcase") if case.get("classname") != "gate"]) == 4
+    assert "pass rate 100.0% (4 of 4 judged)" in done.stdout
+
+
+def test_a_budget_that_is_used_up_has_no_part_begin(
+    cluster: Any, evals: Evals, start: Callable[..., Started]
+) -> None:
+    """The run is not complete, and says so; what has begun is told from what has not."""
+    (evals.path / "go").touch()
+    started = start(*on(cluster, evals), parts=4, budget={"max_minutes": 0.0000001})
+    assert started.process.wait(PATIENCE_S) == 3, started.text()
+    assert "not begun, since the budget is used up: part" in started.text()
+    assert started.began() == set()
+
+
+def test_a_part_without_retries_is_missing_until_it_is_run(
+    cluster: Any, evals: Evals, start: Callable[..., Started]
+) -> None:
+    """Exit code 3, and the command that is printed runs that part alone."""
+    started = start(*on(cluster, evals), "--max-retries", "0")
+    started.wait_for(lambda: len(started.began()) >= 2)
+    psutil.Process(next(iter(started.began()))).kill()
+    started.wait_for(lambda: "PartKilled" in started.text())
+    assert started.go() == 3, started.text()
+    assert "no result: RayTaskError(PartKilled): pytest was ended by SIGKILL" in started.text()
+    line = next(one for one in started.text().splitlines() if one.startswith("  browsereval ray "))
+    command = [sys.executable, "-m", "pytest_browsereval", *shlex.split(line)[1:]]
+    done = subprocess.run(command, cwd=evals.path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "in 2 parts, 1 of them done" in done.stdout
+    started.check_whole()
 
 
 def test_ctrl_c_ends_everything(cluster: Any, evals: Evals, start: Callable[..., Started]) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Collection, Iterator, Mapping
+import io
+import sys
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -91,8 +93,8 @@ def engine(small: Evals, monkeypatch: pytest.MonkeyPatch) -> Engine:
     """Have the command start its parts by a stand-in."""
 
     @contextlib.contextmanager
-    def connected(*_: object) -> Iterator[int]:
-        yield 1
+    def connected(*_: object) -> Iterator[None]:
+        yield
 
     made = Engine(small)
     monkeypatch.setattr(cluster, "check_installed", lambda: None)
@@ -126,6 +128,9 @@ def test_without_ray_the_command_says_what_to_install(small: Evals, monkeypatch:
         (("--parts", "9"), "--parts 9: the eval has 8 rows."),
         (("--address", "auto"), "needs an --output that all its nodes reach"),
         (("--address", "ray://far:10001", "--output", "runs"), "Run this on a node of the cluster"),
+        (("--address", "127.0.0.1:9", "--output", "runs"), "--address 127.0.0.1:9: nothing answers there"),
+        (("--address", "head", "--output", "runs"), "write HOST:PORT, or auto"),
+        (("--cpus", "9999"), "--cpus 9999: this machine has"),
         (("--env", "NOT_SET_ANYWHERE"), "--env NOT_SET_ANYWHERE: this variable is not set here."),
         (("--working-dir", "below"), "is not in the --working-dir"),
         (("--", "--eval-shard=1/2"), "--eval-shard cannot be given to parts of a run: it is --parts."),
@@ -304,7 +309,57 @@ def test_a_failed_test_beside_the_rows_is_not_green(engine: Engine) -> None:
     assert "part 1 has failed although all of its rows passed" in run.stdout.str()
 
 
+def test_a_node_that_lacks_something_is_refused(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With its address, and what it has: nothing was spent there."""
+
+    def ask(question: Callable[..., str], given: Sequence[str]) -> dict[str, list[str]]:
+        here = question(given)
+        other = here.replace(rows := here.splitlines()[2], f"{rows.partition(':')[0]}: No such file")
+        return {here: ["10.0.0.1"], other: ["10.0.0.2", "10.0.0.3"]}
+
+    monkeypatch.setattr(cluster, "ask_nodes", ask)
+    run = start(engine.evals, "--address", "auto", "--output", "shared")
+    assert run.ret == 4
+    assert "node 10.0.0.2, 10.0.0.3 is not as this machine: " in run.stderr.str()
+    assert "rows.jsonl: No such file. Install the same version there" in run.stderr.str()
+    assert engine.numbers == []
+    assert [file for file in (engine.evals.path / "shared").rglob("*") if file.is_file()] == []
+
+
 # -- what is shown
+
+
+class Screen(io.StringIO):
+    """A terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_terminal_has_one_line_that_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What others print meanwhile stays above it, without what a terminal would obey."""
+    monkeypatch.setenv("COLUMNS", "40")
+    screen = Screen()
+    progress = Progress(2, screen)
+    progress.show({}, 0, 1, 1)
+    progress.show({}, 0, 1, 1)
+    with progress.others():
+        sys.stdout.write("\x1b[33m(raylet)\x1b[0m a node is gone\x1b]0;owned\x07\n    [state-dump] a log")
+    progress.show({}, 1, 0, 1)
+    assert screen.getvalue() == (
+        "\r0 of 2 parts done, 1 running, 1 waitin…"
+        "\r\x1b[K(raylet) a node is gone ]0;owned \n"
+        "\r1 of 2 parts done, 0 running, 1 waitin…"
+    )
+
+
+def test_a_log_has_a_line_now_and_then() -> None:
+    """The first at once; the next one waits."""
+    log = io.StringIO()
+    progress = Progress(2, log)
+    progress.show({}, 0, 1, 1)
+    progress.show({}, 1, 1, 1)
+    assert log.getvalue() == "0 of 2 parts done, 1 running, 1 waiting · 0 trials · 1 node\n"
 
 
 def test_the_line_says_how_far_all_is() -> None:
