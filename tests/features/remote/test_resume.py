@@ -300,3 +300,22 @@ def test_a_copy_of_a_folder_is_another_try(evals: Evals, bucket: str) -> None:
     refused = evals.run_command("push", str(run.folder), bucket, "--name=nightly")
     assert "is done by another try" in refused.stderr.str()
     assert evals.run_command("show", f"{bucket}/shop/nightly").ret == 0
+
+
+@pytest.mark.parametrize("option", ["--collect-only", "--eval-plan", "--setup-only"])
+def test_what_runs_nothing_takes_nothing_over(evals: Evals, bucket: str, option: str) -> None:
+    """The earlier try may be at work."""
+    interrupt(evals, bucket)
+    before = {path: path.read_bytes() for path in objects(evals, "*")}
+    evals.run("shop.eval.yaml", f"--eval-output={bucket}", NAME, option)
+    assert {path: path.read_bytes() for path in objects(evals, "*")} == before
+    assert calls(evals) == []
+
+
+def test_a_session_that_is_refused_takes_nothing_over(evals: Evals, bucket: str) -> None:
+    """Nor one that lacks a key, say: it would end without an attempt."""
+    interrupt(evals, bucket)
+    evals.write_rows(row("bad"), row("b", graders=["nonsense"]), row("c"), row("d"))
+    run = evals.run("shop.eval.yaml", f"--eval-output={bucket}", NAME)
+    assert run.ret == pytest.ExitCode.USAGE_ERROR
+    assert len(objects(evals, "claim-*")) == 1
