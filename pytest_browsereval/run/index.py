@@ -11,7 +11,7 @@ import contextlib
 import json
 import os
 import random
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from string import ascii_lowercase
@@ -23,6 +23,11 @@ from pytest_browsereval.run.records import Stamp, digest_record
 
 INDEX = "index"
 """The folder of the index."""
+
+DIGESTS = ".digests"
+"""The folder of the same in a copy of a run that has none of its attempts; elsewhere nobody looks there."""
+
+_NO_STAMP: Stamp = (0, 0, 0, 0)
 
 _VERSION = digest_record(f"1 {FORM}".encode())[:8]
 """Lines of versions that keep other fields of a record are passed over; raise the number if a field means
@@ -54,6 +59,30 @@ def _read_line(line: bytes) -> tuple[str, Stamp, AttemptDigest]:
     if version != _VERSION:
         raise ValueError("of another version")
     return folder, tuple(stamp), unpack_digest(values)
+
+
+def make_lines(digests: Iterable[tuple[str, AttemptDigest]]) -> Iterator[bytes]:
+    """Yield lines of digests that stand for attempts which are not there.
+
+    Args:
+        digests: by the attempts' folders below the run's.
+    """
+    return (_make_line(folder, _NO_STAMP, data) for folder, data in digests)
+
+
+def is_readable(lines: bytes) -> bool:
+    """Whether this version can read such lines, of which all are by one version."""
+    try:
+        _read_line(lines[: lines.index(b"\n") + 1])
+    except (ValueError, TypeError):
+        return False
+    return True
+
+
+def read_copied(root: Path) -> Iterator[tuple[str, AttemptDigest]]:
+    """Yield the digests of a copy that has no attempts, in the order of the folders' names."""
+    found = {folder: data for folder, (_, data) in _read_files(_list_files(root, DIGESTS)).items()}
+    return iter(sorted(found.items(), key=lambda one: one[0].split("/")))
 
 
 class IndexFile:
@@ -89,8 +118,12 @@ def read_index(root: Path) -> Known:
     Args:
         root: the run's folder.
     """
+    return _read_files(_list_files(root))
+
+
+def _read_files(paths: Iterable[Path]) -> Known:
     known: Known = {}
-    for path in _list_files(root):
+    for path in paths:
         with contextlib.suppress(OSError), open_written(str(path)) as file:
             if os.fstat(file.fileno()).st_size > _LARGEST_FILE:
                 continue
@@ -170,8 +203,8 @@ def _make_folder(root: Path) -> Path:
     return folder
 
 
-def _list_files(root: Path) -> Iterator[Path]:
-    folder = root / INDEX
+def _list_files(root: Path, name: str = INDEX) -> Iterator[Path]:
+    folder = root / name
     with contextlib.suppress(OSError):
         if not folder.is_symlink():
             yield from sorted(path for path in folder.iterdir() if path.suffix == ".jsonl")

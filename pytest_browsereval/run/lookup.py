@@ -61,7 +61,7 @@ def check_whole(folder: Path) -> None:
     except OSError:
         return
     raise ConfigError(
-        f"{format_path(folder)} has the records of a run and none of its pictures. Give the run: {url}"
+        f"{format_path(folder)} is a copy of a run without its attempts' files. Give the run: {url}"
     )
 
 

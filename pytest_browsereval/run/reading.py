@@ -20,7 +20,7 @@ from pydantic import ValidationError
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.digest import AttemptDigest, digest
 from pytest_browsereval.model.results import TaskMetadata
-from pytest_browsereval.run.index import IndexFile, NewIndex, read_index
+from pytest_browsereval.run.index import IndexFile, NewIndex, read_copied, read_index
 from pytest_browsereval.run.records import RECORD, Lost, Stamp, attempt_number, make_stamp, read_record
 
 Given = TypeVar("Given")
@@ -166,6 +166,9 @@ def read_digests(root: Path, is_idle: Callable[[], bool]) -> Iterator[tuple[Path
         reading = pool.submit(read_index, root)
         places = list(_find_counting(root))
         known = reading.result()
+    if not places:
+        yield from ((root / folder, data) for folder, data in read_copied(root))
+        return
     lacking = [folder for folder, stamp in places if folder not in known or known[folder][0] != stamp]
     if len(lacking) > max(WORTH_INDEXING, len(places) // 2) and is_idle():
         yield from index_digests(root)

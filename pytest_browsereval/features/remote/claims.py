@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import re
 import secrets
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -36,6 +37,8 @@ class Done:
     token: str
     digest: str
     """Of its files: two tries that have the same one are the same run."""
+    digests: Mapping[str, Any] | None = None
+    """Of its attempts, as ``Digests`` has them: ``digests.py``."""
 
 
 class Part:
@@ -68,7 +71,7 @@ class Part:
         found = read_json(content, f"{self.bucket.url}/{self.path}/{DONE}")
         token, digest = str(found.get("try")), str(found.get("digest"))
         try:
-            return Done(check_token(token), digest)
+            return Done(check_token(token), digest, found.get("digests"))
         except ValueError:
             raise RemoteError(f"{self.bucket.url}/{self.path}/{DONE} is damaged: it names no try.") from None
 
@@ -122,19 +125,20 @@ class Part:
         names = self.bucket.list_files(self.path)
         return [f"{self.path}/{name}" for name in names if name.startswith("claim-")]
 
-    def finish(self, token: str, digest: str) -> Done:
+    def finish(self, token: str, digest: str, digests: Mapping[str, Any] | None = None) -> Done:
         """Have a try count, unless another one does already; return the one that does.
 
         Args:
             token: of the try.
             digest: of its files.
+            digests: what is known of those of its attempts.
 
         Raises:
             RemoteError: the store cannot be used.
         """
-        content = _dump({"try": token, "digest": digest, "at": _now()})
+        content = _dump({"try": token, "digest": digest, "digests": digests, "at": _now()})
         if self.bucket.put_new(f"{self.path}/{DONE}", content):
-            return Done(token, digest)
+            return Done(token, digest, digests)
         found = self.done()
         if found is None:
             raise RemoteError(f"{self.bucket.url}/{self.path}/{DONE} cannot be written, and is not there.")

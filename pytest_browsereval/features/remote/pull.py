@@ -7,17 +7,18 @@ import json
 import re
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
 from pytest_browsereval.capture.trajectory import GRADES_FILE, write_whole
 from pytest_browsereval.features.remote.bucket import Bucket, RemoteError
 from pytest_browsereval.features.remote.claims import PARTS, Done, Part, list_parts
+from pytest_browsereval.features.remote.digests import Digests, read_digests
 from pytest_browsereval.features.remote.listing import FILES, Entry, check_path, digest_of, read_listing
 from pytest_browsereval.features.remote.threads import map_apart
 from pytest_browsereval.report.links import PAGE
-from pytest_browsereval.run.index import INDEX
+from pytest_browsereval.run.index import DIGESTS, INDEX
 from pytest_browsereval.run.lookup import PARTIAL
 from pytest_browsereval.run.records import RECORD
 from pytest_browsereval.run.shards import Parts
@@ -65,28 +66,50 @@ def _keep(part: Part, done: Done, folder: Path, *, with_files: bool) -> None:
     """Have a copy of a try in the cache, with all that is needed."""
     if not _has_all(folder):
         shutil.rmtree(folder, ignore_errors=True)
-        bring_whole(part, done, folder, only=None if with_files else _is_light)
+        if with_files:
+            bring_whole(part, done, folder)
+        else:
+            _bring_light(part, done, folder)
     elif with_files and (folder / PARTIAL).exists():
         rest = folder.with_name(f"{folder.name}.rest")
         shutil.rmtree(rest, ignore_errors=True)
-        bring_whole(part, done, rest, only=lambda entry: not _is_light(entry))
+        bring_whole(part, done, rest, only=lambda entry: not _is_there(entry, folder))
         for path in [rest / name for name in _list_files(rest) if name != PARTIAL]:
             target = folder / path.relative_to(rest)
             target.parent.mkdir(parents=True, exist_ok=True)
             path.replace(target)
         shutil.rmtree(rest, ignore_errors=True)
+        shutil.rmtree(folder / DIGESTS, ignore_errors=True)
         (folder / PARTIAL).unlink(missing_ok=True)  # last: until then it is not whole
     else:
         return
     write_whole(folder.parent / NAMES, json.dumps([name for name in _list_files(folder) if name != PARTIAL]))
 
 
-def _is_light(entry: Entry) -> bool:
-    """Whether an object is needed by who reads what came of a run, and looks at nothing."""
+def _bring_light(part: Part, done: Done, folder: Path) -> None:
+    """Bring what reports of a run need: digests of its attempts, or else their records."""
+    digests = read_digests(part.bucket, part.prefix(done.token), Digests.read(done.digests))
+    if digests is None:
+        bring_whole(part, done, folder, only=lambda entry: _is_of_run(entry) or _is_record(entry))
+        return
+    files = {f"{DIGESTS}/{number:06}.jsonl": content for number, content in enumerate(digests, 1)}
+    bring_whole(part, done, folder, only=_is_of_run, beside=files)
+
+
+def _is_of_run(entry: Entry) -> bool:
+    """Whether it is a file of the run itself, and none of its page."""
     path = PurePosixPath(entry.path)
-    if path.parts[0] == "tasks":
-        return entry.bundle or path.name in (RECORD, GRADES_FILE)
-    return path.parts[0] not in (PAGE, f"{PurePosixPath(PAGE).stem}.files", INDEX)
+    others = (PAGE, f"{PurePosixPath(PAGE).stem}.files", INDEX, "tasks", DIGESTS, PARTIAL)
+    return path.parts[0] not in others
+
+
+def _is_record(entry: Entry) -> bool:
+    path = PurePosixPath(entry.path)
+    return path.parts[0] == "tasks" and (entry.bundle or path.name in (RECORD, GRADES_FILE))
+
+
+def _is_there(entry: Entry, folder: Path) -> bool:
+    return (folder / entry.path / (RECORD if entry.bundle else "")).exists()
 
 
 def _has_all(folder: Path) -> bool:
@@ -175,7 +198,14 @@ def _check_whole(bucket: Bucket, found: Sequence[tuple[Part, Done]]) -> None:
         )
 
 
-def bring_whole(part: Part, done: Done, folder: Path, *, only: Callable[[Entry], bool] | None = None) -> None:
+def bring_whole(
+    part: Part,
+    done: Done,
+    folder: Path,
+    *,
+    only: Callable[[Entry], bool] | None = None,
+    beside: Mapping[str, bytes] | None = None,
+) -> None:
     """Bring the files of a try into a folder that is there only when all of them are.
 
     Args:
@@ -183,6 +213,7 @@ def bring_whole(part: Part, done: Done, folder: Path, *, only: Callable[[Entry],
         done: the try.
         folder: of the copy.
         only: which objects are brought; the copy then says that it is not whole. None for all.
+        beside: other files of the copy, by their paths.
     """
     prefix = part.prefix(done.token)
     entries = read_listing(part.bucket, prefix)
@@ -191,6 +222,11 @@ def bring_whole(part: Part, done: Done, folder: Path, *, only: Callable[[Entry],
     with new_folder(folder) as begun:
         if only is not None:
             (begun / PARTIAL).write_text(part.bucket.url, encoding="utf-8")
+            for row in {one.path.split("/")[1] for one in entries if one.path.startswith("tasks/")}:
+                (begun / "tasks" / row).mkdir(parents=True)
+            for name, content in (beside or {}).items():
+                (begun / name).parent.mkdir(exist_ok=True)
+                (begun / name).write_bytes(content)
         taken = entries if only is None else [entry for entry in entries if only(entry)]
         map_apart(lambda entry: bring(part.bucket, prefix, entry, begun), taken)
 

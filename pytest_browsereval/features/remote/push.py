@@ -13,6 +13,7 @@ from pytest_browsereval.capture.trajectory import write_whole
 from pytest_browsereval.datasets.ids import safe_folder, safe_id
 from pytest_browsereval.features.remote.bucket import Bucket, RemoteError
 from pytest_browsereval.features.remote.claims import Done, Part, check_token, new_token
+from pytest_browsereval.features.remote.digests import write_digests
 from pytest_browsereval.features.remote.listing import (
     FILES,
     MARKER,
@@ -149,7 +150,9 @@ class Push:
         if not self.part.is_held_by(self._token):
             raise RemoteError(self.part.overtaken)
         write_listing(self.part.bucket, self._prefix, entries)
-        self.part.finish(self._token, digest_of(entries))
+        sent = {entry.place: entry for entry in entries}
+        digests = write_digests(self.part.bucket, self._prefix, self.root, sent)
+        self.part.finish(self._token, digest_of(entries), None if digests is None else digests.as_json())
         done = self._check_same(entries)
         with suppress(RemoteError):  # the run counts without it
             self._write_page(done)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -32,6 +35,14 @@ def copies(cache: Path) -> list[Path]:
     return [path.parent for path in cache.rglob(".partial")]
 
 
+def forget_digests(evals: Evals) -> None:
+    """Have the bucket as another version has written it, whose digests nobody here can read."""
+    for file in objects(evals, "done"):
+        record = json.loads(file.read_text())
+        assert record.pop("digests")["attempts"] == 4
+        file.write_text(json.dumps(record))
+
+
 @pytest.mark.parametrize(
     "command",
     [
@@ -43,28 +54,34 @@ def copies(cache: Path) -> list[Path]:
     ],
     ids=lambda command: command[0],
 )
+@pytest.mark.parametrize("has_digests", [True, False], ids=["digests", "records"])
 def test_pictures_stay_there_until_somebody_looks(
-    evals: Evals, bucket: str, cache: Path, got: list[str], command: tuple[str, ...]
+    evals: Evals, bucket: str, cache: Path, got: list[str], command: tuple[str, ...], *, has_digests: bool
 ) -> None:
-    """An object for each attempt and one for each file of the run; a page has the rest brought, once."""
+    """One object for all attempts, or one for each of them; a page has the rest brought, once."""
     run = written(evals)
     url, other = pushed(evals, run, bucket), pushed(evals, written(evals), bucket)
+    if not has_digests:
+        forget_digests(evals)
     pictures = {path.name for path in objects(evals, "*.jpeg")}
     args = [part.replace("URL", url).replace("OTHER", other) for part in command]
     got.clear()
     first = evals.run_command(*args)
     runs = sum("://" in part for part in args)
-    assert sum("/bundles/" in path for path in got) == 4 * runs
+    assert sum("/bundles/" in path for path in got) == (0 if has_digests else 4 * runs)
     assert [path for path in got if "/files/tasks/" in path or "index." in path] == []
     assert len(copies(cache)) == runs
+    of_folder = evals.run_command(*[arg.replace(url, str(run)) for arg in args])
+    assert first.ret == of_folder.ret
     got.clear()
     viewed = evals.run_command("view", url)
     assert viewed.ret == 0
     assert {path.rpartition("/")[2] for path in got if "/files/tasks/" in path} == pictures
-    assert [path for path in got if "/bundles/" in path] == []
+    assert sum("/bundles/" in path for path in got) == (4 if has_digests else 0)
     page = Path(viewed.outlines[-1])
     assert {path.name for path in page.parent.rglob("*.jpeg")} == pictures
-    assert not (page.parent / ".partial").exists()
+    assert [name for name in (".partial", ".digests") if (page.parent / name).exists()] == []
+    assert {path.name for path in page.parent.rglob("metadata.json")} == {"metadata.json"}
     assert len(copies(cache)) == runs - 1
     got.clear()
     assert evals.run_command(*args).outlines == first.outlines
@@ -79,7 +96,7 @@ def test_a_copy_without_pictures_passes_for_no_run(evals: Evals, bucket: str, ca
     for command in (("view", str(copy)), ("push", str(copy), bucket), ("label", str(copy))):
         refused = evals.run_command(*command)
         assert refused.ret == 4
-        assert f"none of its pictures. Give the run: {url}" in refused.stderr.str()
+        assert f"without its attempts' files. Give the run: {url}" in refused.stderr.str()
     for option in ("resume", "regrade"):
         run = evals.run("shop.eval.yaml", f"--eval-{option}={copy}")
         assert (run.ret, run.folders) == (pytest.ExitCode.USAGE_ERROR, ())
@@ -115,3 +132,53 @@ def test_a_copy_that_was_not_completed_is_completed(
     assert list(cache.rglob("*.jpeg")) == []
     assert evals.run_command("view", url).ret == 0
     assert copies(cache) == []
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        Path.unlink,
+        lambda path: path.write_bytes(path.read_bytes()[:-1]),
+        lambda path: path.write_bytes(path.read_bytes().replace(b"failed", b"passed")),
+    ],
+    ids=["gone", "cut", "forged"],
+)
+def test_digests_that_are_not_those_of_the_run_are_not_read(
+    evals: Evals, bucket: str, spoil: Callable[[Path], object]
+) -> None:
+    """The records are."""
+    run = written(evals)
+    url = pushed(evals, run, bucket)
+    spoil(objects(evals, "digests/*.jsonl")[0])
+    here, there = (evals.run_command("gate", one, "--config=shop.eval.yaml") for one in (str(run), url))
+    assert there.outlines[1:] == here.outlines[1:]
+    assert there.ret == here.ret == 1
+
+
+def test_a_run_whose_files_contradict_each_other_has_no_digests(evals: Evals, bucket: str) -> None:
+    """What a gate says of its folder it says of it there."""
+    run = written(evals)
+    grades = next(run.glob("tasks/bad/*/*/attempt-1/grades.json"))
+    grades.write_text(grades.read_text().replace('"failed"', '"passed"'))
+    url = pushed(evals, run, bucket)
+    assert objects(evals, "digests/*") == []
+    here, there = (evals.run_command("gate", one, "--config=shop.eval.yaml") for one in (str(run), url))
+    assert [line for line in there.outlines if "records" in line] != []
+    assert there.outlines[1:] == here.outlines[1:]
+
+
+def test_digests_in_a_run_folder_are_read_by_nobody(evals: Evals, bucket: str, cache: Path) -> None:
+    """A program of an agent can write some: neither here nor in a copy do they raise the rate."""
+    first = written(evals)
+    url = pushed(evals, first, bucket)
+    assert evals.run_command("show", url).ret == 0
+    [copy] = copies(cache)
+    run = written(evals)
+    shutil.copytree(copy / ".digests", run / ".digests")
+    forged = next((run / ".digests").iterdir())
+    forged.write_bytes(forged.read_bytes() * 2)
+    (run / ".digests" / "more.jsonl").write_bytes(forged.read_bytes())
+    there = pushed(evals, run, bucket)
+    for one in (str(run), there):
+        gated = evals.run_command("gate", one, "--config=shop.eval.yaml")
+        assert "pass rate 75.0% (3 of 4 judged)" in gated.stdout.str()

@@ -1,0 +1,126 @@
+"""All that reports and gates need of the attempts of a run, in few objects.
+
+A run of 20,000 attempts has as many bundles, and who wants a pass rate would have to bring each. So a try
+that is done has ``digests/000001.jsonl``, with lines as an index has them; ``done`` knows their hashes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from pydantic import ValidationError
+
+from pytest_browsereval.analysis.evidence import describe_contradictions
+from pytest_browsereval.analysis.summary import summarise
+from pytest_browsereval.features.remote.bucket import Bucket
+from pytest_browsereval.features.remote.listing import Entry, Parcel, list_parcels
+from pytest_browsereval.features.remote.threads import map_apart
+from pytest_browsereval.model.digest import AttemptDigest, digest
+from pytest_browsereval.model.results import TaskMetadata
+from pytest_browsereval.run.index import is_readable, make_lines
+from pytest_browsereval.run.records import RECORD, REWRITTEN, attempt_number
+from pytest_browsereval.run.store import RunStore
+
+FOLDER = "digests"
+
+_DEPTH = 5
+"""Names from ``tasks`` down to an attempt, both included."""
+
+_AT_ONCE = 10_000
+"""Attempts in one object."""
+
+
+@dataclass(frozen=True)
+class Digests:
+    """What is known of these objects."""
+
+    attempts: int
+    sha256: tuple[str, ...]
+    """Of each object, in their order."""
+
+    @classmethod
+    def read(cls, given: Any) -> Self | None:
+        """Return what ``done`` says; None if that is nothing that this version knows."""
+        try:
+            return cls(int(given["attempts"]), tuple(map(str, given["sha256"])))
+        except (TypeError, KeyError, ValueError, OverflowError):
+            return None
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what ``done`` says."""
+        return asdict(self)
+
+
+def write_digests(bucket: Bucket, prefix: str, root: Path, sent: Mapping[str, Entry]) -> Digests | None:
+    """Write them; None, and nothing is written, where a reader has to see the attempts themselves.
+
+    That is where something else than the run has changed a record, or files contradict each other, or have
+    changed since they were sent.
+
+    Args:
+        bucket: that has the try.
+        prefix: of the try.
+        root: the run's folder.
+        sent: the objects of the try, by their places.
+
+    Raises:
+        RemoteError: they cannot be written.
+        OSError: a file cannot be read.
+    """
+    found: list[tuple[str, AttemptDigest]] = []
+    parcels = [parcel for parcel in list_parcels(root) if _is_attempt(parcel.path)]
+    for parcel, data in zip(parcels, map_apart(lambda one: _read(one, sent), parcels), strict=True):
+        if data is None:
+            return None
+        found.append((parcel.path, data))
+    store = RunStore(root)
+    finished = sum((folder / RECORD).exists() for folder in store.folders())
+    summary = summarise((root / name, data) for name, data in found)
+    if finished != len(found) or (root / REWRITTEN).exists() or describe_contradictions(store, summary):
+        return None
+    parts = (found[first : first + _AT_ONCE] for first in range(0, len(found), _AT_ONCE))
+    contents = [b"".join(make_lines(part)) for part in parts]
+    for number, content in enumerate(contents, 1):
+        bucket.put(f"{prefix}/{_name(number)}", content)
+    return Digests(len(found), tuple(hashlib.sha256(content).hexdigest() for content in contents))
+
+
+def read_digests(bucket: Bucket, prefix: str, known: Digests | None) -> Sequence[bytes] | None:
+    """Return the objects; None where there are none that this version can read.
+
+    Raises:
+        RemoteError: the store cannot be used.
+    """
+    if known is None:
+        return None
+    names = [f"{prefix}/{_name(number)}" for number in range(1, len(known.sha256) + 1)]
+    found = []
+    for content, sha256 in zip(map_apart(bucket.get, names), known.sha256, strict=True):
+        if content is None or hashlib.sha256(content).hexdigest() != sha256 or not is_readable(content):
+            return None
+        found.append(content)
+    return found if sum(content.count(b"\n") for content in found) == known.attempts else None
+
+
+def _name(number: int) -> str:
+    return f"{FOLDER}/{number:06}.jsonl"
+
+
+def _is_attempt(path: str) -> bool:
+    parts = path.split("/")
+    return parts[0] == "tasks" and len(parts) == _DEPTH and attempt_number(parts[-1]) is not None
+
+
+def _read(parcel: Parcel, sent: Mapping[str, Entry]) -> AttemptDigest | None:
+    entry, content = parcel.read()
+    if not parcel.bundle or sent.get(entry.place) != entry:
+        return None
+    try:
+        return digest(TaskMetadata.model_validate_json(json.loads(content)["files"][RECORD]))
+    except (ValidationError, KeyError):  # larger than what goes into a bundle; or damaged
+        return None
