@@ -29,7 +29,7 @@ sbatch --dependency="afterany:$parts" "${@:2}" <<'END_OF_VERDICT'
 #SBATCH --requeue
 #SBATCH --time=60 --cpus-per-task=1 --mem=2G
 set -euo pipefail
-results=results/quickstart
+results=quickstart/results/quickstart
 merged=$results/nightly-$SLURM_JOB_ID-${SLURM_RESTART_COUNT:-0}
 mkdir -p -- "$results"
 rm -f -- "$results"/nightly.xml  # of an earlier verdict

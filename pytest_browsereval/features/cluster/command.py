@@ -51,7 +51,7 @@ def cluster(arguments: argparse.Namespace) -> int:
     if arguments.engine == KUBERNETES:
         text = write_kubernetes(plan, arguments.image, arguments.secret or "browsereval")
     else:
-        text = write_slurm(plan, arguments.results or "results")
+        text = write_slurm(plan, arguments.results or plan.results)
     try:
         text.encode(sys.stdout.encoding or "utf-8")
     except UnicodeEncodeError:
@@ -136,7 +136,11 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("--cpus", metavar="N", type=_count, default=2, help="of a part (default: %(default)s)")
     add("--memory", metavar="GIB", type=_count, default=4, help="of a part, in GiB (default: %(default)s)")
-    add("--results", metavar="FOLDER", help="Slurm: of merged runs and JUnit files (default: results)")
+    add(
+        "--results",
+        metavar="FOLDER",
+        help="Slurm: of merged runs and JUnit files (default: that of the config)",
+    )
     add("--image", help="Kubernetes: has a browser, pytest-browsereval and the eval")
     add(
         "--secret",

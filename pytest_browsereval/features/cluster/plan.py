@@ -46,6 +46,8 @@ class ClusterPlan:
     """The URL of the folder of all runs."""
     name: str
     """Of the run there, of A-Z a-z 0-9 . _ -, the same for all parts whenever they are submitted."""
+    results: str
+    """The results folder of the config, as it is typed."""
     resources: Resources
 
     @property
@@ -111,8 +113,19 @@ def make_plan(
         raise UsageError(
             f"--parts {parts}: {config} has {rows} rows, and a part without one would do nothing."
         )
+    here, results = Path.cwd(), loaded.output_dir
+    if not config.is_absolute() and results.is_relative_to(here):
+        results = results.relative_to(here)
+    check_line("output_dir of the config", str(results))
     return ClusterPlan(
-        str(config), loaded.name, parts, min(parallel or parts, parts), output.rstrip("/"), name, resources
+        config=str(config),
+        eval_name=loaded.name,
+        parts=parts,
+        parallel=min(parallel or parts, parts),
+        output=output.rstrip("/"),
+        name=name,
+        results=str(results),
+        resources=resources,
     )
 
 

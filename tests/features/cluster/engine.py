@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-PATIENCE_S = 60.0
+PATIENCE_S = 180.0
 
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch")
 
@@ -28,7 +28,7 @@ SlurmUser=root
 SlurmdUser=root
 AuthType=auth/munge
 # A task that is requeued waits until nobody can begin its first try any more: 120 s without `cred_expire`.
-AuthInfo=socket={folder}/munge.socket,cred_expire=5
+AuthInfo=socket={folder}/munge.socket,cred_expire=8
 CryptoType=crypto/munge
 MpiDefault=none
 ProctrackType=proctrack/linuxproc

@@ -196,6 +196,21 @@ def test_what_is_printed_makes_a_run_and_a_verdict(evals: Evals, missing: int | 
     assert 'name="min_pass_rate"' in (evals.path / "results/shop/nightly.xml").read_text()
 
 
+def test_merged_runs_lie_beside_others(evals: Evals) -> None:
+    """In the results folder of the config, as commands look them up, wherever it is."""
+    for place, results in {"evals": "evals/results", "evals/deep": "evals/deep/runs"}.items():
+        more = {} if results.endswith("results") else {"output_dir": "runs"}
+        evals.write_config(
+            f"{place}/shop.eval.yaml", browser="playwright", dataset=f"{evals.path}/rows.jsonl", **more
+        )
+        script = printed(evals, "slurm", f"{place}/shop.eval.yaml", *SLURM[2:])
+        assert f"\nresults={results}/shop\n" in script
+    script = printed(evals, "slurm", f"{evals.path}/shop.eval.yaml", *SLURM[2:])
+    assert f"\nresults={evals.path}/results/shop\n" in script
+    evals.write_config(browser="playwright", output_dir="a\nb")
+    refused(evals, *SLURM).stderr.fnmatch_lines(["*output_dir of the config has a line break*"])
+
+
 def test_lines_that_slurm_reads(evals: Evals) -> None:
     """A part that a lost machine had is started again, and its output is kept."""
     script = printed(evals, *SLURM, "--cpus=3", "--memory=5", "--minutes=90")
@@ -285,11 +300,11 @@ def test_one_part_is_a_run_too(evals: Evals) -> None:
 @pytest.mark.parametrize("eval_name", ["shop", "Shop $(x)", "1", "é😀"])
 def test_names_of_objects(name: str, eval_name: str) -> None:
     """Kubernetes takes them, with what it adds for pods, and another run has another one."""
-    made = ClusterPlan("c", eval_name, 3, 3, "s3://b/e", name, Resources(1, 1, 60))
+    made = ClusterPlan("c", eval_name, 3, 3, "s3://b/e", name, "r", Resources(1, 1, 60))
     assert NAME.fullmatch(made.label)
     assert len(f"{made.label}-verdict") <= 63
     assert len(f"{made.label}-99999") <= 63
-    other = ClusterPlan("c", eval_name, 3, 3, "s3://b/e", f"{name}-2", Resources(1, 1, 60))
+    other = ClusterPlan("c", eval_name, 3, 3, "s3://b/e", f"{name}-2", "r", Resources(1, 1, 60))
     assert made.label != other.label
 
 

@@ -15,12 +15,14 @@ import psutil
 import pytest
 
 from pytest_browsereval.features.shard.hooks import shards_of
-from tests.features.cluster.engine import Slurm, running_slurm
+from pytest_browsereval.testing.evals import BLANK
+from tests.features.cluster.engine import PATIENCE_S, Slurm, running_slurm
 from tests.hooks.small_evals import Evals, row
-from tests.support import has_ended, until
+from tests.support import LEFT_OUT, has_ended, until
 
 pytestmark = pytest.mark.cluster
 
+SOLVE = {"type": "function", "function": "my_agent:solve"}
 ROWS = ("a", "b", "c", "d", "e", "f")
 
 AGENT = """
@@ -44,18 +46,15 @@ def slurm() -> Iterator[Slurm]:
     with running_slurm() as slurm:
         # As after `source .venv/bin/activate`: jobs take over the environment in which they are submitted.
         path = f"{Path(sys.executable).parent}:{slurm.environment['PATH']}"
-        yield Slurm({**slurm.environment, "PATH": path})
+        options = " ".join((*BLANK, *LEFT_OUT))
+        yield Slurm({**slurm.environment, "PATH": path, "PYTEST_ADDOPTS": options})
 
 
 @pytest.fixture
 def script(evals: Evals) -> str:
     """Return the name of a script for an eval with a browser, in three parts that each have rows."""
     evals.write_rows(*(row(name) for name in ROWS))
-    evals.write_config(
-        browser="playwright",
-        agent={"type": "function", "function": "my_agent:solve"},
-        gate={"min_pass_rate": 0.8},
-    )
+    evals.write_config(browser="playwright", agent=SOLVE, gate={"min_pass_rate": 0.8})
     (evals.path / "my_agent.py").write_text(AGENT.replace("HELD", ROWS[0]).replace("WRONG", ROWS[1]))
     words = ("--parts=3", f"--output=file://{evals.path}/runs", "--name=nightly", "--cpus=1", "--memory=2")
     printed = evals.run_command("cluster", "slurm", "shop.eval.yaml", *words)
@@ -86,6 +85,7 @@ def outputs(evals: Evals) -> str:
 def test_an_array_becomes_one_run_and_a_verdict(slurm: Slurm, evals: Evals, script: str) -> None:
     """Each row is run once; `--wait` ends with the exit code of the gate, and CI finds a JUnit file."""
     assert len({part_of(name) for name in ROWS}) == 3
+    evals.write_config(agent=SOLVE, gate={"min_pass_rate": 0.8})  # in blank windows
     slurm.run("bash", script, "1-3", "--wait", cwd=evals.path)
     assert calls(evals) == Counter(ROWS)
     summary = whole(evals)
@@ -93,7 +93,7 @@ def test_an_array_becomes_one_run_and_a_verdict(slurm: Slurm, evals: Evals, scri
     suite = ET.parse(evals.path / "results/shop/nightly.xml").getroot()[0]  # noqa: S314 ours
     assert (suite.get("tests"), suite.get("skipped"), suite.get("failures")) == ("8", "1", "0")
     # Submitted again, what is done stays; another gate decides otherwise.
-    evals.write_config(browser="playwright", gate={"min_pass_rate": 0.9})
+    evals.write_config(agent=SOLVE, gate={"min_pass_rate": 0.9})
     _, verdict = submit(slurm, evals, script, "2")
     assert slurm.wait(verdict, "FAILED", "COMPLETED")["ExitCode"] == "1:0"
     assert calls(evals) == Counter(ROWS)
@@ -105,7 +105,7 @@ def test_a_killed_task_is_requeued(slurm: Slurm, evals: Evals, script: str) -> N
     (evals.path / "hold").touch()
     number = part_of(ROWS[0])
     array, verdict = submit(slurm, evals, script)
-    asyncio.run(until((evals.path / "held").exists))
+    asyncio.run(until((evals.path / "held").exists, PATIENCE_S))
     batch = find_batch_script(array, number)
     below = batch.children(recursive=True)
     names = " ".join(process.name() for process in below)
