@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,7 @@ from pytest_browsereval.model.display import join_first, one_line
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.rules import RuleResult
 from pytest_browsereval.run.reading import work_ahead
+from pytest_browsereval.run.records import make_stamp
 from pytest_browsereval.run.store import RunStore, TrialKey
 
 _TOTALS = ("passed", "failed", "errored", "cost_usd")
@@ -152,11 +155,15 @@ def _grades_contradict(trial: TrialOutcome) -> str:
 
 
 def _file_contradicts(trial: TrialOutcome) -> str:
-    grades = trial.metadata.grader_results
+    grades, known = trial.metadata.grader_results, trial.metadata.grades_stamp
     if not grades:
         return ""
+    path = f"{trial.folder}{os.sep}{GRADES_FILE}"
+    with contextlib.suppress(OSError):
+        if known is not None and known == hash(make_stamp(os.stat(path, follow_symlinks=False))):  # noqa: PTH116
+            return ""  # as it was when it was found to agree
     try:
-        with open_written(str(trial.folder / GRADES_FILE)) as file:
+        with open_written(path) as file:
             found: Any = json.load(file)
         stored = {str(name): str(grade["verdict"]) for name, grade in found.items()}
     except FileNotFoundError:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from typing import Any
 
@@ -64,25 +64,32 @@ class AttemptDigest:
     reason: str
     stops_run: bool
     regraded_at: str | None
+    grades_stamp: int | None = field(default=None, compare=False)
+    """A hash over the stamp of ``grades.json`` as it was found to agree; None where nobody has looked."""
 
 
-_OF_ATTEMPT = tuple(field.name for field in fields(AttemptDigest) if field.name != "grader_results")
-_OF_GRADE = tuple(field.name for field in fields(GradeDigest))
+_FIELDS = tuple(one.name for one in fields(AttemptDigest) if one.name != "grades_stamp")
+_OF_ATTEMPT = tuple(name for name in _FIELDS if name != "grader_results")
+_OF_GRADE = tuple(one.name for one in fields(GradeDigest))
 
 
-def digest(metadata: TaskMetadata) -> AttemptDigest:
-    """Return the short form of an attempt's record."""
+def digest(metadata: TaskMetadata, grades_stamp: int | None = None) -> AttemptDigest:
+    """Return the short form of an attempt's record.
+
+    Args:
+        metadata: the record.
+        grades_stamp: a hash over the stamp of its ``grades.json``, if that agrees with it.
+    """
     grades = {
-        name: GradeDigest(**{field: getattr(grade, field) for field in _OF_GRADE})
+        name: GradeDigest(**{key: getattr(grade, key) for key in _OF_GRADE})
         for name, grade in metadata.grader_results.items()
     }
     kept: dict[str, Any] = {name: getattr(metadata, name) for name in _OF_ATTEMPT}
-    return AttemptDigest(**kept, grader_results=grades)
+    return AttemptDigest(**kept, grader_results=grades, grades_stamp=grades_stamp)
 
 
 # -- digests as JSON
 
-_FIELDS = tuple(field.name for field in fields(AttemptDigest))
 _USAGE = tuple(Usage.model_fields)
 
 FORM = " ".join((*_FIELDS, *_OF_GRADE, *_USAGE))
@@ -99,7 +106,7 @@ def pack_digest(data: AttemptDigest) -> list[Any]:
     return [own[name] if name in own else getattr(data, name) for name in _FIELDS]
 
 
-def unpack_digest(values: list[Any]) -> AttemptDigest:
+def unpack_digest(values: list[Any], grades_stamp: int | None) -> AttemptDigest:
     """Return the digest of what ``pack_digest`` has returned; nothing but its form is checked.
 
     Raises:
@@ -119,7 +126,7 @@ def unpack_digest(values: list[Any]) -> AttemptDigest:
         error_source=None if source is None else ErrorSource(source),
         grader_results={sys.intern(name): _unpack(*grade) for name, grade in kept["grader_results"].items()},
     )
-    return AttemptDigest(**kept)
+    return AttemptDigest(**kept, grades_stamp=grades_stamp)
 
 
 def _unpack(

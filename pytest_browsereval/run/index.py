@@ -1,8 +1,8 @@
 """The index of a run: digests of its records in a few files, so that a reader need not open each record.
 
 Each process of a run appends a line to ``index/<worker>-<letters>.jsonl`` when a record is in place:
-``[check, version, folder, stamp, digest]``. It counts while the record has that stamp, so that the index may
-lack lines, and hold old or damaged ones: readers then read the record.
+``[check, version, folder, stamp, grades, digest]``. It counts while the record has that stamp, so that the
+index may lack lines, and hold old or damaged ones: readers then read the record.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ DIGESTS = ".digests"
 
 _NO_STAMP: Stamp = (0, 0, 0, 0)
 
-_VERSION = digest_record(f"1 {FORM}".encode())[:8]
+_VERSION = digest_record(f"2 {FORM}".encode())[:8]
 """Lines of versions that keep other fields of a record are passed over; raise the number if a field means
 something else."""
 
@@ -48,17 +48,17 @@ Known = dict[str, tuple[Stamp, AttemptDigest]]
 
 
 def _make_line(folder: str, stamp: Stamp, data: AttemptDigest) -> bytes:
-    rest = json.dumps([_VERSION, folder, stamp, pack_digest(data)])[1:].encode()
+    rest = json.dumps([_VERSION, folder, stamp, data.grades_stamp, pack_digest(data)])[1:].encode()
     return b'["%s", %s\n' % (digest_record(rest).encode(), rest)
 
 
 def _read_line(line: bytes) -> tuple[str, Stamp, AttemptDigest]:
     if line[_CHECK] != digest_record(line[_CHECKED]).encode():
         raise ValueError("it was cut or edited")
-    _, version, folder, stamp, values = json.loads(line)
+    _, version, folder, stamp, grades, values = json.loads(line)
     if version != _VERSION:
         raise ValueError("of another version")
-    return folder, tuple(stamp), unpack_digest(values)
+    return folder, tuple(stamp), unpack_digest(values, grades)
 
 
 def make_lines(digests: Iterable[tuple[str, AttemptDigest]]) -> Iterator[bytes]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import json
 import os
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
@@ -17,6 +18,7 @@ from typing import TypeVar
 
 from pydantic import ValidationError
 
+from pytest_browsereval.capture.trajectory import GRADES_FILE, open_written
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.digest import AttemptDigest, digest
 from pytest_browsereval.model.results import TaskMetadata
@@ -139,7 +141,18 @@ def note_record(index: IndexFile, folder: Path) -> None:
     """Add an attempt's record to the index; one that is not there, or cannot be written, is left out."""
     with contextlib.suppress(OSError, UsageError, _Unfinished):
         metadata, stamp = _check(folder, _try_reading(str(folder)))
-        index.append(folder, stamp, digest(metadata))
+        index.append(folder, stamp, digest(metadata, find_agreeing(folder, metadata)))
+
+
+def find_agreeing(folder: Path, metadata: TaskMetadata) -> int | None:
+    """Return a hash over the stamp of an attempt's ``grades.json``; None if it contradicts the record."""
+    with contextlib.suppress(OSError, ValueError, TypeError, KeyError, AttributeError):
+        with open_written(f"{folder}{os.sep}{GRADES_FILE}") as file:
+            stamp = hash(make_stamp(os.fstat(file.fileno())))  # of numbers alone: the same in each process
+            verdicts = {name: grade["verdict"] for name, grade in json.load(file).items()}
+        if verdicts == {name: str(grade.verdict) for name, grade in metadata.grader_results.items()}:
+            return stamp
+    return None
 
 
 def read_attempts(root: Path) -> Iterator[tuple[Path, TaskMetadata]]:
@@ -212,7 +225,7 @@ def reindex(root: Path) -> int:
 
 def _read_into(root: Path, index: NewIndex) -> Iterator[tuple[Path, AttemptDigest]]:
     for folder, metadata, stamp in _read_all(root):
-        data = digest(metadata)
+        data = digest(metadata, find_agreeing(root / folder, metadata))
         index.add(folder, stamp, data)
         yield root / folder, data
 

@@ -40,7 +40,7 @@ from pytest_browsereval.run.locks import (
     list_locks,
     note_place,
 )
-from pytest_browsereval.run.records import Lost, Records, attempt_number, parse_lines
+from pytest_browsereval.run.records import Lost, Records, Stamp, attempt_number, make_stamp, parse_lines
 
 T = TypeVar("T")
 
@@ -138,6 +138,7 @@ class RunStore:
         self._numbers = itertools.count(1)
         self._index = IndexFile(root, worker)
         self.records = Records(root)
+        self._known_summary: tuple[Stamp, dict[str, Any]] | None = None
         self.synced_from = root if fsync else None
         """The run's folder, if the disk is to confirm every finished attempt."""
 
@@ -201,7 +202,15 @@ class RunStore:
             return None
 
     def _summary(self) -> dict[str, Any]:
-        return self._read("summary.json")
+        """Return the summary without its results, read once while it does not change."""
+        try:
+            stamp = make_stamp((self.root / "summary.json").stat())
+        except OSError:
+            return {}
+        if self._known_summary is None or self._known_summary[0] != stamp:
+            found = self._read("summary.json")
+            self._known_summary = stamp, {key: value for key, value in found.items() if key != "results"}
+        return self._known_summary[1]
 
     def _read(self, name: str) -> dict[str, Any]:
         """Return a JSON file of the run; empty before it was written, and if it is damaged."""

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
+from typing import BinaryIO
 
 import pytest
 
+from pytest_browsereval.capture.trajectory import open_written
 from pytest_browsereval.testing.evals import EvalRun
 from tests.hooks.small_evals import Evals, row
 from tests.hooks.test_foreign_results import told
@@ -59,6 +61,29 @@ def test_a_record_against_its_grades(evals: Evals, run: EvalRun, tmp_path: Path)
     assert (code, want in text) == (4, True)
     again = evals.run("shop.eval.yaml", "--eval-resume")
     assert (again.ret, want in " ".join(again.stdout.str().split())) == (pytest.ExitCode.TESTS_FAILED, True)
+
+
+def test_grades_that_agreed_are_not_read_again(
+    evals: Evals, run: EvalRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A gate looks at each file, and opens those that have changed since; an index of them hides nothing."""
+    opened: list[str] = []
+
+    def note(path: str) -> BinaryIO:
+        opened.append(Path(path).parts[-5])
+        return open_written(path)
+
+    monkeypatch.setattr("pytest_browsereval.analysis.evidence.open_written", note)
+    assert told(evals, "gate", str(run.folder))[0] == 0
+    assert opened == []
+    grades = run.folder / "tasks/r1/default/1/attempt-1/grades.json"
+    grades.write_bytes(grades.read_bytes())
+    assert told(evals, "gate", str(run.folder))[0] == 0
+    assert opened == ["r1"]
+    turn(run.folder, "grades.json")
+    assert told(evals, "reindex", str(run.folder))[0] == 0
+    assert told(evals, "gate", str(run.folder))[0] == 1
+    assert opened == ["r1", "r2"]
 
 
 @pytest.mark.parametrize("content", ["[]", "{", '{"answer": 3}', "{}", '{"answer": {"verdict": "passed"}}'])

@@ -38,7 +38,7 @@ def test_a_digest_has_the_values_of_the_record(name: str) -> None:
     metadata = ATTEMPTS[name]
     kept = digest(metadata)
     for field in fields(AttemptDigest):
-        if field.name != "grader_results":
+        if field.name not in ("grader_results", "grades_stamp"):
             assert getattr(kept, field.name) == getattr(metadata, field.name), field.name
     assert list(kept.grader_results) == list(metadata.grader_results)
     for label, grade in kept.grader_results.items():
@@ -48,8 +48,8 @@ def test_a_digest_has_the_values_of_the_record(name: str) -> None:
 @pytest.mark.parametrize("name", ATTEMPTS)
 def test_a_digest_is_the_same_after_json(name: str) -> None:
     """Also its types: enumerations, tuples and usage."""
-    kept = digest(ATTEMPTS[name])
-    back = unpack_digest(json.loads(json.dumps(pack_digest(kept))))
+    kept = digest(ATTEMPTS[name], 7)
+    back = unpack_digest(json.loads(json.dumps(pack_digest(kept))), 7)
     assert back == kept
     assert repr(back) == repr(kept)
 
