@@ -28,7 +28,7 @@ def ray(arguments: argparse.Namespace) -> int:
 
 def _run(arguments: argparse.Namespace) -> int:
     from pytest_browsereval.features.ray import cluster
-    from pytest_browsereval.features.ray.ending import describe_interrupt, find_outcome, finish
+    from pytest_browsereval.features.ray.ending import describe_interrupt, finish
     from pytest_browsereval.features.ray.preflight import check_nodes, check_request, read_request
     from pytest_browsereval.features.ray.progress import Progress
 
@@ -50,7 +50,7 @@ def _run(arguments: argparse.Namespace) -> int:
     if ended.is_interrupted:
         describe_interrupt(checked, ended, arguments)
         return INTERRUPTED
-    return finish(checked, ended, find_outcome(checked, ended), arguments)
+    return finish(checked, ended, arguments)
 
 
 def _number(text: str) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -51,15 +51,24 @@ def find_outcome(checked: Checked, ended: Ended) -> Outcome:
     return Outcome(*(tuple(sorted(some)) for some in (done, empty, missing)))
 
 
-def finish(checked: Checked, ended: Ended, outcome: Outcome, arguments: argparse.Namespace) -> int:
+def finish(checked: Checked, ended: Ended, arguments: argparse.Namespace) -> int:
     """Merge what there is, decide, write the reports, and return the exit code.
 
     Args:
         checked: the request.
         ended: what has become of the parts.
-        outcome: which of them count.
         arguments: of the command line, as it was typed.
     """
+    try:
+        return _finish(checked, ended, find_outcome(checked, ended), arguments)
+    except UsageError as error:  # not wrong usage any more: rows have been run
+        _say(f"the run cannot be decided: {error}")
+        _say("try again:")
+        _say(f"  {again(checked, arguments)}")
+        return INCOMPLETE
+
+
+def _finish(checked: Checked, ended: Ended, outcome: Outcome, arguments: argparse.Namespace) -> int:
     for line in _describe_problems(ended, outcome):
         _say(line)
     code = PASSED
@@ -73,11 +82,7 @@ def finish(checked: Checked, ended: Ended, outcome: Outcome, arguments: argparse
     target = _find_free(checked.home / checked.request.name)
     parts = [f"{checked.run_url}/parts/{number}-of-{checked.request.of}" for number in outcome.done]
     partial = ["--partial"] if outcome.missing else []
-    try:
-        run_command("merge", *parts, "-o", str(target), *partial)
-    except UsageError as error:
-        _say(f"the parts cannot be merged: {error}")
-        return INCOMPLETE
+    run_command("merge", *parts, "-o", str(target), *partial)
     _say(f"page: {target / 'index.html'}")
     gate = _decide(checked, target, arguments)
     return code or _judge(checked, ended, target) or gate
@@ -165,8 +170,20 @@ def again(checked: Checked, arguments: argparse.Namespace) -> str:
     for name in arguments.env:
         words += ["--env", name]
     if arguments.pytest_options:
-        words += ["--", *arguments.pytest_options]
+        words += ["--", *_name_division(arguments.pytest_options, checked.request.shard_by)]
     return shlex.join(words)
+
+
+def _name_division(options: Sequence[str], run: str | None) -> Iterator[str]:
+    """Yield options of pytest, with the run that rows were divided by: *latest* is another one by then."""
+    words = iter(options)
+    for word in words:
+        if word.partition("=")[0] != "--eval-shard-by":
+            yield word
+        else:
+            yield f"--eval-shard-by={run}"
+            if "=" not in word:
+                next(words)
 
 
 def _last(tail: tuple[str, ...]) -> str:

@@ -27,7 +27,6 @@ from pytest_browsereval.model.display import format_count, one_line
 from pytest_browsereval.model.remote import PartsThere
 from pytest_browsereval.processes import attach_command
 from pytest_browsereval.redaction.known import redact_known
-from pytest_browsereval.run.shards import Shard
 from pytest_browsereval.run.store import home_of, new_run_id
 
 PARTS_FOLDER = ".parts"
@@ -84,17 +83,21 @@ def read_request(arguments: argparse.Namespace) -> Checked:
     if not name or safe_id(name) != name:
         raise UsageError(f"--name {name!a}: take up to 100 of A-Z a-z 0-9 . _ -, such as nightly-2026-11-25.")
     folder = Path.cwd() if arguments.working_dir is None else arguments.working_dir.absolute()
+    file: Path | None = arguments.junit_xml
+    if file is not None and (file.is_dir() or not file.absolute().parent.is_dir()):
+        raise UsageError(f"--junit-xml {file}: this is a folder, or there is none for it.")
     if arguments.address is None and arguments.cpus > (cores := os.cpu_count() or 1):
         raise UsageError(f"--cpus {arguments.cpus:g}: this machine has {format_count(cores, 'core')}.")
-    words = list(options.rest)
-    if (by := options.shard_by) is not None:
-        words.append(f"--eval-shard-by={by if '://' in by else find_run(by, path).absolute()}")
+    by = options.shard_by
+    if by is not None and "://" not in by:
+        by = str(find_run(by, path).absolute())
     request = Request(
         config=str(path.absolute()),
         url=_find_url(arguments, config),
         name=name,
         of=arguments.parts,
-        options=tuple(words),
+        options=options.rest,
+        shard_by=by,
         folder=str(folder),
         environment=_read_variables(arguments.env),
     )
@@ -154,7 +157,9 @@ def check_request(checked: Checked, *, is_named: bool) -> Checked:
     Raises:
         UsageError: pytest refuses it, or what is there already is another run.
     """
-    print_plan(_ask_pytest([*checked.request.common(), "--eval-plan"], checked.request))
+    words, baseline = [*checked.request.common(), "--eval-plan"], checked.options.baseline
+    words += [] if baseline is None else [f"--eval-baseline={baseline}"]
+    print_plan(_ask_pytest(words, checked.request))
     return _find_done(checked) if is_named else checked
 
 
@@ -194,8 +199,7 @@ def _find_done(checked: Checked) -> Checked:
         copy = fetch_run(f"{checked.run_url}/parts/{done[0]}-of-{request.of}")[0]
         # The check of a resume: whether config, rows and tools are those that this part was made of.
         words = [word for word in request.common() if word != request.target]
-        shard = f"--eval-shard={Shard(done[0], request.of)}"
-        _ask_pytest([*words, "--eval-plan", f"--eval-resume={copy}", shard], request)
+        _ask_pytest([*words, "--eval-plan", f"--eval-resume={copy}", *request.division(done[0])], request)
     return replace(checked, done=frozenset(done))
 
 
@@ -265,8 +269,9 @@ def check_nodes(checked: Checked, *, is_copied: bool) -> Request:
     config = checked.config
     files = [config.path, *(one.file(config.base_dir) for one in config.dataset)]
     names = [os.path.relpath(file, base) if is_copied else str(file) for file in files]
-    earlier = (word.partition("=")[2] for word in request.options if word.startswith("--eval-shard-by="))
-    names += [one for one in earlier if "://" not in one]
+    if request.shard_by is not None and "://" not in request.shard_by:
+        names.append(request.shard_by)
+    names += [] if is_copied else [base]
     with _marked(request) as marks:
         _compare([*names, *marks], base)
     return replace(request, config=names[0], folder=None) if is_copied else request

@@ -45,6 +45,8 @@ class Request:
     """How many parts there are."""
     options: tuple[str, ...] = ()
     """Of pytest, for all parts."""
+    shard_by: str | None = None
+    """The run whose times divide the rows: a folder or a URL."""
     folder: str | None = None
     """The folder that pytest runs in; None for the one that Ray has copied to the node."""
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -59,13 +61,18 @@ class Request:
         """
         return [
             *self.common(),
-            f"--eval-shard={Shard(number, self.of)}",
+            *self.division(number),
             f"--eval-run-name={self.name}",
             "--eval-set",
             f"output_dir={json.dumps(str(results))}",
             "--eval-set",
             "gate={}",  # a part has some of the rows only: the gate decides about all of them
         ]
+
+    def division(self, number: int) -> list[str]:
+        """Return the options that say which part it is."""
+        by = [] if self.shard_by is None else [f"--eval-shard-by={self.shard_by}"]
+        return [f"--eval-shard={Shard(number, self.of)}", *by]
 
     @property
     def target(self) -> str:

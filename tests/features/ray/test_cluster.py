@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import http.client
 import json
 import os
 import shlex
@@ -20,6 +21,7 @@ import psutil
 import pytest
 
 from tests.features.ray.test_ray import CONFTEST
+from tests.features.remote.servers import s3_server
 from tests.hooks.small_evals import Evals, row
 from tests.support import LEFT_OUT, until
 
@@ -92,7 +94,13 @@ class Started:
         command += ["--name", "nightly", "--junit-xml", "junit.xml", *words, "--", *LEFT_OUT]
         env = {**os.environ, "PYTHONSAFEPATH": "1"}
         self.process = subprocess.Popen(
-            command, cwd=evals.path, env=env, stdin=subprocess.DEVNULL, stdout=self.out, stderr=self.out
+            command,
+            cwd=evals.path,
+            env=env,
+            stdin=subprocess.DEVNULL,
+            stdout=self.out,
+            stderr=self.out,
+            start_new_session=True,
         )
 
     def text(self) -> str:
@@ -187,6 +195,37 @@ def test_the_quickstart(evals: Evals, cluster: Any, cache: Path) -> None:
     assert (suite.get("errors"), suite.get("failures")) == ("0", "0")
     assert len([case for case in suite.iter("testcase") if case.get("classname") != "gate"]) == 4
     assert "pass rate 100.0% (4 of 4 judged)" in done.stdout
+
+
+def test_ctrl_c_in_a_terminal_ends_a_cluster_of_its_own(start: Callable[..., Started]) -> None:
+    """All processes of the terminal's group get it, those of Ray too."""
+    started = start()
+    started.wait_for(started.began)
+    os.killpg(started.process.pid, signal.SIGINT)
+    assert started.process.wait(PATIENCE_S) == 2, started.text()
+    assert "--name nightly" in started.text()
+    started.check_nothing_left()
+
+
+def test_parts_meet_in_a_bucket(
+    cluster: Any, tmp_path: Path, start: Callable[..., Started], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nodes get its key by --env, and print it nowhere."""
+    with s3_server(tmp_path) as port:
+        connection = http.client.HTTPConnection("127.0.0.1", port)
+        connection.request("PUT", "/evals")
+        assert connection.getresponse().status == 200
+        connection.close()
+        key = {"AWS_ACCESS_KEY_ID": "tests", "AWS_SECRET_ACCESS_KEY": "hunter22-hunter22"}
+        place = {"AWS_REGION": "us-east-1", "AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}"}
+        words = ["--address", cluster.address, "--output", "s3://evals/nightly"]
+        for name, value in {**key, **place, "AWS_ALLOW_HTTP": "true"}.items():
+            monkeypatch.setenv(name, value)
+            words += ["--env", name]
+        started = start(*words)
+        assert started.go() == 0, started.text()
+    started.check_whole()
+    assert "hunter22" not in started.text()
 
 
 def test_a_budget_that_is_used_up_has_no_part_begin(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -12,6 +13,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.ray import cluster, preflight
 from pytest_browsereval.features.ray.cluster import Ended, Resources
 from pytest_browsereval.features.ray.part import BUDGET, PartResult, PartState, read_state
@@ -130,6 +132,8 @@ def test_without_ray_the_command_says_what_to_install(small: Evals, monkeypatch:
         (("--address", "ray://far:10001", "--output", "runs"), "Run this on a node of the cluster"),
         (("--address", "127.0.0.1:9", "--output", "runs"), "--address 127.0.0.1:9: nothing answers there"),
         (("--address", "head", "--output", "runs"), "write HOST:PORT, or auto"),
+        (("--junit-xml", "no/such/folder.xml"), "--junit-xml no/such/folder.xml"),
+        (("--", "--eval-baseline=gone"), "gone"),
         (("--cpus", "9999"), "--cpus 9999: this machine has"),
         (("--env", "NOT_SET_ANYWHERE"), "--env NOT_SET_ANYWHERE: this variable is not set here."),
         (("--working-dir", "below"), "is not in the --working-dir"),
@@ -257,6 +261,39 @@ def test_a_run_that_is_whole_is_decided_again_without_a_node(
     assert start(engine.evals, "--name", "nightly").ret == 0
     monkeypatch.setattr(cluster, "connected", None)
     assert start(engine.evals, "--name", "nightly").ret == 0
+
+
+def test_what_cannot_be_decided_is_not_green(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows have been run, so it is not wrong usage; the same command decides once the reason is gone."""
+
+    def fail(*_: object) -> None:
+        raise UsageError("the bucket is gone.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("pytest_browsereval.features.ray.ending.find_parts", fail)
+        run = start(engine.evals, "--name", "nightly")
+    assert run.ret == 3
+    run.stdout.fnmatch_lines(["the run cannot be decided: the bucket is gone.", "*--name nightly"])
+    engine.numbers = []
+    assert start(engine.evals, "--name", "nightly").ret == 0
+    assert engine.numbers == []
+
+
+def test_parts_by_time_of_an_earlier_run(engine: Engine) -> None:
+    """The last one is found here, and its folder is what the parts are told."""
+    assert start(engine.evals, "--name", "first").ret == 0
+    run = start(engine.evals, "--name", "second", "--", "--eval-shard-by=latest")
+    assert run.ret == 0, run.stdout.str() + run.stderr.str()
+    manifest = json.loads((engine.evals.path / "results/shop/second/manifest.json").read_text())
+    assert manifest["shards"]["by"] != "hash"
+    engine.lost = frozenset({3})
+    run = start(engine.evals, "--name", "third", "--", "--eval-shard-by", "latest", "-k", "r")
+    assert run.ret == 3
+    first = engine.evals.path / "results/shop/second"
+    assert f"--name third -- --eval-shard-by={first} -k r" in run.stdout.str()
+    engine.lost = frozenset()
+    line = next(one for one in run.outlines if one.startswith("  browsereval ray "))
+    assert engine.evals.run_command(*line.split()[1:]).ret == 0
 
 
 def test_a_name_of_another_division_or_config_is_refused(engine: Engine) -> None:
