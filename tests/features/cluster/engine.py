@@ -9,7 +9,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -115,8 +115,11 @@ def running_slurm() -> Iterator[Slurm]:
             (folder / f"spool-n{number}").mkdir()
             stack.enter_context(_daemon(slurm, "slurmd", "-D", "-N", f"n{number}"))
         _until(lambda: _states(slurm) == ["idle"] * 3)
-        yield slurm
-        slurm.run("scancel", "--user=root")
+        try:
+            yield slurm
+        finally:
+            slurm.run("scancel", "--user=root")
+            _until(lambda: slurm.run("squeue", "--noheader") == "")
 
 
 def _states(slurm: Slurm) -> list[str]:
@@ -130,9 +133,9 @@ def _states(slurm: Slurm) -> list[str]:
     return done.stdout.split()
 
 
-def _until(holds: object) -> None:
+def _until(holds: Callable[[], bool]) -> None:
     deadline = time.monotonic() + PATIENCE_S
-    while not holds():  # type: ignore[operator]
+    while not holds():
         assert time.monotonic() < deadline
         time.sleep(0.05)
 
