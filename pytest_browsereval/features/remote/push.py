@@ -92,9 +92,11 @@ class Push:
         check_name(name)
         parts = Parts.of_run(manifest)
         if parts is not None and len(parts.have) != 1:
-            raise RemoteError(
-                f"{root} was merged from some parts of a run. Merge all of them, and push that."
-            )
+            if parts.missing:
+                raise RemoteError(
+                    f"{root} was merged from some parts of a run. Merge all of them, and push that."
+                )
+            parts = None  # merged of all, it is a run of its own
         bucket = Bucket.open(f"{url.rstrip('/')}/{eval_name}/{name}", is_written=True)
         return cls(root, Part(bucket, Shard(1, 1) if parts is None else Shard(parts.have[0], parts.of)))
 

@@ -72,7 +72,14 @@ def _choose(name: str, runs: Sequence[RunDigest], before: str | None) -> RunDige
 
 
 def _is_baseline(run: RunDigest, branch: str) -> bool:
-    return run.branch == branch and run.state in WHOLE and not run.selected
+    # One in several parts can be compared with once they are merged; its merged run is another one.
+    return run.branch == branch and run.state in WHOLE and not run.selected and len(run.folders) < 2
+
+
+def _say_why(run: RunDigest) -> str:
+    if run.selected:
+        return "of selected rows"
+    return "in parts that are not merged" if len(run.folders) > 1 else str(run.state)
 
 
 def _describe_none(name: str, runs: Sequence[RunDigest]) -> str:
@@ -82,7 +89,7 @@ def _describe_none(name: str, runs: Sequence[RunDigest]) -> str:
     branch = name.removeprefix(LATEST_ON)
     on_it = [run for run in runs if run.branch == branch]
     if on_it:
-        why = Counter("of selected rows" if run.selected else str(run.state) for run in on_it)
+        why = Counter(map(_say_why, on_it))
         given = ", ".join(f"{count} {word}" for word, count in why.most_common())
         return (
             f"{name}: {format_count(len(on_it), 'run')} on {branch!r}, and none that is whole: {given}. Run "

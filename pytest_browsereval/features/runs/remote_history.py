@@ -87,7 +87,7 @@ def note_part(runs: RemoteRuns, root: Path, run: str) -> None:
     """
     manifest = _load((root / "manifest.json").read_bytes())
     parts = Parts.of_run(manifest)
-    if parts is not None and parts.of > 1:
+    if parts is not None and parts.of > 1 and len(parts.have) == 1:
         runs.write(f"{RECORD}/{run}/part-{parts.have[0]}-of-{parts.of}", b"")
         marks = (path.rpartition("/")[2] for path in runs.list_below(f"{RECORD}/{run}"))
         have = {int(name.split("-")[1]) for name in marks if name.endswith(f"-of-{parts.of}")}

@@ -210,3 +210,22 @@ def test_a_baseline_from_the_record(project: Evals, bucket: str) -> None:
     gated = project.run_command("gate", "latest", "--baseline", f"{bucket}/shop/latest-on-main")
     gated.stdout.fnmatch_lines(["*1 regressed against first*"])
     assert project.run_command("show", f"{bucket}/shop/latest").ret == 0
+
+
+def test_a_run_of_parts_is_a_baseline_once_it_is_merged(project: Evals, bucket: str) -> None:
+    """Before, it cannot be compared with; merged and sent, it is as good as one that was not in parts."""
+    project.write_rows(*ROWS)
+    project.write_config(gate={})
+    commit(project)
+    for number in (1, 2):
+        send(project, bucket, "parts", f"--eval-shard={number}/2")
+    args = (f"--eval-baseline={bucket}/shop/latest-on-main", "--eval-set", "gate.max_regressions=0")
+    refused = project.run("shop.eval.yaml", *args)
+    assert refused.ret == pytest.ExitCode.USAGE_ERROR
+    assert "none that is whole: 1 in parts that are not merged" in refused.stdout.str() + refused.stderr.str()
+    assert project.run_command("merge", f"{bucket}/shop/parts", "-o", "whole").ret == 0
+    assert project.run_command("push", "whole", bucket).ret == 0
+    states = {one["run"]: (one["state"], one["selected"]) for one in listed(project, bucket)}
+    assert states == {"shop/parts": ("merged", False), "shop/whole": ("merged", False)}
+    found = project.run("shop.eval.yaml", *args)
+    assert (found.ret, "whole" in found.stdout.str()) == (0, True)
