@@ -56,6 +56,17 @@ def list_folders(root: Path) -> Iterator[Path]:
     return (root / folder for folder, _ in _find_places(root))
 
 
+def count_rows(root: Path) -> int:
+    """Return of how many rows a run has attempts.
+
+    Raises:
+        UsageError: a folder cannot be read.
+    """
+    tasks = f"{root}/tasks"
+    names = _list_names(tasks) if os.path.isdir(tasks) else []  # noqa: PTH112 as all paths here
+    return len(names) or len({folder.split("/")[1] for folder, _ in read_copied(root)})
+
+
 def _find_places(root: Path) -> Iterator[Place]:
     if (root / "tasks").is_dir():
         tasks = (f"tasks/{name}" for name in _list_names(f"{root}/tasks"))

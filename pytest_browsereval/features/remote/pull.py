@@ -116,7 +116,7 @@ def _has_all(folder: Path) -> bool:
     """Whether a copy has all files that were brought: systems remove old ones from caches one by one."""
     try:
         names = json.loads((folder.parent / NAMES).read_bytes())
-        return set(names) <= set(_list_files(folder))
+        return (folder / "tasks").is_dir() and set(names) <= set(_list_files(folder))
     except (OSError, ValueError, TypeError):
         return False
 
@@ -222,8 +222,7 @@ def bring_whole(
     with new_folder(folder) as begun:
         if only is not None:
             (begun / PARTIAL).write_text(part.bucket.url, encoding="utf-8")
-            for row in {one.path.split("/")[1] for one in entries if one.path.startswith("tasks/")}:
-                (begun / "tasks" / row).mkdir(parents=True)
+            (begun / "tasks").mkdir()
             for name, content in (beside or {}).items():
                 (begun / name).parent.mkdir(exist_ok=True)
                 (begun / name).write_bytes(content)

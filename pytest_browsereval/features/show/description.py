@@ -18,6 +18,7 @@ from pytest_browsereval.config_text import format_path
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.messages import SCHEMA_VERSION
 from pytest_browsereval.redaction.config import redact_config
+from pytest_browsereval.run.reading import count_rows
 from pytest_browsereval.run.store import RunStore
 
 # Keys of a config that are shown where they differ from their defaults.
@@ -66,7 +67,6 @@ def describe(folder: Path) -> RunDescription:
     judged = _summarize_verdicts(folder, problems) if summary else {}
     counts = {key: judged.get(key, summary[key]) for key in COUNTS if key in summary}
     rules = block_of(summary.get("gate", block_of(manifest.get("config")).get("gate")))
-    tasks = folder / "tasks"
     given = redact_config(manifest)  # a run of an older version may hold what is known as a secret today
     config, resumes = block_of(given.get("config")), read_resumes(folder, problems)
     content = {
@@ -78,7 +78,7 @@ def describe(folder: Path) -> RunDescription:
         "config_hash": given.get("config_hash"),
         "started_at": given.get("started_at"),
         "counts": {key: value for key, value in counts.items() if value is not None},
-        "rows_attempted": sum(row.is_dir() for row in tasks.iterdir()) if tasks.is_dir() else 0,
+        "rows_attempted": count_rows(folder),
         "agents": agents_of(config),
         "judge": _judge(block_of(config.get("judge"))),
         "graders": [_grader(block_of(one)) for one in _entries(config.get("graders"))],
