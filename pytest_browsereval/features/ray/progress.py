@@ -65,8 +65,13 @@ class Progress:
     @contextmanager
     def others(self) -> Iterator[None]:
         """Take what others print meanwhile: Ray prints logs of dead nodes from a thread of its own."""
-        with redirect_stdout(_Others(self)):
-            yield
+        try:
+            with redirect_stdout(_Others(self)):
+                yield
+        finally:
+            if self._out.isatty() and self._last:  # what comes next begins a line
+                self._write("\n")
+                self._last = ""
 
     def _write(self, text: str) -> None:
         encoding = self._out.encoding or "utf-8"
@@ -95,11 +100,10 @@ def describe(states: Mapping[int, PartState], of: int, done: int, running: int, 
     """Return how far all is: parts, trials, pass rate so far, spend, nodes."""
     found = list(states.values())
     judged, passed = sum(one.judged for one in found), sum(one.passed for one in found)
-    rate = f", {percent(passed / judged)} of {judged:,} judged passed" if judged else ""
+    rate = f", {percent(passed / judged)} passed" if judged else ""
     cost = sum(one.cost_usd for one in found)
-    unknown = "" if all(one.is_cost_known for one in found) else " and more"
-    spend = f" · ${cost:.2f}{unknown}" if cost or unknown else ""
-    waiting = of - done - running
-    parts = f"{done:,} of {format_count(of, 'part')} done, {running:,} running, {waiting:,} waiting"
+    more = "" if all(one.is_cost_known for one in found) else "+"
+    spend = f" · ${cost:.2f}{more}" if cost or more else ""
+    parts = f"{format_count(done, 'part')} done, {running:,} running, {of - done - running:,} waiting"
     trials = format_count(sum(one.trials for one in found), "trial")
     return f"{parts} · {trials}{rate}{spend} · {format_count(nodes, 'node')}"
