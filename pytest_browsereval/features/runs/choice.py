@@ -16,6 +16,8 @@ from pytest_browsereval.run.lookup import LATEST, LATEST_ON
 
 WHOLE = (State.COMPLETE, State.MERGED)
 
+_FIRST = "Run all rows first, without a baseline: add `--eval-set gate={}` if the gate needs one."
+
 _SECOND = re.compile(r"(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z-")
 """How the id of a run begins."""
 
@@ -85,20 +87,17 @@ def _say_why(run: RunDigest) -> str:
 def _describe_none(name: str, runs: Sequence[RunDigest]) -> str:
     """Return why no run is meant, and what to do: the first run of a branch has nothing to compare with."""
     if name == LATEST or not runs:
-        return f"{name}: there is no earlier run. Make one without the option first."
+        return f"{name}: there is no earlier run. {_FIRST}"
     branch = name.removeprefix(LATEST_ON)
     on_it = [run for run in runs if run.branch == branch]
     if on_it:
         why = Counter(map(_say_why, on_it))
         given = ", ".join(f"{count} {word}" for word, count in why.most_common())
-        return (
-            f"{name}: {format_count(len(on_it), 'run')} on {branch!r}, and none that is whole: {given}. Run "
-            "all rows on it first, without the option."
-        )
+        count = format_count(len(on_it), "run")
+        return f"{name}: {count} on {branch!r}, and none that is whole: {given}. {_FIRST}"
     known = Counter(run.branch or "no branch that is known" for run in runs).most_common()
     shown = ", ".join(f"{one_line(word, 60)} ({count})" for word, count in known[:MOST_NAMED])
     return (
-        f"{name}: none of {format_count(len(runs), 'run')} is on {branch!r}: {shown}. Run all rows on it "
-        "first, without the option. Runs of pull requests, with changed files and of older versions are on "
-        "no branch."
+        f"{name}: none of {format_count(len(runs), 'run')} is on {branch!r}: {shown}. {_FIRST} Runs of pull "
+        "requests, with changed files and of older versions are on no branch."
     )

@@ -72,14 +72,14 @@ def test_without_such_a_run_nothing_is_run(project: Evals) -> None:
     first = project.run(ON_MAIN)
     assert (first.ret, first.folders) == (pytest.ExitCode.USAGE_ERROR, ())
     assert (
-        "latest-on-main: there is no earlier run. Make one without the option"
+        "latest-on-main: there is no earlier run. Run all rows first, without a baseline"
         in first.stdout.str() + first.stderr.str()
     )
     project.run("--eval-set", "gate={}")
     second = project.run(ON_MAIN)
     assert second.ret == pytest.ExitCode.USAGE_ERROR
     assert (
-        "latest-on-main: none of 1 run is on 'main': topic (1). Run all rows on it first"
+        "latest-on-main: none of 1 run is on 'main': topic (1). Run all rows first"
         in second.stdout.str() + second.stderr.str()
     )
 
