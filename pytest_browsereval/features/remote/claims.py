@@ -30,6 +30,10 @@ _PART = re.compile(r"(\d{1,6})-of-(\d{1,6})")
 _TOKEN = re.compile(r"[0-9a-f]{32}")
 
 
+class OvertakenError(RemoteError):
+    """Another try has taken a part over."""
+
+
 @dataclass(frozen=True)
 class Done:
     """Which try of a part counts."""
@@ -88,7 +92,7 @@ class Part:
         if holders and holders[-1] == token:
             return len(holders)
         if token in holders:
-            raise RemoteError(
+            raise OvertakenError(
                 f"{self.overtaken} Push this one under another name if you need it: `--name NAME`."
             )
         number = len(holders) + 1

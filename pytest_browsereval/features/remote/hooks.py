@@ -15,7 +15,7 @@ from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.datasets.ids import safe_folder
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.remote.bucket import Bucket, RemoteError
-from pytest_browsereval.features.remote.claims import Part
+from pytest_browsereval.features.remote.claims import OvertakenError, Part
 from pytest_browsereval.features.remote.push import Push, check_name
 from pytest_browsereval.features.remote.resume import (
     Interrupted,
@@ -243,6 +243,8 @@ class Uploading:
                 reason = str(error)
                 if int(session.exitstatus) in (0, 1):
                     session.exitstatus = pytest.ExitCode.INTERNAL_ERROR
+                if isinstance(error, OvertakenError):
+                    line, reason = f"NOT SENT: {reason} What was done here is in {root}", ""
             if reason:
                 line = f"NOT SENT: {reason} Later: browsereval push {root} {self.url}"
                 line += f" --name {self._name}" * (self._name is not None)
@@ -259,7 +261,7 @@ class Uploading:
         is_whole = active_run in self._controller.summaries and exit_code in (0, 1)
         push = self._push_of(active_run)
         if push.is_taken_over():
-            raise RemoteError(push.part.overtaken)
+            raise OvertakenError(push.part.overtaken)
         if is_whole and not self._lacks(active_run):
             push.finish()
             return f"sent to {push.url}", "green"

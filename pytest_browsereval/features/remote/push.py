@@ -12,7 +12,7 @@ from pytest_browsereval.builtins import note_sent
 from pytest_browsereval.capture.trajectory import write_whole
 from pytest_browsereval.datasets.ids import safe_folder, safe_id
 from pytest_browsereval.features.remote.bucket import Bucket, RemoteError
-from pytest_browsereval.features.remote.claims import Done, Part, check_token, new_token
+from pytest_browsereval.features.remote.claims import Done, OvertakenError, Part, check_token, new_token
 from pytest_browsereval.features.remote.digests import write_digests
 from pytest_browsereval.features.remote.listing import (
     FILES,
@@ -150,7 +150,7 @@ class Push:
         if self._token is None:  # it counts already
             return len(entries)
         if not self.part.is_held_by(self._token):
-            raise RemoteError(self.part.overtaken)
+            raise OvertakenError(self.part.overtaken)
         write_listing(self.part.bucket, self._prefix, entries)
         sent = {entry.place: entry for entry in entries}
         digests = write_digests(self.part.bucket, self._prefix, self.root, sent)
