@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 import shlex
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,7 +25,7 @@ from pytest_browsereval.run.store import RunStore
 if TYPE_CHECKING:
     from pytest_browsereval.features.ray.cluster import Ended
 
-PASSED, FAILED, INCOMPLETE = 0, 1, 3
+PASSED, FAILED, INCOMPLETE, REFUSED = 0, 1, 3, 4
 """Exit codes, as pytest has them."""
 LISTED = 20
 """Parts that are named; the rest is counted."""
@@ -71,6 +73,13 @@ def finish(checked: Checked, ended: Ended, arguments: argparse.Namespace) -> int
 def _finish(checked: Checked, ended: Ended, outcome: Outcome, arguments: argparse.Namespace) -> int:
     for line in _describe_problems(ended, outcome):
         _say(line)
+    has_run = any(one.code != 5 for one in ended.results.values())
+    if not (has_run or outcome.missing) and (whole := _find_whole(checked.home / checked.request.name)):
+        # Else a name that is never changed would be green each night without a run.
+        _say(f"{checked.run_url} was done already, and nothing was run. Take another --name for another run.")
+        words = ["browsereval", "gate", str(whole), "--config", str(checked.config.path)]
+        _say(f"to decide about this one again: {shlex.join(words)}")
+        return REFUSED
     code = PASSED
     if outcome.missing:
         code = INCOMPLETE
@@ -79,7 +88,7 @@ def _finish(checked: Checked, ended: Ended, outcome: Outcome, arguments: argpars
         _say(f"  {again(checked, arguments)}")
     if not outcome.done or (outcome.missing and len(outcome.done) == 1):  # nothing to merge it with
         return INCOMPLETE
-    target = _find_free(checked.home / checked.request.name)
+    target = next(it for it in _list_folders(checked.home / checked.request.name) if not it.exists())
     parts = [f"{checked.run_url}/parts/{number}-of-{checked.request.of}" for number in outcome.done]
     partial = ["--partial"] if outcome.missing else []
     run_command("merge", *parts, "-o", str(target), *partial)
@@ -88,13 +97,20 @@ def _finish(checked: Checked, ended: Ended, outcome: Outcome, arguments: argpars
     return code or _judge(checked, ended, target) or gate
 
 
-def _find_free(target: Path) -> Path:
-    """Return a folder that is not there yet: an earlier session may have merged some of the parts."""
-    found, number = target, 1
-    while found.exists():
-        number += 1
-        found = target.with_name(f"{target.name}-{number}")
-    return found
+def _list_folders(target: Path) -> Iterator[Path]:
+    """Yield where the merged run may go: an earlier session may have merged some or all of the parts."""
+    yield target
+    yield from (target.with_name(f"{target.name}-{number}") for number in itertools.count(2))
+
+
+def _find_whole(target: Path) -> Path | None:
+    """Return the folder of the run where an earlier session has merged all of it; else None."""
+    for folder in itertools.takewhile(Path.exists, _list_folders(target)):
+        store = RunStore(folder)
+        with suppress(UsageError):
+            if lacking(store, summary_of(store)) is None:
+                return folder
+    return None
 
 
 def _decide(checked: Checked, run: Path, arguments: argparse.Namespace) -> int:
@@ -115,6 +131,12 @@ def _judge(checked: Checked, ended: Ended, run: Path) -> int:
     if lacking(store, summary) is not None:
         return INCOMPLETE
     if not summary.trials:
+        return INCOMPLETE
+    if (there := store.count_selected()) != checked.trials:
+        _say(
+            f"the run has {there} trials and this command selects {checked.trials}: parts were made with "
+            "other options (-k, --eval-limit) or other rows. Take another --name."
+        )
         return INCOMPLETE
     for result in ended.results.values():
         if result.code == 1 and result.state.passed == result.state.trials:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -32,6 +33,8 @@ from pytest_browsereval.run.store import home_of, new_run_id
 PARTS_FOLDER = ".parts"
 """In the results folder: the bucket of runs for which none is named."""
 CONNECT_S = 10.0
+_TO_RUN = re.compile(r"to run: ([\d,]+) trials?\b")
+_OTHERS = re.compile(r"plus [\d,]+ tests? outside of evals")
 SHOWN = 40
 """Lines of what pytest says when it refuses."""
 
@@ -45,6 +48,8 @@ class Checked:
     options: Options
     done: frozenset[int] = frozenset()
     """Parts that an earlier session has finished."""
+    trials: int = 0
+    """How many the whole run is to have."""
 
     @property
     def path(self) -> str:
@@ -142,8 +147,13 @@ def _find_url(arguments: argparse.Namespace, config: EvalConfig) -> str:
 
 
 def _read_variables(names: Sequence[str]) -> dict[str, str]:
-    if missing := [name for name in names if name not in os.environ]:
-        raise UsageError(f"--env {missing[0]}: this variable is not set here.")
+    for name in names:
+        if not name or "=" in name:  # what follows may be a key
+            raise UsageError(
+                f"--env {name.partition('=')[0]!a}: write only the name of a variable that is set here."
+            )
+        if name not in os.environ:
+            raise UsageError(f"--env {name}: this variable is not set here.")
     return {name: os.environ[name] for name in names}
 
 
@@ -159,8 +169,23 @@ def check_request(checked: Checked, *, is_named: bool) -> Checked:
     """
     words, baseline = [*checked.request.common(), "--eval-plan"], checked.options.baseline
     words += [] if baseline is None else [f"--eval-baseline={baseline}"]
-    print_plan(_ask_pytest(words, checked.request))
+    lines = _ask_pytest(words, checked.request)
+    checked = replace(checked, trials=read_plan(lines))
+    print_plan(lines)
     return _find_done(checked) if is_named else checked
+
+
+def read_plan(lines: Sequence[str]) -> int:
+    """Return how many trials pytest has planned.
+
+    Raises:
+        UsageError: there is something else than the rows of one eval: no gate and no merged run knows of it.
+    """
+    if others := next((line for line in lines if _OTHERS.fullmatch(line)), None):
+        raise UsageError(f"{others}: a run in parts has rows only. Leave them out; `pytest` runs them.")
+    if sum(" plan of eval " in line for line in lines) > 1:
+        raise UsageError("there is more than one eval. Leave the others out; each is a run of its own.")
+    return sum(int(found[1].replace(",", "")) for line in lines if (found := _TO_RUN.match(line)))
 
 
 def print_plan(lines: Sequence[str]) -> None:
@@ -199,7 +224,12 @@ def _find_done(checked: Checked) -> Checked:
         copy = fetch_run(f"{checked.run_url}/parts/{done[0]}-of-{request.of}")[0]
         # The check of a resume: whether config, rows and tools are those that this part was made of.
         words = [word for word in request.common() if word != request.target]
-        _ask_pytest([*words, "--eval-plan", f"--eval-resume={copy}", *request.division(done[0])], request)
+        asked = [*words, "--eval-plan", f"--eval-resume={copy}", *request.division(done[0])]
+        if lacks := read_plan(_ask_pytest(asked, request)):
+            raise UsageError(
+                f"part {done[0]} of {checked.run_url} is done without {format_count(lacks, 'trial')} that "
+                "this command selects. Give the options of then (-k, --eval-limit), or take another --name."
+            )
     return replace(checked, done=frozenset(done))
 
 

@@ -12,6 +12,8 @@ from typing import NoReturn
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.run.shards import Shard
 
+_ONLY_LOOKS = "it runs nothing; give it to pytest"
+
 OURS = {
     "--eval-config": "it is the first argument",
     "--eval-shard": "it is --parts",
@@ -23,6 +25,14 @@ OURS = {
     "--junitxml": "write --junit-xml before the --",
     "--junit-xml": "write --junit-xml before the --",
     "--html": "each part would write the same file",
+    **dict.fromkeys(
+        (
+            *("--eval-plan", "--collect-only", "--collectonly", "--co", "--setup-only", "--setuponly"),
+            *("--setup-plan", "--setupplan", "--help", "-h", "--version", "-V", "--fixtures", "--funcargs"),
+            *("--fixtures-per-test", "--markers", "--cache-show"),
+        ),
+        _ONLY_LOOKS,
+    ),
 }
 """Options of pytest that parts cannot be given, and why."""
 

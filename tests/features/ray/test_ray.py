@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import shutil
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -143,6 +144,8 @@ def test_without_ray_the_command_says_what_to_install(small: Evals, monkeypatch:
         (("--", "--eval-set", "agent.nothing=1"), "nothing"),
         (("--", "--eval-shard-by=latest"), "has no run"),
         (("--", "-k", "no_such_row"), "no row is selected"),
+        (("--", "--collect-only"), "--collect-only cannot be given to parts of a run: it runs nothing"),
+        (("--env", "KEY=s3cret"), "--env 'KEY': write only the name of a variable"),
         (("--", "--no-such-option"), "unrecognized arguments: --no-such-option"),
         (("--name", "../up"), "--name '../up': take up to 100 of"),
         (("--output", "s3://bucket/evals"), "AWS_ACCESS_KEY_ID"),
@@ -257,10 +260,43 @@ def test_a_part_that_has_no_result_is_never_green(engine: Engine) -> None:
 def test_a_run_that_is_whole_is_decided_again_without_a_node(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The same name once more runs nothing."""
+    """Where nobody has merged it yet, as when the machine died in the middle of that."""
     assert start(engine.evals, "--name", "nightly").ret == 0
     monkeypatch.setattr(cluster, "connected", None)
+    shutil.rmtree(engine.evals.path / "results" / "shop")
     assert start(engine.evals, "--name", "nightly").ret == 0
+
+
+def test_a_name_that_never_changes_is_not_green_each_night(engine: Engine) -> None:
+    """Nothing was run, so it is refused, with what decides again about the run that is there."""
+    assert start(engine.evals, "--name", "nightly").ret == 0
+    run = start(engine.evals, "--name", "nightly")
+    assert run.ret == 4
+    text = run.stdout.str()
+    assert "was done already, and nothing was run. Take another --name" in text
+    line = next(one for one in run.outlines if one.startswith("to decide about this one again: "))
+    assert engine.evals.run_command(*line.partition(": ")[2].split()[1:]).ret == 0
+    assert not (engine.evals.path / "results" / "shop" / "nightly-2").exists()
+
+
+def test_parts_that_were_made_of_fewer_rows_are_refused(engine: Engine) -> None:
+    """A part that is done counts for the rows that it had, which are those of other options of pytest."""
+    engine.lost = frozenset({3})
+    assert start(engine.evals, "--name", "nightly", "--", "--eval-limit=4").ret == 3
+    engine.lost, engine.numbers = frozenset(), []
+    run = start(engine.evals, "--name", "nightly")
+    assert run.ret == 4
+    assert "that this command selects. Give the options of then (-k, --eval-limit)" in run.stderr.str()
+    assert engine.numbers == []
+
+
+def test_parts_that_were_made_of_more_rows_are_not_green(engine: Engine) -> None:
+    """The run has all rows then, and what was asked for is fewer."""
+    assert start(engine.evals, "--name", "nightly").ret == 0
+    shutil.rmtree(engine.evals.path / "results" / "shop")
+    run = start(engine.evals, "--name", "nightly", "--", "-k", "r1 or r2 or r3 or r4")
+    assert run.ret == 3
+    assert "the run has 8 trials and this command selects 4: parts were made with other" in run.stdout.str()
 
 
 def test_what_cannot_be_decided_is_not_green(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -337,13 +373,22 @@ def test_a_budget_that_is_used_up_is_not_green(engine: Engine) -> None:
     assert "part 1: the budget is used up. The last lines of pytest:" in run.stdout.str()
 
 
-def test_a_failed_test_beside_the_rows_is_not_green(engine: Engine) -> None:
-    """Tests that are no rows belong to the first part; no gate knows of them."""
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ("test_more.py", "plus 1 test outside of evals: a run in parts has rows only."),
+        ("other.eval.yaml", "there is more than one eval."),
+    ],
+)
+def test_only_the_rows_of_one_eval_are_taken(engine: Engine, more: str, message: str) -> None:
+    """What no merged run and no gate knows of could fail unseen beside rows that may fail."""
     (engine.evals.path / "test_more.py").write_text("def test_more(): assert False\n")
+    engine.evals.write_config("other.eval.yaml")
     engine.evals.write_config(**GATED)
-    run = start(engine.evals, "--", "test_more.py")
-    assert run.ret == 1
-    assert "part 1 has failed although all of its rows passed" in run.stdout.str()
+    run = start(engine.evals, "--", more)
+    assert run.ret == 4
+    assert message in run.stderr.str()
+    assert engine.numbers == []
 
 
 def test_a_node_that_lacks_something_is_refused(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
