@@ -75,6 +75,8 @@ class EvalSession:
         """What the checks of each run have found out, in the process that makes them."""
         self.parts: dict[ActiveRun, Parts] = {}
         """Which part of its run each is, where the session runs a part only."""
+        self.left_out: dict[Path, int] = {}
+        """How many variants of each config --eval-agent leaves out."""
         self._folders: dict[str, str] = {}
         """The folders that runs of this session go into, each with the eval that they are of."""
         self.problems: list[UsageError] = []
@@ -327,6 +329,7 @@ class EvalSession:
         name = self.config.getoption("eval_agent")
         if name is None:
             return loaded
+        self.left_out[loaded.path] = len(loaded.variants) - (name in loaded.variants)
         if name in loaded.variants:
             return loaded.model_copy(update={"variants": {name: loaded.variants[name]}})
         variants = ", ".join(loaded.variants)

@@ -180,6 +180,8 @@ def _write(
     selected, skipped = count_trials(stores, len(owners), parts)
     first = stores[0].manifest()
     first.pop("config_folder", None)  # as seen from that run, on that machine
+    if any(store.manifest().get("git_branch") != first.get("git_branch") for store in stores):
+        first["git_branch"] = None
     manifest = {
         **first,
         "selected": selected,

@@ -21,15 +21,22 @@ from pytest_browsereval.capture.trajectory import parse_written, read_written
 from pytest_browsereval.errors import ErrorSource
 from pytest_browsereval.features.runs.gates import GATE_FILE, read_gate
 from pytest_browsereval.features.runs.provenance import hash_provenances
+from pytest_browsereval.features.runs.resumes import (
+    find_branch,
+    find_drift,
+    find_other_browser,
+    read_resumes,
+)
 from pytest_browsereval.model.display import one_line
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.redaction.config import redact_config
 from pytest_browsereval.run.lookup import age
+from pytest_browsereval.run.manifest import RESUMES_FILE
 from pytest_browsereval.run.records import make_stamp
 from pytest_browsereval.run.shards import Parts
 from pytest_browsereval.stats.statistics import percentile
 
-FILES = ("manifest.json", "summary.json", GATE_FILE)
+FILES = ("manifest.json", "summary.json", GATE_FILE, RESUMES_FILE)
 """What a digest is made of."""
 
 ALL_TRIALS = "all_trials"
@@ -93,7 +100,7 @@ class RunDigest(BaseModel):
 
     model_config = ConfigDict(frozen=True, allow_inf_nan=False)
 
-    version: Literal[3] = 3
+    version: Literal[4] = 4
     """Of the form; a line of another one is made again."""
     run: str
     """Its folder, as seen from the history."""
@@ -179,13 +186,14 @@ def digest_run(folder: Path, name: str) -> RunDigest:
     """
     stamps = stamp_run(str(folder))  # first: a change while files are read leaves other stamps
     manifest = read_block(folder / "manifest.json")
+    resumes = read_resumes(folder)
     begun: dict[str, Any] = {
         "run": name,
         "stamps": stamps,
         "eval": _text(manifest.get("name")) or folder.resolve().parent.name,
         "started_at": _begin(manifest.get("started_at"), folder),
         "commit": _text(manifest.get("git_commit")) or None,
-        "branch": _text(manifest.get("git_branch")) or None,
+        "branch": _text(find_branch(manifest, resumes)) or None,
     }
     if stamps[1] is None:
         note = "no summary.json: it was cut off, or still runs"
@@ -199,6 +207,7 @@ def digest_run(folder: Path, name: str) -> RunDigest:
         return RunDigest(**begun, state=State.DAMAGED, note=note)
     gate = read_gate(folder, content)
     state, note = _judge_state(manifest, summary, len(rows))
+    state, note = _judge_sessions(state, note, manifest, resumes)
     return RunDigest(
         **begun,
         state=state,
@@ -281,6 +290,17 @@ def _judge_state(manifest: Mapping[str, Any], summary: Mapping[str, Any], trials
         numbers = ", ".join(f"{number}/{parts.of}" for number in parts.have)
         return State.PARTIAL, "; ".join(filter(None, (f"shard {numbers}", note)))
     return (State.PARTIAL if lacking > 0 else State.COMPLETE), note
+
+
+def _judge_sessions(
+    state: State, note: str, manifest: Mapping[str, Any], resumes: Sequence[Mapping[str, Any]]
+) -> tuple[State, str]:
+    """Return the same where a run was resumed as something else: its manifest is not what all of it is."""
+    if drift := find_drift(resumes):
+        state, note = State.PARTIAL, "; ".join(filter(None, (note, f"resumed anyway: {_text(drift)}")))
+    elif state is State.COMPLETE and (browser := find_other_browser(manifest, resumes)):
+        state, note = State.MERGED, f"resumed with another browser: {_text(browser)}"
+    return state, note
 
 
 def _is_selected(manifest: Mapping[str, Any], summary: Mapping[str, Any]) -> bool:

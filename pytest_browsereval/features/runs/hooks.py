@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,7 +19,14 @@ from pytest_browsereval.run.active import ActiveRun
 
 
 class AllTrials(RunPart):
-    """Writes down how many trials the config has: a run of some of them can be told from one of all."""
+    """Writes down how many trials the config has: a run of some of them can be told from one of all.
+
+    Args:
+        left_out: how many variants of each config the session leaves out.
+    """
+
+    def __init__(self, left_out: Mapping[Path, int]) -> None:
+        self._left_out = left_out
 
     def sum_up(self, active_run: ActiveRun, summary: RunSummary) -> tuple[dict[str, Any], list[str]]:
         """Count them; where stored trials are graded again, take what was counted when they were made."""
@@ -25,7 +34,9 @@ class AllTrials(RunPart):
             count = read_block(active_run.store.root / "summary.json").get(ALL_TRIALS)
         else:
             try:
+                config = active_run.config
                 count = sum(1 for _ in active_run.plan.entries(is_limited=False))
+                count += count // len(config.variants) * self._left_out.get(config.path, 0)
             except UsageError:  # the rows were changed meanwhile
                 count = None
         return ({} if count is None else {ALL_TRIALS: count}), []

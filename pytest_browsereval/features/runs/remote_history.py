@@ -24,6 +24,7 @@ from pytest_browsereval.features.runs.digest import FILES, RunDigest, State, dig
 from pytest_browsereval.features.runs.history import History, mark_selections
 from pytest_browsereval.model.remote import PartsThere, RemoteRuns
 from pytest_browsereval.report.links import PAGE
+from pytest_browsereval.run.manifest import RESUMES_FILE
 from pytest_browsereval.run.shards import Parts
 
 RECORD = ".record"
@@ -185,7 +186,8 @@ def _digest(runs: RemoteRuns, run: str, there: PartsThere) -> RunDigest:
     folders = tuple(there.done[number] for number in sorted(there.done))
     contents = runs.read(f"{folder}/{name}" for folder in folders for name in FILES)
     files = [
-        dict(zip(FILES, contents[at : at + len(FILES)], strict=True)) for at in range(0, len(contents), 3)
+        dict(zip(FILES, contents[at : at + len(FILES)], strict=True))
+        for at in range(0, len(contents), len(FILES))
     ]
     with tempfile.TemporaryDirectory() as name:
         place = Path(name)
@@ -198,7 +200,8 @@ def _digest(runs: RemoteRuns, run: str, there: PartsThere) -> RunDigest:
     if there.of > 1:
         is_whole = digest.state is State.MERGED
         done = f"{len(there.done)} of {there.of} parts are done"
-        update["note"] = f"made in {len(there.done)} parts" if is_whole else done
+        if is_whole or len(there.done) < there.of:
+            update["note"] = f"made in {len(there.done)} parts" if is_whole else done
         update["parts"] = ()  # none of them is a run of its own here
     elif PAGE in runs.list_in(folders[0]):
         update["page"] = f"{folders[0]}/{PAGE}"
@@ -213,9 +216,12 @@ def _join(files: Sequence[Mapping[str, bytes | None]], there: PartsThere) -> dic
     manifest = {**manifests[0], "merged_from": [f"{number}-of-{there.of}" for number in numbers]}
     if isinstance(shards, dict):
         manifest["shards"] = {**shards, "have": numbers}
+    if len({str(one.get("git_branch")) for one in manifests}) > 1:
+        manifest["git_branch"] = None
     return {
         "manifest.json": json.dumps(manifest).encode(),
         "summary.json": json.dumps(_join_summaries([_load(one["summary.json"]) for one in files])).encode(),
+        RESUMES_FILE: b"\n".join(one[RESUMES_FILE] or b"" for one in files),
     }
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from pytest_browsereval.run.branch import SYSTEMS
@@ -106,3 +108,33 @@ def test_a_run_that_is_graded_again_is_compared_with_those_before(project: Evals
     assert first.name in again.stdout.str()
     shown = project.run_command("show", "latest-on-main", "--config", "shop.eval.yaml")
     shown.stdout.fnmatch_lines([f"*{second.name}*"])
+
+
+def test_a_run_that_another_branch_has_finished_is_on_none(project: Evals) -> None:
+    """What it came to is the work of both; a session that had nothing to run changes nothing."""
+    whole = project.run().folder
+    git(project.path, "checkout", "-q", "-b", "other")
+    project.run(f"--eval-resume={whole}")
+    git(project.path, "checkout", "-q", "main")
+    project.write_rows(row("mug", says="wrong"), row("cup"))
+    commit(project)
+    cut = project.run("-x", "--eval-set", "gate={}").folder
+    git(project.path, "checkout", "-q", "-B", "other")
+    assert project.run(f"--eval-resume={cut}").ret == 0
+    project.run_command("runs", "--json", "all.json")
+    runs = json.loads((project.path / "all.json").read_text())["runs"]
+    branches = {run["run"].rpartition("/")[2]: run["branch"] for run in runs}
+    assert branches == {whole.name: "main", cut.name: None}
+    shown = project.run_command("show", "latest-on-main", "--config", "shop.eval.yaml")
+    shown.stdout.fnmatch_lines([f"*{whole.name}*"])
+
+
+def test_a_run_of_one_variant_of_several_is_not_whole(project: Evals) -> None:
+    """Nothing of the others could be compared with it."""
+    variants = {"a": {"type": "scripted"}, "b": {"type": "scripted"}}
+    project.write_config(variants=variants)
+    commit(project)
+    whole = project.run().folder
+    project.run("--eval-agent=a")
+    shown = project.run_command("show", "latest-on-main", "--config", "shop.eval.yaml")
+    shown.stdout.fnmatch_lines([f"*{whole.name}*"])
