@@ -53,14 +53,12 @@ class Board:
 
     def __init__(self) -> None:
         self._states: dict[int, PartState] = {}
-        self._nodes: dict[int, str] = {}
         self._is_stopped = False
 
-    def begin(self, number: int, node: str) -> bool:
+    def begin(self, number: int) -> bool:
         """Return whether a part may begin; one that a dead node has begun begins anew."""
         if self._is_stopped:
             return False
-        self._nodes[number] = node
         self._states[number] = PartState()
         return True
 
@@ -74,7 +72,7 @@ class Board:
 
     def read(self) -> tuple[dict[int, PartState], set[int]]:
         """Return how far the parts are, and which have begun."""
-        return self._states, set(self._nodes)
+        return self._states, set(self._states)
 
 
 def check_installed() -> None:
@@ -123,7 +121,8 @@ def connected(address: str | None, folder: Path | None, results: Path) -> Iterat
     try:
         yield
     finally:
-        ray.shutdown()
+        with _no_signals():
+            ray.shutdown()
 
 
 def _count_nodes() -> int:
@@ -164,13 +163,21 @@ def _work(request: Request, number: int, board: Any) -> PartResult | None:
     """Run a part on a node; None if it is not to begin."""
     import ray
 
-    node = ray.get_runtime_context().get_node_id()
-    if not ray.get(board.begin.remote(number, node)):
+    if not ray.get(board.begin.remote(number)):
         return None
     result = run_part(request, number, lambda state: ray.get(board.put.remote(number, state)))
     if result.stopped == BUDGET:  # before this worker takes the next part
         ray.get(board.stop.remote())
     return result
+
+
+def _start_board() -> Any:
+    """Start the board; one that is killed is started again, and learns of the parts as they go on."""
+    import ray
+
+    own = ray.get_runtime_context().get_node_id()
+    board = ray.remote(num_cpus=0, max_restarts=-1, max_task_retries=-1)(Board)
+    return board.options(scheduling_strategy=_on_node(own)).remote()
 
 
 def run_parts(request: Request, numbers: Collection[int], resources: Resources, progress: Progress) -> Ended:
@@ -184,17 +191,21 @@ def run_parts(request: Request, numbers: Collection[int], resources: Resources, 
     """
     import ray
 
-    own = ray.get_runtime_context().get_node_id()
-    board = ray.remote(num_cpus=0)(Board).options(scheduling_strategy=_on_node(own)).remote()
+    board = _start_board()
     work = ray.remote(num_cpus=resources.cpus, max_retries=resources.retries, retry_exceptions=[PartKilled])(
         _work
     )
     given = ray.put(request)  # once, and not in the log that Ray keeps of tasks
     ended, refs = Ended(), {}
     try:
-        with _signals(), progress.others():
+        with ending_signals(), progress.others():
             refs = {work.remote(given, number, board): number for number in numbers}
             _follow(refs, board, ended, progress, request.of - len(numbers))
+    except ray.exceptions.RayError as error:  # the cluster is gone, or what of it is on this machine
+        why = describe_failure(error)
+        progress.note(why)
+        known = ended.results.keys() | ended.not_begun
+        ended.failures = {number: why for number in numbers if number not in known} | ended.failures
     except KeyboardInterrupt:
         ended.is_interrupted = True
         with _no_signals():
@@ -248,7 +259,7 @@ def describe_failure(error: Exception) -> str:
 
 
 @contextmanager
-def _signals() -> Iterator[None]:
+def ending_signals() -> Iterator[None]:
     """Have SIGTERM and a closed terminal end all as Ctrl-C does: Ray has a handler of its own."""
     numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
     before = {number: signal.signal(number, _interrupt) for number in numbers}

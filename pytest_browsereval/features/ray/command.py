@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,14 @@ def ray(arguments: argparse.Namespace) -> int:
     Raises:
         UsageError: something is refused, before anything is spent.
     """
+    from pytest_browsereval.features.ray.cluster import ending_signals
+
     try:
-        return _run(arguments)
-    except KeyboardInterrupt:
+        with ending_signals():
+            return _run(arguments)
+    except (KeyboardInterrupt, SystemExit) as end:
+        if isinstance(end, SystemExit) and end.code != signal.SIGTERM:  # what Ray makes of it as it starts
+            raise
         print("interrupted")
         return INTERRUPTED
 

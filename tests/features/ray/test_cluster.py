@@ -344,3 +344,29 @@ def test_a_node_that_dies_is_done_without(
     assert started.go() == 0, started.text()
     started.check_whole()
     started.check_nothing_left()
+
+
+def test_what_counts_the_parts_is_started_again(start: Callable[..., Started]) -> None:
+    """It is a process of its own, and knows nothing that parts do not tell it again."""
+    started = start()
+    started.wait_for(started.began)
+    below = psutil.Process(started.process.pid).children(recursive=True)
+    next(one for one in below if "ray::Board" in " ".join(one.cmdline())).kill()
+    assert started.go() == 0, started.text()
+    started.check_whole()
+    started.check_nothing_left()
+
+
+def test_sigterm_while_the_cluster_starts(start: Callable[..., Started]) -> None:
+    """Ray has a handler of its own, and it is no traceback of ours."""
+    started = start()
+
+    def starts() -> bool:
+        below = psutil.Process(started.process.pid).children(recursive=True)
+        return any("gcs_server" in " ".join(one.cmdline()) for one in below)
+
+    started.wait_for(starts)
+    started.process.terminate()
+    assert started.process.wait(PATIENCE_S) == 2, started.text()
+    assert "Traceback" not in started.text()
+    assert "interrupted" in started.text()
