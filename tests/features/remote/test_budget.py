@@ -46,7 +46,8 @@ def test_it_holds_for_all_parts(evals: Evals, bucket: str, workers: tuple[str, .
         made = len(server.requests)
     assert second.ret == pytest.ExitCode.TESTS_FAILED
     assert 6 <= made <= (7 if workers else 6), "two workers may both have one in flight"
-    why = f"budget.max_cost_usd is $6, and ${made}.0000 is spent, ${by_first}.0000 of it by other parts"
+    # A worker may meet the limit while the other one has the seventh dollar in flight.
+    why = f"budget.max_cost_usd is $6, and $[67].0000 is spent, ${by_first}.0000 of it by other parts"
     sent = f"sent to {bucket}/shop/night, and not done: the run is not complete*"
     second.stdout.fnmatch_lines([f"SKIPPED*{why}", sent])
     gate = evals.run_command("gate", f"{bucket}/shop/night", "--config", "shop.eval.yaml")
