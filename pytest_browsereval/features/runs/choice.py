@@ -64,13 +64,19 @@ def _choose(name: str, runs: Sequence[RunDigest], before: str | None) -> RunDige
         day, time = "-".join(begun.groups()[:3]), ":".join(begun.groups()[3:])
         runs = [run for run in runs if run.started_at[:19] <= f"{day}T{time}"]
     if name == LATEST:
-        found = next(iter(runs), None)
+        # As a baseline, none that nothing can be compared with: a cut-off try of this very run, for example.
+        may_be_any = before is None
+        found = next((run for run in runs if may_be_any or _can_be_compared(run)), None)
     else:
         branch = name.removeprefix(LATEST_ON)
         found = next((run for run in runs if _is_baseline(run, branch)), None)
     if found is None:
         raise UsageError(_describe_none(name, runs))
     return found
+
+
+def _can_be_compared(run: RunDigest) -> bool:
+    return run.state is not State.UNFINISHED and len(run.folders) < 2
 
 
 def _is_baseline(run: RunDigest, branch: str) -> bool:

@@ -229,3 +229,16 @@ def test_a_run_of_parts_is_a_baseline_once_it_is_merged(project: Evals, bucket: 
     assert states == {"shop/parts": ("merged", False), "shop/whole": ("merged", False)}
     found = project.run("shop.eval.yaml", *args)
     assert (found.ret, "whole" in found.stdout.str()) == (0, True)
+
+
+def test_the_latest_run_as_a_baseline_is_one_that_is_done(evals: Evals, bucket: str) -> None:
+    """What there is of a run that was cut off is not it: the same command goes on with it."""
+    write(evals)
+    send(evals, bucket, "done")
+    [line] = record(evals)  # begun in an earlier second
+    line.write_text(json.dumps(json.loads(line.read_text()) | {"started_at": "2026-01-01T00:00:00.000Z"}))
+    again = (f"--eval-output={bucket}", "--eval-run-name=again", "--eval-baseline=latest")
+    evals.run("shop.eval.yaml", *again, "-x", "--eval-set", "gate={}")
+    run = evals.run("shop.eval.yaml", *again, "--eval-set", "gate={}")
+    run.stdout.fnmatch_lines(["*note: resuming run*", "A *done* (baseline)"])
+    assert (Path(bucket.removeprefix("file://")) / "shop" / "again" / "parts" / "1-of-1" / "done").exists()
