@@ -7,6 +7,8 @@
 # More options of sbatch, such as the partition: SBATCH_PARTITION=... in the environment.
 set -euo pipefail
 [ -f quickstart/eval.yaml ] || { echo 'there is no' quickstart/eval.yaml 'here' >&2; exit 2; }
+verdict=quickstart/results/quickstart/nightly.xml  # of a whole run: it would be green again, with nothing run
+[ ! -f "$verdict" ] || { echo "$verdict: it is decided. For a new run print a script" >&2; exit 4; }
 
 parts=$(sbatch --parsable --array="${1:-1-4}" <<'END_OF_PART'
 #!/usr/bin/env bash

@@ -14,7 +14,7 @@ STARTING_MINUTES = 30
 
 MANIFEST = """\
 # The run {name} in {parts} parts, and a job that merges them and decides.
-#   kubectl apply -f FILE
+#   kubectl create -f FILE
 #   kubectl wait --for=condition=complete --timeout={deadline}s job/{label}-verdict
 #   kubectl logs job/{label}-verdict
 # The second one fails where the gate is missed or a part is missing; the last one ends with a JUnit file.

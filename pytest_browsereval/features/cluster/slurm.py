@@ -17,6 +17,8 @@ SCRIPT = """\
 # More options of sbatch, such as the partition: SBATCH_PARTITION=... in the environment.
 set -euo pipefail
 [ -f {config} ] || {{ echo 'there is no' {config} 'here' >&2; exit 2; }}
+verdict={results}/{name}.xml  # of a whole run: it would be green again, with nothing run
+[ ! -f "$verdict" ] || {{ echo "$verdict: it is decided. For a new run print a script" >&2; exit 4; }}
 
 parts=$(sbatch --parsable --array="${{1:-1-{parts}{most}}}" <<'END_OF_PART'
 #!/usr/bin/env bash
