@@ -14,6 +14,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.remote.threads import run_apart
+from pytest_browsereval.model.display import one_line
 from pytest_browsereval.redaction.address import plain_url, plain_urls
 from pytest_browsereval.redaction.known import redact_known
 
@@ -324,4 +325,4 @@ def _sentence(error: Exception) -> str:
         if code in text or code == name:
             return sentence
     lines = [line.strip() for line in redact_known(plain_urls(text)).splitlines() if line.strip()]
-    return f"{name}: {lines[0][:200] if lines else 'without a word'}"
+    return f"{name}: {one_line(lines[0], 200) if lines else 'without a word'}"  # it may name any object

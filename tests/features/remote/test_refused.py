@@ -207,3 +207,12 @@ def test_a_file_is_not_a_folder_of_runs(evals: Evals, bucket: str, below: str) -
     assert "there is a file where a folder has to be. Check the URL." in run.stderr.str()
     assert set((evals.path / "results").rglob("manifest.json")) == folders
     assert place.read_text() == "mine"
+
+
+def test_a_name_in_the_bucket_says_nothing_to_the_terminal(evals: Evals, bucket: str) -> None:
+    """Whoever may write there may name an object so that it rewrites the screen."""
+    (Path(bucket.removeprefix("file://")) / "shop\x1b[2J" / "run").mkdir(parents=True)
+    result = evals.run_command("runs", bucket)
+    assert result.ret == 4
+    assert "shop [2J" in result.stderr.str()
+    assert "\x1b" not in result.stderr.str()
