@@ -12,7 +12,7 @@ class PartsThere:
     """What is there of a run at a URL; one that is not divided is the first part of one."""
 
     of: int
-    """Into how many parts it was divided."""
+    """Into how many parts it was divided; 0 if nothing of a run is there."""
     done: Mapping[int, str]
     """Where the files of the try are that counts, below the URL, by the part's number."""
     begun_at: str = ""

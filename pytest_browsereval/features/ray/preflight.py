@@ -206,8 +206,8 @@ def find_parts(checked: Checked) -> PartsThere:
     from pytest_browsereval.builtins import open_runs
 
     runs = open_runs(checked.request.url)
-    is_there = checked.path in runs.list_runs()
-    return runs.find_parts(checked.path) if is_there else PartsThere(checked.request.of, {})
+    there = runs.find_parts(checked.path) if checked.path in runs.list_runs() else None
+    return there if there and there.of else PartsThere(checked.request.of, {})
 
 
 def _find_done(checked: Checked) -> Checked:

@@ -36,7 +36,7 @@ class BucketRuns:
         """Return what is there of a run; its parts are asked for at once."""
         parts = list_parts(Bucket.open(f"{self.url}/{run}"))
         if not parts:
-            return PartsThere(1, {})
+            return PartsThere(0, {})
         done = zip(parts, map_apart(lambda part: part.done(), parts), strict=True)
         folders = {
             part.shard.number: f"{run}/{part.prefix(one.token)}/{FILES}"

@@ -47,10 +47,12 @@ def _read(place: str) -> Sequence[RunDigest]:
     """Return the runs at a place; none if there are none."""
     if "://" in place:
         from pytest_browsereval.builtins import open_runs
-        from pytest_browsereval.features.runs.remote_history import read_remote
+        from pytest_browsereval.features.runs.remote_history import NoRunError, read_remote
 
-        remote = open_runs(place)
-        return read_remote(remote).runs if remote.list_runs() else ()
+        try:
+            return read_remote(open_runs(place)).runs
+        except NoRunError:
+            return ()
     try:
         return read_history(Path(place)).runs
     except UsageError:  # there is no run at all

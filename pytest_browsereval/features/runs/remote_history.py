@@ -43,6 +43,11 @@ AT_ONCE = 8
 
 _LINE = re.compile(rf"{RECORD}/(?P<run>[^/]+/[^/]+)/(?P<have>\d+)-of-(?P<of>\d+)\.(?P<tries>[0-9a-f]+)\.json")
 
+
+class NoRunError(UsageError):
+    """There is no run at a URL."""
+
+
 Line = tuple[str, RunDigest]
 """The path of an object, and what is in it."""
 
@@ -54,20 +59,20 @@ def read_remote(runs: RemoteRuns) -> History:
         runs: those at the URL.
 
     Raises:
-        UsageError: there is no run, or the store cannot be used.
+        NoRunError: there is none.
+        UsageError: the store cannot be used.
     """
     names = runs.list_runs()
-    if not names:
-        raise UsageError(f"{runs.url} has no run. Give the folder that the runs of all evals are in.")
     lines, is_worth_joining = _read_lines(runs)
     found = [_find_final(lines.get(name, [])) for name in names]
     with ThreadPoolExecutor(AT_ONCE) as pool:
         left = [name for name, one in zip(names, found, strict=True) if one is None]
         looks = pool.map(lambda name: _look(runs, name, lines.get(name, [])), left)
         looked = dict(zip(left, looks, strict=True))
-    all_lines = [
-        looked[name] if one is None else (*one, False) for name, one in zip(names, found, strict=True)
-    ]
+    checked = [looked[name] if one is None else (*one, False) for name, one in zip(names, found, strict=True)]
+    all_lines = [line for line in checked if line is not None]
+    if not all_lines:
+        raise NoRunError(f"{runs.url} has no run. Give the folder that the runs of all evals are in.")
     problem = _bring_up_to_date(runs, all_lines, is_worth_joining=is_worth_joining)
     newest = sorted((digest for _, digest, _ in all_lines), key=lambda run: run.order, reverse=True)
     shown = tuple(mark_selections(newest))
@@ -94,9 +99,9 @@ def note_part(runs: RemoteRuns, root: Path, run: str) -> None:
         have = {int(name.split("-")[1]) for name in marks if name.endswith(f"-of-{parts.of}")}
         if any(shard.number not in have for shard in parts.missing) or sum(parts.trials) > MOST_BY_A_PART:
             return
-    path, digest, _ = _look(runs, run, [])
-    if path:
-        runs.write(path, digest.model_dump_json().encode())
+    found = _look(runs, run, [])
+    if found is not None and found[0]:
+        runs.write(found[0], found[1].model_dump_json().encode())
 
 
 # -- what is in the record
@@ -155,10 +160,12 @@ def _bring_up_to_date(
 # -- what is in the runs
 
 
-def _look(runs: RemoteRuns, run: str, lines: Sequence[Line]) -> tuple[str, RunDigest, bool]:
-    """Return the digest of a run as it is now, its place in the record, and whether it is new there."""
+def _look(runs: RemoteRuns, run: str, lines: Sequence[Line]) -> tuple[str, RunDigest, bool] | None:
+    """Return where a run is in the record, its digest as it is now, and whether it is new; None for no run."""
     try:
         there = runs.find_parts(run)
+        if not there.of:
+            return None
         if not there.done:
             return "", _describe_begun(run, there), False
         tries = _hash(json.dumps(sorted(there.done.values())).encode())

@@ -188,6 +188,17 @@ def test_a_url_without_runs(evals: Evals, bucket: str) -> None:
     assert evals.run_command("runs", "ftp://bucket/evals").ret == 4
 
 
+@pytest.mark.parametrize("below", ["/shop", "/shop/one"])
+def test_a_folder_below_is_not_that_of_all_runs(evals: Evals, bucket: str, below: str) -> None:
+    """Parts and tries pass for no runs, and no page is written among them."""
+    write(evals)
+    send(evals, bucket, "one")
+    wrong = evals.run_command("runs", bucket + below)
+    assert wrong.ret == 4
+    wrong.stderr.fnmatch_lines([f"*{bucket}{below} has no run.*"])
+    assert objects(evals, "runs.html") == []
+
+
 def test_a_baseline_from_the_record(project: Evals, bucket: str) -> None:
     """A machine without runs of its own compares with the newest whole run of main at the URL."""
     project.write_rows(row("mug"), row("cup"))
