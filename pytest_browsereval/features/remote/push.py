@@ -27,6 +27,7 @@ from pytest_browsereval.features.remote.listing import (
 )
 from pytest_browsereval.features.remote.threads import map_apart
 from pytest_browsereval.report.links import PAGE
+from pytest_browsereval.run.lookup import LATEST, LATEST_ON
 from pytest_browsereval.run.records import make_stamp
 from pytest_browsereval.run.shards import Parts, Shard
 from pytest_browsereval.run.store import RunStore
@@ -39,7 +40,7 @@ _PAGE = '<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content
 
 
 def check_name(name: str) -> None:
-    """Refuse the name of a run at a URL that is not one plain folder there, and in the cache of any system.
+    """Refuse the name of a run at a URL that is not one plain folder there, or that stands for another run.
 
     Raises:
         RemoteError: it is not.
@@ -49,6 +50,8 @@ def check_name(name: str) -> None:
             f"{name[:80]!a} cannot be the name of a run at a URL. Take up to 100 of A-Z a-z 0-9 . _ -, "
             "such as nightly-2026-11-25."
         )
+    if name == LATEST or name.startswith(LATEST_ON):
+        raise RemoteError(f"{name!r} cannot be the name of a run at a URL: it stands for the newest one.")
 
 
 class Push:

@@ -161,7 +161,7 @@ def _bring_up_to_date(
 
 
 def _look(runs: RemoteRuns, run: str, lines: Sequence[Line]) -> tuple[str, RunDigest, bool] | None:
-    """Return where a run is in the record, its digest as it is now, and whether it is new; None for no run."""
+    """Return where a run is in the record, its digest as it is now, whether it is new; None for no run."""
     try:
         there = runs.find_parts(run)
         if not there.of:

@@ -19,7 +19,21 @@ __all__ = ["bucket", "cache"]
 
 
 @pytest.mark.parametrize(
-    "name", ["", ".", "../x", "a/b", "%2e%2e", "a:b", "x\ny", "parts/1-of-2", "CON", "x" * 101]
+    "name",
+    [
+        "",
+        ".",
+        "../x",
+        "a/b",
+        "%2e%2e",
+        "a:b",
+        "x\ny",
+        "parts/1-of-2",
+        "CON",
+        "x" * 101,
+        "latest",
+        "latest-on-x",
+    ],
 )
 def test_a_name_is_one_plain_folder(evals: Evals, bucket: str, name: str) -> None:
     """It is refused before anything is spent, and nothing is written out of the folder of the eval."""
