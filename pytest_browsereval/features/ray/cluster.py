@@ -131,10 +131,10 @@ def _count_nodes() -> int:
     return sum(bool(node["Alive"]) for node in ray.nodes())
 
 
-def _on_node(node_id: str) -> Any:
+def _on_node(node_id: str, *, is_bound: bool = True) -> Any:
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-    return NodeAffinitySchedulingStrategy(node_id, soft=False)
+    return NodeAffinitySchedulingStrategy(node_id, soft=not is_bound)
 
 
 def ask_nodes(question: Callable[[Sequence[str]], str], given: Sequence[str]) -> dict[str, list[str]]:
@@ -177,7 +177,7 @@ def _start_board() -> Any:
 
     own = ray.get_runtime_context().get_node_id()
     board = ray.remote(num_cpus=0, max_restarts=-1, max_task_retries=-1)(Board)
-    return board.options(scheduling_strategy=_on_node(own)).remote()
+    return board.options(scheduling_strategy=_on_node(own, is_bound=False)).remote()
 
 
 def run_parts(request: Request, numbers: Collection[int], resources: Resources, progress: Progress) -> Ended:
