@@ -43,7 +43,7 @@ def names_others(block: str, registry: Registry) -> bool:
 def read_blocks(registry: Registry) -> Iterator[tuple[str, Any]]:
     """Yield each block of keys of examples and pages, with its place."""
     others = {"results", "cluster"}  # of whoever has tried them; what Kubernetes reads
-    files = (path for path in EXAMPLES.rglob("*") if not others & set(path.parts))
+    files = (path for path in EXAMPLES.rglob("*") if not others & set(path.relative_to(EXAMPLES).parts))
     for file in sorted(files):
         if file.suffix in (".yaml", ".json", ".toml"):
             yield str(file.relative_to(ROOT)), parse(file.read_text(encoding="utf-8"), file.suffix).value
