@@ -46,44 +46,31 @@ def fetch(url: str, *, with_files: bool = True) -> Sequence[Path]:
     """
     from platformdirs import user_cache_path  # of the extra
 
-    bucket, found = _find(url)
     cache = user_cache_path("browsereval") / "runs"
-    folders = []
-    for part, done in found:
-        key = hashlib.sha256(f"{bucket.url}/{part.prefix(done.token)}\0{done.digest}".encode()).hexdigest()[
-            :16
-        ]
-        name = "-".join(
-            [bucket.url.rpartition("/")[2], *[part.path.rpartition("/")[2]] * (part.shard.of > 1)]
-        )
-        folder = cache / key / name
-        _keep(part, done, folder, with_files=with_files)
-        folders.append(folder)
-    return folders
+    return [_keep(part, done, cache, with_files=with_files) for part, done in _find(url)[1]]
 
 
-def _keep(part: Part, done: Done, folder: Path, *, with_files: bool) -> None:
-    """Have a copy of a try in the cache, with all that is needed."""
-    if not _has_all(folder):
-        shutil.rmtree(folder, ignore_errors=True)
+def _keep(part: Part, done: Done, cache: Path, *, with_files: bool) -> Path:
+    """Return a copy of a try in the cache, with all that is needed.
+
+    One with all files and one without are two: nothing is added to a copy, which others may be reading.
+    """
+    url, name = part.bucket.url, part.bucket.url.rpartition("/")[2]
+    name += f"-{part.name}" * (part.shard.of > 1)
+    keys = (f"{url}/{part.prefix(done.token)}\0{done.digest}\0{kind}" for kind in ("light", "whole"))
+    light, whole = (cache / hashlib.sha256(key.encode()).hexdigest()[:16] / name for key in keys)
+    if there := next((one for one in (light, whole)[with_files:] if _has_all(one)), None):
+        return there
+    folder = whole if with_files else light
+    shutil.rmtree(folder.parent, ignore_errors=True)
+    with new_folder(folder.parent) as begun:
+        copy = begun / name
         if with_files:
-            bring_whole(part, done, folder)
+            bring_whole(part, done, copy)
         else:
-            _bring_light(part, done, folder)
-    elif with_files and (folder / PARTIAL).exists():
-        rest = folder.with_name(f"{folder.name}.rest")
-        shutil.rmtree(rest, ignore_errors=True)
-        bring_whole(part, done, rest, only=lambda entry: not _is_there(entry, folder))
-        for path in [rest / name for name in _list_files(rest) if name != PARTIAL]:
-            target = folder / path.relative_to(rest)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            path.replace(target)
-        shutil.rmtree(rest, ignore_errors=True)
-        shutil.rmtree(folder / DIGESTS, ignore_errors=True)
-        (folder / PARTIAL).unlink(missing_ok=True)  # last: until then it is not whole
-    else:
-        return
-    write_whole(folder.parent / NAMES, json.dumps([name for name in _list_files(folder) if name != PARTIAL]))
+            _bring_light(part, done, copy)
+        write_whole(begun / NAMES, json.dumps(_list_files(copy)))
+    return folder
 
 
 def _bring_light(part: Part, done: Done, folder: Path) -> None:
@@ -106,10 +93,6 @@ def _is_of_run(entry: Entry) -> bool:
 def _is_record(entry: Entry) -> bool:
     path = PurePosixPath(entry.path)
     return path.parts[0] == "tasks" and (entry.bundle or path.name in (RECORD, GRADES_FILE))
-
-
-def _is_there(entry: Entry, folder: Path) -> bool:
-    return (folder / entry.path / (RECORD if entry.bundle else "")).exists()
 
 
 def _has_all(folder: Path) -> bool:
