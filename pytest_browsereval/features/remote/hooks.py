@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from pytest_browsereval.analysis.parts import lacking
 from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.datasets.ids import safe_folder
 from pytest_browsereval.errors import UsageError
@@ -308,9 +309,10 @@ class Uploading:
         return list(dict.fromkeys(self._session.runs.values()))
 
     def _lacks(self, active_run: ActiveRun) -> bool:
-        """Whether a row of a run has no result: it would count there as whole."""
-        rows = self._controller.rows
-        return any(rows[node_id] is active_run for node_id in self._controller.lacking())
+        """Whether a row of a run has no result: it would count there as whole, and nobody could resume it."""
+        rows, summary = self._controller.rows, self._controller.summaries[active_run]
+        here = any(rows[node_id] is active_run for node_id in self._controller.lacking())
+        return here or lacking(active_run.store, summary) is not None  # an earlier try has selected more rows
 
     def _send_in_background(self) -> None:
         sent: dict[ActiveRun, set[Path]] = {}

@@ -81,6 +81,18 @@ def test_the_same_command_goes_on_elsewhere(evals: Evals, bucket: str) -> None:
     ]  # fmt: skip
 
 
+def test_a_try_at_fewer_rows_is_not_the_run(evals: Evals, bucket: str) -> None:
+    """Done would be done: the command without the selection could not complete it."""
+    interrupt(evals, bucket)
+    some = evals.run("shop.eval.yaml", f"--eval-output={bucket}", NAME, "-k", "bad or b")
+    assert some.ret == 1
+    some.stdout.fnmatch_lines(["*and not done: the run is not complete*"])
+    assert objects(evals, "done") == []
+    run = evals.run("shop.eval.yaml", f"--eval-output={bucket}", NAME)
+    run.assert_outcomes(passed=3, failed=1)
+    assert len(objects(evals, "done")) == 1
+
+
 def test_what_is_done_is_said_at_once(evals: Evals, bucket: str) -> None:
     """Nothing is collected, no folder is made."""
     write(evals)
