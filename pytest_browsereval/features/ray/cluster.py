@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Callable, Collection, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -159,15 +160,24 @@ def ask_nodes(question: Callable[[Sequence[str]], str], given: Sequence[str]) ->
     return found
 
 
-def _work(request: Request, number: int, board: Any) -> PartResult | None:
-    """Run a part on a node; None if it is not to begin."""
+def _wait_for(ref: Any) -> Any:
+    """Return what a call of another process gives back.
+
+    Not in the main thread: while that waits, Ray gives its core to the next part, and then both run on it.
+    """
     import ray
 
-    if not ray.get(board.begin.remote(number)):
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(ray.get, ref).result()
+
+
+def _work(request: Request, number: int, board: Any) -> PartResult | None:
+    """Run a part on a node; None if it is not to begin."""
+    if not _wait_for(board.begin.remote(number)):
         return None
-    result = run_part(request, number, lambda state: ray.get(board.put.remote(number, state)))
+    result = run_part(request, number, lambda state: _wait_for(board.put.remote(number, state)))
     if result.stopped == BUDGET:  # before this worker takes the next part
-        ray.get(board.stop.remote())
+        _wait_for(board.stop.remote())
     return result
 
 

@@ -7,8 +7,10 @@ import io
 import json
 import shutil
 import sys
+import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from xml.etree import ElementTree as ET
 
@@ -406,6 +408,27 @@ def test_a_node_that_lacks_something_is_refused(engine: Engine, monkeypatch: pyt
     assert "rows.jsonl: No such file. Install the same version there" in run.stderr.str()
     assert engine.numbers == []
     assert [file for file in (engine.evals.path / "shared").rglob("*") if file.is_file()] == []
+
+
+def test_a_part_waits_for_no_answer_in_its_main_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ray gives the core of a task whose main thread waits to the next part: all would run at once."""
+    threads: list[threading.Thread] = []
+
+    def get(ref: object) -> object:
+        threads.append(threading.current_thread())
+        return ref
+
+    def run(request: Request, number: int, report: Callable[[PartState], None]) -> PartResult:
+        report(PartState())
+        return PartResult(number, 1, stopped=BUDGET)
+
+    call = SimpleNamespace(remote=lambda *_: True)
+    monkeypatch.setitem(sys.modules, "ray", SimpleNamespace(get=get))
+    monkeypatch.setattr(cluster, "run_part", run)
+    request = Request("shop.eval.yaml", "file:///runs", "nightly", 2)
+    assert cluster._work(request, 1, SimpleNamespace(begin=call, put=call, stop=call)) is not None
+    assert len(threads) == 3
+    assert threading.main_thread() not in threads
 
 
 # -- what is shown
