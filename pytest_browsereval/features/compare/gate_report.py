@@ -13,6 +13,8 @@ from pytest_browsereval.model.display import format_count, one_line, percent, wr
 from pytest_browsereval.model.rules import RuleResult
 from pytest_browsereval.report.markdown import draw_table, quote_text
 from pytest_browsereval.report.table import count_rest, intervals
+from pytest_browsereval.run.shards import Parts
+from pytest_browsereval.run.store import RunStore
 
 WIDTH = 80
 
@@ -37,12 +39,20 @@ def _lines(
 ) -> Iterator[str]:
     yield f"run  {one_line(format_path(root))}"
     yield from wrap_text(facts(rate_of(summary, selected)), WIDTH)
+    yield from _describe_rest(root)
     yield ""
     for result in _first(results):
         yield from wrap_text(f"{_word(result)} {result.name}: {one_line(result.message, 600)}", WIDTH)
     yield from count_rest(len(results), MOST_LISTED, " rules")
     yield ""
     yield _outcome(results)
+
+
+def _describe_rest(root: Path) -> Iterator[str]:
+    """Yield what a part of a run says nothing about: its gate is not that of the run."""
+    parts = Parts.of_run(RunStore(root).manifest())
+    if parts is not None and parts.missing:
+        yield f"only a part of a run: other shards have {format_count(parts.missing_trials, 'trial')} more"
 
 
 def rate_of(summary: RunSummary, selected: int | None) -> PassRate:
@@ -103,6 +113,7 @@ def markdown(root: Path, summary: RunSummary, selected: int | None, results: Seq
         "",
         f"- run: {quote_text(root.resolve().name)}",
         f"- {quote_text(facts(rate_of(summary, selected)))}",
+        *(f"- {rest}" for rest in _describe_rest(root)),
         "",
     ]
     words = ((r, r.word if r.is_met else f"**{r.word}**") for r in _first(results))

@@ -64,6 +64,20 @@ def test_shards_are_merged_into_the_run(evals: Evals) -> None:
     again.assert_outcomes(passed=7, failed=1)
 
 
+def test_the_gate_of_a_shard_says_what_it_is_not_about(evals: Evals) -> None:
+    """It is met by some of the rows; that of the run is decided once all are merged."""
+    evals.write_rows(*ROWS)
+    evals.write_config()
+    shard = evals.run("--eval-shard=1/2").folder
+    count = parts(shard)["trials"][1]
+    gated = evals.run_command(
+        "gate", str(shard), "--eval-set=gate.min_pass_rate=0.1", "--markdown", "gate.md"
+    )
+    line = f"only a part of a run: other shards have {count} trials more"
+    assert line in gated.stdout.str()
+    assert line in (evals.path / "gate.md").read_text()
+
+
 def test_a_shard_without_a_row_says_so(evals: Evals) -> None:
     """Exit code 5 alone would not tell why."""
     evals.write_rows(row("r0"))
