@@ -107,6 +107,11 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         "--name", help="of the run; that of an earlier one runs what it lacks (default: a new id)"
     )
     parser.add_argument(
+        "--again",
+        action="store_true",
+        help="go on with the run of that name, also if all of its parts are done: it is merged and decided",
+    )
+    parser.add_argument(
         "--address", help="of a cluster, such as auto on one of its nodes (default: one on this machine)"
     )
     parser.add_argument(

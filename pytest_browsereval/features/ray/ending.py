@@ -74,11 +74,13 @@ def _finish(checked: Checked, ended: Ended, outcome: Outcome, arguments: argpars
     for line in _describe_problems(ended, outcome):
         _say(line)
     has_run = any(one.code != 5 for one in ended.results.values())
-    if not (has_run or outcome.missing) and (whole := _find_whole(checked.home / checked.request.name)):
+    whole = _find_whole(checked.home / checked.request.name)
+    if not (has_run or outcome.missing) and not (arguments.again and whole is None):
         # Else a name that is never changed would be green each night without a run.
         _say(f"{checked.run_url} was done already, and nothing was run. Take another --name for another run.")
         words = ["browsereval", "gate", str(whole), "--config", str(checked.config.path)]
-        _say(f"to decide about this one again: {shlex.join(words)}")
+        command = again(checked, arguments) if whole is None else shlex.join(words)
+        _say(f"to decide about this one again: {command}")
         return REFUSED
     code = PASSED
     if outcome.missing:
@@ -184,7 +186,7 @@ def describe_interrupt(checked: Checked, ended: Ended, arguments: argparse.Names
 def again(checked: Checked, arguments: argparse.Namespace) -> str:
     """Return what to type to run the parts that are missing."""
     words = ["browsereval", "ray", str(arguments.config), "--parts", str(checked.request.of)]
-    words += ["--name", checked.request.name]
+    words += ["--name", checked.request.name, "--again"]
     for option in ("output", "address", "working_dir", "cpus", "max_retries", "junit_xml"):
         value = getattr(arguments, option)
         if value not in (None, DEFAULTS.get(option)):

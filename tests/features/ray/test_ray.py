@@ -251,7 +251,7 @@ def test_a_part_that_has_no_result_is_never_green(engine: Engine) -> None:
     assert "\x1b" not in text
     assert "part 2 of 3 missing, so the run is not complete" in text
     line = next(one.strip() for one in run.outlines if one.startswith("  browsereval ray "))
-    assert line == "browsereval ray shop.eval.yaml --parts 3 --name nightly"
+    assert line == "browsereval ray shop.eval.yaml --parts 3 --name nightly --again"
     engine.lost = frozenset()
     again = engine.evals.run_command(*line.split()[1:])
     assert again.ret == 0
@@ -266,7 +266,11 @@ def test_a_run_that_is_whole_is_decided_again_without_a_node(
     assert start(engine.evals, "--name", "nightly").ret == 0
     monkeypatch.setattr(cluster, "connected", None)
     shutil.rmtree(engine.evals.path / "results" / "shop")
-    assert start(engine.evals, "--name", "nightly").ret == 0
+    run = start(engine.evals, "--name", "nightly")
+    assert run.ret == 4, "a fresh checkout of each night"
+    line = next(one for one in run.outlines if one.startswith("to decide about this one again: "))
+    assert engine.evals.run_command(*line.partition(": ")[2].split()[1:]).ret == 0
+    assert (engine.evals.path / "results" / "shop" / "nightly").is_dir()
 
 
 def test_a_name_that_never_changes_is_not_green_each_night(engine: Engine) -> None:
@@ -296,7 +300,7 @@ def test_parts_that_were_made_of_more_rows_are_not_green(engine: Engine) -> None
     """The run has all rows then, and what was asked for is fewer."""
     assert start(engine.evals, "--name", "nightly").ret == 0
     shutil.rmtree(engine.evals.path / "results" / "shop")
-    run = start(engine.evals, "--name", "nightly", "--", "-k", "r1 or r2 or r3 or r4")
+    run = start(engine.evals, "--name", "nightly", "--again", "--", "-k", "r1 or r2 or r3 or r4")
     assert run.ret == 3
     assert "the run has 8 trials and this command selects 4: parts were made with other" in run.stdout.str()
 
@@ -311,9 +315,9 @@ def test_what_cannot_be_decided_is_not_green(engine: Engine, monkeypatch: pytest
         patch.setattr("pytest_browsereval.features.ray.ending.find_parts", fail)
         run = start(engine.evals, "--name", "nightly")
     assert run.ret == 3
-    run.stdout.fnmatch_lines(["the run cannot be decided: the bucket is gone.", "*--name nightly"])
+    run.stdout.fnmatch_lines(["the run cannot be decided: the bucket is gone.", "*--name nightly --again"])
     engine.numbers = []
-    assert start(engine.evals, "--name", "nightly").ret == 0
+    assert start(engine.evals, "--name", "nightly", "--again").ret == 0
     assert engine.numbers == []
 
 
@@ -328,7 +332,7 @@ def test_parts_by_time_of_an_earlier_run(engine: Engine) -> None:
     run = start(engine.evals, "--name", "third", "--", "--eval-shard-by", "latest", "-k", "r")
     assert run.ret == 3
     first = engine.evals.path / "results/shop/second"
-    assert f"--name third -- --eval-shard-by={first} -k r" in run.stdout.str()
+    assert f"--name third --again -- --eval-shard-by={first} -k r" in run.stdout.str()
     engine.lost = frozenset()
     line = next(one for one in run.outlines if one.startswith("  browsereval ray "))
     assert engine.evals.run_command(*line.split()[1:]).ret == 0
@@ -357,7 +361,7 @@ def test_an_interrupt_says_how_to_go_on(engine: Engine) -> None:
     run.stdout.fnmatch_lines(
         [
             "interrupted: 1 part of 3 done, all others ended",
-            "  browsereval ray shop.eval.yaml --parts 3 --name nightly -- -k 'r1 or r2 or r3'",
+            "  browsereval ray shop.eval.yaml --parts 3 --name nightly --again -- -k 'r1 or r2 or r3'",
         ]
     )
     assert not (engine.evals.path / "results" / "shop").exists()
