@@ -92,7 +92,9 @@ def test_an_array_becomes_one_run_and_a_verdict(slurm: Slurm, evals: Evals, scri
     assert (summary["trials"], summary["passed"], summary["failed"]) == (6, 5, 1)
     suite = ET.parse(evals.path / "results/shop/nightly.xml").getroot()[0]  # noqa: S314 ours
     assert (suite.get("tests"), suite.get("skipped"), suite.get("failures")) == ("8", "1", "0")
-    # Submitted again, what is done stays; another gate decides otherwise.
+    # Submitted again, it would be green by what is there; without the verdict another gate decides.
+    assert slurm.run("bash", script, cwd=evals.path, code=4) == ""
+    (evals.path / "results/shop/nightly.xml").unlink()
     evals.write_config(agent=SOLVE, gate={"min_pass_rate": 0.9})
     _, verdict = submit(slurm, evals, script, "2")
     assert slurm.wait(verdict, "FAILED", "COMPLETED")["ExitCode"] == "1:0"
