@@ -32,6 +32,9 @@ SPENT = "spent"
 SERIES = 100
 """Payments in one object at most: each payment writes it anew."""
 
+UNSENT = "browsereval_unsent_payments"
+"""Under which a worker reports why payments could not be sent."""
+
 _MICRO = 1_000_000
 _UNKNOWN = "unknown"
 _NAME = re.compile(r"(\d+-of-\d+)/([0-9a-f]{16})-([a-z]+\d*)-(\d{4,})-(\d{3,})-(\d+|unknown)")
@@ -163,6 +166,7 @@ class SharedBudget:
         self._url = url
         self._name = name
         self._ledgers: list[Ledger] = []
+        self._unsent: list[str] = []
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, Any, Any]:
@@ -175,8 +179,23 @@ class SharedBudget:
             return (yield)
         finally:
             for ledger in self._ledgers:
-                with suppress(RemoteError):  # the run cannot be sent then, which is told
+                try:
                     run_apart(ledger.post)
+                except RemoteError as error:
+                    self._unsent.append(str(error))
+            if self._session.is_worker:
+                session.config.workeroutput[UNSENT] = self._unsent  # type: ignore[attr-defined]
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        """Take over what a worker could not send."""
+        self._unsent += getattr(node, "workeroutput", {}).get(UNSENT, [])
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Warn that other parts do not know of all payments."""
+        for problem in dict.fromkeys(self._unsent):
+            line = f"payments of this part were not sent, so others may exceed the budget: {problem}"
+            terminalreporter.write_line(line, red=True)
 
     def _open(self, active_run: ActiveRun, config: pytest.Config) -> Ledger:
         given = config.getoption("eval_shard", None)

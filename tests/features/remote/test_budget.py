@@ -89,6 +89,38 @@ def test_a_listing_that_fails_lets_no_attempt_begin(
     run.stdout.fnmatch_lines(["SKIPPED*what other parts spend is not known:*/spent: the cable is out"])
 
 
+@pytest.mark.parametrize(
+    "workers", [(), pytest.param(("-n2",), marks=pytest.mark.slow)], ids=["alone", "workers"]
+)
+def test_a_payment_that_cannot_be_sent_is_reported(
+    evals: Evals, bucket: str, monkeypatch: pytest.MonkeyPatch, workers: tuple[str, ...]
+) -> None:
+    """Nothing follows the last attempt that would meet the error."""
+    (evals.path / "conftest.py").write_text(CABLE)
+    evals.write_rows(row("a"))
+    evals.write_config(budget={"max_cost_usd": 3})
+    with monkeypatch.context() as patch:
+        patch.setattr(Bucket, "put", Bucket.put)  # the conftest replaces it
+        run = evals.run("shop.eval.yaml", f"--eval-output={bucket}", *workers)
+    run.assert_outcomes(passed=1)
+    why = "so others may exceed the budget: *the cable is out"
+    run.stdout.fnmatch_lines([f"payments of this part were not sent, {why}"])
+
+
+CABLE = """
+from pytest_browsereval.features.remote.bucket import Bucket, RemoteError
+
+put = Bucket.put
+
+def fail(self, path, content):
+    if path.startswith("spent/"):
+        raise RemoteError("the cable is out")
+    put(self, path, content)
+
+Bucket.put = fail
+"""
+
+
 def test_a_run_without_a_budget_writes_no_payments(evals: Evals, bucket: str) -> None:
     """It asks for nothing either."""
     evals.write_rows(row("a"))
