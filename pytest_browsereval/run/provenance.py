@@ -14,7 +14,7 @@ LEFT_OUT = frozenset(
         "name",
         "config_file",
         "config_folder",
-        "git_branch",  # the commit is told
+        "git_branch",  # the commit is reported
         "selected",
         "shards",  # parts of one run differ in it
         "merged_from",

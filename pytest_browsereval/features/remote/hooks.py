@@ -72,7 +72,7 @@ class TestsByHand:
 
 tries_key = pytest.StashKey["EarlierTries"]()
 BROUGHT = "browsereval_brought"
-"""Under which a worker is told into which folders runs were brought, by the names of the evals."""
+"""Under which a worker gets the folders that runs were brought into, by the names of the evals."""
 
 
 class EarlierTries:

@@ -231,7 +231,7 @@ def test_parts_meet_in_a_bucket(
 def test_a_budget_that_is_used_up_has_no_part_begin(
     cluster: Any, evals: Evals, start: Callable[..., Started]
 ) -> None:
-    """The run is not complete, and says so; what has begun is told from what has not."""
+    """The run is not complete, and says so; parts that have begun are not listed as not begun."""
     (evals.path / "go").touch()
     started = start(*on(cluster, evals), parts=4, budget={"max_minutes": 0.0000001})
     assert started.process.wait(PATIENCE_S) == 3, started.text()

@@ -322,7 +322,7 @@ def test_what_cannot_be_decided_is_not_green(engine: Engine, monkeypatch: pytest
 
 
 def test_parts_by_time_of_an_earlier_run(engine: Engine) -> None:
-    """The last one is found here, and its folder is what the parts are told."""
+    """The last one is found here, and the parts get its folder."""
     assert start(engine.evals, "--name", "first").ret == 0
     run = start(engine.evals, "--name", "second", "--", "--eval-shard-by=latest")
     assert run.ret == 0, run.stdout.str() + run.stderr.str()

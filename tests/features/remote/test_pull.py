@@ -90,7 +90,7 @@ def test_pictures_stay_there_until_somebody_looks(
 
 
 def test_a_copy_without_pictures_passes_for_no_run(evals: Evals, bucket: str, cache: Path) -> None:
-    """Whoever gives its folder is told the URL; what reads records takes it."""
+    """A command that needs files names the URL; what reads records takes the folder."""
     url = pushed(evals, written(evals), bucket)
     assert evals.run_command("show", url).ret == 0
     [copy] = copies(cache)
