@@ -5,8 +5,11 @@ from __future__ import annotations
 import asyncio
 import atexit
 import itertools
+import os
 import shutil
-from contextlib import nullcontext
+import signal
+import time
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -75,7 +78,7 @@ async def stop_driver(driver: Playwright) -> None:
     await quietly(driver.stop(), END_S)
     if (place := _places.pop(driver, None)) is not None:
         # Profiles have thousands of files: other lanes go on meanwhile.
-        await asyncio.to_thread(shutil.rmtree, place, ignore_errors=True)
+        await asyncio.to_thread(_remove_place, place)
         _leave(place)
 
 
@@ -110,6 +113,37 @@ def _home() -> Path:
     return _folder.path
 
 
+def _remove_place(place: Path) -> None:
+    _kill_users(place)
+    shutil.rmtree(place, ignore_errors=True)
+
+
+def _kill_users(place: Path) -> None:
+    """Kill the browsers whose driver has died, as they have a profile in its folder.
+
+    One that was just starting would make its profile again after it was removed, and end then. Where there is
+    no ``/proc``, that is so.
+    """
+    deadline = time.monotonic() + END_S
+    while (
+        place.is_dir() and any(place.iterdir()) and (users := _users(place)) and time.monotonic() < deadline
+    ):
+        for pid in users:
+            with suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(0.01)
+
+
+def _users(place: Path) -> list[int]:
+    """Return the processes with a path below a folder in their command line."""
+    needle, found = os.fsencode(f"{place}{os.sep}"), []
+    for command in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):  # it has ended meanwhile, or is another user's
+            if needle in command.read_bytes():
+                found.append(int(command.parent.name))
+    return found
+
+
 def _leave(place: Path) -> None:
     _in_use.discard(place)
     if not _in_use:
@@ -121,4 +155,6 @@ def _remove_home() -> None:
     global _folder
     folder, _folder = _folder, None
     if folder is not None:
+        for place in _in_use:  # at the end of the process
+            _kill_users(place)
         folder.remove()

@@ -26,7 +26,7 @@ def solve(context):
     for process in psutil.Process().children(recursive=True):
         line = process.cmdline()
         is_browser = any("user-data-dir" in word for word in line) and not any("--type=" in w for w in line)
-        if is_browser if victim == "browser" else "run-driver" in line:
+        if (victim == "browser" and is_browser) or (victim == "driver" and "run-driver" in line):
             process.kill()
     return "right"
 """
