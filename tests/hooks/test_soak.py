@@ -32,7 +32,8 @@ async def solve(context):
     return "wrong" if name.endswith("7") else "right"
 """
 
-pytestmark = [pytest.mark.soak, pytest.mark.timeout(3_600)]
+# Less than the tier has: what is ended from outside cannot say how far it came.
+pytestmark = [pytest.mark.soak, pytest.mark.timeout(1_400)]
 
 
 class Killed:
@@ -141,7 +142,9 @@ def test_a_run_that_is_killed_over_and_over_ends_as_if_nothing_had_happened(
         args += [] if run is None else [f"--eval-resume={run.name}"]
         killed.session(*args)
         after = judged(killed.run_folder)
-        killed.longest_s *= 1 if after else 1.2  # under load it takes longer to come to something
+        # Under load it takes longer to come to something: a session that never does would go on for ever.
+        killed.longest_s = max(LONGEST_S, killed.longest_s * (0.8 if len(after) > len(before) else 1.3))
+        print(f"seed {seed}: {len(killed.kills)} kills, {len(after)} judged, up to {killed.longest_s:.1f} s")  # noqa: T201 shown if it fails
         lost = {file for file, data in before.items() if after.get(file) != data}
         assert not lost, f"seed {seed}: finished attempts were lost or changed: {sorted(lost)[:5]}"
         again = names(before) & set(killed.calls()[calls:])
