@@ -8,6 +8,7 @@ import sys
 from pathlib import Path, PurePosixPath
 
 from pytest_browsereval.commands.base import Command
+from pytest_browsereval.commands.reporting import write
 from pytest_browsereval.errors import UsageError
 
 SLURM, KUBERNETES = "slurm", "kubernetes"
@@ -22,7 +23,7 @@ _SECRET = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?")
 
 
 def cluster(arguments: argparse.Namespace) -> int:
-    """Print a script or a manifest; nothing is printed of a run that could not be made.
+    """Print or write a script or a manifest; nothing is there of a run that could not be made.
 
     Raises:
         UsageError: an option cannot be used.
@@ -52,15 +53,28 @@ def cluster(arguments: argparse.Namespace) -> int:
         text = write_kubernetes(plan, arguments.image, arguments.secret or "browsereval")
     else:
         text = write_slurm(plan, arguments.results or plan.results)
+    if arguments.file is None:
+        _print(arguments, text)
+    else:
+        write(arguments.file, text)  # as a whole: the file of a redirection is there before this began
+        print(arguments.file, flush=True)
+    return 0
+
+
+def _print(arguments: argparse.Namespace, text: str) -> None:
+    """Print a text as it is.
+
+    Raises:
+        UsageError: a letter cannot be printed, and another one in its place would be another path.
+    """
     try:
         text.encode(sys.stdout.encoding or "utf-8")
     except UnicodeEncodeError:
         raise UsageError(
             f"{str(arguments.config)!a} or a URL has letters that {sys.stdout.encoding} lacks. "
-            "Set PYTHONUTF8=1."
+            "Set PYTHONUTF8=1, or write a file by -o FILE."
         ) from None
     sys.stdout.write(text)
-    return 0
 
 
 def _check_kubernetes(arguments: argparse.Namespace) -> None:
@@ -124,6 +138,13 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         metavar="URL",
         required=True,
         help="the folder of all runs, such as s3://bucket/evals; with Slurm also file:///shared/evals",
+    )
+    add(
+        "-o",
+        dest="file",
+        metavar="FILE",
+        type=Path,
+        help="write it there once it is whole (default: print it)",
     )
     add("--name", help="of the run there; by default a new one, so that each script makes one run")
     add("--parallel", metavar="N", type=_count, help="how many parts run at once (default: all)")

@@ -6,15 +6,11 @@ import hashlib
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from pytest_browsereval.commands.base import registry_near
 from pytest_browsereval.datasets.ids import safe_folder, safe_id
 from pytest_browsereval.errors import UsageError
-from pytest_browsereval.redaction.address import plain_url
-
-SCHEMES = ("s3", "gs", "az", "file")
-"""Where runs can lie."""
+from pytest_browsereval.run.bucket import parse_bucket
 
 ACCEPTED = "1,5"
 """Exit codes of a part that is done: rows did not pass, which the gate judges, or it has no row."""
@@ -146,18 +142,7 @@ def check_url(url: str) -> None:
         UsageError: it is not.
     """
     try:
-        parts = urlsplit(url)
-        has_login = parts.username is not None or parts.password is not None
-    except ValueError as error:
-        raise UsageError(f"--output: {plain_url(url)!a} is not a URL: {error}.") from None
-    if has_login:
-        raise UsageError(
-            "--output must not have a key in it: it would be printed. Put it into the environment."
-        )
-    has_place = parts.path.strip("/") and not parts.netloc if parts.scheme == "file" else parts.netloc
-    if parts.scheme not in SCHEMES or not has_place or "?" in url or "#" in url:
-        raise UsageError(
-            f"--output: {plain_url(url)!a} is not the URL of a folder. Write s3://bucket/folder, gs://..., "
-            "az://... or file:///folder/that/all/machines/see."
-        )
+        parse_bucket(url)
+    except UsageError as error:
+        raise UsageError(f"--output: {error}") from None
     check_line("--output", url)

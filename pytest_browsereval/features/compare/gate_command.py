@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -76,6 +78,7 @@ def _rules(arguments: argparse.Namespace, run: Path) -> tuple[GateConfig, Path]:
     if arguments.config is not None:
         config: Path = arguments.config
         rules = load_gate(config, registry=lambda: registry_near(config), overrides=sets)
+        _note_other_eval(run, config)
         return rules, config.absolute().parent
     store = RunStore(run)
     block = store.gate()
@@ -95,6 +98,25 @@ def _rules(arguments: argparse.Namespace, run: Path) -> tuple[GateConfig, Path]:
         )
     is_typed = any(one.partition("=")[0] in ("gate", "gate.baseline") for one in sets)
     return rules, Path.cwd() if is_typed else _find_base(run, store.manifest().get("config_folder"), rules)
+
+
+def _note_other_eval(run: Path, config: Path) -> None:
+    """Say that the rules are those of another eval: one gate for several is fine, a wrong file is not."""
+    from pytest_browsereval.config import load_place
+    from pytest_browsereval.config_text import format_path
+    from pytest_browsereval.model.display import one_line
+    from pytest_browsereval.run.store import RunStore
+
+    place, name = None, RunStore(run).manifest().get("name")
+    with suppress(ConfigError):  # the rest of the file has to be right for a run, and not for this
+        place = load_place(config)
+    if place is not None and isinstance(name, str) and name != place[1]:
+        own, other = (one_line(one, 60) for one in (name, place[1]))
+        print(
+            f"note: {format_path(run)} is a run of the eval {own!r}; the rules are those of {other!r}, from "
+            f"{format_path(config)}",
+            file=sys.stderr,
+        )
 
 
 def _find_base(run: Path, folder: object, rules: GateConfig) -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -15,8 +16,9 @@ from urllib.parse import SplitResult, urlsplit
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.remote.threads import run_apart
 from pytest_browsereval.model.display import one_line
-from pytest_browsereval.redaction.address import plain_url, plain_urls
+from pytest_browsereval.redaction.address import plain_urls
 from pytest_browsereval.redaction.known import redact_known
+from pytest_browsereval.run.bucket import parse_bucket
 
 if TYPE_CHECKING:
     from obstore import Attributes
@@ -48,6 +50,9 @@ CONFLICTS = 20
 _NOT_ALLOWED = "the key may not do this. Check it, and what it is allowed to do."
 _NOT_ACCEPTED = "the key is not accepted. Check it."
 _NO_FOLDER = "there is a file where a folder has to be. Check the URL."
+_WHERE = "Check the URL, `AWS_ENDPOINT_URL` and the like, and the network."
+_NAMED = re.compile(r"ath \"(.*?)\"(?: contained|: )", re.DOTALL)
+"""An object's name in an error of obstore."""
 _SENTENCES = {
     "Unable to canonicalize": "there is no such folder. Check the URL.",
     "File exists (os error": _NO_FOLDER,
@@ -63,6 +68,11 @@ _SENTENCES = {
     "PermissionDeniedError": _NOT_ALLOWED,
     "401 Unauthorized": _NOT_ACCEPTED,
     "UnauthenticatedError": _NOT_ACCEPTED,
+    "dns error": f"no machine has the name of its server. {_WHERE}",
+    "ConnectionRefused": f"nothing answers at the address of its server. {_WHERE}",
+    "kind: Connect": f"no connection to its server could be made. {_WHERE}",
+    "kind: Timeout": "its server took too long to answer until we gave up. Try again later.",
+    "HttpError {": "the connection to its server broke off until we gave up. Try again later.",
 }
 """What codes of stores and classes of obstore mean, the most exact first."""
 
@@ -253,25 +263,9 @@ def _find_kind(path: str) -> str:
 
 def _parse(url: str) -> SplitResult:
     try:
-        parts = urlsplit(url)
-        has_login = parts.username is not None or parts.password is not None
-    except ValueError as error:
-        raise RemoteError(f"{redact_known(plain_url(url))!r} is not a URL: {error}.") from None
-    if has_login:
-        raise RemoteError(
-            f"a URL must not have a key in it ({parts.scheme}://...@{parts.hostname}): it would be printed "
-            "and stored. Put the key into the environment."
-        )
-    if parts.scheme not in KEYS:
-        raise RemoteError(
-            f"{plain_url(url)!r}: runs can lie at URLs that begin with "
-            f"{', '.join(f'{scheme}://' for scheme in KEYS)}."
-        )
-    if parts.query or parts.fragment or (parts.scheme != "file" and not parts.netloc):
-        raise RemoteError(
-            f"{plain_url(url)!r} is not the URL of a folder. Write `{parts.scheme}://bucket/folder`."
-        )
-    return parts
+        return parse_bucket(url)
+    except UsageError as error:
+        raise RemoteError(redact_known(str(error))) from None
 
 
 def _check_key(parts: SplitResult, environment: Mapping[str, str]) -> None:
@@ -321,6 +315,11 @@ def _explain(url: str) -> Iterator[None]:
 def _sentence(error: Exception) -> str:
     """Return what an error of obstore comes to: its own text has the server's XML and a trace of Rust."""
     name, text = type(error).__name__, str(error)
+    if name == "InvalidPathError" and (found := _NAMED.search(text)):
+        return (
+            f"no run has an object with the name {redact_known(found[1])[:200]!a}, and nothing beside it can "
+            "be listed. Remove it."
+        )
     for code, sentence in _SENTENCES.items():
         if code in text or code == name:
             return sentence

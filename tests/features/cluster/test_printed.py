@@ -15,9 +15,7 @@ import pytest
 import yaml
 
 from pytest_browsereval.__main__ import main
-from pytest_browsereval.features.cluster import plan as plans
 from pytest_browsereval.features.cluster.plan import ClusterPlan, Resources
-from pytest_browsereval.features.remote.bucket import KEYS
 from pytest_browsereval.features.shard.engines import find_shard
 from pytest_browsereval.testing.evals import EvalRun
 from tests.hooks.small_evals import Evals, row
@@ -363,6 +361,16 @@ def test_bad_input_prints_nothing(evals: Evals, words: tuple[str, ...], message:
     refused(evals, *words).stderr.fnmatch_lines([message])
 
 
+def test_a_file_is_written_whole_or_not_at_all(evals: Evals) -> None:
+    """The shell makes the file of a redirection first, and leaves it empty where the command fails."""
+    script = evals.path / "shop.sh"
+    refused(evals, *SLURM, "--parts=4", "-o", "shop.sh")
+    assert not script.exists()
+    assert printed(evals, *SLURM, "-o", "shop.sh") == "shop.sh"
+    assert script.read_text() == printed(evals, *SLURM) + "\n"
+    refused(evals, *SLURM, "-o", "none/shop.sh").stderr.fnmatch_lines(["*none/shop.sh cannot be written*"])
+
+
 def test_a_key_in_a_url_is_not_printed(evals: Evals) -> None:
     """Not even to refuse it."""
     result = refused(evals, *SLURM, "--output=s3://id:hunter22@bucket/x")
@@ -374,11 +382,6 @@ def test_a_broken_config_prints_nothing(evals: Evals) -> None:
     """Its problems are listed, as pytest lists them."""
     evals.write_config(agent="scriptd")
     refused(evals, *SLURM).stderr.fnmatch_lines(["*scriptd*"])
-
-
-def test_urls_are_those_where_runs_can_lie() -> None:
-    """The feature that writes there is another one."""
-    assert set(plans.SCHEMES) == set(KEYS)
 
 
 # -- the example
@@ -395,7 +398,7 @@ def test_files_of_the_example_are_what_is_printed(
     assert main(words) == 0
     assert (EXAMPLES / "cluster" / name).read_text() == capsys.readouterr().out
     command = shlex.join(["browsereval", *words])
-    assert f"{command} > cluster/{name}\n" in (EXAMPLES / "cluster" / "README.md").read_text()
+    assert f"{command} -o cluster/{name}\n" in (EXAMPLES / "cluster" / "README.md").read_text()
 
 
 def test_each_script_makes_a_run_of_its_own(evals: Evals) -> None:

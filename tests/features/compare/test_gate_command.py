@@ -107,6 +107,25 @@ def test_other_rules(capsys: pytest.CaptureFixture[str]) -> None:
     assert "UNDECIDED min_pass_rate" in capsys.readouterr().out
 
 
+def test_rules_of_another_eval(evals: Evals) -> None:
+    """They may be meant, so they decide; a file of rules only belongs to no eval."""
+    evals.write_rows(row("a"))
+    evals.write_config(gate={"min_pass_rate": 0.5})
+    evals.write_config("other.eval.yaml", gate={"min_pass_rate": 0.6})
+    (evals.path / "rules.yaml").write_text("name: rules\ngate: {min_pass_rate: 0.6}\n")
+    evals.run("shop.eval.yaml")
+    run = str(evals.run_folder())
+    told = {
+        name: evals.run_command("gate", run, "--config", name)
+        for name in ("shop.eval.yaml", "other.eval.yaml", "rules.yaml")
+    }
+    assert [one.ret for one in told.values()] == [0, 0, 0]
+    told["other.eval.yaml"].stderr.fnmatch_lines(
+        ["note: * is a run of the eval 'shop'; the rules are those of 'other', from other.eval.yaml"]
+    )
+    assert [told[name].stderr.str() for name in ("shop.eval.yaml", "rules.yaml")] == ["", ""]
+
+
 @pytest.mark.parametrize(
     "rules", ["gate={}", "gate.max_cost_usd=5", "gate.rows=fail", "gate.must_pass=['1']"]
 )

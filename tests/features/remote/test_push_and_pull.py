@@ -261,10 +261,12 @@ def test_commands_that_change_a_run_refuse_a_url(evals: Evals, bucket: str) -> N
         ("s3://bucket/evals", "no key for s3://bucket/evals/shop/.*Set AWS_ACCESS_KEY_ID and AWS_SECRET"),
         ("gs://bucket/evals", "no key for gs://bucket.*Set GOOGLE_APPLICATION_CREDENTIALS"),
         ("az://account/bucket", "no key for az://account.*Set AZURE_STORAGE_ACCOUNT_KEY"),
-        ("ftp://bucket/evals", "begin with s3://, gs://, az://, file://"),
+        ("ftp://bucket/evals", "begins with s3://, gs://, az://, file://"),
         ("s3://me:hunter22@bucket/evals", r"must not have a key in it \(s3://...@bucket\)"),
         ("s3:///evals", r"is not the URL of a folder. Write `s3://bucket/folder`"),
         ("s3://bucket/evals?x=1", "is not the URL of a folder"),
+        ("s3://me:hunter22@buc\u2100ket/evals", "is not a URL"),
+        ("file://shared/evals", r"is not the URL of a folder. Write `file:///shared/folder`"),
     ],
 )
 def test_bad_urls_are_refused(evals: Evals, monkeypatch: pytest.MonkeyPatch, url: str, message: str) -> None:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 from pathlib import Path
 
 import pytest
 
-from pytest_browsereval.features.remote.bucket import RemoteError
+from pytest_browsereval.features.remote.bucket import KEYS, Bucket, RemoteError
 from pytest_browsereval.features.remote.listing import Parcel
 from pytest_browsereval.features.remote.pull import fetch
 from pytest_browsereval.features.remote.push import Push
+from pytest_browsereval.run.bucket import SCHEMES
 from tests.features.remote.test_push_and_pull import bucket, cache, objects, pushed, written
 from tests.hooks.small_evals import Evals
 
@@ -93,6 +95,32 @@ def test_what_was_sent_counts(evals: Evals, bucket: str, monkeypatch: pytest.Mon
     monkeypatch.setattr(Parcel, "read", written_on)
     url = pushed(evals, run, bucket)
     assert evals.run_command("show", url).ret == 0
+
+
+def test_urls_are_those_that_have_keys() -> None:
+    """A scheme more would have no key to look for, one less could not be typed."""
+    assert set(SCHEMES) == set(KEYS)
+
+
+def test_a_server_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One sentence says what to check; nothing of the library's is in it."""
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        port = closed.getsockname()[1]
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION"):
+        monkeypatch.setenv(name, "tests")
+    monkeypatch.setattr("pytest_browsereval.features.remote.bucket.RETRIES", {"max_retries": 0})
+    messages = {
+        f"http://127.0.0.1:{port}": "nothing answers at the address of its server",
+        "http://none.invalid:9": "no machine has the name of its server",
+    }
+    for address, message in messages.items():
+        monkeypatch.setenv("AWS_ENDPOINT_URL", address)
+        monkeypatch.setenv("AWS_ALLOW_HTTP", "true")
+        with pytest.raises(RemoteError) as error:
+            Bucket.open("s3://bucket/evals").get("x")
+        assert str(error.value) == (
+            f"s3://bucket/evals: {message}. Check the URL, `AWS_ENDPOINT_URL` and the like, and the network."
+        )
 
 
 @pytest.mark.parametrize(
@@ -224,9 +252,12 @@ def test_a_file_is_not_a_folder_of_runs(evals: Evals, bucket: str, below: str) -
 
 
 def test_a_name_in_the_bucket_says_nothing_to_the_terminal(evals: Evals, bucket: str) -> None:
-    """Whoever may write there may name an object so that it rewrites the screen."""
+    """Whoever may write there may name an object so that it rewrites the screen and ends a list."""
     (Path(bucket.removeprefix("file://")) / "shop\x1b[2J" / "run").mkdir(parents=True)
     result = evals.run_command("runs", bucket)
     assert result.ret == 4
-    assert "shop [2J" in result.stderr.str()
+    told = (
+        "no run has an object with the name '/shop\\x1b[2J', and nothing beside it can be listed. Remove it."
+    )
+    assert told in result.stderr.str()
     assert "\x1b" not in result.stderr.str()
