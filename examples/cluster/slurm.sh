@@ -17,7 +17,7 @@ parts=$(sbatch --parsable --array="${1:-1-4}" <<'END_OF_PART'
 #SBATCH --requeue
 #SBATCH --time=60 --signal=B:TERM@60
 #SBATCH --cpus-per-task=2 --mem=4G
-exec browsereval supervise --accept 1,5 pytest -p no:cacheprovider --eval-config=quickstart/eval.yaml --eval-set 'gate={}' --eval-shard="$SLURM_ARRAY_TASK_ID"/4 --eval-output=file:///shared/evals --eval-run-name=nightly
+exec browsereval supervise --accept 1,5 pytest -p no:cacheprovider --eval-config=quickstart/eval.yaml --eval-set 'gate={}' --eval-shard="$SLURM_ARRAY_TASK_ID"/4 --eval-output=file:///shared/evals --eval-run-name=nightly --eval-accept-done
 END_OF_PART
 )
 parts=${parts%%;*}

@@ -74,6 +74,7 @@ spec:
             - -c
             - |
               until browsereval merge "$1" --output=/tmp/whole; do sleep 60; done
+              browsereval claim "$1" --by="$JOB" || exit 4    # created anew, it would decide by the old run
               browsereval gate /tmp/whole --config="$2" --junit-xml=/tmp/junit.xml
               code=$?
               cat /tmp/junit.xml
@@ -81,6 +82,9 @@ spec:
             - verdict
             - {url}
             - {config}
+          env:
+            - name: JOB
+              valueFrom: {{fieldRef: {{fieldPath: "metadata.labels['batch.kubernetes.io/controller-uid']"}}}}
           envFrom:
             - secretRef: {{name: {secret}}}
           resources:

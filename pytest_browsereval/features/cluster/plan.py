@@ -71,6 +71,7 @@ class ClusterPlan:
             *("browsereval", "supervise", "--accept", ACCEPTED),
             *("pytest", "-p", "no:cacheprovider", f"--eval-config={self.config}", "--eval-set", "gate={}"),
             *(f"--eval-shard={shard}", f"--eval-output={self.output}", f"--eval-run-name={self.name}"),
+            "--eval-accept-done",  # an engine may start a part again that is done: another job decides
         ]
 
 

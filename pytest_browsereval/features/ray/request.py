@@ -73,6 +73,7 @@ class Request:
             *self.common(),
             *self.division(number),
             f"--eval-run-name={self.name}",
+            "--eval-accept-done",  # as the node was lost, the part may have been done
             "--eval-set",
             f"output_dir={json.dumps(str(results))}",
             "--eval-set",

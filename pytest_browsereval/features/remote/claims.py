@@ -24,10 +24,27 @@ from pytest_browsereval.run.shards import Shard
 FORM = 1
 """Of what is written at a URL; a higher number means something that this version does not know."""
 
-PARTS, DONE = "parts", "done"
+PARTS, DONE, VERDICT = "parts", "done", "verdict"
 
 _PART = re.compile(r"(\d{1,6})-of-(\d{1,6})")
 _TOKEN = re.compile(r"[0-9a-f]{32}")
+
+
+class DoneError(RemoteError):
+    """A part is done already.
+
+    Args:
+        part: which one.
+        done: the try that counts.
+    """
+
+    def __init__(self, part: Part, done: Done) -> None:
+        self.place = f"{part.bucket.url}/{part.path}"
+        self.ended = done.ended
+        super().__init__(
+            f"{self.place} is done already, and what is done does not change. Nothing was run. For another "
+            "run take another name: --eval-run-name=NAME."
+        )
 
 
 class OvertakenError(RemoteError):
@@ -43,6 +60,8 @@ class Done:
     """Of its files: two tries that have the same one are the same run."""
     digests: Mapping[str, Any] | None = None
     """Of its attempts, as ``Digests`` has them: ``digests.py``."""
+    ended: int | None = None
+    """The exit code of the session that has made it; None where nobody knows."""
 
 
 class Part:
@@ -75,7 +94,10 @@ class Part:
         found = read_json(content, f"{self.bucket.url}/{self.path}/{DONE}")
         token, digest = str(found.get("try")), str(found.get("digest"))
         try:
-            return Done(check_token(token), digest, found.get("digests"))
+            ended = found.get("ended")
+            return Done(
+                check_token(token), digest, found.get("digests"), ended if type(ended) is int else None
+            )
         except ValueError:
             raise RemoteError(f"{self.bucket.url}/{self.path}/{DONE} is damaged: it names no try.") from None
 
@@ -129,20 +151,28 @@ class Part:
         names = self.bucket.list_files(self.path)
         return [f"{self.path}/{name}" for name in names if name.startswith("claim-")]
 
-    def finish(self, token: str, digest: str, digests: Mapping[str, Any] | None = None) -> Done:
+    def finish(
+        self,
+        token: str,
+        digest: str,
+        digests: Mapping[str, Any] | None = None,
+        ended: int | None = None,
+    ) -> Done:
         """Have a try count, unless another one does already; return the one that does.
 
         Args:
             token: of the try.
             digest: of its files.
             digests: what is known of those of its attempts.
+            ended: the exit code of the session that has made it; None where nobody knows.
 
         Raises:
             RemoteError: the store cannot be used.
         """
-        content = _dump({"try": token, "digest": digest, "digests": digests, "at": _now()})
+        record = {"try": token, "digest": digest, "digests": digests, "ended": ended, "at": _now()}
+        content = _dump(record)
         if self.bucket.put_new(f"{self.path}/{DONE}", content):
-            return Done(token, digest, digests)
+            return Done(token, digest, digests, ended)
         found = self.done()
         if found is None:
             raise RemoteError(f"{self.bucket.url}/{self.path}/{DONE} cannot be written, and is not there.")
@@ -151,6 +181,24 @@ class Part:
     def _holder(self, path: str) -> str | None:
         content = self.bucket.get(path)
         return None if content is None else str(read_json(content, f"{self.bucket.url}/{path}").get("try"))
+
+
+def claim_verdict(bucket: Bucket, by: str) -> None:
+    """Note for whom a run is decided about, so that it is not decided about for somebody else.
+
+    Args:
+        bucket: at the URL of the run.
+        by: who decides; the same one may ask again.
+
+    Raises:
+        RemoteError: it is decided for somebody else already, or the store cannot be used.
+    """
+    bucket.check_conditions()
+    if not bucket.put_new(VERDICT, _dump({"by": by})):
+        raise RemoteError(
+            f"{bucket.url} is decided already, and nothing of it was run again. For another run take another "
+            "name: --name NAME."
+        )
 
 
 def list_parts(bucket: Bucket) -> list[Part]:

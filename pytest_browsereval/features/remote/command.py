@@ -1,4 +1,4 @@
-"""``push`` and ``pull``: runs to a URL and back."""
+"""``push``, ``pull`` and ``claim``: runs to a URL and back, and who decides about one there."""
 
 from __future__ import annotations
 
@@ -41,6 +41,15 @@ def pull(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def claim(arguments: argparse.Namespace) -> int:
+    """Note for whom a run is decided about; it is refused to anybody else."""
+    from pytest_browsereval.features.remote.bucket import Bucket
+    from pytest_browsereval.features.remote.claims import claim_verdict
+
+    claim_verdict(Bucket.open(arguments.url), arguments.by)
+    return 0
+
+
 def _push_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run_name", metavar="RUN", help=HELP)
     parser.add_argument("url", metavar="URL", help="the folder of all runs, such as s3://bucket/evals")
@@ -53,7 +62,18 @@ def _pull_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", metavar="FOLDER", type=Path, required=True, help="of the copy")
 
 
+def _claim_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("url", metavar="URL", help="of a run")
+    parser.add_argument("--by", metavar="WHO", required=True, help="the id of the job that decides")
+
+
 COMMANDS = (
     Command("push", "put a run at a URL, where other machines and commands read it", push, _push_arguments),
     Command("pull", "bring a run from a URL into a folder", pull, _pull_arguments),
+    Command(
+        "claim",
+        "note which job decides about a run at a URL; exit 4 if another one has",
+        claim,
+        _claim_arguments,
+    ),
 )

@@ -15,8 +15,8 @@ from pytest_browsereval.analysis.parts import lacking
 from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.datasets.ids import safe_folder
 from pytest_browsereval.errors import UsageError
-from pytest_browsereval.features.remote.bucket import Bucket, RemoteError
-from pytest_browsereval.features.remote.claims import OvertakenError, Part
+from pytest_browsereval.features.remote.bucket import Bucket
+from pytest_browsereval.features.remote.claims import DoneError, OvertakenError, Part
 from pytest_browsereval.features.remote.push import Push, check_name
 from pytest_browsereval.features.remote.resume import (
     Interrupted,
@@ -125,13 +125,17 @@ class EarlierTries:
                 "URL. Write another `name` into one of them."
             )
         part = find_part(self._url, config.name, self._name, self._shard)
-        check_free(part)
+        check_free(part, self._session.config)
         return find_interrupted(part)
 
     def pytest_sessionstart(self) -> None:
-        """Load evals that arguments name, before there are workers: they take over what is found here."""
+        """Load evals that arguments name, before there are workers: they take over what is found here.
+
+        A session that ends by what is done does so here: an error while files are collected is another one.
+        """
         config = self._session.config
-        for arg in config.args if config.getoption("tx", None) else ():
+        is_early = config.getoption("tx", None) or config.getoption("eval_accept_done")
+        for arg in config.args if is_early else ():
             path = config.invocation_params.dir / arg.partition("::")[0]
             if is_eval(path.name) and path.is_file():
                 with self._session.note_problems():
@@ -153,17 +157,29 @@ def find_part(url: str, eval_name: str, name: str, shard: Shard | None) -> Part:
     return Part(bucket, shard or Shard(1, 1))
 
 
-def check_free(part: Part) -> None:
+def check_free(part: Part, config: pytest.Config) -> None:
     """Refuse a part that is done: its run would be made and could not be sent.
 
+    With ``--eval-accept-done`` the session ends as the one did that has made it: an engine may start a part
+    again that was done as its machine was lost.
+
+    Args:
+        part: which one.
+        config: of the session.
+
     Raises:
-        RemoteError: it is, or the bucket cannot be used.
+        DoneError: it is.
+        RemoteError: the bucket cannot be used.
+        pytest.exit.Exception: it is, and this is all that the session is about.
     """
-    if part.done() is not None:
-        raise RemoteError(
-            f"{part.bucket.url}/{part.path} is done already, and what is done does not change. Nothing was "
-            "run. For another run take another name: --eval-run-name=NAME."
-        )
+    if (done := part.done()) is None:
+        return
+    error = DoneError(part, done)
+    is_all = len(config.args) == 1  # else other evals would be left out in silence
+    if config.getoption("eval_accept_done") and error.ended is not None and is_all:
+        message = f"{error.place} is done already. Nothing was run: this is the exit code that it ended with"
+        pytest.exit(f"{message}, {error.ended}.", returncode=error.ended)
+    raise error
 
 
 class Uploading:
@@ -264,7 +280,7 @@ class Uploading:
         if push.is_taken_over():
             raise OvertakenError(push.part.overtaken)
         if is_whole and not self._lacks(active_run):
-            push.finish()
+            push.finish(exit_code)
             return f"sent to {push.url}", "green"
         push.send()
         return f"sent to {push.url}, and not done: the run is not complete. Resume it, then push it", "yellow"
@@ -279,7 +295,7 @@ class Uploading:
         """
         try:
             push = self._push_of(active_run)
-            check_free(push.part)
+            check_free(push.part, session.config)
             if any(isinstance(item, EvalItem) and item.active_run is active_run for item in session.items):
                 push.begin()
         except UsageError as error:

@@ -24,6 +24,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="name the runs at the URL of --eval-output=URL; all shards of a run need the same name. A run "
         "of this name that was interrupted, on any machine, is resumed",
     )
+    parser.getgroup("browsereval").addoption(
+        "--eval-accept-done",
+        action="store_true",
+        help="for engines that start a part of a run again: if the run of --eval-run-name is done already, "
+        "end with the exit code that it ended with, not with 4",
+    )
 
 
 def pytest_browsereval_start(config: pytest.Config) -> None:
@@ -61,6 +67,8 @@ def pytest_browsereval_start(config: pytest.Config) -> None:
                 "--eval-run-name has no effect without a URL. Write `--eval-output=s3://...`"
             )
         return
+    if config.getoption("eval_accept_done") and name is None:
+        raise pytest.UsageError("--eval-accept-done has no effect without --eval-run-name=NAME. Add it.")
     if config.getoption("eval_shard", None) is not None and name is None:
         raise pytest.UsageError(
             "shards of a run at a URL need its name, the same for all of them. Write `--eval-run-name=NAME`"

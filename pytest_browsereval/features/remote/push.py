@@ -142,8 +142,11 @@ class Push:
         # A file that a program still writes may have changed between the two looks: what was sent counts.
         return [self._there[entry.place] for _, entry in found]
 
-    def finish(self) -> int:
+    def finish(self, ended: int | None = None) -> int:
         """Have the run count there, whole; return how many objects it has.
+
+        Args:
+            ended: the exit code of the session that has made it; None where nobody knows.
 
         Raises:
             UsageError: another try counts already or has taken over, or the store cannot be used.
@@ -157,7 +160,8 @@ class Push:
         write_listing(self.part.bucket, self._prefix, entries)
         sent = {entry.place: entry for entry in entries}
         digests = write_digests(self.part.bucket, self._prefix, self.root, sent)
-        self.part.finish(self._token, digest_of(entries), None if digests is None else digests.as_json())
+        known = None if digests is None else digests.as_json()
+        self.part.finish(self._token, digest_of(entries), known, ended)
         done = self._check_same(entries)
         with suppress(RemoteError):  # the run counts without it
             self._write_page(done)

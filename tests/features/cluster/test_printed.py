@@ -106,7 +106,7 @@ def part_words(config: str, shard: str, url: str) -> list[str]:
     return [
         *("browsereval", "supervise", "--accept", "1,5", "pytest", "-p", "no:cacheprovider"),
         *(f"--eval-config={config}", "--eval-set", "gate={}", f"--eval-shard={shard}"),
-        *(f"--eval-output={url}", "--eval-run-name=nightly"),
+        *(f"--eval-output={url}", "--eval-run-name=nightly", "--eval-accept-done"),
     ]
 
 
@@ -249,7 +249,8 @@ def test_a_manifest_fits_together(evals: Evals) -> None:
         assert pod["automountServiceAccountToken"] is False
         assert NAME.fullmatch(job["metadata"]["name"])
         assert container(job)["envFrom"] == [{"secretRef": {"name": "browsereval"}}]
-        assert "env" not in container(job)  # a key in a manifest is a key that many can read
+    assert "env" not in container(part)  # a key in a manifest is a key that many can read
+    assert [list(one["valueFrom"]) for one in container(verdict)["env"]] == [["fieldRef"]]
     pod = part["spec"]["template"]["spec"]
     assert pod["activeDeadlineSeconds"] == 90 * 60
     assert container(part)["resources"]["limits"] == {"memory": "5Gi"}
@@ -278,22 +279,30 @@ def test_a_manifest_fills_in_no_secret(evals: Evals) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no sh")
-@pytest.mark.parametrize("code", [0, 1])
+@pytest.mark.parametrize("code", [0, 1, 4])
 def test_the_verdict_of_a_manifest_waits_for_all_parts(evals: Evals, code: int) -> None:
-    """Merge is asked until it does; then the exit code is the gate's, and the output ends with its file."""
+    """Merge is asked until it does; then the exit code is the gate's, and the output ends with its file.
+
+    Of a run that is decided already, for another Job, nothing is decided.
+    """
     _, verdict = manifests(printed(evals, *KUBERNETES))
     stand_in = (
-        'case $1 in merge) [ "$(wc -l <calls)" -ge 3 ] ;; gate) echo "<xml>" >"${4#*=}"; exit $CODE ;; esac'
+        'case $1 in merge) [ "$(wc -l <calls)" -ge 3 ] ;; claim) [ "$CODE" != 4 ] ;; '
+        'gate) echo "<xml>" >"${4#*=}"; exit $CODE ;; esac'
     )
     for name, body in {"browsereval": f'echo "$@" >>calls; {stand_in}', "sleep": 'echo "$@" >>naps'}.items():
         (evals.path / name).write_text(f"#!/bin/sh\n{body}\n")
         (evals.path / name).chmod(0o755)
     shell = [word.replace("/tmp/", f"{evals.path}/") for word in container(verdict)["command"]]  # noqa: S108 of a pod
-    env = {"PATH": f"{evals.path}:/usr/bin:/bin", "CODE": str(code)}
+    env = {"PATH": f"{evals.path}:/usr/bin:/bin", "CODE": str(code), "JOB": "job-1"}
     done = subprocess.run(shell, cwd=evals.path, env=env, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (code, "<xml>\n")
-    calls = [line.split()[:2] for line in (evals.path / "calls").read_text().splitlines()]
-    assert calls == [["merge", "s3://bucket/evals/shop/nightly"]] * 3 + [["gate", f"{evals.path}/whole"]]
+    is_decided = code == 4
+    assert (done.returncode, done.stdout) == (code, "" if is_decided else "<xml>\n")
+    url = "s3://bucket/evals/shop/nightly"
+    calls = [line.split() for line in (evals.path / "calls").read_text().splitlines()]
+    assert [call[:2] for call in calls[:3]] == [["merge", url]] * 3
+    assert calls[3] == ["claim", url, "--by=job-1"]
+    assert [call[:2] for call in calls[4:]] == [] if is_decided else [["gate", f"{evals.path}/whole"]]
     assert (evals.path / "naps").read_text() == "60\n60\n"
 
 

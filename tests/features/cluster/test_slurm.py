@@ -96,7 +96,8 @@ def test_an_array_becomes_one_run_and_a_verdict(slurm: Slurm, evals: Evals, scri
     assert slurm.run("bash", script, cwd=evals.path, code=4) == ""
     (evals.path / "results/shop/nightly.xml").unlink()
     evals.write_config(agent=SOLVE, gate={"min_pass_rate": 0.9})
-    _, verdict = submit(slurm, evals, script, "2")
+    array, verdict = submit(slurm, evals, script, "2")
+    assert slurm.wait(f"{array}_2", "FAILED", "COMPLETED")["ExitCode"] == "0:0"
     assert slurm.wait(verdict, "FAILED", "COMPLETED")["ExitCode"] == "1:0"
     assert calls(evals) == Counter(ROWS)
     assert "2-of-3 is done already" in outputs(evals)

@@ -105,6 +105,53 @@ def test_what_is_done_is_said_at_once(evals: Evals, bucket: str) -> None:
     assert calls(evals) == []
 
 
+@pytest.mark.parametrize("more", [(), ("-n2",)])
+@pytest.mark.parametrize(("gate", "code"), [("gate={}", 1), ("gate.min_pass_rate=0.5", 0)])
+def test_an_engine_gets_what_a_part_has_ended_with(
+    evals: Evals, bucket: str, gate: str, code: int, more: tuple[str, ...]
+) -> None:
+    """It starts a part again whose machine was lost after its last object; a person has to ask for that."""
+    write(evals)
+    args = ["--eval-config=shop.eval.yaml", f"--eval-output={bucket}", NAME, "--eval-set", gate]
+    assert evals.run(*args).ret == code
+    calls(evals)
+    again = evals.run(*args, "--eval-accept-done", *more)
+    assert (again.ret, len(again.folders)) == (code, 0)
+    text = again.stdout.str() + again.stderr.str()
+    assert (
+        f"parts/1-of-1 is done already. Nothing was run: this is the exit code that it ended with, {code}."
+        in text
+    )
+    assert calls(evals) == []
+
+
+def test_only_what_a_session_has_ended_is_accepted(evals: Evals, bucket: str) -> None:
+    """Of a run that was pushed nobody knows how pytest ended; beside another eval it would hide that one."""
+    write(evals)
+    run = evals.run("shop.eval.yaml", "--eval-set", "gate={}")
+    assert evals.run_command("push", str(run.folder), bucket, "--name=nightly").ret == 0
+    accept = (f"--eval-output={bucket}", NAME, "--eval-accept-done")
+    assert evals.run("shop.eval.yaml", *accept).ret == pytest.ExitCode.USAGE_ERROR
+    evals.write_config("other.eval.yaml")
+    assert [evals.run("other.eval.yaml", *accept).ret for _ in range(2)] == [0, 0]
+    both = evals.run("other.eval.yaml", "shop.eval.yaml", *accept)
+    assert both.ret == pytest.ExitCode.USAGE_ERROR
+    alone = evals.run("shop.eval.yaml", f"--eval-output={bucket}", "--eval-accept-done")
+    assert "no effect without --eval-run-name" in alone.stderr.str()
+
+
+def test_a_run_is_decided_about_for_one(evals: Evals, bucket: str) -> None:
+    """A Job that is created anew by the same manifest decides nothing by what an earlier one has run."""
+    write(evals)
+    evals.run("shop.eval.yaml", f"--eval-output={bucket}", NAME)
+    url = f"{bucket}/shop/nightly"
+    assert [evals.run_command("claim", url, f"--by={by}").ret for by in ("a", "a", "b", "a")] == [0, 0, 4, 0]
+    refused = evals.run_command("claim", url, "--by=b")
+    refused.stderr.fnmatch_lines(["*shop/nightly is decided already, and nothing of it was run again.*"])
+    assert evals.run_command("gate", url, "--eval-set", "gate.min_pass_rate=0.5").ret == 0
+    assert "shop " in evals.run_command("runs", bucket).stdout.str()
+
+
 @pytest.mark.parametrize("pattern", ["*.jpeg", "bundles/**/attempt-1.json"])
 @pytest.mark.parametrize("spoil", [Path.unlink, lambda path: path.write_bytes(b"x")], ids=["gone", "else"])
 def test_an_attempt_that_is_not_all_there_is_run_again(
