@@ -14,8 +14,13 @@ if TYPE_CHECKING:
     from pytest_browsereval.agents.base import AgentEvaluator as AgentEvaluator
     from pytest_browsereval.agents.sync_front import SyncAgentContext as SyncAgentContext
     from pytest_browsereval.analysis.passrate import PassRate as PassRate
+    from pytest_browsereval.analysis.reader import StoredAttempt as StoredAttempt
+    from pytest_browsereval.analysis.reader import StoredRun as StoredRun
     from pytest_browsereval.analysis.summary import RunSummary as RunSummary
     from pytest_browsereval.analysis.summary import TrialOutcome as TrialOutcome
+    from pytest_browsereval.analysis.turns import StoredDelegation as StoredDelegation
+    from pytest_browsereval.analysis.turns import StoredStep as StoredStep
+    from pytest_browsereval.analysis.turns import StoredTurn as StoredTurn
     from pytest_browsereval.browsers.base import Browser as Browser
     from pytest_browsereval.browsers.base import BrowserConfig as BrowserConfig
     from pytest_browsereval.browsers.base import ForeignResult as ForeignResult
@@ -29,7 +34,10 @@ if TYPE_CHECKING:
     from pytest_browsereval.capture.context import CaptureContext as CaptureContext
     from pytest_browsereval.capture.context import NestedCapture as NestedCapture
     from pytest_browsereval.commands.base import Command as Command
+    from pytest_browsereval.commands.runs import open_run as open_run
     from pytest_browsereval.config import EvalConfig as EvalConfig
+    from pytest_browsereval.config.export import ExportConfig as ExportConfig
+    from pytest_browsereval.config.export import Exported as Exported
     from pytest_browsereval.config.gate import GateRule as GateRule
     from pytest_browsereval.datasets.base import DatasetConfig as DatasetConfig
     from pytest_browsereval.datasets.base import RowRef as RowRef
@@ -81,8 +89,6 @@ if TYPE_CHECKING:
     from pytest_browsereval.registry import Component as Component
     from pytest_browsereval.registry import ConfigReader as ConfigReader
     from pytest_browsereval.registry import Registry as Registry
-    from pytest_browsereval.run.foreign import Exported as Exported
-    from pytest_browsereval.run.foreign import ExportFormat as ExportFormat
     from pytest_browsereval.run.foreign import Imported as Imported
     from pytest_browsereval.run.foreign import ImportFormat as ImportFormat
     from pytest_browsereval.run.store import RunStore as RunStore
@@ -102,13 +108,17 @@ _HOMES = {
     "agents.base": "AgentConfig AgentContext AgentEvaluator",
     "agents.sync_front": "SyncAgentContext",
     "analysis.passrate": "PassRate",
+    "analysis.reader": "StoredAttempt StoredRun",
     "analysis.summary": "RunSummary TrialOutcome",
+    "analysis.turns": "StoredDelegation StoredStep StoredTurn",
     "browsers.base": "Browser BrowserConfig ForeignResult ForeignTool PictureFormat Survey Tab Window "
     "WindowRequest",
     "browsers.playwright.windows": "PlaywrightWindow",
     "capture.context": "CaptureContext NestedCapture",
     "commands.base": "Command",
+    "commands.runs": "open_run",
     "config": "EvalConfig",
+    "config.export": "ExportConfig Exported",
     "config.gate": "GateRule",
     "datasets.base": "DatasetConfig RowRef Select",
     "errors": "ConfigError DatasetError ErrorSource Fault LimitReached Outage StopRun TerminationReason "
@@ -129,7 +139,7 @@ _HOMES = {
     "model.usage": "Usage",
     "needs": "ChecksRead ModelNeed Needs",
     "registry": "Component ConfigReader Registry",
-    "run.foreign": "ExportFormat Exported ImportFormat Imported",
+    "run.foreign": "ImportFormat Imported",
     "run.store": "RunStore TrialKey",
     "tools.base": "Tool ToolError ToolResult Toolbox tool",
     "tools.toolkit": "Directive Policy Toolkit ToolkitConfig Turn",

@@ -158,6 +158,18 @@ def open_runs(url: str) -> RemoteRuns:
     return found
 
 
+def make_table(run: Any, name: str) -> Any:
+    """Return a table of a run: a ``StoredRun``, and pyarrow's ``Table``, which are not known here.
+
+    Raises:
+        UsageError: nothing that is installed makes such a table, or it cannot be made.
+    """
+    found = _ask_first("pytest_browsereval_make_table", run=run, name=name)
+    if found is None:
+        raise UsageError(f"nothing that is installed makes a table {name!r} of a run.")
+    return found
+
+
 def note_sent(run_folder: Path, url: str) -> None:
     """Tell features and packages that a run, or a part of one, is done at a URL."""
     for call in _find_calls("pytest_browsereval_run_sent"):

@@ -15,7 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    import pyarrow as pa
+
     from pytest_browsereval.agents.base import AgentContext, AgentEvaluator
+    from pytest_browsereval.analysis.reader import StoredRun
     from pytest_browsereval.analysis.summary import RunSummary
     from pytest_browsereval.browsers.base import Window
     from pytest_browsereval.commands.base import Command
@@ -29,7 +32,7 @@ if TYPE_CHECKING:
     from pytest_browsereval.registry import Registry
     from pytest_browsereval.run.active import EarlierRun
     from pytest_browsereval.run.cassettes import CassetteSource
-    from pytest_browsereval.run.foreign import ExportFormat, ImportFormat
+    from pytest_browsereval.run.foreign import ImportFormat
 
 # ---------------------------------------------------------------- beside pytest
 
@@ -44,8 +47,8 @@ def pytest_browsereval_commands() -> Sequence[Command]:  # type: ignore[empty-bo
 
 
 @pytest.hookspec
-def pytest_browsereval_run_formats() -> Sequence[ImportFormat | ExportFormat]:  # type: ignore[empty-body]
-    """Called by ``browsereval import-run`` and ``browsereval export``: return forms of runs."""
+def pytest_browsereval_run_formats() -> Sequence[ImportFormat]:  # type: ignore[empty-body]
+    """Called by ``browsereval import-run``: return forms of runs."""
 
 
 @pytest.hookspec(firstresult=True)
@@ -69,6 +72,11 @@ def pytest_browsereval_open_runs(url: str) -> RemoteRuns | None:
     Args:
         url: what was typed. Return None if it is not one of yours.
     """
+
+
+@pytest.hookspec(firstresult=True)
+def pytest_browsereval_make_table(run: StoredRun, name: str) -> pa.Table | None:
+    """Called for ``open_run(...).table(name)``: return the table; None if there is none of that name."""
 
 
 @pytest.hookspec

@@ -23,7 +23,7 @@ from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from pytest_browsereval.errors import BrowserEvalError, PluginError, RegistryError, describe_error, nearest
 
-FAMILIES = ("agent", "grader", "toolkit", "dataset", "browser", "rule")
+FAMILIES = ("agent", "grader", "toolkit", "dataset", "browser", "rule", "export")
 """The families that are open to plug-ins."""
 
 OURS = "pytest-browsereval"
@@ -145,8 +145,8 @@ class Registry:
         if not (isinstance(member, type) and issubclass(member, Component)):
             raise RegistryError(
                 f"{owner} registers {member!r}, which is not a class derived from a family's config "
-                "base. Derive it from AgentConfig, GraderConfig, ToolkitConfig, DatasetConfig or "
-                "BrowserConfig or GateRule of pytest_browsereval."
+                "base. Derive it from AgentConfig, GraderConfig, ToolkitConfig, DatasetConfig, "
+                "BrowserConfig, GateRule or ExportConfig of pytest_browsereval."
             )
         _check_annotations(member, owner)
         self._claim((member.family, member.type_name()), member, owner, aliases)

@@ -62,7 +62,6 @@ ENDINGS = (("s", ""), ("es", ""), ("ies", "y"), ("ing", ""), ("ing", "e"), ("ed"
 """What a word may end in, and what stands there in the list."""
 NO_NOUNS = {
     "ChecksRead": "completes a grader's `reads = ChecksRead(...)`",
-    "Exported": "what an export returns, as `Imported`",
     "Imported": "what an import returns; 'import' is a keyword",
     "LimitReached": "an exception, named by what happened",
     "RowRef": "short for reference, as in Python's weakref",

@@ -5,9 +5,13 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.redaction.address import plain_url
+
+if TYPE_CHECKING:
+    from pytest_browsereval.analysis.reader import StoredRun
 
 # Where runs are looked up by id when no config names another folder.
 RESULTS = Path("results")
@@ -26,6 +30,22 @@ def add_config(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--config", metavar="FILE", type=Path, help="look up an id or 'latest' among the runs of this config"
     )
+
+
+def open_run(run: str | Path, config: Path | None = None) -> StoredRun:
+    """Return a finished run, to read it: ``open_run("latest").attempts``.
+
+    Args:
+        run: its folder, its id, its URL, ``latest`` or ``latest-on-BRANCH``; ids are looked up below the
+            folder ``results``. Of a run at a URL, messages and pictures are fetched when they are asked for.
+        config: an eval's config, among whose runs an id is looked up.
+
+    Raises:
+        UsageError: there is no such run, or there are several.
+    """
+    from pytest_browsereval.analysis.reader import StoredRun
+
+    return StoredRun(find_run(str(run), config, is_empty_allowed=True, with_files=False))
 
 
 def find_run(

@@ -16,6 +16,7 @@ from pytest_browsereval.browsers.base import BrowserConfig, PictureFormat
 from pytest_browsereval.capture.context import ScreenshotMode
 from pytest_browsereval.capture.trace import TraceMode
 from pytest_browsereval.config.block import Block
+from pytest_browsereval.config.export import ExportConfig
 from pytest_browsereval.config.gate import GateConfig, GatedRow
 from pytest_browsereval.datasets.base import DatasetConfig
 from pytest_browsereval.errors import ConfigError, nearest
@@ -169,6 +170,9 @@ class EvalConfig(Block):
     """What to record of an attempt."""
     gate: GateConfig = GateConfig()
     """The rules that the run must meet."""
+    export: tuple[Annotated[ExportConfig, MemberOf("export")], ...] = ()
+    """What is made of the run at the end of a session, for other tools: ``[parquet, {type: csv}]``. An export
+    that fails is reported, and changes no result; ``browsereval export`` does it again."""
     output_dir: Path = Path("results")
     """The folder of run folders; relative to the file."""
     cassettes: Path = Path("cassettes")
@@ -300,7 +304,7 @@ class EvalConfig(Block):
         for key, folder in (("output_dir", self.output_dir), ("cassettes", self.cassettes)):
             if folder.is_relative_to(self.base_dir):
                 dump[key] = folder.relative_to(self.base_dir).as_posix()
-        members = (*self.variants.values(), *self.graders, *self.toolkits, self.browser)
+        members = (*self.variants.values(), *self.graders, *self.toolkits, *self.export, self.browser)
         secrets = {secret for member in members for secret in member.secrets()}
         secrets |= {*self.secrets(), *(self.judge.secrets() if self.judge else ())}
         result: dict[str, Any] = redact_config(dump, secrets)
@@ -310,6 +314,6 @@ class EvalConfig(Block):
         """Return 16 hex digits over everything that can change results."""
         # Names, folders, speed and the budget cannot; nor can the gate, which only reads results.
         own = {"name", "output_dir", "cassettes", "lanes", "num_workers", "gate", "budget", "calibration"}
-        own |= {"variables"}  # names alone
+        own |= {"variables", "export"}  # the former are names alone
         dump = {key: value for key, value in self.public_dump().items() if key not in own}
         return hashlib.sha256(json.dumps(dump, sort_keys=True).encode()).hexdigest()[:16]

@@ -135,7 +135,7 @@ def describe_model(model: type[BaseModel], name: str = "") -> Schema:
 
 def _complete_keys(block: Schema, model: type[BaseModel]) -> None:
     properties = block.get("properties", {})
-    texts = _field_texts(model)
+    texts = field_texts(model)
     for name, field in model.model_fields.items():
         if name not in properties:
             continue
@@ -198,7 +198,7 @@ def _classes_in(annotation: Any) -> Iterator[type]:
         yield from _classes_in(argument)
 
 
-def _field_texts(model: type[BaseModel]) -> dict[str, str]:
+def field_texts(model: type[BaseModel]) -> dict[str, str]:
     """Return the text under each field of a model and of its bases."""
     bases = (
         base for base in reversed(model.__mro__) if issubclass(base, BaseModel) and base is not BaseModel
@@ -344,7 +344,7 @@ def _add_shorthands(schema: Schema) -> None:
     properties["variables"]["items"]["pattern"] = SITE_NAME
     schema["$defs"]["SiteConfig"]["oneOf"] = _describe_kinds_of_sites(schema["$defs"]["SiteConfig"])
     properties["tools"]["properties"] = _describe_switches()
-    for name in ("dataset", "graders", "toolkits"):
+    for name in ("dataset", "graders", "toolkits", "export"):
         entries = properties[name]
         one = entries["items"]
         if name == "dataset":

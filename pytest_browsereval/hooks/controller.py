@@ -54,6 +54,8 @@ def find_part_keys(config: EvalConfig) -> Iterator[tuple[str, ...]]:
     yield from (("gate", rule) for rule in config.gate.compares)
     if config.calibration is not None:
         yield ("calibration",)
+    if config.export:
+        yield ("export",)
 
 
 controller_key = pytest.StashKey["Controller"]()

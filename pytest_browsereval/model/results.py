@@ -50,6 +50,8 @@ class TaskMetadata(BaseModel):
     tags: tuple[str, ...] = ()
     website: str | None = None
     row_hash: str = ""
+    protected: bool | None = None
+    """Whether answers of the row are never written in clear; None in records of earlier versions."""
     replayed: bool = False
     """True if model calls came from a cassette; usage and cost are then those of the recording."""
     start_url: str | None = None

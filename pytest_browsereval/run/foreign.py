@@ -1,4 +1,4 @@
-"""Runs in the form of other systems: what a format reads, what it writes, and the format itself."""
+"""Runs in the form of other systems: what a format reads, and the format itself."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pytest_browsereval.model.messages import Message
 from pytest_browsereval.model.results import EvalWarning, TaskError
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.model.usage import Usage
-from pytest_browsereval.run.store import RunStore, TrialKey
+from pytest_browsereval.run.store import TrialKey
 
 NOT_GRADED = "not graded yet: `browsereval regrade` does it"
 
@@ -62,15 +62,6 @@ class Imported:
 
 
 @dataclass(frozen=True)
-class Exported:
-    """What was written, and which attempts were not."""
-
-    folders: tuple[Path, ...]
-    left_out: tuple[str, ...]
-    """Ids with the reason."""
-
-
-@dataclass(frozen=True)
 class ImportFormat:
     """A form of runs that ``browsereval import-run NAME`` reads.
 
@@ -80,15 +71,3 @@ class ImportFormat:
 
     name: str
     read: Callable[[Path], Sequence[Imported]]
-
-
-@dataclass(frozen=True)
-class ExportFormat:
-    """A form of runs that ``browsereval export --to NAME`` writes.
-
-    ``write`` is given the run and the folder to make. It raises ``UsageError`` where the folder is there
-    already or nothing is to be written.
-    """
-
-    name: str
-    write: Callable[[RunStore, Path], Exported]

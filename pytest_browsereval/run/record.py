@@ -42,6 +42,7 @@ def make_metadata(task: Task, key: TrialKey, node_id: str, *, row_hash: str, **f
         tags=task.tags,
         website=task.metadata.website,
         row_hash=row_hash,
+        protected=task.protected,
         **figures,
     )
 

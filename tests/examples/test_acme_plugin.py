@@ -94,8 +94,8 @@ def test_its_toolkit_works(installed: Installed) -> None:
 
 
 @pytest.mark.slow
-def test_its_subcommand_and_its_format_are_ours_too(installed: Installed) -> None:
-    """Help lists the subcommand, which reads a run; ``export`` writes the package's format."""
+def test_its_subcommand_and_its_export_are_ours_too(installed: Installed) -> None:
+    """Help lists the subcommand, which reads a run; ``export`` does the package's."""
     out = installed.folder / "out-steps"
     result = installed.pytest("--eval-config=evals/button.yaml", f"--eval-output={out}", *PATIENCE)
     assert result.returncode == 0, result.stdout + result.stderr
@@ -109,12 +109,10 @@ def test_its_subcommand_and_its_format_are_ours_too(installed: Installed) -> Non
     assert "acme-steps" in installed.run("browsereval", "--help").stdout
     counted = installed.run("browsereval", "acme-steps", summary.parent)
     assert sorted(counted.stdout.splitlines()) == sorted(f"{name}: 2" for name in ids), counted.stderr
-    written = installed.run("browsereval", "export", summary.parent, "--to", "acme/steps", "-o", "steps")
+    written = installed.run("browsereval", "export", summary.parent, "--to", "acme/steps", "-o", "s.csv")
     assert written.returncode == 0, written.stderr
-    assert sorted((installed.folder / "steps/steps.csv").read_text().split()) == sorted(
-        f"{name},2" for name in ids
-    )
-    unknown = installed.run("browsereval", "export", summary.parent, "--to", "acme/step", "-o", "steps2")
+    assert sorted((installed.folder / "s.csv").read_text().split()) == sorted(f"{name},2" for name in ids)
+    unknown = installed.run("browsereval", "export", summary.parent, "--to", "acme/step")
     assert unknown.returncode == 4
     assert "Did you mean 'acme/steps'?" in unknown.stderr
 

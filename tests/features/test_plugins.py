@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from pytest_browsereval.__main__ import main
-from pytest_browsereval.testing.evals import EvalRun
 from tests.hooks.small_evals import Evals, row
 from tests.hooks.test_registration import install
 
@@ -98,7 +97,7 @@ def test_a_start_that_fails_is_bad_usage(evals: Evals, does: str, told: str) -> 
 
 
 OFFERS = """
-from pytest_browsereval import Command, ExportFormat, Exported
+from pytest_browsereval import Command
 
 def greet(arguments):
     print("hello from a package")
@@ -108,9 +107,6 @@ def pytest_browsereval_commands():
     broken = Command("broken", "break", greet, lambda parser: 1 / 0)
     view = Command("view", "another page", greet)
     return [Command("greet", "say hello", greet), view, broken, "not a command"]
-
-def pytest_browsereval_run_formats():
-    return [ExportFormat("acme/none", lambda store, target: Exported((), ("all of it",)))]
 """
 
 
@@ -204,21 +200,6 @@ def test_a_subcommand_of_ours_that_raises_shows_its_traceback(
     assert "browsereval: the subcommand 'providers' broke: " in told
 
 
-def test_a_package_brings_formats(evals: Evals, capsys: pytest.CaptureFixture[str]) -> None:
-    """``export`` writes them; an unknown one is refused with those that there are."""
-    install(evals, "acme_offers", OFFERS)
-    evals.write_rows(row("a"))
-    evals.write_config()
-    run = evals.run("shop.eval.yaml")
-    assert run.ret == 0
-    target = str(evals.path / "out")
-    assert main(["export", str(run.folder), "--to", "acme/none", "-o", target]) == 0
-    assert capsys.readouterr().out.startswith("0 of 1 attempt in ")
-    assert main(["export", str(run.folder), "--to", "acme/non", "-o", target]) == 4
-    told = capsys.readouterr().err
-    assert "Did you mean 'acme/none'? Formats: online-mind2web, acme/none." in told
-
-
 READERS = """
 from dataclasses import replace
 from pathlib import Path
@@ -278,184 +259,17 @@ def test_a_format_may_yield_its_attempts(evals: Evals, capsys: pytest.CaptureFix
 
 
 CLASHING = """
-from pytest_browsereval import ExportFormat, Exported
+from pytest_browsereval import ImportFormat
 
 def pytest_browsereval_run_formats():
-    first, second = (
-        ExportFormat("acme/first", lambda store, target, name=name: Exported((target / name,), ()))
-        for name in ("one", "two")
-    )
-    return [first, second]
+    return [ImportFormat("acme/first", lambda folder: []), ImportFormat("acme/first", None), "acme/second"]
 """
 
 
 def test_formats_that_clash_are_told_at_once(evals: Evals, capsys: pytest.CaptureFixture[str]) -> None:
-    """The name is known, and which of the two has written it would be a guess; so is what it left out."""
+    """The name is known, and which of the two has read it would be a guess."""
     install(evals, "acme_clash", CLASHING)
-    evals.write_rows(*map(row, "abc"))
-    evals.write_config()
-    run = str(evals.run("shop.eval.yaml").folder)
-    target = str(evals.path / "out")
-    assert main(["export", run, "--to", "acme/first", "-o", target]) == 0
-    told = capsys.readouterr()
-    assert "both have an ExportFormat 'acme/first'. That of acme_clash 2.5 is used; rename" in told.err
-    first, left_out = told.out.splitlines()
-    assert first == f"1 of 3 attempts in {target}"
-    assert left_out == "left out: 2 attempts that the format 'acme/first' does not mention"
-
-
-BROKEN_FORMATS = """
-from pytest_browsereval import ExportFormat
-
-def write_half(store, target):
-    target.mkdir()
-    raise RuntimeError("no such luck")
-
-def pytest_browsereval_run_formats():
-    return [ExportFormat("acme/half", write_half), ExportFormat("acme/mute", lambda store, target: None)]
-"""
-
-
-def test_a_format_that_breaks_is_named(evals: Evals, capsys: pytest.CaptureFixture[str]) -> None:
-    """What it leaves behind is said to be a part."""
-    install(evals, "acme_formats", BROKEN_FORMATS)
-    evals.write_rows(row("a"))
-    evals.write_config()
-    run = str(evals.run("shop.eval.yaml").folder)
-    target = str(evals.path / "out")
-    assert main(["export", run, "--to", "acme/half", "-o", target]) != 0
+    assert main(["import-run", "acme/first", str(evals.path), "-o", str(evals.path / "out")]) == 4
     told = capsys.readouterr().err
-    assert "the format 'acme/half' broke: RuntimeError: no such luck (" in told
-    assert f"What it has written to {target} is not whole." in told
-    assert main(["export", run, "--to", "acme/mute", "-o", target]) != 0
-    assert "the format 'acme/mute' returned None, which is not an Exported" in capsys.readouterr().err
-
-
-def test_a_broken_package_keeps_no_subcommand_from_working(
-    evals: Evals, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """It is named with what to do, and the subcommand that was asked for runs."""
-    install(evals, "acme_breaks", "1 / 0\n")
-    assert main(["providers"]) == 0
-    told = capsys.readouterr()
-    assert "openai" in told.out
-    assert "the entry point 'acme' = 'acme_breaks' of acme_breaks 2.5 cannot be loaded" in told.err
-
-
-READS = """
-class Shopping:
-    name = "shopping"
-
-    def convert(self, draft, environ):
-        if "shopping_list" in draft.tree:
-            draft.move(("shopping_list",), ("dataset",))
-
-    def convert_blocks(self, draft, registry):
-        if draft.tree.pop("shopper", None) is not None:
-            draft.notes.append("shopper has no effect here")
-
-def pytest_browsereval_register(registry):
-    registry.add_reader(Shopping())
-"""
-
-
-def test_a_conftest_brings_a_reader_of_configs(evals: Evals) -> None:
-    """A file with another system's words is a config; without the reader its keys are unknown."""
-    evals.write_rows(row("a"))
-    evals.write_config()
-    config = evals.path / "shop.eval.yaml"
-    config.write_text(config.read_text().replace("dataset:", "shopping_list:") + "\nshopper: me\n")
-    refused = evals.run("shop.eval.yaml")
-    assert refused.ret == pytest.ExitCode.USAGE_ERROR
-    assert "shopping_list" in refused.stderr.str()
-    (evals.path / "conftest.py").write_text(READS)
-    read = evals.run("--eval-config=shop.eval.yaml")
-    assert read.ret == 0, read.stdout.str() + read.stderr.str()
-    assert "shopper has no effect here" in read.stdout.str()
-
-
-def test_what_is_no_reader_is_refused(evals: Evals) -> None:
-    """The message names what it lacks, and nothing is run."""
-    evals.write_rows(row("a"))
-    evals.write_config()
-    (evals.path / "conftest.py").write_text(
-        "def pytest_browsereval_register(registry):\n    registry.add_reader(lambda draft: None)\n"
-    )
-    refused = evals.run("shop.eval.yaml")
-    assert refused.ret == pytest.ExitCode.USAGE_ERROR
-    told = "adds a `function` as a reader of configs, which has no name, convert, convert_blocks."
-    assert told in refused.stderr.str()
-
-
-RULE = """
-from typing import Literal
-
-import pytest
-from pytest_browsereval import GateRule, RuleResult
-
-class MostTrials(GateRule):
-    type: Literal["most_trials"] = "most_trials"
-    most: int
-    limits_failures = True
-
-    def check(self, trials):
-        if self.most == 13:
-            pytest.skip("no rule of mine")
-        if self.most == 14:
-            return True
-        if self.most == 15:
-            return RuleResult("mine", is_met=True, message="nobody can say", is_undecided=True)
-        return RuleResult("mine", is_met=len(trials) <= self.most, message=f"there are {len(trials)} trials")
-
-def pytest_browsereval_register(registry):
-    registry.register(MostTrials)
-"""
-
-
-def decide_by(evals: Evals, *most: int) -> EvalRun:
-    evals.write_rows(row("a"), row("b"))
-    evals.write_config(gate={"rules": [{"type": "most_trials", "most": number} for number in most]})
-    (evals.path / "conftest.py").write_text(RULE)
-    return evals.run("shop.eval.yaml", "-rA")
-
-
-def test_a_plug_in_brings_a_gate_rule(evals: Evals, capsys: pytest.CaptureFixture[str]) -> None:
-    """It is an item like ours, decides the exit code, and is asked again by the folder."""
-    run = decide_by(evals, 9)
-    assert run.ret == 0, run.stdout.str()
-    assert "gate::most_trials" in run.stdout.str()
-    assert decide_by(evals, 0).ret == 1
-    assert decide_by(evals, 9, 0).ret == 1
-    conf = str(evals.path / "shop.eval.yaml")
-    capsys.readouterr()
-    assert main(["gate", str(run.folder), "--config", conf]) == 1
-    assert "most_trials[2]" in capsys.readouterr().out
-    assert main(["gate", str(run.folder)]) == 4
-    told = capsys.readouterr().err
-    assert "unknown rule 'most_trials'" in told
-    assert "A rule of a conftest is known with --config FILE." in told
-
-
-@pytest.mark.parametrize(
-    ("most", "told"),
-    [
-        (13, "the rule 'most_trials' broke: pytest.skip"),
-        (14, "the rule 'most_trials' returned bool, not a RuleResult"),
-        (15, "nobody can say"),  # `undecided: fail` holds for rules of plug-ins too
-    ],
-)
-def test_a_rule_that_breaks_is_not_met(evals: Evals, most: int, told: str) -> None:
-    """Nobody knows what it would have said, so the run is not green."""
-    run = decide_by(evals, most)
-    assert run.ret == 1
-    assert told in run.stdout.str()
-    assert "xfailed" not in run.stdout.str()
-
-
-def test_rules_are_refused_where_nobody_brings_one(evals: Evals) -> None:
-    """An unknown rule ends the run before anything is spent, with its line."""
-    evals.write_rows(row("a"))
-    evals.write_config(gate={"rules": [{"type": "acme/most"}]})
-    refused = evals.run("shop.eval.yaml")
-    assert refused.ret == pytest.ExitCode.USAGE_ERROR
-    assert "unknown rule 'acme/most'" in refused.stderr.str()
+    assert "both have an ImportFormat 'acme/first'. That of acme_clash 2.5 is used; rename" in told
+    assert "returned 'acme/second', which is not a format" in told

@@ -32,6 +32,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "browsers": lambda: families.write_family("browser"),
     "graders": lambda: families.write_family("grader"),
     "datasets": lambda: families.write_family("dataset"),
+    "exports": lambda: families.write_family("export"),
     "tools": catalogs.write_tools,
     "providers": catalogs.write_providers,
     "hooks": catalogs.write_hooks,

@@ -51,8 +51,11 @@ GROUPS = {
         Message UserMessage AssistantMessage ToolCallMessage ToolResultMessage ErrorMessage
         DelegationMessage DelegationResultMessage
     """,
+    "runs": """
+        open_run StoredRun StoredAttempt StoredTurn StoredStep StoredDelegation
+    """,
     "commands": """
-        Command RunStore TrialKey ImportFormat Imported ExportFormat Exported
+        ExportConfig Exported ImportFormat Imported Command RunStore TrialKey
     """,
 }
 CHOSEN = {

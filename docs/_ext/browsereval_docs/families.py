@@ -11,6 +11,7 @@ from pytest_browsereval.agents.base import AgentConfig
 from pytest_browsereval.browsers.base import BrowserConfig
 from pytest_browsereval.browsers.playwright.contexts import PageOptions
 from pytest_browsereval.builtins import builtin_registry
+from pytest_browsereval.config.export import ExportConfig
 from pytest_browsereval.datasets.base import DatasetConfig
 from pytest_browsereval.graders.base import GraderConfig
 from pytest_browsereval.llm.config import LLMConfig
@@ -20,6 +21,7 @@ BASES: dict[str, type[Component]] = {
     "agent": AgentConfig,
     "browser": BrowserConfig,
     "dataset": DatasetConfig,
+    "export": ExportConfig,
     "grader": GraderConfig,
 }
 SHARED: dict[type[BaseModel], str] = {

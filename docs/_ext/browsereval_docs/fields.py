@@ -24,6 +24,7 @@ PAGES = {
     "agent": "agents.md",
     "browser": "browsers.md",
     "dataset": "datasets.md",
+    "export": "exports.md",
     "grader": "graders.md",
     "rule": "gates.md",
     "toolkit": "tools.md",

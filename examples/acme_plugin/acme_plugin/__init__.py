@@ -1,13 +1,13 @@
-"""What the package brings: an agent, a grader, a toolkit, a gate rule, a subcommand, an export format."""
+"""What the package brings: an agent, a grader, a toolkit, a gate rule, an export, a subcommand."""
 
 from __future__ import annotations
 
 from acme_plugin.clicker import ClickerConfig
-from acme_plugin.counting import COMMAND, FORMAT
+from acme_plugin.counting import COMMAND, StepsExport
 from acme_plugin.notes import NotesConfig
 from acme_plugin.politeness import PolitenessConfig
 from acme_plugin.steps import StepsRule
-from pytest_browsereval import Command, ExportFormat, Registry
+from pytest_browsereval import Command, Registry
 
 
 def pytest_browsereval_register(registry: Registry) -> None:
@@ -16,13 +16,9 @@ def pytest_browsereval_register(registry: Registry) -> None:
     registry.register(PolitenessConfig)
     registry.register(NotesConfig)
     registry.register(StepsRule)
+    registry.register(StepsExport)
 
 
 def pytest_browsereval_commands() -> tuple[Command, ...]:
     """Return the subcommand: ``browsereval acme-steps RUN``."""
     return (COMMAND,)
-
-
-def pytest_browsereval_run_formats() -> tuple[ExportFormat, ...]:
-    """Return the format: ``browsereval export RUN --to acme/steps -o DIR``."""
-    return (FORMAT,)

@@ -1,4 +1,4 @@
-"""``import-run`` and ``export``: runs of other systems as run folders, and run folders in their formats."""
+"""``import-run``: runs of other systems as run folders."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from pytest_browsereval.commands.base import Command
-from pytest_browsereval.commands.runs import HELP, add_config, find_run
-from pytest_browsereval.contracts import describe_value
 from pytest_browsereval.errors import BrowserEvalError, PluginError, UsageError, describe_error
 from pytest_browsereval.model.display import format_count
 from pytest_browsereval.redaction.known import redact_known
@@ -50,12 +48,8 @@ def import_run(arguments: argparse.Namespace) -> int:
 
 
 @contextmanager
-def _naming(name: str, written: Path | None = None) -> Iterator[None]:
+def _naming(name: str) -> Iterator[None]:
     """Have an error say which format it is of.
-
-    Args:
-        name: of the format.
-        written: what it writes.
 
     Raises:
         PluginError: in the place of anything that its code must not raise.
@@ -65,37 +59,8 @@ def _naming(name: str, written: Path | None = None) -> Iterator[None]:
     except (BrowserEvalError, OSError, KeyboardInterrupt):
         raise
     except BaseException as error:  # a package's own code, which may call sys.exit
-        half = f" What it has written to {written} is not whole." if written and written.exists() else ""
-        message = f"the format {name!r} broke: {describe_error(error)}. Mend the plug-in.{half}"
+        message = f"the format {name!r} broke: {describe_error(error)}. Mend the plug-in."
         raise PluginError(message) from error
-
-
-def export_run(arguments: argparse.Namespace) -> int:
-    """Write a run in another system's format, and print what was left out."""
-    from pytest_browsereval.features.interop.readers import find_format
-    from pytest_browsereval.run.foreign import Exported, ExportFormat
-    from pytest_browsereval.run.store import RunStore
-
-    _report_left_out()
-    chosen = find_format(ExportFormat, arguments.to)
-    store, target = RunStore(find_run(arguments.run_name, arguments.config)), Path(arguments.output)
-    try:
-        with _naming(chosen.name, target):
-            exported = chosen.write(store, target)
-    except OSError as error:
-        raise UsageError(f"{target} cannot be written: {error}.") from None
-    if not isinstance(exported, Exported):
-        raise PluginError(
-            f"the format {chosen.name!r} returned {describe_value(exported)}, which is not an Exported: what "
-            "it has written is unknown. Mend the plug-in."
-        )
-    total = len(store.last_digests())
-    print(f"{len(exported.folders)} of {format_count(total, 'attempt')} in {target}")
-    for line in exported.left_out:
-        print(f"left out: {line}")
-    if (unsaid := total - len(exported.folders) - len(exported.left_out)) > 0:
-        print(f"left out: {format_count(unsaid, 'attempt')} that the format {chosen.name!r} does not mention")
-    return 0
 
 
 def _report_left_out() -> None:
@@ -123,19 +88,6 @@ def _import_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _export_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("run_name", metavar="RUN", help=HELP)
-    add_config(parser)
-    parser.add_argument(
-        "--to",
-        metavar="FORMAT",
-        required=True,
-        help="the format to write: online-mind2web, or one of an installed package",
-    )
-    parser.add_argument("-o", "--output", metavar="DIR", required=True, help="the folder to write")
-
-
 COMMANDS = (
     Command("import-run", "convert a run of another system into a run folder", import_run, _import_arguments),
-    Command("export", "convert a run into the format of another system", export_run, _export_arguments),
 )

@@ -6,11 +6,13 @@ import json
 import re
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
+from pytest_browsereval.analysis.reader import StoredRun
 from pytest_browsereval.capture.message_log import read_messages
+from pytest_browsereval.config.export import ExportConfig, Exported
 from pytest_browsereval.datasets.ids import safe_folder, safe_id
 from pytest_browsereval.errors import ErrorSource, UsageError
 from pytest_browsereval.features.interop import online_mind2web as form
@@ -20,7 +22,6 @@ from pytest_browsereval.graders.judging.steps import list_steps
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.messages import AssistantMessage, Message, ToolCallMessage, ToolResultMessage
 from pytest_browsereval.model.results import TaskMetadata
-from pytest_browsereval.run.foreign import Exported
 from pytest_browsereval.run.reading import read_metadata
 from pytest_browsereval.run.store import RunStore, check_new
 from pytest_browsereval.run.stored import check_log, read_stored
@@ -30,6 +31,18 @@ ENDS = "done"
 
 # Ids that every file system takes for a name.
 _FOLDER = re.compile(r"[^\x00-\x1f\x7f<>:\"/\\|?*]{1,80}")
+
+
+class OnlineMind2WebExport(ExportConfig):
+    """The form of Online-Mind2Web, which judges of others read. It has the last attempt of each trial."""
+
+    type: Literal["online-mind2web"] = "online-mind2web"
+    output: Path
+    """The folder to write, which is not there yet."""
+
+    def write(self, run: StoredRun, base_dir: Path) -> Exported:
+        """Write it."""
+        return replace(write_run(RunStore(run.files), base_dir / self.output), place=str(self.output))
 
 
 def write_run(store: RunStore, target: Path) -> Exported:
@@ -67,7 +80,7 @@ def write_run(store: RunStore, target: Path) -> Exported:
         place = target if is_one else target / f"{safe_folder(data.variant)}-{data.trial}"
         trial = {} if is_one else {form.OURS: {"variant": data.variant, "trial": data.trial}}
         written.append(_write(folder, read_metadata(folder), place / names[data.query_id], trial))
-    return Exported(tuple(written), tuple(left_out))
+    return Exported(str(target), len(written), tuple(left_out))
 
 
 def folder_names(ids: Iterable[str]) -> dict[str, str]:

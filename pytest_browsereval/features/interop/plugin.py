@@ -1,4 +1,4 @@
-"""Rows and runs of other systems: ``browsereval import``, ``import-run`` and ``export``."""
+"""Rows and runs of other systems: ``browsereval import`` and ``import-run``, and an export."""
 
 from __future__ import annotations
 
@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pytest_browsereval.commands.base import Command
-    from pytest_browsereval.run.foreign import ExportFormat, ImportFormat
+    from pytest_browsereval.registry import Registry
+    from pytest_browsereval.run.foreign import ImportFormat
+
+
+def pytest_browsereval_register(registry: Registry) -> None:
+    """Register the export."""
+    place = "pytest_browsereval.features.interop.online_mind2web_writer:OnlineMind2WebExport"
+    registry.announce("export", "online-mind2web", place)
 
 
 def pytest_browsereval_commands() -> Sequence[Command]:
@@ -17,14 +24,10 @@ def pytest_browsereval_commands() -> Sequence[Command]:
     return (*import_command.COMMANDS, *command.COMMANDS)
 
 
-def pytest_browsereval_run_formats() -> Sequence[ImportFormat | ExportFormat]:
-    """Return the formats that this package reads and writes."""
+def pytest_browsereval_run_formats() -> Sequence[ImportFormat]:
+    """Return the formats that this package reads."""
     from pytest_browsereval.features.interop import browseros, online_mind2web, webvoyager
-    from pytest_browsereval.features.interop.online_mind2web_writer import write_run
-    from pytest_browsereval.run.foreign import ExportFormat, ImportFormat
+    from pytest_browsereval.run.foreign import ImportFormat
 
     readers = (browseros, online_mind2web, webvoyager)
-    return (
-        *(ImportFormat(reader.KIND, reader.read_run) for reader in readers),
-        ExportFormat(online_mind2web.KIND, write_run),
-    )
+    return tuple(ImportFormat(reader.KIND, reader.read_run) for reader in readers)

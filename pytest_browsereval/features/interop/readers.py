@@ -4,43 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from pytest_browsereval.builtins import gather_offers
 from pytest_browsereval.contracts import describe_value
 from pytest_browsereval.errors import PluginError, UsageError, nearest
 from pytest_browsereval.features.interop.files import check_tree
-from pytest_browsereval.run.foreign import ExportFormat, Imported, ImportFormat
+from pytest_browsereval.run.foreign import Imported, ImportFormat
 
 HOOK = "pytest_browsereval_run_formats"
-Format = ImportFormat | ExportFormat
-FormatT = TypeVar("FormatT", ImportFormat, ExportFormat)
 
 
-def find_formats(left_out: list[str]) -> dict[tuple[type[Format], str], Format]:
-    """Return the formats by what they do and their name; what is left out gets a sentence in the list."""
-    found: dict[tuple[type[Format], str], Format] = {}
-    owners: dict[tuple[type[Format], str], str] = {}
+def find_formats(left_out: list[str]) -> dict[str, ImportFormat]:
+    """Return the formats by their names; what is left out gets a sentence in the list."""
+    found: dict[str, ImportFormat] = {}
+    owners: dict[str, str] = {}
     for owner, one in gather_offers(HOOK, left_out.append):
-        if not isinstance(one, ImportFormat | ExportFormat):
+        if not isinstance(one, ImportFormat):
             left_out.append(f"{owner}: {HOOK} returned {one!r}, which is not a format.")
-        elif (key := (type(one), one.name)) in found:
+        elif one.name in found:
             left_out.append(
-                f"{owner} and {owners[key]} both have an {type(one).__name__} {one.name!r}. That of "
-                f"{owners[key]} is used; rename the other one."
+                f"{owner} and {owners[one.name]} both have an ImportFormat {one.name!r}. That of "
+                f"{owners[one.name]} is used; rename the other one."
             )
         else:
-            found[key], owners[key] = one, owner
+            found[one.name], owners[one.name] = one, owner
     return found
 
 
-def find_format(kind: type[FormatT], name: str) -> FormatT:
+def find_format(name: str) -> ImportFormat:
     """Return the format of that name.
 
     Raises:
         UsageError: there is none; the message has those that there are.
     """
-    known = {one.name: one for one in find_formats([]).values() if isinstance(one, kind)}
+    known = find_formats([])
     if name not in known:
         raise UsageError(f"unknown format {name!r}.{nearest(name, known)} Formats: {', '.join(known)}.")
     return known[name]
@@ -58,7 +56,7 @@ def read_run(name: str, folder: Path) -> Sequence[Imported]:
             no attempt.
         PluginError: the format returns something else than attempts.
     """
-    chosen = find_format(ImportFormat, name)
+    chosen = find_format(name)
     check_tree(folder)
     # A generator has nothing left for a second reader.
     attempts: tuple[Any, ...] = tuple(chosen.read(folder))

@@ -35,7 +35,7 @@ READ = {
     "calibrate": "0 of 4 attempts are labelled",
     "compare": "tasks: 4 unchanged",
     "doctor": "row 'bad': its own solution fails",
-    "export": "4 attempts",
+    "export": "4 of 4 trials",
     "flakes": "runs, the oldest first",
     "gate": "pass rate 75.0% (3 of 4 judged)",
     "merge": "one run is merged with nothing",  # parts of one are: test_push_and_pull.py

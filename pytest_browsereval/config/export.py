@@ -1,0 +1,59 @@
+"""Exports: a finished run in the form of another tool."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+from pytest_browsereval.registry import Component
+
+
+@dataclass(frozen=True)
+class Exported:
+    """What an export has written or sent, and what it has not."""
+
+    place: str
+    """Where it is: a folder, a file, a URL without its user and parameters."""
+    trials: int
+    """How many trials of the run are in it."""
+    left_out: tuple[str, ...] = ()
+    """What is not in it by intention, each with the reason: that is no failure."""
+    lost: tuple[str, ...] = ()
+    """What should be in it and is not, each with the reason. ``browsereval export`` then ends with 1."""
+
+
+class ExportConfig(Component):
+    """Base of all exports: ``browsereval export RUN --to TYPE``, and ``export: [TYPE]`` in a config.
+
+    The fields are the options, as keys of the block and as options of the command: ``pictures`` is
+    ``--pictures``, and ``output`` may be ``-o``. Their docstrings are the help. On the command line a list is
+    separated by commas; blocks and maps have no option.
+
+    An export reads the run as it is stored, never a dataset, and is never part of an attempt. Done again, it
+    takes the place of what it has written before: ids follow from ``StoredAttempt.id``. ``write`` imports
+    what it needs; ``preflight`` says what to install if that is missing.
+    """
+
+    family: ClassVar[str] = "export"
+
+    def preflight(self, base_dir: Path) -> None:
+        """Check what a machine needs, before anything is spent or written; nothing by default.
+
+        Raises:
+            ConfigError: something is not installed; the message says what to type.
+        """
+
+    def write(self, run: Any, base_dir: Path) -> Exported:
+        """Write a run, or send it.
+
+        Args:
+            run: a ``StoredRun``.
+            base_dir: what a path among the options is relative to: the folder of the config, or the current
+                one of the command.
+
+        Raises:
+            UsageError: an option is wrong, something is not installed, or nothing can be written.
+            OSError: it cannot be written.
+        """
+        raise NotImplementedError(f"{type(self).__qualname__} has no `write`")

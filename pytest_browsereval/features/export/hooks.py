@@ -1,0 +1,74 @@
+"""The end of a session: the exports of each config, which change no result."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import pytest
+
+from pytest_browsereval.analysis.reader import StoredRun
+from pytest_browsereval.errors import UsageError
+from pytest_browsereval.features.export.writing import describe_exported, describe_loss, write_export
+from pytest_browsereval.hooks.controller import Controller, RunPart
+from pytest_browsereval.redaction.known import redact_known
+from pytest_browsereval.run.active import ActiveRun
+from pytest_browsereval.run.preflight import preflight_member
+from pytest_browsereval.run.shards import Parts
+
+
+class ExportPart(RunPart):
+    """Checks before a run what its exports need."""
+
+    keys: ClassVar[tuple[tuple[str, ...], ...]] = (("export",),)
+
+    def check(self, active_run: ActiveRun) -> None:
+        """Refuse an export that lacks something: nobody wants to learn of it after hours."""
+        for number, export in enumerate(active_run.config.export):
+            preflight_member(active_run.config, export, "export", number)
+
+
+class SessionExports:
+    """Does the exports.
+
+    Args:
+        controller: which has the summaries.
+    """
+
+    def __init__(self, controller: Controller) -> None:
+        self._controller = controller
+        self._lines: list[tuple[str, bool]] = []
+        """What is printed, and whether it is a warning."""
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self) -> None:
+        """Write what the configs name."""
+        for active_run in self._controller.summaries:
+            name = active_run.config.name
+            if not active_run.config.export:
+                continue
+            parts = Parts.of_run(active_run.store.manifest())
+            if parts is not None and parts.missing:
+                why = "this is a part of a run. Merge all parts, then run `browsereval export`"
+                self._lines.append((f"eval {name}: not exported: {why}", False))
+                continue
+            self._export(active_run)
+
+    def _export(self, active_run: ActiveRun) -> None:
+        config, run = active_run.config, StoredRun(active_run.store.root)
+        for export in config.export:
+            try:
+                exported = write_export(export, run, config.base_dir)
+                line = f"exported as {describe_exported(export, exported, run)}"
+                lost = describe_loss(exported)
+            except UsageError as error:
+                line, lost = f"not exported as {export.type}", str(error)
+            if lost:
+                hint = f"`browsereval export {run.id} --to {export.type}` does it again"
+                line = f"{line}: warning: {lost} ({hint})"
+            self._lines.append((redact_known(f"eval {config.name}: {line}"), bool(lost)))
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Say where the exports are, and what failed."""
+        for line, is_warning in self._lines:
+            terminalreporter.line(line, yellow=is_warning)

@@ -1,0 +1,32 @@
+"""``browsereval export``, and the config key ``export``: finished runs in the forms of other tools."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_browsereval.hooks.names import is_worker
+
+if TYPE_CHECKING:
+    from pytest_browsereval.commands.base import Command
+
+
+def pytest_browsereval_start(config: pytest.Config) -> None:
+    """Export the session's runs once they are over."""
+    if is_worker(config):
+        return
+    from pytest_browsereval.features.export.hooks import ExportPart, SessionExports
+    from pytest_browsereval.hooks.controller import controller_key
+
+    controller = config.stash[controller_key]
+    controller.parts["export"] = ExportPart()
+    config.pluginmanager.register(SessionExports(controller), "browsereval-exports")
+
+
+def pytest_browsereval_commands() -> Sequence[Command]:
+    """Return the subcommands."""
+    from pytest_browsereval.features.export.command import COMMANDS
+
+    return COMMANDS

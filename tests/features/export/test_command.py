@@ -1,0 +1,221 @@
+"""``browsereval export``: exports are members of a family, and their fields are the command's options."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.hooks.small_evals import Evals, errored_row, row
+from tests.hooks.test_registration import install
+
+PACKAGE = """
+from pathlib import Path
+from typing import Annotated, Literal
+import pytest
+from pydantic import Field, SecretStr
+from pytest_browsereval import ConfigError, ExportConfig, Exported
+
+class Names(ExportConfig):
+    '''Names, one a line.'''
+
+    type: Literal["acme/names"] = "acme/names"
+    output: Path = Path("names.txt")
+    '''The file to write.'''
+    only: tuple[Literal["passed", "failed"], ...] = ()
+    '''Verdicts, 100% of them by default.'''
+    numbers: bool = True
+    '''Whether each has its number.'''
+    most: Annotated[int, Field(ge=1)] | None = None
+    '''How many.'''
+    key: SecretStr | None = None
+    headers: dict[str, str] = Field(default_factory=dict)
+
+    def write(self, run, base_dir):
+        counted = [one for one in run.attempts if one.counts]
+        found = [one for one in counted if not self.only or one.verdict in self.only][:self.most]
+        lines = [f"{one.number} {one.query_id}" if self.numbers else one.query_id for one in found]
+        (base_dir / self.output).write_text("\\n".join(lines))
+        lost = ("a: gone",) if self.most == 1 else ()
+        return Exported(str(self.output), len(lines), ("some: so",), lost)
+
+class Broken(ExportConfig):
+    '''Breaks.'''
+
+    type: Literal["acme/broken"] = "acme/broken"
+    how: Literal["raises", "leaves", "mute", "disk", "late"]
+    output: int = 0
+    '''Another one.'''
+
+    def preflight(self, base_dir):
+        if self.how == "late":
+            raise ConfigError("acme is not installed. Run `pip install acme`")
+
+    def write(self, run, base_dir):
+        if self.how == "raises":
+            raise RuntimeError("no such luck")
+        if self.how == "leaves":
+            pytest.exit("so", 0)
+        if self.how == "disk":
+            (base_dir / "gone/file").write_text("")
+
+def pytest_browsereval_register(registry):
+    registry.register(Names)
+    registry.register(Broken)
+"""
+
+
+@pytest.fixture
+def run(evals: Evals) -> str:
+    """Return the folder of a run of three rows, with a package that brings exports."""
+    install(evals, "acme_exports", PACKAGE)
+    evals.write_rows(row("a"), row("b", says="wrong"), errored_row("c"))
+    evals.write_config()
+    return str(evals.run("shop.eval.yaml").folder)
+
+
+def test_a_package_brings_an_export(evals: Evals, run: str) -> None:
+    """Its fields are options: a list by commas, a switch, a number; what was left out is printed."""
+    done = evals.run_command(
+        "export", run, "--to", "acme/names", "-o", "n.txt", "--only", "passed,failed", "--no-numbers"
+    )
+    assert done.ret == 0, done.stderr.str()
+    assert done.outlines == ["acme/names: 2 of 3 trials in n.txt", "left out: some: so"]
+    assert (evals.path / "n.txt").read_text() == "a\nb"
+    assert evals.run_command("export", run, "--to=acme/names").ret == 0
+    assert (evals.path / "names.txt").read_text() == "1 a\n1 b\n1 c"
+
+
+def test_what_is_lost_is_not_green(evals: Evals, run: str) -> None:
+    """The command ends with 1 and says what is missing; so does what the export does not mention."""
+    done = evals.run_command("export", run, "--to", "acme/names", "--most", "1")
+    assert done.ret == 1
+    assert done.errlines == ["lost: a: gone"]
+    plain = evals.run_command("export", run, "--to", "acme/names", "--only=passed")
+    assert plain.outlines[-1] == "left out: 1 trial that the export does not mention"
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--to=acme/name"], "unknown export 'acme/name'. Did you mean 'acme/names'?"),
+        (["--to=acme/names", "--only=pased"], "--only 'pased' is not allowed"),
+        (["--to=acme/names", "--most=0"], "--most "),
+        (
+            ["--to=acme/names", "--how=raises"],
+            "the export 'acme/names' has no option --how. Its options: --output",
+        ),
+        (["--to=acme/broken"], "--how "),
+        (["--to=acme/broken", "--how=raises"], "`write` raised RuntimeError: no such luck ("),
+        (["--to=acme/broken", "--how=leaves"], "`write` raised "),
+        (["--to=acme/broken", "--how=mute"], "`write` returned None, which is not an Exported"),
+        (["--to=acme/broken", "--how=disk"], "the export 'acme/broken' cannot be written: FileNotFoundError"),
+        (["--to=acme/broken", "--how=late"], "acme is not installed. Run `pip install acme`"),
+    ],
+)
+def test_what_is_wrong_is_said(evals: Evals, run: str, words: list[str], told: str) -> None:
+    """In one sentence, with exit code 4."""
+    done = evals.run_command("export", run, *words)
+    assert done.ret == 4
+    assert told in done.stderr.str()
+    assert "Traceback" not in done.stderr.str()
+
+
+def test_help_has_the_options_of_all_exports(evals: Evals, run: str) -> None:
+    """Each with the exports that have it; maps are for configs alone."""
+    text = " ".join(evals.run_command("export", "--help").stdout.str().split())
+    assert "acme/names: The file to write. acme/broken: Another one." in text
+    assert "--numbers, --no-numbers" in text
+    assert "100% of them" in text
+    assert "--headers" not in text
+
+
+def test_a_broken_package_is_named(evals: Evals) -> None:
+    """Other subcommands work without it."""
+    install(evals, "acme_gone", "def pytest_browsereval_register(registry): 1 / 0\n")
+    done = evals.run_command("export", "latest", "--to", "acme/names")
+    assert done.ret == 2
+    assert "pytest_browsereval_register of acme_gone 2.5 fails: ZeroDivisionError" in done.stderr.str()
+    assert evals.run_command("providers").ret == 0
+
+
+def test_a_session_exports_what_its_config_says(evals: Evals) -> None:
+    """After its summary, relative to the config; nothing of it changes the manifest's hash or the verdict."""
+    install(evals, "acme_exports", PACKAGE)
+    evals.write_rows(row("a"), row("b"))
+    evals.write_config(
+        "below/shop.eval.yaml", export=["acme/names", {"type": "acme/names", "output": "2.txt"}]
+    )
+    (evals.path / "rows.jsonl").rename(evals.path / "below/rows.jsonl")
+    run = evals.run("below/shop.eval.yaml")
+    assert run.ret == 0, run.stdout.str()
+    assert (evals.path / "below/names.txt").read_text() == "1 a\n1 b"
+    assert (evals.path / "below/2.txt").exists()
+    assert "eval shop: exported as acme/names: 2 of 2 trials in names.txt" in run.outlines
+    config = json.loads((run.folder / "manifest.json").read_text())["config"]
+    assert [one["type"] for one in config["export"]] == ["acme/names", "acme/names"]
+
+
+def test_an_export_that_fails_is_a_warning(evals: Evals) -> None:
+    """The run is as green as without it; the line says how to do it again."""
+    install(evals, "acme_exports", PACKAGE)
+    evals.write_rows(row("a"))
+    failing = [{"type": "acme/broken", "how": "raises"}, {"type": "acme/names", "most": 1}]
+    evals.write_config(export=failing, gate={"min_pass_rate": 1.0})
+    run = evals.run("shop.eval.yaml")
+    assert run.ret == 0, run.stdout.str()
+    text = run.stdout.str()
+    assert "eval shop: not exported as acme/broken: warning: " in text
+    assert "RuntimeError: no such luck" in text
+    assert f"(`browsereval export {run.folder.name} --to acme/names` does it again)" in text
+    assert run.summary["passed"] == 1
+
+
+def test_what_an_export_needs_is_checked_before_a_run(evals: Evals) -> None:
+    """With file and line; nobody wants to learn of it after hours."""
+    install(evals, "acme_exports", PACKAGE)
+    evals.write_rows(row("a"))
+    evals.write_config(export=[{"type": "acme/broken", "how": "late"}])
+    run = evals.run("shop.eval.yaml")
+    assert (run.ret, run.folders) == (pytest.ExitCode.USAGE_ERROR, ())
+    assert "export.0: acme is not installed. Run `pip install acme`" in run.stdout.str() + run.stderr.str()
+
+
+def test_secrets_of_an_export_are_not_recorded(evals: Evals, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither in the manifest nor in what is printed."""
+    install(evals, "acme_exports", PACKAGE)
+    monkeypatch.setenv("ACME_KEY", "sk-acme-0123456789")
+    evals.write_rows(row("a"))
+    evals.write_config(export=[{"type": "acme/names", "key": "${ACME_KEY}", "headers": {"k": "${ACME_KEY}"}}])
+    run = evals.run("shop.eval.yaml")
+    assert run.ret == 0, run.stdout.str()
+    assert "sk-acme" not in (run.folder / "manifest.json").read_text() + run.stdout.str()
+
+
+def test_a_part_of_a_run_is_not_exported(evals: Evals) -> None:
+    """Its rows would stand beside those of the merged run, under another id."""
+    install(evals, "acme_exports", PACKAGE)
+    evals.write_rows(*(row(name) for name in "abcdef"))
+    evals.write_config(export="acme/names")
+    run = evals.run("shop.eval.yaml", "--eval-shard=1/2")
+    assert run.ret == 0, run.stdout.str()
+    assert not (evals.path / "names.txt").exists()
+    assert "eval shop: not exported: this is a part of a run." in run.stdout.str()
+
+
+def test_without_the_feature_the_key_is_refused(evals: Evals) -> None:
+    """Nothing would be exported, and nobody would see it."""
+    install(evals, "acme_exports", PACKAGE)
+    evals.write_rows(row("a"))
+    evals.write_config(export="acme/names")
+    run = evals.run("shop.eval.yaml", "-p", "no:browsereval.export")
+    assert run.ret == pytest.ExitCode.USAGE_ERROR
+    assert "the feature that acts on this key is left out" in run.stdout.str() + run.stderr.str()
+
+
+def test_online_mind2web_is_an_export(evals: Evals, run: str) -> None:
+    """The form for judges of others has a folder for each task."""
+    done = evals.run_command("export", run, "--to", "online-mind2web", "-o", "there")
+    assert done.outlines[0] == "online-mind2web: 2 of 3 trials in there"
+    assert {path.parent.name for path in Path(evals.path / "there").rglob("result.json")} == {"a", "b"}

@@ -1,0 +1,45 @@
+"""A run at a URL in Python: what is large is fetched when it is asked for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pytest_browsereval import UsageError, open_run
+from pytest_browsereval.run.lookup import PARTIAL
+from tests.features.remote.test_push_and_pull import bucket, cache, objects, pushed, written
+from tests.hooks.small_evals import Evals
+
+__all__ = ["bucket", "cache"]
+
+
+def test_messages_and_pictures_are_fetched_when_asked_for(evals: Evals, bucket: str) -> None:
+    """Figures come from digests; ids are those of the run on the machine that made it."""
+    folder = written(evals)
+    local = open_run(folder)
+    run = open_run(pushed(evals, folder, bucket))
+    assert (run.folder / PARTIAL).exists()
+    assert [(one.id, one.verdict, one.counts) for one in run.attempts] == [
+        (one.id, one.verdict, one.counts) for one in local.attempts
+    ]
+    assert run.eval == "shop"
+    assert not any((run.folder / "tasks").iterdir())
+    for here, there in zip(local.attempts, run.attempts, strict=True):
+        assert there.messages == here.messages != ()
+        assert there.grades == here.grades
+        assert [path.name for path in there.pictures.values()] == [
+            path.name for path in here.pictures.values()
+        ]
+    assert run.files != run.folder
+
+
+def test_a_run_that_is_gone_says_so(evals: Evals, bucket: str, cache: Path) -> None:
+    """What is known stays known."""
+    run = open_run(pushed(evals, written(evals), bucket))
+    assert len(run.attempts) == 4
+    for path in objects(evals, "*"):
+        path.unlink()
+    with pytest.raises(UsageError, match="nobody knows which try of it counts"):
+        _ = run.attempts[0].messages
+    assert run.summary.judged == 4
