@@ -7,13 +7,8 @@ import os
 import shutil
 import sys
 import tempfile
-from importlib.metadata import PathDistribution
-from pathlib import Path
-from types import ModuleType
-from typing import Any
 
 import pytest
-from _pytest.fixtures import FixtureFunctionDefinition, FixtureManager
 
 TEST_TIMEOUT_S = 900
 """For what hangs: a machine that is busy with something else takes a multiple of the usual time."""
@@ -52,52 +47,11 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.pluginmanager.has_plugin("timeout") and config.getoption("timeout") is None:
         config.option.timeout = TEST_TIMEOUT_S
     if not config.option.eval_config:
-        _remember_packages("entry_points")
-        _remember_packages("metadata")
-        _remember_plugins()
+        from tests.nested import make_cheap
+
+        make_cheap()
         if not hasattr(config, "workerinput"):
             _use_temporary_folder(config)
-
-
-def _remember_packages(name: str) -> None:
-    """Read a property of each installed package once: a thousand runs of pytest in this process want it."""
-    read = getattr(PathDistribution, name).fget
-    known: dict[str, Any] = {}
-
-    def remembered(package: Any) -> Any:
-        path = str(package._path)  # noqa: SLF001 it has no public name
-        if not path.startswith(sys.prefix):  # of a test: it may change
-            return read(package)
-        if path not in known:
-            known[path] = read(package)
-        return known[path]
-
-    setattr(PathDistribution, name, property(remembered))
-
-
-def _remember_plugins() -> None:
-    """Look for fixtures once in each plug-in that has none: a thousand runs of pytest look at fifty."""
-    look = FixtureManager.pytest_plugin_registered
-    without: set[object] = set()
-    ours = str(Path(__file__).parent / "pytest_browsereval")
-
-    def remembered(self: FixtureManager, plugin: object, plugin_name: str) -> None:
-        kind = plugin if isinstance(plugin, ModuleType) else type(plugin)
-        if kind in without:
-            return
-        look(self, plugin, plugin_name)
-        name = kind.__name__ if isinstance(kind, ModuleType) else kind.__module__
-        file = getattr(sys.modules.get(name), "__file__", None) or ""
-        if file.startswith((sys.prefix, ours)) and not _has_fixtures(kind):  # one of a test may change
-            without.add(kind)
-
-    FixtureManager.pytest_plugin_registered = remembered  # type: ignore[method-assign]
-
-
-def _has_fixtures(kind: ModuleType | type) -> bool:
-    holders = [kind] if isinstance(kind, ModuleType) else kind.__mro__
-    values = [value for holder in holders for value in vars(holder).values()]
-    return any(isinstance(value, FixtureFunctionDefinition) for value in values)
 
 
 def _use_temporary_folder(config: pytest.Config) -> None:

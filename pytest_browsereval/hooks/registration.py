@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Iterator
 from importlib.metadata import EntryPoint
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -50,6 +51,12 @@ def wrong_hooks(plugin: object, manager: pytest.PytestPluginManager) -> Iterator
                 )
 
 
+def is_ours(plugin: object) -> bool:
+    """Whether a plug-in is a module of this package, or an object of its classes."""
+    module = plugin.__name__ if isinstance(plugin, ModuleType) else type(plugin).__module__
+    return module.partition(".")[0] == "pytest_browsereval"
+
+
 def find_refused_hooks(plugin: object) -> Iterator[str]:
     """Yield what is wrong with hooks of ours in a plug-in that pytest has refused to register."""
     for name in dir(plugin):
@@ -86,7 +93,8 @@ class Registration:
         self.packages: list[str] = []
         """Installed packages that were loaded, ``name version``, for the header."""
         self._config = config
-        self._asked: set[int] = set()
+        self._asked: dict[int, object] = {}
+        """Plug-ins by their identity, kept alive so that it stays theirs."""
         self._packages: dict[int, tuple[str, str]] = {}
         """Owner and prefix of packages, by the module's identity."""
 
@@ -96,7 +104,7 @@ class Registration:
         Raises:
             RegistryError: an entry point cannot be loaded, or members clash.
         """
-        self._ask(members, OURS)
+        members.hand_over(members, self.registry, owner=OURS)
         for point in members.find_entry_points():
             self._load(point)
         for _, plugin in self._config.pluginmanager.list_name_plugin():
@@ -108,11 +116,14 @@ class Registration:
         Raises:
             RegistryError: its hook fails, or members clash.
         """
-        if wrong := list(wrong_hooks(plugin, self._config.pluginmanager)):
+        if id(plugin) in self._asked:
+            return
+        self._asked[id(plugin)] = plugin
+        if not is_ours(plugin) and (wrong := list(wrong_hooks(plugin, self._config.pluginmanager))):
             raise RegistryError("\n".join(wrong))
         if hasattr(plugin, "pytest_browsereval_register"):
             owner, prefix = self._packages.get(id(plugin), (self._describe(plugin), ""))
-            self._ask(plugin, owner, prefix)
+            members.hand_over(plugin, self.registry, owner=owner, prefix=prefix)
 
     def _load(self, point: EntryPoint) -> None:
         manager = self._config.pluginmanager
@@ -127,18 +138,13 @@ class Registration:
         self.packages.append(owner)
         self.late(module)
 
-    def _ask(self, plugin: Any, owner: str, prefix: str = "") -> None:
-        if id(plugin) not in self._asked:
-            self._asked.add(id(plugin))
-            members.hand_over(plugin, self.registry, owner=owner, prefix=prefix)
-
     def _find_left_out(self, family: str, name: str) -> str:
         """Return the feature that was left out and would have brought a member; "" if none would."""
         feature = members.find_feature(family, name)
         return feature if feature and self._config.pluginmanager.is_blocked(feature) else ""
 
     def _describe(self, plugin: object) -> str:
-        if getattr(plugin, "__name__", "").partition(".")[0] == "pytest_browsereval":  # a feature
+        if is_ours(plugin):  # a feature
             return OURS
         file = getattr(plugin, "__file__", None)
         if file is None:

@@ -290,7 +290,12 @@ class EvalDriver:
 
     def _states(self) -> dict[Path, tuple[int, ...]]:
         """Return when the files that every session of a run writes were written, by run folder."""
-        return _states(manifest.parent for manifest in self.path.rglob("manifest.json"))
+        found = []
+        for folder, folders, files in os.walk(self.path):  # `rglob` takes several times as long
+            if "manifest.json" in files:
+                found.append(Path(folder))
+                folders[:] = [name for name in folders if name != "tasks"]  # the run's own attempts
+        return _states(found)
 
     @property
     def _folders_file(self) -> Path:

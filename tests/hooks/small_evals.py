@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from _pytest.unraisableexception import gc_collect_iterations_key
 
-from pytest_browsereval.testing.evals import EvalDriver
+from pytest_browsereval.testing.evals import EvalDriver, EvalRun
 from tests.support import LEFT_OUT
 
 UNREACHABLE = "http://127.0.0.1:9/"
@@ -34,6 +36,13 @@ def errored_row(query_id: str) -> dict[str, Any]:
     return row(query_id, start_url=UNREACHABLE)
 
 
+class Uncollected:
+    """Leaves garbage to the outer pytest, which collects it after each module, as ``pytester`` does."""
+
+    def pytest_configure(self, config: pytest.Config) -> None:
+        config.stash[gc_collect_iterations_key] = 0
+
+
 class Evals(EvalDriver):
     """Evals of the scripted agent in blank windows, unless a test says otherwise."""
 
@@ -48,6 +57,9 @@ class Evals(EvalDriver):
         agent = {} if "variants" in keys else {"agent": "scripted"}
         defaults = {**agent, "dataset": "rows.jsonl", "browser": "blank", "retries": 0}
         return super().write_config(name, **{**defaults, **keys})
+
+    def run(self, *args: str, plugins: Sequence[object] = ()) -> EvalRun:
+        return super().run(*args, plugins=[Uncollected(), *plugins])
 
     def summary(self, name: str = "shop", below: str = "") -> dict[str, Any]:
         loaded: dict[str, Any] = json.loads((self.run_folder(name, below) / "summary.json").read_text())

@@ -7,6 +7,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache, cached_property
 from importlib.resources import files
 from typing import Any
 
@@ -39,17 +40,19 @@ class Form:
     live: str = ""
     """Markup of what goes on, above the run."""
 
-    @property
+    @cached_property
     def script(self) -> str:
         """All of it in one."""
         return '"use strict";\n(() => {\n' + "\n".join(self.scripts) + "})();\n"
 
 
+@cache
 def policy_of(form: Form) -> str:
     """Return the policy of a page of this form."""
     return form.policy.format(script=_hash(form.script), style=_hash(form.style))
 
 
+@cache
 def run_form() -> Form:
     """Return the form of a run's page that is a file."""
     markup = markup_of(part("page_keys.html"), part("page.html"))
