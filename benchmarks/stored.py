@@ -55,8 +55,10 @@ def write(root: Path, numbers: range, bad: int) -> None:
     store = RunStore(root, worker=f"gw{numbers.start}")
     picture = root / f"picture-{numbers.start}.jpg"
     root.mkdir(parents=True, exist_ok=True)
-    picture.write_bytes(PICTURE)
-    for number in numbers:
+    for count, number in enumerate(numbers):
+        if count % 20_000 == 0:  # a file has at most 65,000 names
+            picture.unlink(missing_ok=True)
+            picture.write_bytes(PICTURE)
         key = TrialKey(f"shop-{number:05d}")
         folder = store.begin_attempt(key, f"shop.eval.yaml::{key.query_id}")
         _record(folder, key, number, bad, picture)
@@ -101,9 +103,9 @@ def _metadata(key: TrialKey, folder: AttemptFolder, query: str, number: int, bad
         start_url="http://127.0.0.1:8080/",
         started_at=began,
         completed_at=began,
-        total_duration_ms=12_345.678,
-        agent_duration_ms=10_345.678,
-        grading_duration_ms=345.678,
+        total_duration_ms=12_345.678 + number,
+        agent_duration_ms=10_345.678 + number,
+        grading_duration_ms=345.678 + number,
         total_steps=STEPS,
         screenshot_count=PICTURES,
         termination_reason=TerminationReason.COMPLETED,
@@ -114,8 +116,8 @@ def _metadata(key: TrialKey, folder: AttemptFolder, query: str, number: int, bad
             "system_prompt": "You act in a browser. " * 20,
         },
         grader_results=grades,
-        usage=Usage(input_tokens=40_000, output_tokens=900, requests=STEPS, cost_usd=0.02),
-        cost_usd=0.03,
+        usage=Usage(input_tokens=40_000 + number, output_tokens=900 + number, requests=STEPS, cost_usd=0.02),
+        cost_usd=0.03 + number / 1e8,
         verdict=verdict,
         error_source=ErrorSource.GRADER if verdict is Verdict.ERRORED else None,
         reason=f"the basket of product {number} {verdict}",
@@ -140,7 +142,7 @@ def _grade(name: str, verdict: Verdict, number: int) -> GraderResult:
         fingerprint=f"{name}-1-{number % 3:032x}",
         usage=Usage(input_tokens=3000, output_tokens=200, requests=1, cost_usd=0.003),
         cost_usd=0.003,
-        duration_ms=115.2,
+        duration_ms=115.2 + number,
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import math
 import os
@@ -12,18 +11,15 @@ from typing import Any
 
 from pytest_browsereval.analysis.gate import NAMED
 from pytest_browsereval.analysis.summary import RunSummary, TrialOutcome
-from pytest_browsereval.capture.trajectory import GRADES_FILE, load_written, open_written
+from pytest_browsereval.capture.trajectory import GRADES_FILE, open_written
 from pytest_browsereval.config_text import format_path
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.display import join_first, one_line
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.rules import RuleResult
 from pytest_browsereval.run.reading import work_ahead
-from pytest_browsereval.run.records import make_stamp
-from pytest_browsereval.run.store import RunStore, TrialKey
-
-_TOTALS = ("passed", "failed", "errored", "cost_usd")
-"""Figures of a summary that follow from the records."""
+from pytest_browsereval.run.store import RunStore
+from pytest_browsereval.run.summary import FIGURES, SUMMARY, Result, StoredSummary, read_summary
 
 
 def contradicting(store: RunStore, summary: RunSummary) -> RuleResult | None:
@@ -64,7 +60,11 @@ def _contradictions(store: RunStore, summary: RunSummary) -> Iterator[str]:
     for folder, other in _stored_contradictions(store, summary):
         contradicted.add(folder)
         yield other
-    for trial, grades in work_ahead(lambda trial: [(trial, _file_contradicts(trial))], summary.trials):
+    data = ((trial, trial.metadata) for trial in summary.trials)
+    unsure = [trial for trial, one in data if one.grader_results and one.grades_stamp is None]
+    if not (store.root / "tasks").is_dir():
+        unsure.clear()  # of a run at a URL there may be digests only, which were compared when it was sent
+    for trial, grades in work_ahead(lambda trial: [(trial, _file_contradicts(trial))], unsure):
         if grades and trial.folder not in contradicted:
             yield _name(store, trial, grades)
 
@@ -82,21 +82,31 @@ def check_contradictions(store: RunStore, summary: RunSummary) -> None:
 def _stored_contradictions(store: RunStore, summary: RunSummary) -> Iterator[tuple[Path, str]]:
     """Yield how the summary of a run contradicts its records, with their folders."""
     # An agent's program may change records of its run; the summary is written when it is gone.
-    file, is_contradicted = store.root / "summary.json", False
+    file, is_contradicted = store.root / SUMMARY, False
     try:
-        stored, results = _read_summary(file)
-    except (OSError, ValueError, KeyError, TypeError):
-        yield file, "summary.json is damaged"
+        stored = read_summary(store.root)
+    except FileNotFoundError:
+        stored = StoredSummary({}, ())
+    except (OSError, ValueError):
+        stored = StoredSummary({}, None)
+    if stored.results is None:
+        yield file, f"{SUMMARY} is damaged"
         return
+    results = {one[:3]: one for one in stored.results if one.verdict}
     for trial in summary.trials:
-        if other := (_summary_contradicts(trial, results) if stored else "") or _grades_contradict(trial):
+        own = _summary_contradicts(trial, results) if stored.figures else ""
+        if other := own or _grades_contradict(trial):
             is_contradicted = True
             yield trial.folder, _name(store, trial, other)
-    if stored and not is_contradicted and len(results) == len(summary.trials):  # else the run lacks trials
-        own = summary.as_json()
-        for key in _TOTALS:
-            if key in stored and not _is_same(stored[key], own[key]):
-                yield file, f"summary.json: {key} {one_line(str(stored[key]), 20)}, {own[key]} by the records"
+    if stored.figures and not is_contradicted and len(results) == len(summary.trials):  # else trials lack
+        yield from ((file, f"{SUMMARY}: {other}") for other in _find_wrong_totals(stored.figures, summary))
+
+
+def _find_wrong_totals(stored: Mapping[str, Any], summary: RunSummary) -> Iterator[str]:
+    for key in (*map(str, Verdict), "cost_usd"):
+        own = summary.cost_usd if key == "cost_usd" else summary.count(Verdict(key))
+        if key in stored and not _is_same(stored[key], own):
+            yield f"{key} {one_line(str(stored[key]), 20)}, {own} by the records"
 
 
 def _is_same(stored: Any, own: float | None) -> bool:
@@ -111,32 +121,17 @@ def _name(store: RunStore, trial: TrialOutcome, other: str) -> str:
     )
 
 
-def _read_summary(file: Path) -> tuple[dict[str, Any], dict[TrialKey, dict[str, Any]]]:
-    """Return the run's summary, and its results by their trials; both empty if it has none.
-
-    Raises:
-        OSError: it cannot be read.
-        ValueError, KeyError, TypeError: it is damaged.
-    """
-    try:
-        stored = load_written(file)
-    except FileNotFoundError:
-        return {}, {}
-    keys = ("query_id", "variant", "trial")
-    return stored, {TrialKey(*(one[key] for key in keys)): one for one in stored["results"] if one["verdict"]}
-
-
-def _summary_contradicts(trial: TrialOutcome, results: Mapping[TrialKey, Mapping[str, Any]]) -> str:
+def _summary_contradicts(trial: TrialOutcome, results: Mapping[tuple[Any, ...], Result]) -> str:
     """Return how the summary of the run contradicts the record of a trial; "" if it does not."""
     data = trial.metadata
-    if (said := results.get(TrialKey.of(data))) is None:
-        return "without a result in summary.json"
-    if (other := str(said["verdict"])) != data.verdict:
-        return f"{one_line(other, 20)} by summary.json"
-    own = {"steps": data.total_steps, "duration_ms": data.total_duration_ms, "cost_usd": trial.cost_usd}
-    for key, value in own.items():
-        if key in said and said[key] != value:
-            return f"with {key} {value}, which is {one_line(str(said[key]), 20)} in summary.json"
+    if (said := results.get((data.query_id, data.variant, data.trial))) is None:
+        return f"without a result in {SUMMARY}"
+    if (other := str(said.verdict)) != data.verdict:
+        return f"{one_line(other, 20)} by {SUMMARY}"
+    own = (data.total_steps, data.total_duration_ms, trial.cost_usd)
+    for key, value, other in zip(FIGURES, own, said[4:], strict=True):
+        if other is not ... and other != value:
+            return f"with {key} {value}, which is {one_line(str(other), 20)} in {SUMMARY}"
     return ""
 
 
@@ -155,19 +150,12 @@ def _grades_contradict(trial: TrialOutcome) -> str:
 
 
 def _file_contradicts(trial: TrialOutcome) -> str:
-    grades, known = trial.metadata.grader_results, trial.metadata.grades_stamp
-    if not grades:
-        return ""
-    path = f"{trial.folder}{os.sep}{GRADES_FILE}"
-    with contextlib.suppress(OSError):
-        if known is not None and known == hash(make_stamp(os.stat(path, follow_symlinks=False))):  # noqa: PTH116
-            return ""  # as it was when it was found to agree
+    grades = trial.metadata.grader_results
     try:
-        with open_written(path) as file:
+        with open_written(f"{trial.place}{os.sep}{GRADES_FILE}") as file:
             found: Any = json.load(file)
         stored = {str(name): str(grade["verdict"]) for name, grade in found.items()}
     except FileNotFoundError:
-        # Of a run at a URL there may be digests only, which were compared when it was sent.
         return f"and its {GRADES_FILE} is missing" if trial.folder.is_dir() else ""
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return f"and its {GRADES_FILE} is damaged"

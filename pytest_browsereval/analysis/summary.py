@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -26,12 +26,18 @@ class TrialOutcome:
 
     metadata: AttemptDigest
     """Its figures; ``read_metadata(folder)`` reads what else there is."""
-    folder: Path
+    place: str
+    """The path of its attempt's folder."""
     attempts: int
     cost_usd: float | None
     """Of all its attempts; None when a part of it is not known."""
     judged: int = 1
     """How many of its attempts passed or failed, on the row as it is: with more than one, the last counts."""
+
+    @property
+    def folder(self) -> Path:
+        """The folder of its attempt."""
+        return Path(self.place)
 
 
 @dataclass(frozen=True)
@@ -178,32 +184,41 @@ def _grades(data: AttemptDigest, key: str, value: Callable[[GradeDigest], Any]) 
     return grades
 
 
-def summarise(attempts: Iterable[tuple[Path, TaskMetadata | AttemptDigest]]) -> RunSummary:
+def summarise(attempts: Iterable[tuple[Path | str, TaskMetadata | AttemptDigest]]) -> RunSummary:
     """Fold attempts into trials, one after another.
 
     Args:
         attempts: folders with what is there of them, of one run.
     """
-    by_trial: dict[tuple[str, str, int], list[tuple[Path, AttemptDigest]]] = {}
+    trials: dict[tuple[str, str, int], TrialOutcome] = {}
+    several: dict[tuple[str, str, int], list[TrialOutcome]] = {}
     twice: list[tuple[Path, Path]] = []
     for folder, given in attempts:
         data = given if isinstance(given, AttemptDigest) else digest(given)
-        tries = by_trial.setdefault((data.query_id, data.variant, data.trial), [])
+        key = (data.query_id, data.variant, data.trial)
+        judged = int(data.verdict is not Verdict.ERRORED)
+        one = TrialOutcome(data, str(folder), 1, data.cost_usd, judged)
+        if (first := trials.setdefault(key, one)) is one:
+            continue
+        tries = several.setdefault(key, [first])
         # Somebody has copied a folder: to count both would change the rate.
-        same = next((place for place, one in tries if one.attempt == data.attempt), None)
+        same = next((other for other in tries if other.metadata.attempt == data.attempt), None)
         if same is None:
-            tries.append((folder, data))
+            tries.append(one)
         else:
-            twice.append((same, folder))
-    trials = sorted(map(_fold, by_trial.values()), key=lambda trial: trial.metadata.started_at)
-    return RunSummary(tuple(trials), tuple(twice))
+            twice.append((same.folder, one.folder))
+    trials.update((key, _fold(tries)) for key, tries in several.items())
+    ordered = sorted(trials.values(), key=lambda trial: trial.metadata.started_at)
+    return RunSummary(tuple(ordered), tuple(twice))
 
 
-def _fold(tries: Sequence[tuple[Path, AttemptDigest]]) -> TrialOutcome:
+def _fold(tries: Sequence[TrialOutcome]) -> TrialOutcome:
     # Folders come in the order of their names, where 10 is before 2.
-    folder, last = max(tries, key=lambda one: one[1].attempt)
-    judged = sum(one.row_hash == last.row_hash and one.verdict is not Verdict.ERRORED for _, one in tries)
-    return TrialOutcome(last, folder, len(tries), total_cost(one.cost_usd for _, one in tries), judged)
+    last = max(tries, key=lambda one: one.metadata.attempt)
+    judged = sum(one.judged for one in tries if one.metadata.row_hash == last.metadata.row_hash)
+    return replace(
+        last, attempts=len(tries), cost_usd=total_cost(one.cost_usd for one in tries), judged=judged
+    )
 
 
 def total_cost(costs: Iterable[float | None]) -> float | None:
@@ -217,4 +232,4 @@ def total_cost(costs: Iterable[float | None]) -> float | None:
 
 def summary_of(store: RunStore) -> RunSummary:
     """Return the summary of a run folder."""
-    return summarise(store.digests())
+    return summarise(store.placed_digests())

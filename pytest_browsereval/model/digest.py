@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
+import json
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Any
 
 from pytest_browsereval.errors import ErrorSource, TerminationReason
-from pytest_browsereval.model.grades import Verdict
+from pytest_browsereval.model.grades import Verdict, differ
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.model.usage import Usage
 
 
 @dataclass(frozen=True, slots=True)
 class GradeDigest:
-    """A grade without criteria, details and evidence; the fields are those of ``GraderResult``."""
+    """A grade without long texts, time and cost; the fields are those of ``GraderResult``."""
+
+    # What differs from attempt to attempt stays out: the grades of most are the same object.
 
     grader: str
     verdict: Verdict
     score: float | None
     reasoning: str
+    """Kept where one grader of the attempt passed and another one failed; else empty."""
     fingerprint: str
     advisory: bool
-    cost_usd: float | None
-    duration_ms: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +60,9 @@ class AttemptDigest:
     warning_count: int
     screenshot_count: int
     termination_reason: TerminationReason
-    grader_results: dict[str, GradeDigest]
-    usage: Usage
+    grader_results: Mapping[str, GradeDigest]
+    usage_values: tuple[float | None, ...]
+    """What ``usage`` consists of, in the order of its fields."""
     cost_usd: float | None
     verdict: Verdict
     error_source: ErrorSource | None
@@ -67,10 +72,16 @@ class AttemptDigest:
     grades_stamp: int | None = field(default=None, compare=False)
     """A hash over the stamp of ``grades.json`` as it was found to agree; None where nobody has looked."""
 
+    @property
+    def usage(self) -> Usage:
+        """Tokens, requests and money of the models."""
+        return Usage(**dict(zip(_USAGE, self.usage_values, strict=True)))
+
 
 _FIELDS = tuple(one.name for one in fields(AttemptDigest) if one.name != "grades_stamp")
-_OF_ATTEMPT = tuple(name for name in _FIELDS if name != "grader_results")
+_OF_ATTEMPT = tuple(name for name in _FIELDS if name not in ("grader_results", "usage_values"))
 _OF_GRADE = tuple(one.name for one in fields(GradeDigest))
+_USAGE = tuple(Usage.model_fields)
 
 
 def digest(metadata: TaskMetadata, grades_stamp: int | None = None) -> AttemptDigest:
@@ -80,30 +91,36 @@ def digest(metadata: TaskMetadata, grades_stamp: int | None = None) -> AttemptDi
         metadata: the record.
         grades_stamp: a hash over the stamp of its ``grades.json``, if that agrees with it.
     """
+    results = metadata.grader_results
+    cut = {} if differ(results.values()) else {"reasoning": ""}
     grades = {
-        name: GradeDigest(**{key: getattr(grade, key) for key in _OF_GRADE})
-        for name, grade in metadata.grader_results.items()
+        name: GradeDigest(**{key: getattr(grade, key) for key in _OF_GRADE} | cut)
+        for name, grade in results.items()
     }
     kept: dict[str, Any] = {name: getattr(metadata, name) for name in _OF_ATTEMPT}
-    return AttemptDigest(**kept, grader_results=grades, grades_stamp=grades_stamp)
+    kept["usage_values"] = tuple(getattr(metadata.usage, name) for name in _USAGE)
+    return AttemptDigest(**kept, grader_results=MappingProxyType(grades), grades_stamp=grades_stamp)
 
 
 # -- digests as JSON
 
-_USAGE = tuple(Usage.model_fields)
-
 FORM = " ".join((*_FIELDS, *_OF_GRADE, *_USAGE))
 """What the values of ``pack_digest`` are, in their order; a version that keeps other fields has another."""
 
+_PLACES = {name: place for place, name in enumerate(_FIELDS)}
+_TAGS, _GRADES, _USED = (_PLACES[name] for name in ("tags", "grader_results", "usage_values"))
+_END, _VERDICT, _SOURCE = (_PLACES[name] for name in ("termination_reason", "verdict", "error_source"))
+_ENDS = {str(one): one for one in TerminationReason}
+_VERDICTS = {str(one): one for one in Verdict}
+_SOURCES: dict[str | None, ErrorSource | None] = {None: None, **{str(one): one for one in ErrorSource}}
+
 
 def pack_digest(data: AttemptDigest) -> list[Any]:
-    """Return a digest as JSON, without the names of its fields."""
-    grades = {
-        name: [getattr(grade, field) for field in _OF_GRADE] for name, grade in data.grader_results.items()
-    }
-    usage = [getattr(data.usage, name) for name in _USAGE]
-    own = {"grader_results": grades, "usage": usage}
-    return [own[name] if name in own else getattr(data, name) for name in _FIELDS]
+    """Return a digest as JSON, without the names of its fields; its grades are a text."""
+    values = [getattr(data, name) for name in _FIELDS]
+    grades = [[name, *(getattr(one, key) for key in _OF_GRADE)] for name, one in data.grader_results.items()]
+    values[_GRADES] = json.dumps(grades)
+    return values
 
 
 def unpack_digest(values: list[Any], grades_stamp: int | None) -> AttemptDigest:
@@ -113,28 +130,29 @@ def unpack_digest(values: list[Any], grades_stamp: int | None) -> AttemptDigest:
         ValueError: these are the values of another form.
         TypeError: the same.
     """
-    kept = dict(zip(_FIELDS, values, strict=True))
-    # Runs have few different ones of these: kept once, 200,000 attempts fit into memory.
-    for name in ("dataset", "variant"):
-        kept[name] = sys.intern(kept[name])
-    source = kept["error_source"]
-    kept.update(
-        tags=tuple(map(sys.intern, kept["tags"])),
-        usage=_make_usage(*kept["usage"]),
-        termination_reason=TerminationReason(kept["termination_reason"]),
-        verdict=Verdict(kept["verdict"]),
-        error_source=None if source is None else ErrorSource(source),
-        grader_results={sys.intern(name): _unpack(*grade) for name, grade in kept["grader_results"].items()},
-    )
-    return AttemptDigest(**kept, grades_stamp=grades_stamp)
+    try:
+        # Runs have few different ones of these: kept once, 200,000 attempts fit into memory.
+        values[_TAGS] = _keep_tags(tuple(values[_TAGS]))
+        values[_GRADES] = _unpack_grades(values[_GRADES])
+        values[_USED] = tuple(values[_USED])
+        values[_END] = _ENDS[values[_END]]
+        values[_VERDICT] = _VERDICTS[values[_VERDICT]]
+        values[_SOURCE] = _SOURCES[values[_SOURCE]]
+    except LookupError:
+        raise ValueError("an unknown value, or too few of them") from None
+    values.append(grades_stamp)
+    return AttemptDigest(*values)
 
 
-def _unpack(
-    grader: str, verdict: str, score: float | None, reasoning: str, fingerprint: str, *rest: Any
-) -> GradeDigest:
-    return GradeDigest(sys.intern(grader), Verdict(verdict), score, reasoning, sys.intern(fingerprint), *rest)
+@lru_cache(maxsize=4096)
+def _keep_tags(tags: tuple[str, ...]) -> tuple[str, ...]:
+    return tags
 
 
-@lru_cache(maxsize=1024)
-def _make_usage(*values: Any) -> Usage:
-    return Usage(**dict(zip(_USAGE, values, strict=True)))
+@lru_cache(maxsize=4096)
+def _unpack_grades(text: str) -> Mapping[str, GradeDigest]:
+    return MappingProxyType({name: _unpack(*grade) for name, *grade in json.loads(text)})
+
+
+def _unpack(grader: str, verdict: str, score: float | None, reasoning: str, *rest: Any) -> GradeDigest:
+    return GradeDigest(sys.intern(grader), _VERDICTS[verdict], score, reasoning, *rest)

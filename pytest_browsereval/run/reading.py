@@ -1,7 +1,8 @@
 """Reads the records of a run, with its index where that is right.
 
 Of a disk whose content is not in memory, most of the time goes to finding four folders and a file for each
-attempt: several threads wait for it at once.
+attempt: several threads wait for it at once. An attempt that the index knows is not looked for: its record is
+asked for its stamp, and the folders above it for the number of folders in them.
 """
 
 from __future__ import annotations
@@ -10,9 +11,11 @@ import contextlib
 import itertools
 import json
 import os
+import re
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -22,7 +25,7 @@ from pytest_browsereval.capture.trajectory import GRADES_FILE, open_written
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.digest import AttemptDigest, digest
 from pytest_browsereval.model.results import TaskMetadata
-from pytest_browsereval.run.index import IndexFile, NewIndex, read_copied, read_index
+from pytest_browsereval.run.index import IndexFile, Known, NewIndex, read_copied, read_index
 from pytest_browsereval.run.records import RECORD, Lost, Stamp, attempt_number, make_stamp, read_record
 
 Given = TypeVar("Given")
@@ -43,8 +46,11 @@ _DEPTH = 4
 
 # -- where attempts are
 
-Place = tuple[str, Stamp | None]
-"""The folder of an attempt below the run's, with slashes, and the stamp of its record if that is there."""
+_PLACE = re.compile(r"(tasks/(?!\.\.?/)[^/]+)(?:/(?!\.\.?/)[^/]+){2}/attempt-[0-9]{1,9}")
+"""The folder of an attempt below the run's, and that of its task: lines of an index may name others."""
+
+_LINKS = 2
+"""Of an empty folder: its name, and "." in it. A folder in it has one more, "..", where these are counted."""
 
 
 def list_folders(root: Path) -> Iterator[Path]:
@@ -53,7 +59,7 @@ def list_folders(root: Path) -> Iterator[Path]:
     Raises:
         UsageError: a folder cannot be read.
     """
-    return (root / folder for folder, _ in _find_places(root))
+    return (root / folder for folder in _find_all(root))
 
 
 def count_rows(root: Path) -> int:
@@ -67,29 +73,30 @@ def count_rows(root: Path) -> int:
     return len(names) or len({folder.split("/")[1] for folder, _ in read_copied(root)})
 
 
-def _find_places(root: Path) -> Iterator[Place]:
-    if (root / "tasks").is_dir():
-        tasks = (f"tasks/{name}" for name in _list_names(f"{root}/tasks"))
-        yield from work_ahead(lambda task: _find_below(str(root), task, _DEPTH - 1), tasks)
+def _list_tasks(root: Path) -> list[str]:
+    return [f"tasks/{name}" for name in _list_names(f"{root}/tasks")] if (root / "tasks").is_dir() else []
 
 
-def _find_below(root: str, folder: str, depth: int) -> Iterator[Place]:
+def _find_all(root: Path) -> Iterator[str]:
+    """Yield the folder of every attempt below the run's, with slashes."""
+    return work_ahead(lambda task: _find_below(str(root), task, _DEPTH - 1), _list_tasks(root))
+
+
+def _find_below(root: str, folder: str, depth: int) -> Iterator[str]:
     """Yield the attempts that are so deep below a folder, by name."""
     for name in _list_names(f"{root}/{folder}"):
         path = f"{folder}/{name}"
         if depth > 1:
             yield from _find_below(root, path, depth - 1)
         elif attempt_number(name) is not None:
-            try:
-                yield path, make_stamp(os.stat(f"{root}/{path}/{RECORD}", follow_symlinks=False))  # noqa: PTH116
-            except OSError:  # whoever reads it says why
-                yield path, None
+            yield path
 
 
 def _list_names(folder: str) -> list[str]:
+    """Return the folders in a folder; a link to one is none of the run's."""
     try:
         with os.scandir(folder) as entries:
-            return sorted(entry.name for entry in entries if entry.is_dir())
+            return sorted(entry.name for entry in entries if entry.is_dir(follow_symlinks=False))
     except OSError as error:
         raise UsageError(f"{Path(folder)} cannot be read: {error.strerror}.") from None
 
@@ -176,8 +183,10 @@ def read_attempts(root: Path) -> Iterator[tuple[Path, TaskMetadata]]:
         yield root / folder, metadata
 
 
-def read_digests(root: Path, is_idle: Callable[[], bool]) -> Iterator[tuple[Path, AttemptDigest]]:
-    """Yield the same with the digest of each record, from the index where the record is as it was then.
+def read_digests(root: Path, is_idle: Callable[[], bool]) -> Iterator[tuple[str, AttemptDigest]]:
+    """Yield the same with digests and paths as texts, from the index where the record is as it was then.
+
+    Of a digest that tells a stamp of ``grades.json`` that file, too, is as it was when both agreed.
 
     Args:
         root: the run's folder.
@@ -186,30 +195,90 @@ def read_digests(root: Path, is_idle: Callable[[], bool]) -> Iterator[tuple[Path
     Raises:
         UsageError: a folder cannot be read, or a record is damaged.
     """
-    with ThreadPoolExecutor(1) as pool:
-        reading = pool.submit(read_index, root)
-        places = list(_find_counting(root))
-        known = reading.result()
-    if not places:
-        yield from ((root / folder, data) for folder, data in read_copied(root))
+    found = list(_compare(root, read_index(root)))
+    if not found:
+        yield from ((f"{root}/{folder}", data) for folder, data in read_copied(root))
         return
-    lacking = [folder for folder, stamp in places if folder not in known or known[folder][0] != stamp]
-    if len(lacking) > max(WORTH_INDEXING, len(places) // 2) and is_idle():
+    lacking = [folder for folder, data in found if data is None]
+    if len(lacking) > max(WORTH_INDEXING, len(found) // 2) and is_idle():
         yield from index_digests(root)
         return
 
     read = work_ahead(lambda folder: [_try_reading(f"{root}/{folder}")], lacking)
-    for folder, stamp in places:
-        line = known.pop(folder, None)  # what is handed over is not kept
-        if line is not None and line[0] == stamp:
-            yield root / folder, line[1]
+    for folder, data in found:
+        if data is not None:
+            yield f"{root}/{folder}", data
         else:
             with contextlib.suppress(_Unfinished):
-                yield root / folder, digest(_check(root / folder, next(read))[0])
+                yield f"{root}/{folder}", digest(_check(root / folder, next(read))[0])
     next(read, None)  # to its end
 
 
-def index_digests(root: Path) -> Iterator[tuple[Path, AttemptDigest]]:
+Compared = tuple[str, AttemptDigest | None]
+"""The folder of an attempt, and its digest by the index if its record is as it was then."""
+
+
+def _compare(root: Path, known: Known) -> Iterator[Compared]:
+    """Yield the attempts that count, each with what the index rightly says of it."""
+    by_task: dict[str, list[str]] = {}
+    for folder in known:
+        if found := _PLACE.fullmatch(folder):
+            by_task.setdefault(found[1], []).append(folder)
+
+    def compare(task: str) -> Iterable[Compared]:
+        folders = by_task.get(task, ())
+        same = [_compare_one(top, folder, known[folder]) for folder in folders]
+        if same and all(data for _, data in same) and _has_no_others(top, task, folders):
+            return sorted(same, key=lambda one: one[0].split("/")) if len(same) > 1 else same
+        stamps = dict(same)
+        return [(folder, stamps.get(folder)) for folder in _find_below(top, task, _DEPTH - 1)]
+
+    lost, top = Lost(root), str(root)
+    compared = work_ahead(compare, _list_tasks(root))
+    return (one for one in compared if not lost or root / one[0] not in lost)
+
+
+def _compare_one(root: str, folder: str, line: tuple[Stamp, AttemptDigest]) -> Compared:
+    stamp, data = line
+    path = f"{root}/{folder}/"
+    try:
+        if make_stamp(os.stat(path + RECORD, follow_symlinks=False)) != stamp:  # noqa: PTH116 as all paths here
+            return folder, None
+    except OSError:
+        return folder, None
+    if data.grades_stamp is not None and data.grades_stamp != _stamp_grades(path + GRADES_FILE):
+        data = replace(data, grades_stamp=None)
+    return folder, data
+
+
+def _stamp_grades(path: str) -> int | None:
+    try:
+        return hash(make_stamp(os.stat(path, follow_symlinks=False)))  # noqa: PTH116
+    except OSError:
+        return None
+
+
+def _has_no_others(root: str, task: str, folders: Iterable[str]) -> bool:
+    """Whether a task has no more attempts than those that are known to be there, by the number of links.
+
+    Not every file system counts a folder in the links of that above it; then this is False.
+    """
+    inner: dict[str, set[str]] = {}
+    for folder in folders:
+        while folder != task:
+            above = folder.rpartition("/")[0]
+            inner.setdefault(above, set()).add(folder)
+            folder = above  # noqa: PLW2901
+    try:
+        return all(
+            os.stat(f"{root}/{above}", follow_symlinks=False).st_nlink == _LINKS + len(own)  # noqa: PTH116
+            for above, own in inner.items()
+        )
+    except OSError:
+        return False
+
+
+def index_digests(root: Path) -> Iterator[tuple[str, AttemptDigest]]:
     """Yield the same from the records alone, and index them if that can be written.
 
     Raises:
@@ -234,22 +303,18 @@ def reindex(root: Path) -> int:
     return count
 
 
-def _read_into(root: Path, index: NewIndex) -> Iterator[tuple[Path, AttemptDigest]]:
+def _read_into(root: Path, index: NewIndex) -> Iterator[tuple[str, AttemptDigest]]:
     for folder, metadata, stamp in _read_all(root):
         data = digest(metadata, find_agreeing(root / folder, metadata))
         index.add(folder, stamp, data)
-        yield root / folder, data
-
-
-def _find_counting(root: Path) -> Iterator[Place]:
-    """Yield the attempts that count: something else than the run has changed the others."""
-    lost = Lost(root)
-    return (place for place in _find_places(root) if not lost or root / place[0] not in lost)
+        yield f"{root}/{folder}", data
 
 
 def _read_all(root: Path) -> Iterator[Stored]:
     """Yield the attempts that are finished."""
-    tried = work_ahead(lambda place: [(place[0], _try_reading(f"{root}/{place[0]}"))], _find_counting(root))
+    lost = Lost(root)  # something else than the run has changed these
+    counting = (folder for folder in _find_all(root) if not lost or root / folder not in lost)
+    tried = work_ahead(lambda folder: [(folder, _try_reading(f"{root}/{folder}"))], counting)
     for folder, found in tried:
         with contextlib.suppress(_Unfinished):
             yield folder, *_check(root / folder, found)

@@ -40,7 +40,8 @@ from pytest_browsereval.run.locks import (
     list_locks,
     note_place,
 )
-from pytest_browsereval.run.records import Lost, Records, Stamp, attempt_number, make_stamp, parse_lines
+from pytest_browsereval.run.records import Lost, Records, attempt_number, parse_lines
+from pytest_browsereval.run.summary import SUMMARY, read_summary
 
 T = TypeVar("T")
 
@@ -138,7 +139,6 @@ class RunStore:
         self._numbers = itertools.count(1)
         self._index = IndexFile(root, worker)
         self.records = Records(root)
-        self._known_summary: tuple[Stamp, dict[str, Any]] | None = None
         self.synced_from = root if fsync else None
         """The run's folder, if the disk is to confirm every finished attempt."""
 
@@ -165,13 +165,13 @@ class RunStore:
 
     def write_summary(self, summary: dict[str, Any]) -> Path:
         """Write ``summary.json`` and return its path."""
-        target = self.root / "summary.json"
+        target = self.root / SUMMARY
         write_whole(target, format_json(summary))
         return target
 
     def drop_summary(self) -> None:
         """Remove ``summary.json``: further attempts are about to be made, of which it tells nothing."""
-        (self.root / "summary.json").unlink(missing_ok=True)
+        (self.root / SUMMARY).unlink(missing_ok=True)
 
     def gate(self) -> Any:
         """Return the block of the gate that the run's last session has set; None if nobody knows.
@@ -202,15 +202,11 @@ class RunStore:
             return None
 
     def _summary(self) -> dict[str, Any]:
-        """Return the summary without its results, read once while it does not change."""
+        """Return the summary without its results; empty before it was written, and if it is damaged."""
         try:
-            stamp = make_stamp((self.root / "summary.json").stat())
-        except OSError:
+            return read_summary(self.root).figures
+        except (OSError, ValueError):
             return {}
-        if self._known_summary is None or self._known_summary[0] != stamp:
-            found = self._read("summary.json")
-            self._known_summary = stamp, {key: value for key, value in found.items() if key != "results"}
-        return self._known_summary[1]
 
     def _read(self, name: str) -> dict[str, Any]:
         """Return a JSON file of the run; empty before it was written, and if it is damaged."""
@@ -447,11 +443,19 @@ class RunStore:
         Raises:
             UsageError: a file is damaged, also in what is not kept of it.
         """
+        return ((Path(place), data) for place, data in self.placed_digests())
+
+    def placed_digests(self) -> Iterator[tuple[str, AttemptDigest]]:
+        """Yield the same with the paths of the folders as texts: 200,000 of them fit into memory.
+
+        Raises:
+            UsageError: as ``digests``.
+        """
         self.check_version()
         yield from reading.read_digests(self.root, is_idle=self.is_idle)
 
-    def index_digests(self) -> Iterator[tuple[Path, AttemptDigest]]:
-        """Yield the same from the records alone, and index them.
+    def index_digests(self) -> Iterator[tuple[str, AttemptDigest]]:
+        """Yield the same as ``placed_digests`` from the records alone, and index them.
 
         A session that has written the run reads it so: a program of an attempt can write an index too.
 

@@ -38,11 +38,19 @@ def test_a_digest_has_the_values_of_the_record(name: str) -> None:
     metadata = ATTEMPTS[name]
     kept = digest(metadata)
     for field in fields(AttemptDigest):
-        if field.name not in ("grader_results", "grades_stamp"):
+        if field.name not in ("grader_results", "grades_stamp", "usage_values"):
             assert getattr(kept, field.name) == getattr(metadata, field.name), field.name
+    assert kept.usage == metadata.usage
     assert list(kept.grader_results) == list(metadata.grader_results)
     for label, grade in kept.grader_results.items():
-        assert _of(grade) == _of(metadata.grader_results[label])
+        assert _of(grade) == _of(metadata.grader_results[label]) | {"reasoning": ""}
+
+
+def test_a_digest_says_why_graders_differ() -> None:
+    """The reasoning is kept where one has passed and another one failed: a summary names these."""
+    other = GraderResult(grader="state", verdict=PASSED, reasoning="yes")
+    kept = digest(attempt(grader_results={**GRADES, "state": other}))
+    assert [grade.reasoning for grade in kept.grader_results.values()] == ["no", "late", "yes"]
 
 
 @pytest.mark.parametrize("name", ATTEMPTS)

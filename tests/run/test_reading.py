@@ -14,6 +14,7 @@ from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.digest import AttemptDigest, digest
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.run import reading
+from pytest_browsereval.run.index import IndexFile
 from pytest_browsereval.run.records import read_record
 from pytest_browsereval.run.store import AttemptFolder, RunStore, TrialKey
 from tests.recorded import attempt
@@ -170,6 +171,59 @@ def test_a_folder_that_no_line_names_is_read(run: RunStore, opened: list[str]) -
     shutil.copytree(run.root / "tasks/a/default/1/attempt-1", run.root / "tasks/a/default/1/attempt-1.bak")
     assert [name.split("/")[1] for name in read_all(run)] == ["a", "b", "c", "d"]
     assert opened == ["d"]
+
+
+@pytest.mark.parametrize("are_counted", [True, False])
+def test_only_folders_that_may_have_changed_are_listed(
+    run: RunStore, monkeypatch: pytest.MonkeyPatch, *, are_counted: bool
+) -> None:
+    """The others have as many links as they had; where the disk does not count these, all are listed."""
+    listed: list[str] = []
+
+    def list_names(folder: str) -> list[str]:
+        listed.append(Path(folder).relative_to(run.root).as_posix())
+        return sorted(path.name for path in Path(folder).iterdir() if path.is_dir())
+
+    if not are_counted:
+        monkeypatch.setattr(reading, "_LINKS", 10**9)
+    shutil.copytree(run.root / "tasks/b/default/1", run.root / "tasks/b/default/2")
+    shutil.copytree(run.root / "tasks/c/default/1/attempt-1", run.root / "tasks/c/default/1/attempt-7")
+    before = read_all(run)
+    assert list(before) == [
+        "tasks/a/default/1/attempt-1",
+        "tasks/b/default/1/attempt-1",
+        "tasks/b/default/2/attempt-1",
+        "tasks/c/default/1/attempt-1",
+        "tasks/c/default/1/attempt-7",
+    ]
+    monkeypatch.setattr(reading, "_list_names", list_names)
+    assert read_all(run) == before
+    assert ("tasks/a" in listed) is not are_counted
+    assert {"tasks/b", "tasks/c/default/1"} <= set(listed)
+
+
+@pytest.mark.parametrize(
+    "place",
+    ["tasks/a/../b/default/1/attempt-1", "tasks/./default/1/attempt-1", "tasks/b/default/1/../1/attempt-1"],
+)
+def test_a_line_that_names_no_place_of_an_attempt_is_passed_over(run: RunStore, place: str) -> None:
+    """A path that leads to another attempt would count it twice."""
+    before = read_all(run)
+    folder = run.root / "tasks/b/default/1/attempt-1"
+    line = digest(attempt("x"))
+    IndexFile(run.root, "z").append(run.root / place, read_record(str(folder))[1], line)
+    assert read_all(run) == before
+
+
+def test_a_link_to_a_folder_is_no_attempt(run: RunStore, tmp_path: Path) -> None:
+    """With its line or without it: the folder has gone elsewhere."""
+    (run.root / "tasks/b").rename(tmp_path / "elsewhere")
+    (run.root / "tasks/b").symlink_to(tmp_path / "elsewhere")
+    (run.root / "tasks/a/default/1/attempt-2").symlink_to(run.root / "tasks/c/default/1/attempt-1")
+    found = [name.split("/")[1] for name in read_all(run)]
+    assert found == ["a", "c"]
+    shutil.rmtree(run.root / "index")
+    assert [name.split("/")[1] for name in read_all(run)] == found
 
 
 def test_a_line_without_its_record_does_not_count(run: RunStore) -> None:

@@ -1,0 +1,98 @@
+"""Reading ``summary.json``: as it is written, and as something else may have left it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_browsereval.model.display import format_json
+from pytest_browsereval.run import summary as module
+from pytest_browsereval.run.summary import Result, StoredSummary, read_summary
+
+pytestmark = pytest.mark.quick
+
+RESULTS: list[dict[str, Any]] = [
+    {"query_id": name, "variant": "v", "trial": 1, "verdict": "passed", "steps": 3, "cost_usd": None}
+    for name in ("a", "\u00fc\n ]")
+]
+CONTENT = {"selected": 2, "disagreements": [{"results": [1]}], "results": RESULTS, "gate": {"rows": "fail"}}
+
+
+def read(folder: Path, text: str) -> StoredSummary:
+    (folder / "summary.json").write_text(text, encoding="utf-8")
+    return read_summary(folder)
+
+
+def edit(old: str, new: str) -> str:
+    text = format_json(CONTENT)
+    assert old in text
+    return text.replace(old, new)
+
+
+def test_results_are_read_line_by_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A summary as runs write it is never parsed as a whole."""
+    monkeypatch.setattr(module, "parse_written", None)
+    found = read(tmp_path, format_json(CONTENT))
+    assert found.figures == {key: value for key, value in CONTENT.items() if key != "results"}
+    assert found.results == tuple(Result(one["query_id"], "v", 1, "passed", 3, ..., None) for one in RESULTS)
+    assert read(tmp_path, format_json({**CONTENT, "results": []})).results == ()
+
+
+@pytest.mark.parametrize("write", [json.dumps, lambda content: json.dumps(content, indent=1)])
+def test_another_form_says_the_same(tmp_path: Path, write: Callable[[Any], str]) -> None:
+    """Somebody may have had a program write it again."""
+    (tmp_path / "other").mkdir()
+    assert read(tmp_path, write(CONTENT)) == read(tmp_path / "other", format_json(CONTENT))
+
+
+DAMAGED = {
+    "cut": format_json(CONTENT)[:-40],
+    "cut in a result": format_json(CONTENT)[:200],
+    "without a comma": edit("},\n  {", "}\n  {"),
+    "with two commas": edit("},\n  {", "},,\n  {"),
+    "with a comma at the end": edit("}\n ],\n", "},\n ],\n"),
+    "a list": "[]",
+    "nested": "[" * 100_000,
+}
+
+
+@pytest.mark.parametrize("name", DAMAGED)
+def test_damage_is_noticed(tmp_path: Path, name: str) -> None:
+    """It is a ValueError."""
+    with pytest.raises(ValueError):  # noqa: PT011 the words are those of parsers
+        read(tmp_path, DAMAGED[name])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        edit('"query_id": "a", ', ""),
+        edit('"trial": 1', '"trial": []'),
+        format_json({**CONTENT, "results": 3}),
+        format_json({**CONTENT, "results": ["x"]}),
+        "{}",
+    ],
+)
+def test_results_may_be_damaged_alone(tmp_path: Path, text: str) -> None:
+    """The figures are those of the file."""
+    found = read(tmp_path, text)
+    assert found.results is None
+    assert "results" not in found.figures
+
+
+def test_the_last_of_several_results_counts(tmp_path: Path) -> None:
+    """As for any reader of JSON."""
+    again = edit('"gate"', '"results": [],\n "gate"')
+    assert read(tmp_path, again).results == ()
+
+
+def test_a_link_is_not_read(tmp_path: Path) -> None:
+    """It may lead to a file of somebody else."""
+    (tmp_path / "other").write_text(format_json(CONTENT))
+    (tmp_path / "summary.json").symlink_to(tmp_path / "other")
+    with pytest.raises(OSError):  # noqa: PT011 the system's words
+        read_summary(tmp_path)
