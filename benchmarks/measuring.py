@@ -141,12 +141,31 @@ def machine() -> dict[str, Any]:
     return {**place, "load": load, "stolen": stolen()}
 
 
-def arguments(purpose: str, rounds: int) -> argparse.ArgumentParser:
-    """Return a parser with what every benchmark takes."""
+def arguments(purpose: str, rounds: int, *, is_compared: bool = False) -> argparse.ArgumentParser:
+    """Return a parser with what every benchmark takes.
+
+    Args:
+        purpose: of the benchmark.
+        rounds: how often its variants take turns by default.
+        is_compared: whether an earlier version can be measured beside this one: ``versions``.
+    """
     parser = argparse.ArgumentParser(description=purpose)
     parser.add_argument("--rounds", type=int, default=rounds, help="how often all variants take turns")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures here as well")
+    if is_compared:
+        help_ = "a checkout of an earlier version, measured beside this one"
+        parser.add_argument("--before", type=Path, metavar="FOLDER", help=help_)
     return parser
+
+
+def versions(before: Path | None) -> dict[str, dict[str, str]]:
+    """Return the variables by which a process takes this version of the package, and an earlier one.
+
+    Args:
+        before: a checkout of the earlier one, such as ``git worktree add`` makes; None for this one only.
+    """
+    found = {} if before is None else {"before": {"PYTHONPATH": str(before.resolve())}}
+    return {**found, "now": {}}
 
 
 def report(figures: dict[str, Any], file: Path | None) -> None:

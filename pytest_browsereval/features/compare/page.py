@@ -13,11 +13,11 @@ from pytest_browsereval.features.compare.compare import MEASURES, Change, Pair, 
 from pytest_browsereval.features.compare.report import basis, counts, figures, verdict, why
 from pytest_browsereval.model.display import one_line, percent
 from pytest_browsereval.model.grades import Verdict
-from pytest_browsereval.report.links import PAGE
+from pytest_browsereval.report.links import PAGE, check_page, way_from
 from pytest_browsereval.report.viewer.attempts import iter_attempts
 from pytest_browsereval.report.viewer.page import SHARED, Form, markup_of, page, part, script_named
 from pytest_browsereval.report.viewer.rows import LONGEST, Table, about_run
-from pytest_browsereval.report.viewer.writing import Details, check_page, way_from
+from pytest_browsereval.report.viewer.writing import Details
 
 _CHANGES = tuple(Change)
 

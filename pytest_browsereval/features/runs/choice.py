@@ -61,7 +61,7 @@ def _read(place: str) -> Sequence[RunDigest]:
 
 def _choose(name: str, runs: Sequence[RunDigest], before: str | None) -> RunDigest:
     if own := next((run for run in runs if run.folder == before), None):
-        runs = [run for run in runs if run.order < own.order]
+        runs = [run for run in runs if run.order < own.order and own.manifest != (run.manifest or None)]
     elif begun := _SECOND.match(before or ""):  # a session's own run is not there yet
         day, time = "-".join(begun.groups()[:3]), ":".join(begun.groups()[3:])
         runs = [run for run in runs if run.started_at[:19] <= f"{day}T{time}"]
@@ -78,7 +78,7 @@ def _choose(name: str, runs: Sequence[RunDigest], before: str | None) -> RunDige
 
 
 def _can_be_compared(run: RunDigest) -> bool:
-    return run.state is not State.UNFINISHED and len(run.folders) < 2
+    return run.state not in (State.UNFINISHED, State.COPY) and len(run.folders) < 2
 
 
 def _is_baseline(run: RunDigest, branch: str) -> bool:

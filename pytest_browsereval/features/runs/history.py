@@ -8,6 +8,7 @@ other's; the last line of a run counts.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -91,7 +92,7 @@ def read_history(place: Path) -> History:
         why = getattr(error, "strerror", None) or str(error)
         problem = f"{format_path(place / HISTORY)} was not brought up to date: {why}"
     newest = sorted(runs, key=lambda run: run.order, reverse=True)
-    shown = tuple(mark_selections(list(_ask_unfinished(place, newest))))
+    shown = mark_runs(list(_ask_unfinished(place, newest)))
     return History(format_path(place), shown, problem, partial(_read_blocks, place), place)
 
 
@@ -99,7 +100,38 @@ def _read_blocks(place: Path, names: Sequence[tuple[str, str]]) -> list[dict[str
     return [read_block(place / run / file) for run, file in names]
 
 
-def mark_selections(runs: Sequence[RunDigest]) -> Iterator[RunDigest]:
+def mark_runs(runs: Sequence[RunDigest]) -> tuple[RunDigest, ...]:
+    """Return the runs as they are beside each other: copies, and those of selected rows, are not in a line.
+
+    Args:
+        runs: the newest first.
+    """
+    return tuple(_mark_selections(list(_mark_copies(runs))))
+
+
+def _mark_copies(runs: Sequence[RunDigest]) -> Iterator[RunDigest]:
+    """Yield the runs; of those that are copies of each other one counts, the most complete in front."""
+    own: dict[tuple[str, str], RunDigest] = {}
+    for run in runs:
+        if run.manifest:
+            key = run.eval, run.manifest
+            own[key] = max(own.get(key, run), run, key=_rank_copy)
+    for run in runs:
+        counting = own.get((run.eval, run.manifest), run)
+        if counting is run:
+            yield run
+        else:
+            yield run.model_copy(update={"state": State.COPY, "note": f"of {counting.run}"})
+
+
+def _rank_copy(run: RunDigest) -> tuple[int, bool, str]:
+    """Return what is greatest for the copy that counts: a session names its run by its time."""
+    states = (State.DAMAGED, State.UNFINISHED, State.PARTIAL, State.MERGED, State.COMPLETE)
+    begun = re.sub(r"\D", "", run.started_at)[:14]
+    return states.index(run.state), re.sub(r"\D", "", run.folder[:16]) == begun, run.run
+
+
+def _mark_selections(runs: Sequence[RunDigest]) -> Iterator[RunDigest]:
     """Yield the runs; one of fewer rows than others had of the same files is partial: somebody selected rows.
 
     Runs of one selection, by `-m` for example, can be compared with each other.

@@ -14,9 +14,8 @@ from pytest_browsereval.features.runs.digest import Figures, RunDigest
 from pytest_browsereval.features.runs.history import History
 from pytest_browsereval.features.runs.tasks import Change, read_grid
 from pytest_browsereval.model.display import one_line
-from pytest_browsereval.report.links import PAGE
+from pytest_browsereval.report.links import PAGE, check_page, way_from
 from pytest_browsereval.report.viewer.page import Form, markup_of, page, part, script_named
-from pytest_browsereval.report.viewer.writing import check_page, way_from
 
 RUNS_PAGE = "runs.html"
 """In a results folder."""

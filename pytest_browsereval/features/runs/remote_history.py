@@ -21,7 +21,7 @@ from typing import Any
 
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.runs.digest import FILES, RunDigest, State, digest_run, read_digest
-from pytest_browsereval.features.runs.history import History, mark_selections
+from pytest_browsereval.features.runs.history import History, mark_runs
 from pytest_browsereval.model.remote import PartsThere, RemoteRuns
 from pytest_browsereval.report.links import PAGE
 from pytest_browsereval.run.manifest import RESUMES_FILE
@@ -75,7 +75,7 @@ def read_remote(runs: RemoteRuns) -> History:
         raise NoRunError(f"{runs.url} has no run. Give the folder that the runs of all evals are in.")
     problem = _bring_up_to_date(runs, all_lines, is_worth_joining=is_worth_joining)
     newest = sorted((digest for _, digest, _ in all_lines), key=lambda run: run.order, reverse=True)
-    shown = tuple(mark_selections(newest))
+    shown = mark_runs(newest)
     folders = {run.run: run.folders for run in shown}
     return History(runs.url, shown, problem, lambda names: _read_blocks(runs, folders, names))
 

@@ -14,6 +14,7 @@ from pytest_browsereval.capture.trajectory import open_written, write_whole
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.display import format_count
 from pytest_browsereval.model.grades import Verdict
+from pytest_browsereval.report.links import check_page
 from pytest_browsereval.report.viewer.attempts import (
     StoredAttempt,
     iter_attempts,
@@ -23,7 +24,7 @@ from pytest_browsereval.report.viewer.attempts import (
 from pytest_browsereval.report.viewer.page import in_html, page
 from pytest_browsereval.report.viewer.records import TEXTS, details_of, without_texts
 from pytest_browsereval.report.viewer.rows import DAMAGED, Table
-from pytest_browsereval.report.viewer.writing import Written, build_run_data, check_page, check_run, title_of
+from pytest_browsereval.report.viewer.writing import Written, build_run_data, check_run, title_of
 from pytest_browsereval.run.store import RunStore
 
 # Most mail servers and issue trackers take 25 million bytes.

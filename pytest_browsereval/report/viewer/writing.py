@@ -8,7 +8,6 @@ of them here would take longer than all the rest.
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from typing import Any
 from pytest_browsereval.capture.trajectory import write_whole
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.redaction.text import well_formed
-from pytest_browsereval.report.links import PAGE
+from pytest_browsereval.report.links import PAGE, check_page, way_from
 from pytest_browsereval.report.viewer.attempts import StoredAttempt, iter_attempts
 from pytest_browsereval.report.viewer.page import as_script, page
 from pytest_browsereval.report.viewer.records import details_of
@@ -158,30 +157,3 @@ def check_run(run: Path) -> None:
     """
     if not (run / "tasks").is_dir():
         raise UsageError(f"{run} is not a run folder: it has no folder 'tasks'.")
-
-
-def check_page(target: Path) -> None:
-    """Check that a page can be there.
-
-    Raises:
-        UsageError: it cannot.
-    """
-    if target.suffix.lower() not in (".html", ".htm"):
-        raise UsageError(f"{target} is to be the page: name a file that ends in .html.")
-    if target.is_dir():
-        raise UsageError(f"{target} is a folder: name a file in it.")
-    if not target.parent.is_dir():
-        raise UsageError(f"{target}: the folder {target.parent} does not exist. Make it first.")
-
-
-def way_from(target: Path, run: Path) -> str:
-    """Return the path from the page to the run, with slashes; empty if it lies in it.
-
-    Raises:
-        UsageError: there is none.
-    """
-    try:
-        way = os.path.relpath(run.resolve(), target.parent.resolve())
-    except ValueError:  # another drive of Windows
-        raise UsageError(f"{target} is on another drive than the run: pictures could not be shown.") from None
-    return "" if way == os.curdir else Path(way).as_posix()

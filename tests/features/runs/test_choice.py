@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import pytest
 
+from pytest_browsereval.features.runs.choice import choose_run
 from pytest_browsereval.run.branch import SYSTEMS
 from tests.hooks.small_evals import Evals, row
 from tests.run.test_branch import git
@@ -44,6 +46,17 @@ def compare_rules(evals: Evals) -> None:
     evals.write_rows(row("mug"), row("cup", solution=[{"tool": "done", "answer": "wrong"}]))
     evals.write_config(gate=GATE)
     commit(evals)
+
+
+def test_a_copy_of_a_run_is_not_the_baseline(project: Evals) -> None:
+    """Neither for other runs, nor for the run itself."""
+    first, second = project.run().folder, project.run().folder
+    for run, name in ((first, "zzz"), (second, "aaa")):
+        shutil.copytree(run, run.with_name(name))
+    found = choose_run("latest-on-main", str(first.parent), None)
+    assert found == str(second)
+    assert choose_run("latest-on-main", str(first.parent), second.name) == str(first)
+    assert choose_run("latest-on-main", str(first.parent), "aaa") == str(first)
 
 
 def test_the_newest_whole_run_of_the_branch(project: Evals) -> None:

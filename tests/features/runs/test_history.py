@@ -56,6 +56,38 @@ def test_runs_are_digested_once(results: Path, monkeypatch: pytest.MonkeyPatch) 
     assert read_counting(results, monkeypatch) == (found, [])
 
 
+def test_a_copy_counts_once(results: Path) -> None:
+    """Whatever a copy is called: the run that a session has made counts."""
+    original = results / "shop" / name_of(1)
+    for name in ("aaa", "zzz"):
+        shutil.copytree(original, results / "shop" / name)
+    runs = {run.folder: run for run in read_history(results).runs if run.eval == "shop"}
+    assert [runs[name].state for name in (name_of(1), "aaa", "zzz")] == ["complete", "copy", "copy"]
+    assert runs["aaa"].note == f"of shop/{name_of(1)}"
+    shutil.rmtree(original)
+    states = {run.folder: run.state for run in read_history(results).runs if run.eval == "shop"}
+    assert states == {name_of(2): "complete", "aaa": "copy", "zzz": "complete"}
+
+
+def test_the_copy_that_was_completed_counts(results: Path) -> None:
+    """A run that was cut off is resumed elsewhere, in a copy of it."""
+    original = results / "shop" / name_of(1)
+    shutil.copytree(original, results / "shop" / "copy")
+    (original / "summary.json").unlink()
+    states = {run.folder: run.state for run in read_history(results).runs if run.eval == "shop"}
+    assert states == {name_of(1): "copy", name_of(2): "complete", "copy": "complete"}
+
+
+def test_numbers_that_are_none_are_left_out(results: Path) -> None:
+    """A summary may hold whatever JSON can."""
+    file = results / "shop" / name_of(1) / "summary.json"
+    content = json.loads(file.read_text())
+    content["results"][0]["cost_usd"], content["results"][0]["steps"] = 10**400, float("nan")
+    file.write_text(json.dumps(content))
+    run = next(run for run in read_history(results).runs if run.folder == name_of(1))
+    assert (run.state, run.whole.cost_usd, run.whole.tasks) == ("complete", None, 2)
+
+
 def test_folders_are_followed(results: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A run that is new, gone or summed up again is noticed, and only such a run is read."""
     read_history(results)

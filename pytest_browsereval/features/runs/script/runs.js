@@ -8,8 +8,8 @@
  *   gate: boolean | null, missed: string[], page: string, whole: Figures, variants: Variant[], outcome: string, text: string}} Run
  */
 
-const OUTCOMES = ["not met", "met", "no gate", "partial", "merged", "unfinished", "damaged"];
-Object.assign(MARKS, { "not met": "✗", met: "✓", "no gate": "•", partial: "◐", merged: "Σ", unfinished: "…", damaged: "‽" });
+const OUTCOMES = ["not met", "met", "no gate", "partial", "merged", "unfinished", "damaged", "copy"];
+Object.assign(MARKS, { "not met": "✗", met: "✓", "no gate": "•", partial: "◐", merged: "Σ", unfinished: "…", damaged: "‽", copy: "⧉" });
 
 /** @param {any[]} given @returns {Figures} */
 function figuresOf([passed, failed, errored, tasks, rate, low, high, cost, steps, ms]) {
