@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -18,7 +18,7 @@ from pydantic import ValidationError
 from pytest_browsereval.analysis.evidence import describe_contradictions
 from pytest_browsereval.analysis.summary import summarise
 from pytest_browsereval.features.remote.bucket import Bucket
-from pytest_browsereval.features.remote.listing import Entry, Parcel, list_parcels
+from pytest_browsereval.features.remote.listing import Entry
 from pytest_browsereval.features.remote.threads import map_apart
 from pytest_browsereval.model.digest import AttemptDigest, digest
 from pytest_browsereval.model.results import TaskMetadata
@@ -56,38 +56,45 @@ class Digests:
         return asdict(self)
 
 
-def write_digests(bucket: Bucket, prefix: str, root: Path, sent: Mapping[str, Entry]) -> Digests | None:
-    """Write them; None, and nothing is written, where a reader has to see the attempts themselves.
+class Gathered:
+    """Digests of the attempts of a run, gathered as these are sent."""
 
-    That is where something else than the run has changed a record, or files contradict each other, or have
-    changed since they were sent.
+    def __init__(self) -> None:
+        TaskMetadata.model_rebuild()  # each of the threads that come would do it
+        self._found: dict[str, AttemptDigest | None] = {}
+        """By the folders of the attempts; None where a reader has to see the attempt itself."""
 
-    Args:
-        bucket: that has the try.
-        prefix: of the try.
-        root: the run's folder.
-        sent: the objects of the try, by their places.
+    def add(self, entry: Entry, content: bytes) -> None:
+        """Take note of an object as it is sent."""
+        if _is_attempt(entry.path):
+            self._found[entry.path] = _read(content) if entry.bundle else None
 
-    Raises:
-        RemoteError: they cannot be written.
-        OSError: a file cannot be read.
-    """
-    found: list[tuple[str, AttemptDigest]] = []
-    parcels = [parcel for parcel in list_parcels(root) if _is_attempt(parcel.path)]
-    for parcel, data in zip(parcels, map_apart(lambda one: _read(one, sent), parcels), strict=True):
-        if data is None:
+    def write(self, bucket: Bucket, prefix: str, root: Path) -> Digests | None:
+        """Write them; None, and nothing is written, where a reader has to see the attempts themselves.
+
+        That is where something else than the run has changed a record, or files contradict each other.
+
+        Args:
+            bucket: that has the try.
+            prefix: of the try.
+            root: the run's folder.
+
+        Raises:
+            RemoteError: they cannot be written.
+        """
+        ordered = sorted(self._found.items(), key=lambda one: one[0].split("/"))  # as folders are listed
+        found = [(path, data) for path, data in ordered if data is not None]
+        store = RunStore(root)
+        finished = sum((folder / RECORD).exists() for folder in store.folders())
+        if not finished == len(found) == len(self._found) or (root / REWRITTEN).exists():
             return None
-        found.append((parcel.path, data))
-    store = RunStore(root)
-    finished = sum((folder / RECORD).exists() for folder in store.folders())
-    summary = summarise((root / name, data) for name, data in found)
-    if finished != len(found) or (root / REWRITTEN).exists() or describe_contradictions(store, summary):
-        return None
-    parts = (found[first : first + _AT_ONCE] for first in range(0, len(found), _AT_ONCE))
-    contents = [b"".join(make_lines(part)) for part in parts]
-    for number, content in enumerate(contents, 1):
-        bucket.put(f"{prefix}/{_name(number)}", content)
-    return Digests(len(found), tuple(hashlib.sha256(content).hexdigest() for content in contents))
+        if describe_contradictions(store, summarise((root / name, data) for name, data in found)):
+            return None
+        parts = (found[first : first + _AT_ONCE] for first in range(0, len(found), _AT_ONCE))
+        contents = [b"".join(make_lines(part)) for part in parts]
+        for number, content in enumerate(contents, 1):
+            bucket.put(f"{prefix}/{_name(number)}", content)
+        return Digests(len(found), tuple(hashlib.sha256(content).hexdigest() for content in contents))
 
 
 def read_digests(bucket: Bucket, prefix: str, known: Digests | None) -> Sequence[bytes] | None:
@@ -116,10 +123,7 @@ def _is_attempt(path: str) -> bool:
     return parts[0] == "tasks" and len(parts) == _DEPTH and attempt_number(parts[-1]) is not None
 
 
-def _read(parcel: Parcel, sent: Mapping[str, Entry]) -> AttemptDigest | None:
-    entry, content = parcel.read()
-    if not parcel.bundle or sent.get(entry.place) != entry:
-        return None
+def _read(content: bytes) -> AttemptDigest | None:
     try:
         return digest(TaskMetadata.model_validate_json(json.loads(content)["files"][RECORD]))
     except (ValidationError, KeyError):  # larger than what goes into a bundle; or damaged

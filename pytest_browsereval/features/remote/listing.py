@@ -10,13 +10,15 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
+import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
-from pathlib import Path, PurePosixPath
+from dataclasses import dataclass
+from pathlib import Path
 
 from pytest_browsereval.features.remote.bucket import Bucket, RemoteError
 from pytest_browsereval.run.locks import LOCKS
+from pytest_browsereval.run.records import RECORD
 from pytest_browsereval.run.selection import SELECTED_FILE
 
 FILES, BUNDLES, SEGMENTS, LISTING = "files", "bundles", "segments", "listing.jsonl"
@@ -30,6 +32,9 @@ BEGUN = ("manifest.json", SELECTED_FILE)
 _TEXT = (".json", ".jsonl", ".txt", ".html")
 _ODD = re.compile(r"[\\:\x00-\x1f\x7f\ud800-\udfff]")
 """Characters that no name of a file has: not on Windows, not in a bucket, or not in UTF-8."""
+
+_NONE_OF_A_RUN = frozenset(("", ".", "..", LOCKS, MARKER))
+"""Names that are none of a run's; an empty one begins an absolute path, or stands between two slashes."""
 
 LARGEST_TEXT = 1 << 20
 """Bytes of a file that goes into a bundle."""
@@ -56,7 +61,7 @@ class Parcel:
     """What goes into one object."""
 
     path: str
-    files: tuple[Path, ...]
+    files: tuple[str, ...]
     bundle: bool
 
     def read(self) -> tuple[Entry, bytes]:
@@ -66,11 +71,18 @@ class Parcel:
             OSError: a file cannot be read.
         """
         if self.bundle:
-            files = {file.name: file.read_bytes().decode("utf-8", "surrogateescape") for file in self.files}
+            names = (file.rpartition(os.sep)[2] for file in self.files)
+            texts = (_read(file).decode("utf-8", "surrogateescape") for file in self.files)
+            files = dict(zip(names, texts, strict=True))
             content = json.dumps({"files": files}).encode()  # escapes keep bytes that are no UTF-8
         else:
-            content = self.files[0].read_bytes()
+            content = _read(self.files[0])
         return Entry(self.path, len(content), hashlib.sha256(content).hexdigest(), self.bundle), content
+
+
+def _read(file: str) -> bytes:
+    with open(file, "rb") as opened:  # noqa: PTH123 a path object costs more
+        return opened.read()
 
 
 def list_parcels(root: Path, folders: Sequence[Path] | None = None) -> list[Parcel]:
@@ -84,51 +96,60 @@ def list_parcels(root: Path, folders: Sequence[Path] | None = None) -> list[Parc
         RemoteError: it has a link, another thing that is not a plain file, or a name that is refused.
     """
     found: list[Parcel] = []
-    for folder in _below([root] if folders is None else folders):
-        if folder.relative_to(root).parts[:1] == (LOCKS,):
-            continue
-        files = sorted(path for path in folder.iterdir() if path.is_symlink() or not path.is_dir())
-        for file in files:
-            if file.is_symlink() or not file.is_file():
-                raise RemoteError(
-                    f"{ascii(str(file))[1:-1]} is not a plain file, and a run has only those. Remove it."
-                )
-        files = [file for file in files if file != root / MARKER]
-        for file in files:  # nobody could read the run there
-            check_path(file.relative_to(root).as_posix(), str(root))
-        found.extend(_pack(root, folder, files))
+    if folders is None:
+        found.extend(_walk(str(root), ""))
+    for folder in folders or ():
+        found.extend(_walk(str(root), folder.relative_to(root).as_posix()))
     if folders is not None:  # whoever takes the run over resumes it by these
-        begun = [root / name for name in BEGUN if (root / name).is_file() and not (root / name).is_symlink()]
-        found.extend(_pack(root, root, begun))
+        begun = [root / name for name in BEGUN]
+        plain = (file for file in begun if file.is_file() and not file.is_symlink())
+        found.extend(Parcel(file.name, (str(file),), bundle=False) for file in plain)
     # Attempts come before what is said of them; of each, pictures before the record.
     return sorted(
         found, key=lambda one: (one.path not in BEGUN, not one.path.startswith("tasks/"), one.bundle)
     )
 
 
-def _order(parcel: Parcel) -> tuple[bool, bool, bool]:
-    return parcel.path not in BEGUN, not parcel.path.startswith("tasks/"), parcel.bundle
+def _walk(root: str, path: str) -> Iterator[Parcel]:
+    """Yield what a folder has, and all folders below it.
 
-
-def _below(folders: Sequence[Path]) -> Iterator[Path]:
-    """Yield folders and all below them."""
-    for top in folders:
-        yield top
-        yield from sorted(path for path in top.rglob("*") if path.is_dir() and not path.is_symlink())
-
-
-def _pack(root: Path, folder: Path, files: list[Path]) -> Iterator[Parcel]:
-    is_attempt = (folder / "metadata.json").is_file()
-    bundled = [file for file in files if is_attempt and _is_text(file)]
-    for file in files:
-        if file not in bundled:
-            yield Parcel(file.relative_to(root).as_posix(), (file,), bundle=False)
+    Args:
+        root: the run's folder.
+        path: of the folder below that; "" for that itself.
+    """
+    with os.scandir(f"{root}{os.sep}{path}") as listed:
+        entries = sorted(listed, key=lambda one: one.name)
+    inner: list[str] = []
+    files: list[os.DirEntry[str]] = []
+    for entry in entries:
+        if entry.is_dir(follow_symlinks=False):
+            inner.append(entry.name)
+        elif entry.is_symlink() or not entry.is_file():
+            raise RemoteError(
+                f"{ascii(entry.path)[1:-1]} is not a plain file, and a run has only those. Remove it."
+            )
+        elif path or entry.name != MARKER:
+            check_path(_join(path, entry.name), root)  # nobody could read the run there
+            files.append(entry)
+    is_attempt = any(entry.name == RECORD for entry in files)
+    bundled = [entry for entry in files if is_attempt and _is_text(entry)]
+    for entry in files:
+        if entry not in bundled:
+            yield Parcel(_join(path, entry.name), (entry.path,), bundle=False)
     if bundled:
-        yield Parcel(folder.relative_to(root).as_posix(), tuple(bundled), bundle=True)
+        yield Parcel(path or ".", tuple(entry.path for entry in bundled), bundle=True)
+    for name in inner:
+        if path or name != LOCKS:
+            yield from _walk(root, _join(path, name))
 
 
-def _is_text(file: Path) -> bool:
-    return file.suffix in _TEXT and file.stat().st_size <= LARGEST_TEXT
+def _join(path: str, name: str) -> str:
+    return f"{path}/{name}" if path else name
+
+
+def _is_text(entry: os.DirEntry[str]) -> bool:
+    suffix = os.path.splitext(entry.name)[1]  # noqa: PTH122 a path object costs more
+    return suffix in _TEXT and entry.stat().st_size <= LARGEST_TEXT
 
 
 def digest_of(entries: Iterable[Entry]) -> str:
@@ -183,7 +204,7 @@ def read_listing(bucket: Bucket, prefix: str) -> list[Entry]:
 
 
 def _lines(entries: Iterable[Entry]) -> bytes:
-    return "".join(f"{json.dumps(asdict(one))}\n" for one in entries).encode()
+    return "".join(f"{json.dumps(vars(one))}\n" for one in entries).encode()
 
 
 def _read_lines(bucket: Bucket, path: str) -> Iterator[Entry]:
@@ -211,7 +232,5 @@ def check_path(path: str, place: str) -> None:
     Raises:
         RemoteError: it does.
     """
-    pure = PurePosixPath(path)
-    is_odd = path != pure.as_posix() or _ODD.search(path) is not None
-    if is_odd or pure.is_absolute() or not pure.parts or {"..", LOCKS, MARKER} & set(pure.parts):
+    if _ODD.search(path) or not _NONE_OF_A_RUN.isdisjoint(path.split("/")):
         raise RemoteError(f"{place} names a file that is none of a run: {path[-80:]!a}.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Self
 
@@ -13,7 +14,7 @@ from pytest_browsereval.capture.trajectory import write_whole
 from pytest_browsereval.datasets.ids import safe_folder, safe_id
 from pytest_browsereval.features.remote.bucket import Bucket, RemoteError
 from pytest_browsereval.features.remote.claims import Done, OvertakenError, Part, check_token, new_token
-from pytest_browsereval.features.remote.digests import write_digests
+from pytest_browsereval.features.remote.digests import Gathered
 from pytest_browsereval.features.remote.listing import (
     FILES,
     MARKER,
@@ -113,11 +114,14 @@ class Push:
         """Whether somebody had claimed the part before."""
         return self._claim > 1
 
-    def send(self, folders: Sequence[Path] | None = None) -> list[Entry]:
+    def send(self, folders: Sequence[Path] | None = None, gathered: Gathered | None = None) -> list[Entry]:
         """Write the objects that are not there, or have changed; return all that there have to be, as sent.
+
+        Each file is read once: one that a program still writes is there as it was then.
 
         Args:
             folders: of attempts that are finished; None for all of the run.
+            gathered: is shown all objects.
 
         Raises:
             UsageError: something else is there already, or the store cannot be used.
@@ -126,21 +130,21 @@ class Push:
         parcels = list_parcels(self.root, folders)
         if self._token is None:
             if self.part.done() is not None:
-                entries = [parcel.read()[0] for parcel in parcels]
-                self._check_same(entries)
-                return entries
+                here = map_apart(lambda parcel: parcel.read()[0], parcels)
+                self._check_same(here)
+                return here
             self.begin()
         self._note_token()
-        found = map_apart(_read, parcels)
-        missing = [parcel for parcel, entry in found if self._there.get(entry.place) != entry]
-        for first in range(0, len(missing), SEGMENT):
-            entries = map_apart(self._write, missing[first : first + SEGMENT])
-            self._segments += 1
-            write_segment(self.part.bucket, self._prefix, self._segments, entries)
-            self._there |= {entry.place: entry for entry in entries}
-            self.sent += len(entries)
-        # A file that a program still writes may have changed between the two looks: what was sent counts.
-        return [self._there[entry.place] for _, entry in found]
+        entries: list[Entry] = []
+        for first in range(0, len(parcels), SEGMENT):
+            some = map_apart(partial(self._write, gathered=gathered), parcels[first : first + SEGMENT])
+            if new := [entry for entry in some if self._there.get(entry.place) != entry]:
+                self._segments += 1
+                write_segment(self.part.bucket, self._prefix, self._segments, new)
+                self._there |= {entry.place: entry for entry in new}
+                self.sent += len(new)
+            entries += some
+        return entries
 
     def finish(self, ended: int | None = None) -> int:
         """Have the run count there, whole; return how many objects it has.
@@ -152,14 +156,14 @@ class Push:
             UsageError: another try counts already or has taken over, or the store cannot be used.
             OSError: a file cannot be read.
         """
-        entries = self.send()
+        gathered = Gathered()
+        entries = self.send(gathered=gathered)
         if self._token is None:  # it counts already
             return len(entries)
         if not self.part.is_held_by(self._token):
             raise OvertakenError(self.part.overtaken)
         write_listing(self.part.bucket, self._prefix, entries)
-        sent = {entry.place: entry for entry in entries}
-        digests = write_digests(self.part.bucket, self._prefix, self.root, sent)
+        digests = gathered.write(self.part.bucket, self._prefix, self.root)
         known = None if digests is None else digests.as_json()
         self.part.finish(self._token, digest_of(entries), known, ended)
         done = self._check_same(entries)
@@ -230,9 +234,13 @@ class Push:
         except OSError:  # an imported run has none
             return None
 
-    def _write(self, parcel: Parcel) -> Entry:
+    def _write(self, parcel: Parcel, gathered: Gathered | None) -> Entry:
+        """Write an object unless it is there as it is here."""
         entry, content = parcel.read()
-        self.part.bucket.put(f"{self._prefix}/{entry.place}", content)
+        if gathered is not None:
+            gathered.add(entry, content)
+        if self._there.get(entry.place) != entry:
+            self.part.bucket.put(f"{self._prefix}/{entry.place}", content)
         return entry
 
     def _check_same(self, entries: Iterable[Entry]) -> Done:
@@ -248,7 +256,3 @@ class Push:
                 "another name: `--name NAME`."
             )
         return done
-
-
-def _read(parcel: Parcel) -> tuple[Parcel, Entry]:
-    return parcel, parcel.read()[0]

@@ -76,11 +76,11 @@ def hash_provenances(manifest: Mapping[str, Any], variants: Iterable[str]) -> di
 def _hash(shared: bytes, own: bytes) -> str:
     found = _hash_shared(shared).copy()
     found.update(_dump(marshal.loads(own)))  # noqa: S302 of just now
-    return found.hexdigest()[:16]
+    return str(found.hexdigest()[:16])
 
 
 @lru_cache(maxsize=64)
-def _hash_shared(shared: bytes) -> hashlib._Hash:
+def _hash_shared(shared: bytes) -> Any:
     return hashlib.sha256(_dump(marshal.loads(shared)))  # noqa: S302 the same
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from pytest_browsereval.features.remote.bucket import Bucket, RemoteError
 from pytest_browsereval.features.remote.claims import Part, list_parts, new_token
-from pytest_browsereval.features.remote.listing import list_parcels
+from pytest_browsereval.features.remote.listing import Entry, Parcel, list_parcels
 from pytest_browsereval.features.remote.pull import fetch
 from pytest_browsereval.features.remote.push import Push
 from pytest_browsereval.run.shards import Shard
@@ -253,6 +253,22 @@ def test_commands_that_change_a_run_refuse_a_url(evals: Evals, bucket: str) -> N
         result = evals.run_command(*command)
         assert result.ret != 0, command
         assert f"Run `browsereval pull {url} -o FOLDER`" in result.stderr.str()
+
+
+def test_a_push_reads_each_file_once(evals: Evals, bucket: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 20,000 attempts all would be read from the disk again, and again for the digests."""
+    run = written(evals)
+    seen: list[str] = []
+    read = Parcel.read
+
+    def watched(self: Parcel) -> tuple[Entry, bytes]:
+        seen.append(self.path)
+        return read(self)
+
+    monkeypatch.setattr(Parcel, "read", watched)
+    Push.of_run(run, bucket).finish()
+    assert sorted(seen) == sorted(parcel.path for parcel in list_parcels(run))
+    assert objects(evals, "digests/*.jsonl") != []
 
 
 @pytest.mark.parametrize(

@@ -167,7 +167,7 @@ def test_shards_send_parts_of_one_run(evals: Evals, bucket: str) -> None:
     ("args", "message"),
     [
         (["--eval-output=s3://bucket/evals"], "*there is no key for s3://bucket/evals*"),
-        (["--eval-output=ftp://bucket/evals"], "*begin with s3://*"),
+        (["--eval-output=ftp://bucket/evals"], "*begins with s3://*"),
         (["--eval-run-name=nightly"], "*--eval-run-name has no effect without a URL*"),
         (["--eval-set", "output_dir=s3://bucket/evals"], "*--eval-output=s3://bucket/evals*"),
     ],
@@ -272,9 +272,9 @@ def test_attempts_go_once_and_nothing_from_outside(
     given: list[Path] = []
     send = Push.send
 
-    def watched(self: Push, folders: Sequence[Path] | None = None) -> list[Entry]:
+    def watched(self: Push, folders: Sequence[Path] | None = None, **more: Any) -> list[Entry]:
         given.extend(folders or ())
-        return send(self, folders)
+        return send(self, folders, **more)
 
     monkeypatch.setattr(Push, "send", watched)
     outside = evals.path / "outside"
