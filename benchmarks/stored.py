@@ -100,6 +100,7 @@ def _metadata(key: TrialKey, folder: AttemptFolder, query: str, number: int, bad
         tags=("shop", f"group-{number % 50}"),
         website="shop",
         row_hash=f"{number:064x}",
+        protected=False,
         start_url="http://127.0.0.1:8080/",
         started_at=began,
         completed_at=began,

@@ -178,7 +178,7 @@ def note_sent(run_folder: Path, url: str) -> None:
 
 def _ask_first(hook: str, **arguments: Any) -> Any:
     """Return what the first feature or package returns from a hook that is called beside pytest."""
-    return next((found for call in _find_calls(hook) if (found := call(**arguments))), None)
+    return next((found for call in _find_calls(hook) if (found := call(**arguments)) is not None), None)
 
 
 def _find_calls(hook: str) -> Iterator[Callable[..., Any]]:

@@ -29,7 +29,7 @@ CODE = """
     base binary builtins cache callable choice ci conftest contract control controller env environment file
     filter fixture folder function gitignore guard hook hookspecs id import init install json jsonl junit key
     lease lint listing load lock loop machine main manager mark markdown merge name noop output package
-    parse part partition path pattern place placeholder plan player prefetch preflight preset
+    parquet parse part partition path pattern place placeholder plan player prefetch preflight preset
     process program progress protocol py queue read reader registration runner schema scope setting
     size state static store suffix sync table template temporary terminal termination text thread toml toolset
     traceback use validation value verifier write writer yaml

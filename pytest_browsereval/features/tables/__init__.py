@@ -1,0 +1,1 @@
+"""Finished runs as tables: Parquet, CSV, JSON Lines, and pyarrow's own."""

@@ -1,0 +1,123 @@
+"""Tables by pyarrow: Parquet files, and tables in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_browsereval.analysis.reader import StoredRun
+from pytest_browsereval.errors import ConfigError
+from pytest_browsereval.features.tables.rows import read_rows
+from pytest_browsereval.features.tables.schema import COLUMNS, VERSION, Kind, Row, TableName
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+OLDEST = 18
+"""The first version of pyarrow that is tried."""
+
+_INTEGERS = {"int32": 1 << 31, "int64": 1 << 63}
+
+
+def check_pyarrow() -> None:
+    """Check that pyarrow is there.
+
+    Raises:
+        ConfigError: it is not, or too old.
+    """
+    try:
+        found = version("pyarrow")
+    except PackageNotFoundError:
+        found = "0"
+    if int(found.partition(".")[0]) < OLDEST:
+        lacks = "an extra" if found == "0" else f"pyarrow {OLDEST} or newer, and {found} is there"
+        raise ConfigError(f"needs {lacks}. Run `pip install 'pytest-browsereval[data]'`")
+
+
+def make_schema(table: TableName) -> pa.Schema:
+    """Return the schema of a table, with the version in its metadata."""
+    import pyarrow as pa
+
+    kinds: dict[Kind, Any] = {
+        "word": pa.dictionary(pa.int32(), pa.string()),
+        "text": pa.string(),
+        "prose": pa.string(),
+        "texts": pa.list_(pa.string()),
+        "bool": pa.bool_(),
+        "int32": pa.int32(),
+        "int64": pa.int64(),
+        "float": pa.float64(),
+        "time": pa.timestamp("ms", tz="UTC"),
+    }
+    # Written out: of a column of nulls pyarrow would guess a type that joins with nothing.
+    fields = [(name, kinds[kind]) for name, kind in COLUMNS[table].items()]
+    return pa.schema(fields, {"browsereval.version": VERSION, "browsereval.table": table})
+
+
+def make_batch(table: TableName, schema: pa.Schema, rows: Sequence[Row]) -> pa.Table:
+    """Return rows as a table of pyarrow."""
+    import pyarrow as pa
+
+    columns = zip(*rows, strict=True) if rows else ([] for _ in schema)
+    arrays = []
+    for values, field, kind in zip(columns, schema, COLUMNS[table].values(), strict=True):
+        try:
+            arrays.append(pa.array(values, field.type))
+        except (pa.ArrowException, UnicodeError, OverflowError, TypeError, ValueError):
+            arrays.append(pa.array([_fit(value, kind) for value in values], field.type))
+    return pa.Table.from_arrays(arrays, schema=schema)
+
+
+def _fit(value: Any, kind: Kind) -> Any:
+    """Return a value that a column can hold, though a program has written something odd; None if none can."""
+    if kind in ("word", "text", "prose"):
+        return value.encode("utf-8", "replace").decode() if isinstance(value, str) else None
+    if kind == "texts":
+        return [_fit(one, "text") for one in value] if isinstance(value, list) else None
+    if kind == "bool":
+        return value if isinstance(value, bool) else None
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return None
+    limit = _INTEGERS.get("int64" if kind == "time" else kind)
+    return value if limit is None or (isinstance(value, int) and -limit <= value < limit) else None
+
+
+class ParquetTable:
+    """A Parquet file of one table.
+
+    Args:
+        path: of the file.
+        table: which one.
+    """
+
+    def __init__(self, path: Path, table: TableName) -> None:
+        import pyarrow.parquet as pq
+
+        self._table = table
+        self._schema = make_schema(table)
+        self._writer = pq.ParquetWriter(path, self._schema, compression="zstd")
+
+    def write(self, rows: Sequence[Row]) -> None:
+        """Write a group of rows."""
+        self._writer.write_table(make_batch(self._table, self._schema, rows))
+
+    def close(self) -> None:
+        """Finish the file."""
+        self._writer.close()
+
+
+def make_table(run: StoredRun, name: TableName) -> pa.Table:
+    """Return a table of a run.
+
+    Raises:
+        ConfigError: pyarrow is not installed.
+        UsageError: a record is damaged.
+    """
+    check_pyarrow()
+    import pyarrow as pa
+
+    schema = make_schema(name)
+    rows = [row for one in read_rows(run, [name]) for row in one[name]]
+    return pa.concat_tables([make_batch(name, schema, rows)])

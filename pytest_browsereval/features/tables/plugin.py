@@ -1,0 +1,28 @@
+"""The exports ``parquet``, ``csv`` and ``jsonl``, and ``StoredRun.table``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from pytest_browsereval.analysis.reader import StoredRun
+    from pytest_browsereval.registry import Registry
+
+
+def pytest_browsereval_register(registry: Registry) -> None:
+    """Register the exports."""
+    for name, kind in (("parquet", "ParquetExport"), ("csv", "CsvExport"), ("jsonl", "JsonLinesExport")):
+        registry.announce("export", name, f"pytest_browsereval.features.tables.export:{kind}")
+
+
+def pytest_browsereval_make_table(run: StoredRun, name: str) -> pa.Table | None:
+    """Return a table of a run; None for a name of no table."""
+    from pytest_browsereval.features.tables.schema import COLUMNS
+
+    if name not in COLUMNS:
+        return None
+    from pytest_browsereval.features.tables.parquet import make_table
+
+    return make_table(run, name)

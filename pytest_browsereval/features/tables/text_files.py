@@ -1,0 +1,109 @@
+"""Tables as text: CSV for spreadsheets, JSON Lines for programs."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from pytest_browsereval.features.tables.schema import COLUMNS, Kind, Row, TableName
+
+LONGEST_CELL = 32_000
+"""Characters of a cell of CSV: spreadsheets take 32,767, and Python's reader 131,072."""
+
+LONGEST_TEXT = 2_000_000
+"""Characters of a text of JSON Lines: DuckDB reads lines of 16 MiB, and a character may take 6 bytes."""
+
+_FORMULA = re.compile(r"['=+\-@\t\r\uff1d\uff0b\uff0d\uff20]")
+"""How a text begins that a spreadsheet could run: https://owasp.org/www-community/attacks/CSV_Injection."""
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class CsvTable:
+    """A CSV file of one table, with a header. Unknown and empty are an empty cell.
+
+    Args:
+        path: of the file.
+        table: which one.
+    """
+
+    def __init__(self, path: Path, table: TableName) -> None:
+        self._file = path.open("w", newline="", encoding="utf-8", errors="replace")
+        self._writer = csv.writer(self._file, lineterminator="\n")
+        self._writer.writerow(COLUMNS[table])
+        self._shown = [_CELLS[kind] for kind in COLUMNS[table].values()]
+
+    def write(self, rows: Sequence[Row]) -> None:
+        """Write rows."""
+        for row in rows:
+            self._writer.writerow(
+                "" if value is None else show(value) for show, value in zip(self._shown, row, strict=True)
+            )
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+def _cell(text: str) -> str:
+    """Return a text that no spreadsheet takes for a formula: with a ``'`` before it, as people type it."""
+    shown = text.replace("\0", "�")
+    if _FORMULA.match(shown):
+        shown = f"'{shown}"
+    return shown if len(shown) <= LONGEST_CELL else f"{shown[: LONGEST_CELL - 1]}…"
+
+
+def _time(value: int) -> str:
+    shown = (_EPOCH + timedelta(milliseconds=value)).isoformat(timespec="milliseconds")
+    return shown.replace("+00:00", "Z")
+
+
+def _plain(value: Any) -> Any:
+    return value
+
+
+_CELLS: dict[Kind, Callable[[Any], Any]] = {
+    "word": _cell,
+    "text": _cell,
+    "prose": _cell,
+    "texts": lambda value: json.dumps(value, ensure_ascii=False),
+    "bool": lambda value: "true" if value else "false",
+    "int32": _plain,
+    "int64": _plain,
+    "float": _plain,
+    "time": _time,
+}
+
+
+class JsonLinesTable:
+    """A file of JSON Lines of one table: each line has all columns, and null for what is unknown.
+
+    Args:
+        path: of the file.
+        table: which one.
+    """
+
+    def __init__(self, path: Path, table: TableName) -> None:
+        self._file = path.open("w", newline="", encoding="utf-8", errors="replace")
+        self._columns = COLUMNS[table]
+
+    def write(self, rows: Sequence[Row]) -> None:
+        """Write rows."""
+        for row in rows:
+            values = zip(self._columns.items(), row, strict=True)
+            line = {name: self._show(value, kind) for (name, kind), value in values}
+            self._file.write(json.dumps(line, ensure_ascii=False) + "\n")
+
+    def _show(self, value: Any, kind: Kind) -> Any:
+        if kind == "time":
+            return value and _time(value)
+        return value[:LONGEST_TEXT] if kind == "prose" and value is not None else value
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
