@@ -13,7 +13,7 @@ from pytest_browsereval.analysis.summary import RunSummary, summarise
 from pytest_browsereval.analysis.turns import Entry, StoredStep, TurnReader, list_steps
 from pytest_browsereval.capture.message_log import read_messages
 from pytest_browsereval.capture.trajectory import TASK_FILE, read_written
-from pytest_browsereval.datasets.ids import safe_folder
+from pytest_browsereval.datasets.ids import name_attempt
 from pytest_browsereval.errors import ErrorSource, UsageError
 from pytest_browsereval.graders.judging.pictures import find_pictures, number_of
 from pytest_browsereval.model.digest import AttemptDigest
@@ -52,14 +52,13 @@ class StoredAttempt:
     @property
     def id(self) -> str:
         """``RUN/TASK/VARIANT/TRIAL/ATTEMPT``, the same on each machine; the task's id as in its folder."""
-        return f"{self.trial_id}/{self.digest.attempt}"
+        data = self.digest
+        return name_attempt(self.run.id, data.query_id, data.variant, data.trial, data.attempt)
 
     @property
     def trial_id(self) -> str:
         """The same without the number of the attempt."""
-        data = self.digest
-        task, variant = safe_folder(data.query_id), safe_folder(data.variant)
-        return f"{self.run.id}/{task}/{variant}/{data.trial}"
+        return self.id.rpartition("/")[0]
 
     @property
     def query_id(self) -> str:

@@ -69,6 +69,11 @@ def safe_folder(query_id: str) -> str:
     return f"{name}{CAPITALS}{mask:x}"
 
 
+def name_attempt(run: str, query_id: str, variant: str, trial: int, attempt: int) -> str:
+    """Return ``RUN/TASK/VARIANT/TRIAL/ATTEMPT``, the id of an attempt on any machine."""
+    return f"{run}/{safe_folder(query_id)}/{safe_folder(variant)}/{trial}/{attempt}"
+
+
 def original_id(name: str) -> str | None:
     """Return the row id that ``safe_id`` has made this name from; None if it was cut or is another name."""
     if CUT in name:

@@ -86,6 +86,8 @@ class TaskMetadata(BaseModel):
     stops_run: bool = False
     """True if every further attempt would meet the same fault."""
     final_url: str | None = None
+    run_id: str | None = None
+    """The run that has made it, also in a run that was merged; None in records of earlier versions."""
     regraded_at: str | None = None
     """When the attempt was last regraded. Grades, verdict, reason and the grading's duration are those of the
     regrade; earlier ones are in ``grades-history.jsonl``."""

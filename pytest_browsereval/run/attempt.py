@@ -21,6 +21,7 @@ from pytest_browsereval.capture.output import OUTPUT_FILE, AttemptOutput, keep_o
 from pytest_browsereval.capture.recording import Recording, record_attempt
 from pytest_browsereval.capture.tracebacks import details_of
 from pytest_browsereval.capture.trajectory import TrajectorySaver
+from pytest_browsereval.datasets.ids import name_attempt
 from pytest_browsereval.deadline import Overran, within
 from pytest_browsereval.errors import (
     PLUGIN_ERRORS,
@@ -38,6 +39,7 @@ from pytest_browsereval.graders.parts import fill_sites, observation_keys
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.messages import ErrorMessage, now
 from pytest_browsereval.model.results import AgentResult, TaskError
+from pytest_browsereval.model.spans import in_span
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.model.traffic import Traffic
 from pytest_browsereval.model.usage import Usage
@@ -95,6 +97,7 @@ async def attempt(trial: Trial, services: Services, node_id: str) -> AttemptReco
     course = Course(trial, services, folder, node_id)
     try:
         async with AsyncExitStack() as stack:
+            stack.enter_context(in_span("", course.id))
             # From here on, what it prints is kept, and the calls of its models are recorded or replayed.
             kept = keep_output(folder.path / OUTPUT_FILE, redact, is_passed_on=trial.is_output_passed_on)
             course.output = stack.enter_context(kept)
@@ -275,6 +278,8 @@ class Course:
         self.services = services
         self.folder = folder
         self.node_id = node_id
+        self.run_id, key = services.store.root.resolve().name, trial.key
+        self.id = name_attempt(self.run_id, key.query_id, key.variant, key.trial, folder.number)
         self.row_hash = trial.row_hash or trial.task.content_hash()
         self.task = trial.task
         """The row as plug-ins have made it, once they were asked: code, as the agent is, and not hashed."""
@@ -374,6 +379,7 @@ class Course:
             self.node_id,
             row_hash=self.row_hash,
             attempt=self.folder.number,
+            run_id=self.run_id,
             replayed=is_replayed,
             start_url=self.start_url,
             started_at=self.started_at,

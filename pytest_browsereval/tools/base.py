@@ -28,6 +28,7 @@ from pytest_browsereval.errors import (
     name_raised,
     nearest,
 )
+from pytest_browsereval.model.spans import in_span
 
 DONE = "done"
 """The tool that ends an attempt with its answer."""
@@ -275,7 +276,8 @@ class Toolbox:
         call = await self._begin(name, arguments, is_step=is_step)
         fault: Fault | None = None
         try:
-            result = await self._try(name, arguments, self.guard)
+            with in_span(f"call/{call.call_id}"):
+                result = await self._try(name, arguments, self.guard)
         except asyncio.CancelledError:
             cut = ToolResult(ok=False, output=f"{name} was cut off: the time is over.")
             await self._capture.after_tool_call(call, cut.as_json(), is_error=True, picture=False)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextvars import Context
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -25,6 +25,7 @@ from pytest_browsereval.features.mcp_browser.http import (
     without_own_limit_in_log,
 )
 from pytest_browsereval.features.mcp_browser.process import Program, ServerProcess
+from pytest_browsereval.model.spans import current_ids
 from pytest_browsereval.redaction.known import beginning
 
 if TYPE_CHECKING:
@@ -245,7 +246,8 @@ class McpSession:
             TimeoutError: it took too long; the session goes on.
         """
         async with asyncio.timeout(limit_s), self._one_at_a_time:
-            result = await self._ask(self._connection().call_tool(name, arguments))
+            with _parent_span():
+                result = await self._ask(self._connection().call_tool(name, arguments))
         texts, pictures = [], []
         for block in result.content:
             if block.type == "text":
@@ -320,6 +322,28 @@ class McpSession:
         if self._process is not None:
             parts += self._process.describe_end()
         return parts
+
+
+@contextlib.contextmanager
+def _parent_span() -> Iterator[None]:
+    """Have the SDK name the span of the attempt's tool call in ``_meta.traceparent``.
+
+    By OpenTelemetry's own context, and not by ``meta``: if the user has instrumented this process, a span of
+    the SDK's comes between, which joins the attempt's trace as well.
+    https://modelcontextprotocol.io/community/seps/414-request-meta
+    """
+    if (ids := current_ids()) is None:
+        yield
+        return
+    from opentelemetry import context, trace
+
+    trace_id, span_id = (int(text, 16) for text in ids)
+    parent = trace.SpanContext(trace_id, span_id, is_remote=True, trace_flags=trace.TraceFlags(1))
+    token = context.attach(trace.set_span_in_context(trace.NonRecordingSpan(parent)))
+    try:
+        yield
+    finally:
+        context.detach(token)
 
 
 def _sentence(error: BaseException) -> str:

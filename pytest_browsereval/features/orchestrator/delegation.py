@@ -21,6 +21,7 @@ from pytest_browsereval.errors import (
 )
 from pytest_browsereval.model.messages import DelegationStatus, now
 from pytest_browsereval.model.results import AgentResult, ExecutorRecord
+from pytest_browsereval.model.spans import in_span
 from pytest_browsereval.tools.base import Tool
 from pytest_browsereval.tools.finish import done, give_up
 
@@ -134,7 +135,8 @@ class Delegation:
         try:
             async with self.capture.settling():
                 try:
-                    report = await self._work(instruction, url)
+                    with in_span(f"delegation/{self._executor_id}"):
+                        report = await self._work(instruction, url)
                 finally:
                     self._tools.close()
         finally:

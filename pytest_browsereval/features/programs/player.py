@@ -21,6 +21,7 @@ from pytest_browsereval.features.programs.process import Launch, Program
 from pytest_browsereval.features.programs.rules import MAX_DOCUMENT, AnswerFile, OutputReader
 from pytest_browsereval.features.programs.server.http import Endpoint, serving
 from pytest_browsereval.model.results import AgentResult
+from pytest_browsereval.model.spans import current_ids
 from pytest_browsereval.redaction.known import beginning, ending
 
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 FOLDER = "agent"
 """In the attempt's folder: where the program runs, with its output and what it leaves there."""
 CDP_VARIABLE, OUTPUT_VARIABLE = "BROWSEREVAL_CDP_URL", "BROWSEREVAL_OUTPUT_DIR"
+TRACE_VARIABLE = "TRACEPARENT"
+"""As OpenTelemetry names it where programs start programs: https://opentelemetry.io/docs/specs/otel/context/env-carriers."""
 
 ENDED_EARLY = "the program was ended while it ran: usage that it had not reported yet is not in the cost"
 
@@ -161,12 +164,14 @@ class ProgramPlayer(AgentEvaluator):
         }
 
     def _env(self, endpoint: Endpoint | None, values: Mapping[str, str]) -> dict[str, str]:
-        ours = {OUTPUT_VARIABLE: str(self._folder)}
+        ours, ids, passed = {OUTPUT_VARIABLE: str(self._folder)}, current_ids(), self._config.passed()
+        if ids is not None and TRACE_VARIABLE not in passed:  # an instrumented program's spans join ours
+            ours[TRACE_VARIABLE] = ids.traceparent
         if endpoint is not None:
             ours |= {URL_VARIABLE: endpoint.url, TOKEN_VARIABLE: endpoint.token}
         if self._config.cdp:
             ours[CDP_VARIABLE] = values["cdp_url"]
-        return environment(self._config.passed(), {**ours, **filled(self._config.env, values)})
+        return environment(passed, {**ours, **filled(self._config.env, values)})
 
     # -- what it does
 

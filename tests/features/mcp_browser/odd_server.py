@@ -32,6 +32,9 @@ HUGE = 50_000_000
 MORE_TOOLS = "ODD_MORE_TOOLS"
 """The variable that names a file; the tools in it, one a line, are listed beside the others."""
 
+META = "ODD_META"
+"""The variable that names a file, to which the metadata of each call is added."""
+
 TEXT = {"type": "string"}
 
 Json = dict[str, Any]
@@ -173,6 +176,9 @@ async def answered(method: str, params: Json) -> Json:
     if method == "tools/list":
         return listed(params.get("cursor"))
     if method == "tools/call":
+        if file := os.environ.get(META):
+            with Path(file).open("a") as notes:  # noqa: ASYNC230 a line
+                notes.write(f"{json.dumps([params['name'], params.get('_meta')])}\n")
         return await called(params["name"], params.get("arguments") or {})
     raise Refused(-32601, f"there is no method {method}")
 

@@ -1,0 +1,1 @@
+"""The export ``otel``: attempts as traces of OpenTelemetry, with grades as events and scores."""

@@ -1,0 +1,13 @@
+"""The export ``otel``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pytest_browsereval.registry import Registry
+
+
+def pytest_browsereval_register(registry: Registry) -> None:
+    """Register the export."""
+    registry.announce("export", "otel", "pytest_browsereval.features.otel.export:OtelExport")

@@ -1,0 +1,252 @@
+"""Sends traces to a receiver, batch by batch, and gives it up when it does not answer."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Protocol, Self
+from urllib.parse import urlsplit
+
+import requests
+from opentelemetry.exporter.otlp.proto.http import trace_exporter
+from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+from opentelemetry.sdk.environment_variables import (
+    OTEL_EXPORTER_OTLP_HEADERS,
+    OTEL_EXPORTER_OTLP_TIMEOUT,
+    OTEL_EXPORTER_OTLP_TRACES_HEADERS,
+    OTEL_EXPORTER_OTLP_TRACES_TIMEOUT,
+)
+from opentelemetry.sdk.trace import ReadableSpan
+from opentelemetry.sdk.trace.export import SpanExportResult
+from opentelemetry.util.re import parse_env_headers
+
+from pytest_browsereval.features.otel.export import PATH
+from pytest_browsereval.model.display import format_count, one_line
+
+if TYPE_CHECKING:
+    from pytest_browsereval.features.otel.trace import MadeTrace, TraceMaker
+
+DEFAULT_TIMEOUT_S = 10.0
+"""As the exporter has it."""
+BATCH_SPANS, BATCH_CHARACTERS = 512, 2_000_000
+"""How much is sent at once: few receivers take more than 4 MB."""
+MOST_REFUSALS = 3
+"""After so many the receiver is given up: what it refuses it looks at, which takes its time."""
+FINAL = frozenset({401, 403, 404, 405, 408, 429})
+"""Answers that the next request would get as well."""
+
+
+class Scores(Protocol):
+    """Sends grades as scores of a product."""
+
+    def send(self, made: MadeTrace) -> bool:
+        """Send those of an attempt that was sent; return whether all are there."""
+
+
+class Receiver:
+    """A receiver, until it is away.
+
+    Args:
+        url: where traces go to.
+        headers: of each request, besides those of the environment.
+    """
+
+    def __init__(self, url: str, headers: Mapping[str, str]) -> None:
+        # OTLP's own exporter reads the OTEL_* variables; of answers it only says whether it likes them.
+        self._session = _Session()
+        self._exporter = OTLPSpanExporter(endpoint=url, headers=dict(headers), session=self._session)
+        self.url = url
+        self._headers = {**_read_headers(), **{name.lower(): value for name, value in headers.items()}}
+        self._refusals = 0
+        self.is_gone = False
+        """Whether nothing is sent any more."""
+        self.why = ""
+        """Why the latest loss was one; not redacted."""
+
+    def __enter__(self) -> Self:
+        logging.getLogger(trace_exporter.__name__).addFilter(_drop)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        logging.getLogger(trace_exporter.__name__).removeFilter(_drop)
+        self._exporter.shutdown()
+
+    def send(self, spans: Iterable[ReadableSpan]) -> bool:
+        """Send spans in one request, and return whether all of them have arrived."""
+        if self.is_gone:
+            return False
+        self._session.forget()
+        is_sent = self._exporter.export(tuple(spans)) is SpanExportResult.SUCCESS
+        answer = self._session.answer
+        if answer is None:
+            self.lose(None, _describe(self._session.error))
+        elif not is_sent or not answer.ok or answer.is_redirect:  # which the exporter takes for success
+            self.lose(answer.status_code, answer.reason)
+        elif refused := _read_refusal(answer):
+            self.lose(answer.status_code, refused)
+        else:
+            return True
+        return False
+
+    def has_header(self, name: str) -> bool:
+        """Return whether each request has a header, whoever has set it."""
+        return name.lower() in self._headers
+
+    def add_header(self, name: str, value: str) -> None:
+        """Give each request another header."""
+        self._session.headers[name] = value
+
+    def call(self, method: str, path: str, body: Any = None, **query: str) -> Any:
+        """Return what an interface of the product beside OTLP answers; None if that is lost.
+
+        Args:
+            method: of HTTP.
+            path: what stands in the URL instead of OTLP's own path.
+            body: JSON.
+            query: parameters of the URL.
+        """
+        if self.is_gone:
+            return None
+        parts = urlsplit(self.url)
+        url = parts._replace(path=parts.path.removesuffix(PATH) + path, query="").geturl()
+        try:
+            answer = self._session.request(
+                method, url, params=query, json=body, headers=self._headers, timeout=_read_timeout_s(),
+                allow_redirects=False,
+            )  # fmt: skip
+            if answer.ok and not answer.is_redirect:
+                return answer.json()
+        except (requests.RequestException, ValueError) as error:
+            self.lose(None, _describe(error))
+        else:
+            self.lose(answer.status_code, answer.reason)
+        return None
+
+    def lose(self, status: int | None, why: str) -> None:
+        """Note that something was lost.
+
+        Args:
+            status: of the answer; None if there was none.
+            why: the reason.
+        """
+        self._refusals += 1
+        self.why = one_line(why if status is None else f"HTTP status {status}, {why}", 300)
+        no_use = status is None or status >= 500 or status in FINAL
+        self.is_gone = self.is_gone or no_use or self._refusals >= MOST_REFUSALS
+
+
+def _read_headers() -> dict[str, str]:
+    text = os.environ.get(OTEL_EXPORTER_OTLP_TRACES_HEADERS) or os.environ.get(OTEL_EXPORTER_OTLP_HEADERS, "")
+    return dict(parse_env_headers(text, liberal=True))
+
+
+def _read_timeout_s() -> float:
+    text = os.environ.get(OTEL_EXPORTER_OTLP_TRACES_TIMEOUT) or os.environ.get(OTEL_EXPORTER_OTLP_TIMEOUT)
+    with contextlib.suppress(ValueError):
+        return float(text or DEFAULT_TIMEOUT_S)
+    return DEFAULT_TIMEOUT_S
+
+
+class _Session(requests.Session):
+    """Keeps what has come of the latest request."""
+
+    answer: requests.Response | None = None
+    error: Exception | None = None
+
+    def forget(self) -> None:
+        self.answer = self.error = None
+
+    def send(self, request: requests.PreparedRequest, **options: Any) -> requests.Response:
+        try:
+            self.answer = super().send(request, **options)
+        except Exception as error:
+            self.error = error
+            raise
+        return self.answer
+
+
+def _drop(_: logging.LogRecord) -> bool:
+    """Log nothing: what is lost is said once, at the end."""
+    return False
+
+
+def _describe(error: Exception | None) -> str:
+    """Return why there is no answer; never the error's own text, which has the URL in it."""
+    if isinstance(error, requests.Timeout):
+        return f"no answer within {_read_timeout_s():g} s"
+    inner: BaseException | None = error
+    while inner is not None and inner.__context__ is not None:
+        inner = inner.__context__
+    why = getattr(inner, "strerror", None) or type(error or inner).__name__
+    return f"it cannot be reached: {why}"
+
+
+def _read_refusal(answer: requests.Response) -> str:
+    """Return why a receiver has not taken all spans of a request that it has answered well; "" if it has.
+
+    https://opentelemetry.io/docs/specs/otlp/#partial-success-1
+    """
+    from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
+
+    kind = answer.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+    if kind == "text/html":
+        return "it answers with a page: this is not a receiver of traces"
+    refused, message = 0, ""
+    with contextlib.suppress(Exception):  # a receiver may say anything
+        if kind == "application/json":
+            partial = json.loads(answer.content).get("partialSuccess", {})
+            refused, message = int(partial.get("rejectedSpans", 0)), str(partial.get("errorMessage", ""))
+        else:
+            found = ExportTraceServiceResponse.FromString(answer.content).partial_success
+            refused, message = found.rejected_spans, found.error_message
+    return f"{format_count(refused, 'span')} refused: {message}" if refused else ""
+
+
+def send_run(maker: TraceMaker, receiver: Receiver, scores: Scores | None) -> tuple[int, tuple[str, ...]]:
+    """Send the attempts of a run.
+
+    Args:
+        maker: makes their traces.
+        receiver: sends them.
+        scores: sends their grades, if the receiver has scores.
+
+    Returns:
+        How many trials were sent, and what was lost, in lines; the first says how much and why.
+    """
+    sent: set[str] = set()
+    lost_scores = 0
+    for batch in _make_batches(maker):
+        if receiver.send(span for made in batch for span in made.spans):
+            sent.update(made.attempt.id for made in batch)
+            lost_scores += sum(not scores.send(made) for made in batch) if scores else 0
+        if receiver.is_gone:  # the other traces need not be made
+            break
+    attempts = maker.run.attempts
+    missing = [one for one in attempts if one.id not in sent]
+    lines = []
+    if missing:
+        lines.append(f"{len(missing)} of {format_count(len(attempts), 'attempt')}: {receiver.why}")
+        lines += [f"{one.trial_id} was not sent" for one in missing if one.counts]
+    if lost_scores:
+        left = "" if receiver.is_gone and missing else f": {receiver.why}"
+        lines.append(f"the scores of {format_count(lost_scores, 'attempt')}{left}")
+    return sum(one.counts for one in attempts if one.id in sent), tuple(lines)
+
+
+def _make_batches(maker: TraceMaker) -> Iterator[list[MadeTrace]]:
+    """Yield whole traces, as many as are sent at once."""
+    batch: list[MadeTrace] = []
+    for attempt in maker.run.attempts:
+        batch.append(maker.make(attempt))
+        spans, size = sum(len(made.spans) for made in batch), sum(made.size for made in batch)
+        if spans >= BATCH_SPANS or size >= BATCH_CHARACTERS:
+            yield batch
+            batch = []
+    if batch:
+        yield batch

@@ -1,0 +1,127 @@
+"""A receiver of traces over a real socket: takes what OTLP sends, and what products take beside it."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Literal
+
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
+    ExportTraceServiceRequest,
+    ExportTraceServiceResponse,
+)
+from opentelemetry.proto.common.v1.common_pb2 import AnyValue
+from opentelemetry.proto.trace.v1.trace_pb2 import Span
+
+Mood = Literal["well", "silent", "page", "partly"] | int
+"""How it answers; a number is a status."""
+
+
+def read_value(value: AnyValue) -> Any:
+    """Return an attribute's value."""
+    kind = value.WhichOneof("value")
+    if kind == "array_value":
+        return [read_value(one) for one in value.array_value.values]
+    return None if kind is None else getattr(value, kind)
+
+
+def read_attributes(span: Any) -> dict[str, Any]:
+    """Return the attributes of a span, an event, a link or a resource."""
+    return {one.key: read_value(one.value) for one in span.attributes}
+
+
+class Receiver:
+    """What has arrived."""
+
+    def __init__(self) -> None:
+        self.mood: Mood = "well"
+        self.spans: list[Span] = []
+        self.resources: list[dict[str, Any]] = []
+        self.headers: list[dict[str, str]] = []
+        self.calls: list[tuple[str, str, Any]] = []
+        """Beside OTLP: method, path, JSON."""
+        self.answers: dict[str, Any] = {}
+        """What is answered to these, by path; a number is a status."""
+        self.sizes: list[int] = []
+        """Bytes of each request."""
+        self.url = ""
+        self.over = threading.Event()
+
+    def take(self, body: bytes) -> None:
+        """Take a request by OTLP."""
+        for one in ExportTraceServiceRequest.FromString(body).resource_spans:
+            self.resources.append(read_attributes(one.resource))
+            self.spans += [span for scope in one.scope_spans for span in scope.spans]
+
+    @property
+    def by_id(self) -> dict[bytes, Span]:
+        """The spans by their ids: one that was sent again takes the place of the earlier one."""
+        return {span.span_id: span for span in self.spans}
+
+    @property
+    def roots(self) -> list[dict[str, Any]]:
+        """Attributes of the attempts' spans."""
+        return [read_attributes(span) for span in self.by_id.values() if not span.parent_span_id]
+
+
+def _handler(receiver: Receiver) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 its name there
+            pass
+
+        def _answer(self, status: int, body: bytes, kind: str = "application/x-protobuf") -> None:
+            self.send_response(status)
+            self.send_header("Content-Type", kind)
+            self.send_header("Content-Length", str(len(body)))
+            if 300 <= status < 400:
+                self.send_header("Location", "/login")
+            self.end_headers()
+            self.wfile.write(body)
+
+        def _serve(self) -> None:
+            body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            receiver.headers.append({name.lower(): value for name, value in self.headers.items()})
+            receiver.sizes.append(len(body))
+            mood = receiver.mood
+            if mood == "silent":
+                receiver.over.wait()
+            elif isinstance(mood, int):
+                self._answer(mood, b"")
+            elif mood == "page":
+                self._answer(200, b"<h1>Hello</h1>", "text/html; charset=utf-8")
+            elif not self.path.endswith("/v1/traces"):
+                receiver.calls.append((self.command, self.path, json.loads(body) if body else None))
+                found = receiver.answers.get(self.path, {})
+                status, said = (found, {}) if isinstance(found, int) else (200, found)
+                self._answer(status, json.dumps(said).encode(), "application/json")
+            elif mood == "partly":
+                answer = ExportTraceServiceResponse()
+                answer.partial_success.rejected_spans = 2
+                answer.partial_success.error_message = f"no room for {self.headers['x-key']}"
+                self._answer(200, answer.SerializeToString())
+            else:
+                receiver.take(body)
+                self._answer(200, b"")
+
+        do_POST = do_GET = do_PATCH = _serve
+
+    return Handler
+
+
+@contextmanager
+def receiving() -> Iterator[Receiver]:
+    """Run a receiver."""
+    receiver = Receiver()
+    with ThreadingHTTPServer(("127.0.0.1", 0), _handler(receiver)) as server:
+        receiver.url = f"http://127.0.0.1:{server.server_port}"
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        try:
+            yield receiver
+        finally:
+            receiver.over.set()
+            server.shutdown()
+            thread.join()

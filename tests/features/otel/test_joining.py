@@ -1,0 +1,72 @@
+"""Spans of others join the trace of an attempt: of an instrumented program, and of an MCP server."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from pytest_browsereval import open_run
+from pytest_browsereval.model.spans import derive_ids
+from tests.features.mcp_browser import odd
+from tests.features.mcp_browser.odd_server import META
+from tests.features.otel.receiver import Receiver
+from tests.hooks.small_evals import Evals, row
+
+PROGRAM = """
+import os
+from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+
+parent = TraceContextTextMapPropagator().extract({"traceparent": os.environ["TRACEPARENT"]})
+provider = TracerProvider()
+provider.add_span_processor(SimpleSpanProcessor(OTLPSpanExporter()))
+with provider.get_tracer("mine").start_as_current_span("chat mine", parent):
+    print("right")
+"""
+
+
+def test_spans_of_a_program_join_its_attempt(
+    evals: Evals, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The program sends its own while it works; at the end the session sends the span above them."""
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", receiver.url)
+    (evals.path / "instrumented.py").write_text(PROGRAM)
+    program = {
+        "type": "command",
+        "command": ["{python}", "instrumented.py"],
+        "mcp": "off",
+        "answer": "stdout",
+    }
+    evals.write_rows(row("a", says=None))
+    evals.write_config(agent={**program, "pass_env": ["OTEL_EXPORTER_OTLP_ENDPOINT"]}, export=["otel"])
+    assert evals.run("shop.eval.yaml").ret == pytest.ExitCode.OK
+    theirs, ours = receiver.spans
+    assert (theirs.name, ours.name) == ("chat mine", "invoke_agent command")
+    assert (theirs.trace_id, theirs.parent_span_id) == (ours.trace_id, ours.span_id)
+    assert ours.start_time_unix_nano <= theirs.start_time_unix_nano
+    assert theirs.end_time_unix_nano <= ours.end_time_unix_nano
+
+
+def test_an_mcp_server_learns_which_call_it_serves(evals: Evals, tmp_path: Path) -> None:
+    """`_meta.traceparent` of a tool call names its span; that of other requests names the attempt."""
+    told = tmp_path / "meta.jsonl"
+    env = {META: str(told)}
+    browser = {"type": "mcp", "command": [*odd.PROGRAM, "stdio"], "tools": odd.USES, "env": env}
+    solution = [{"tool": "look"}, {"tool": "look"}, {"tool": "done", "answer": "right"}]
+    (evals.path / "site").mkdir()
+    (evals.path / "site/index.html").write_text("<h1>Shop</h1>")
+    evals.write_rows(row("a", solution=solution, start_url="{shop}/"))
+    evals.write_config(browser=browser, sites={"shop": {"static": "site"}})
+    assert evals.run("shop.eval.yaml").ret == pytest.ExitCode.OK
+    (attempt,) = open_run(str(evals.run_folder())).attempts
+    meta = [tuple(json.loads(line)) for line in told.read_text().splitlines()]
+    own = {"traceparent": derive_ids(attempt.id).traceparent}
+    parts = [derive_ids(attempt.id, f"call/call-{number}") for number in (1, 2)]
+    calls = [{"traceparent": ids.traceparent} for ids in parts]
+    assert meta[0] == ("go", own)
+    assert [sent for name, sent in meta if name == "look"] == calls
+    assert [sent for name, sent in meta if name == "draw"] == [own] * 2  # a picture after each call
