@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -92,9 +91,9 @@ def _stored_contradictions(store: RunStore, summary: RunSummary) -> Iterator[tup
     if stored.results is None:
         yield file, f"{SUMMARY} is damaged"
         return
-    results = {one[:3]: one for one in stored.results if one.verdict}
-    for trial in summary.trials:
-        own = _summary_contradicts(trial, results) if stored.figures else ""
+    results = [one for one in stored.results if one.verdict]
+    for trial, said in _pair_up(summary.trials, results):
+        own = _summary_contradicts(trial, said) if stored.figures else ""
         if other := own or _grades_contradict(trial):
             is_contradicted = True
             yield trial.folder, _name(store, trial, other)
@@ -121,10 +120,26 @@ def _name(store: RunStore, trial: TrialOutcome, other: str) -> str:
     )
 
 
-def _summary_contradicts(trial: TrialOutcome, results: Mapping[tuple[Any, ...], Result]) -> str:
+def _pair_up(
+    trials: Sequence[TrialOutcome], results: Sequence[Result]
+) -> Iterable[tuple[TrialOutcome, Result | None]]:
+    """Yield the trials with their results, which are in the same order unless somebody has changed a file."""
+    if len(trials) == len(results) and all(map(_is_of, results, trials)):
+        return zip(trials, results, strict=True)
+    known = {one[:3]: one for one in results}
+    data = ((trial, trial.metadata) for trial in trials)
+    return ((trial, known.get((one.query_id, one.variant, one.trial))) for trial, one in data)
+
+
+def _is_of(result: Result, trial: TrialOutcome) -> bool:
+    data = trial.metadata
+    return result[:3] == (data.query_id, data.variant, data.trial)
+
+
+def _summary_contradicts(trial: TrialOutcome, said: Result | None) -> str:
     """Return how the summary of the run contradicts the record of a trial; "" if it does not."""
     data = trial.metadata
-    if (said := results.get((data.query_id, data.variant, data.trial))) is None:
+    if said is None:
         return f"without a result in {SUMMARY}"
     if (other := str(said.verdict)) != data.verdict:
         return f"{one_line(other, 20)} by {SUMMARY}"
@@ -152,7 +167,7 @@ def _grades_contradict(trial: TrialOutcome) -> str:
 def _file_contradicts(trial: TrialOutcome) -> str:
     grades = trial.metadata.grader_results
     try:
-        with open_written(f"{trial.place}{os.sep}{GRADES_FILE}") as file:
+        with open_written(f"{trial.root}/{trial.place}/{GRADES_FILE}") as file:
             found: Any = json.load(file)
         stored = {str(name): str(grade["verdict"]) for name, grade in found.items()}
     except FileNotFoundError:

@@ -106,7 +106,11 @@ def outcomes_of(store: RunStore, summary: RunSummary) -> RunOutcomes:
 
 def _outcome(trial: TrialOutcome, seen: dict[Any, Any]) -> Outcome:
     data = trial.metadata
-    judges = tuple((n, g.fingerprint) for n, g in sorted(data.grader_results.items()) if not g.advisory)
+    grades = data.grader_results
+    judges = seen.get(id(grades))  # many attempts have the same object, which their summary keeps
+    if judges is None:
+        judges = tuple((n, g.fingerprint) for n, g in sorted(grades.items()) if not g.advisory)
+        judges = seen[id(grades)] = seen.setdefault(judges, judges)
     return Outcome(
         query_id=data.query_id,
         variant=data.variant,
@@ -122,7 +126,7 @@ def _outcome(trial: TrialOutcome, seen: dict[Any, Any]) -> Outcome:
         steps=data.total_steps,
         duration_ms=data.total_duration_ms,
         cost_usd=trial.cost_usd,
-        judges=seen.setdefault(judges, judges),
+        judges=judges,
     )
 
 

@@ -34,16 +34,16 @@ def lacking(store: RunStore, summary: RunSummary) -> RuleResult | None:
 
 def _incomplete(store: RunStore, summary: RunSummary) -> Iterator[str]:
     """Yield in what the results of a run are not those of the trials that its sessions have selected."""
-    for name in list_damaged(store):
-        yield f"{name} is damaged or empty: which results the run was to have is unknown. Restore it"
     wanted_trials = read_selected(store)
+    for name in list_damaged(store, wanted_trials):
+        yield f"{name} is damaged or empty: which results the run was to have is unknown. Restore it"
     if lacks := _lacks(store, summary, wanted_trials or frozenset()):
         yield lacks
         parts = Parts.of_run(store.manifest())
         if parts is not None and "merged_from" in store.manifest() and parts.missing:
             was = "was" if len(parts.missing) == 1 else "were"
             yield f"{name_shards(parts.missing)} {was} missing when it was merged"
-    if wanted_trials and (others := _keys(summary) - wanted_trials):
+    if wanted_trials and (others := [key for key in _keys(summary) if key not in wanted_trials]):
         verb = "is of a trial" if len(others) == 1 else "are of trials"
         yield (
             f"{format_count(len(others), 'result')} {verb} that no session has selected: "
@@ -77,9 +77,9 @@ def _lacks(store: RunStore, summary: RunSummary, named: frozenset[TrialKey]) -> 
     known = count_wanted(store) if count is None else max(count, len(named))
     if count is None and known is None:
         return f"{ENDED}: how many trials it lacks is unknown"
-    total, have = known or 0, _keys(summary)
-    missing = named - have
-    lacking = total - skipped - (len(named & have) if named else len(have))
+    total = known or 0
+    missing = named.difference(_keys(summary))
+    lacking = total - skipped - (len(named) - len(missing) if named else len(summary.trials))
     message = f"{lacking} of the run's {total} trials have no result" if lacking > 0 else ""
     if message and missing:
         message += f": {_list_trials(missing)}" + (f" ({skipped} of them skipped)" if skipped else "")
@@ -88,8 +88,8 @@ def _lacks(store: RunStore, summary: RunSummary, named: frozenset[TrialKey]) -> 
     return f"{ENDED}: {message or 'resume it (--eval-resume)'}"
 
 
-def _keys(summary: RunSummary) -> frozenset[TrialKey]:
-    return frozenset(TrialKey.of(trial.metadata) for trial in summary.trials)
+def _keys(summary: RunSummary) -> Iterator[TrialKey]:
+    return (TrialKey.of(trial.metadata) for trial in summary.trials)
 
 
 def _list_trials(trials: Collection[TrialKey]) -> str:

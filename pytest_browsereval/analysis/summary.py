@@ -26,8 +26,10 @@ class TrialOutcome:
 
     metadata: AttemptDigest
     """Its figures; ``read_metadata(folder)`` reads what else there is."""
+    root: Path
+    """The run's folder."""
     place: str
-    """The path of its attempt's folder."""
+    """The folder of its attempt below that, with slashes."""
     attempts: int
     cost_usd: float | None
     """Of all its attempts; None when a part of it is not known."""
@@ -37,7 +39,7 @@ class TrialOutcome:
     @property
     def folder(self) -> Path:
         """The folder of its attempt."""
-        return Path(self.place)
+        return self.root / self.place
 
 
 @dataclass(frozen=True)
@@ -184,11 +186,14 @@ def _grades(data: AttemptDigest, key: str, value: Callable[[GradeDigest], Any]) 
     return grades
 
 
-def summarise(attempts: Iterable[tuple[Path | str, TaskMetadata | AttemptDigest]]) -> RunSummary:
+def summarise(
+    attempts: Iterable[tuple[Path | str, TaskMetadata | AttemptDigest]], root: Path = Path()
+) -> RunSummary:
     """Fold attempts into trials, one after another.
 
     Args:
         attempts: folders with what is there of them, of one run.
+        root: the run's folder, if theirs are below it.
     """
     trials: dict[tuple[str, str, int], TrialOutcome] = {}
     several: dict[tuple[str, str, int], list[TrialOutcome]] = {}
@@ -197,7 +202,7 @@ def summarise(attempts: Iterable[tuple[Path | str, TaskMetadata | AttemptDigest]
         data = given if isinstance(given, AttemptDigest) else digest(given)
         key = (data.query_id, data.variant, data.trial)
         judged = int(data.verdict is not Verdict.ERRORED)
-        one = TrialOutcome(data, str(folder), 1, data.cost_usd, judged)
+        one = TrialOutcome(data, root, str(folder), 1, data.cost_usd, judged)
         if (first := trials.setdefault(key, one)) is one:
             continue
         tries = several.setdefault(key, [first])
@@ -232,4 +237,4 @@ def total_cost(costs: Iterable[float | None]) -> float | None:
 
 def summary_of(store: RunStore) -> RunSummary:
     """Return the summary of a run folder."""
-    return summarise(store.placed_digests())
+    return summarise(store.placed_digests(), store.root)

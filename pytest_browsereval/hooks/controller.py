@@ -273,7 +273,7 @@ class Controller:
 
     def _summarise(self, active_run: ActiveRun) -> None:
         self.records.check(active_run, is_over=self.finished.issuperset(self.expected))
-        summary = summarise(active_run.store.index_digests())
+        summary = summarise(active_run.store.index_digests(), active_run.store.root)
         self.records.check_foreign(active_run.store, (trial.folder for trial in summary.trials))
         self.summaries[active_run] = summary
         beside = [one.sum_up(active_run, summary) for one in self.parts.values()]

@@ -61,8 +61,8 @@ class AttemptDigest:
     screenshot_count: int
     termination_reason: TerminationReason
     grader_results: Mapping[str, GradeDigest]
-    usage_values: tuple[float | None, ...]
-    """What ``usage`` consists of, in the order of its fields."""
+    usage_text: str
+    """What ``usage`` consists of, as JSON in the order of its fields."""
     cost_usd: float | None
     verdict: Verdict
     error_source: ErrorSource | None
@@ -71,15 +71,17 @@ class AttemptDigest:
     regraded_at: str | None
     grades_stamp: int | None = field(default=None, compare=False)
     """A hash over the stamp of ``grades.json`` as it was found to agree; None where nobody has looked."""
+    record_stamp: int | None = field(default=None, compare=False)
+    """A hash over the stamp of the record, where an index says it."""
 
     @property
     def usage(self) -> Usage:
         """Tokens, requests and money of the models."""
-        return Usage(**dict(zip(_USAGE, self.usage_values, strict=True)))
+        return Usage(**dict(zip(_USAGE, json.loads(self.usage_text), strict=True)))
 
 
-_FIELDS = tuple(one.name for one in fields(AttemptDigest) if one.name != "grades_stamp")
-_OF_ATTEMPT = tuple(name for name in _FIELDS if name not in ("grader_results", "usage_values"))
+_FIELDS = tuple(one.name for one in fields(AttemptDigest) if one.compare)
+_OF_ATTEMPT = tuple(name for name in _FIELDS if name not in ("grader_results", "usage_text"))
 _OF_GRADE = tuple(one.name for one in fields(GradeDigest))
 _USAGE = tuple(Usage.model_fields)
 
@@ -98,7 +100,7 @@ def digest(metadata: TaskMetadata, grades_stamp: int | None = None) -> AttemptDi
         for name, grade in results.items()
     }
     kept: dict[str, Any] = {name: getattr(metadata, name) for name in _OF_ATTEMPT}
-    kept["usage_values"] = tuple(getattr(metadata.usage, name) for name in _USAGE)
+    kept["usage_text"] = json.dumps([getattr(metadata.usage, name) for name in _USAGE])
     return AttemptDigest(**kept, grader_results=MappingProxyType(grades), grades_stamp=grades_stamp)
 
 
@@ -108,7 +110,7 @@ FORM = " ".join((*_FIELDS, *_OF_GRADE, *_USAGE))
 """What the values of ``pack_digest`` are, in their order; a version that keeps other fields has another."""
 
 _PLACES = {name: place for place, name in enumerate(_FIELDS)}
-_TAGS, _GRADES, _USED = (_PLACES[name] for name in ("tags", "grader_results", "usage_values"))
+_TAGS, _GRADES = _PLACES["tags"], _PLACES["grader_results"]
 _END, _VERDICT, _SOURCE = (_PLACES[name] for name in ("termination_reason", "verdict", "error_source"))
 _ENDS = {str(one): one for one in TerminationReason}
 _VERDICTS = {str(one): one for one in Verdict}
@@ -123,8 +125,15 @@ def pack_digest(data: AttemptDigest) -> list[Any]:
     return values
 
 
-def unpack_digest(values: list[Any], grades_stamp: int | None) -> AttemptDigest:
+def unpack_digest(
+    values: list[Any], grades_stamp: int | None, record_stamp: int | None = None
+) -> AttemptDigest:
     """Return the digest of what ``pack_digest`` has returned; nothing but its form is checked.
+
+    Args:
+        values: which are changed.
+        grades_stamp: a hash over the stamp of ``grades.json``, where that is known to agree.
+        record_stamp: a hash over the stamp of the record.
 
     Raises:
         ValueError: these are the values of another form.
@@ -134,13 +143,12 @@ def unpack_digest(values: list[Any], grades_stamp: int | None) -> AttemptDigest:
         # Runs have few different ones of these: kept once, 200,000 attempts fit into memory.
         values[_TAGS] = _keep_tags(tuple(values[_TAGS]))
         values[_GRADES] = _unpack_grades(values[_GRADES])
-        values[_USED] = tuple(values[_USED])
         values[_END] = _ENDS[values[_END]]
         values[_VERDICT] = _VERDICTS[values[_VERDICT]]
         values[_SOURCE] = _SOURCES[values[_SOURCE]]
     except LookupError:
         raise ValueError("an unknown value, or too few of them") from None
-    values.append(grades_stamp)
+    values += grades_stamp, record_stamp
     return AttemptDigest(*values)
 
 

@@ -45,8 +45,9 @@ _CHECKED = slice(37, -1)
 _SAFELY = ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY")
 _APPEND = os.O_WRONLY | os.O_APPEND | os.O_CREAT | sum(getattr(os, name, 0) for name in _SAFELY)
 
-Known = dict[str, tuple[Stamp, AttemptDigest]]
-"""What an index says: the stamp and the digest of each record, by the attempt's folder below the run's."""
+Known = dict[str, AttemptDigest | list[AttemptDigest]]
+"""What an index says: the digest of each record by the attempt's folder below the run's; several of one that
+was written again, of which one at most has the stamp of the record."""
 
 
 def _make_line(folder: str, stamp: Stamp, data: AttemptDigest) -> bytes:
@@ -54,14 +55,14 @@ def _make_line(folder: str, stamp: Stamp, data: AttemptDigest) -> bytes:
     return b'["%s", %s\n' % (digest_record(rest).encode(), rest)
 
 
-def _read_line(line: bytes) -> tuple[str, Stamp, AttemptDigest]:
+def _read_line(line: bytes) -> tuple[str, AttemptDigest]:
     if line[_CHECK] != digest_record(line[_CHECKED]).encode():
         raise ValueError("it was cut or edited")
     # Strings that come again and again are kept once by this reader.
     _, version, folder, stamp, grades, values = from_json(line)
     if version != _VERSION:
         raise ValueError("of another version")
-    return folder, tuple(stamp), unpack_digest(values, grades)
+    return folder, unpack_digest(values, grades, hash(tuple(stamp)))
 
 
 def make_lines(digests: Iterable[tuple[str, AttemptDigest]]) -> Iterator[bytes]:
@@ -84,8 +85,9 @@ def is_readable(lines: bytes) -> bool:
 
 def read_copied(root: Path) -> Iterator[tuple[str, AttemptDigest]]:
     """Yield the digests of a copy that has no attempts, in the order of the folders' names."""
-    found = {folder: data for folder, (_, data) in _read_files(_list_files(root, DIGESTS)).items()}
-    return iter(sorted(found.items(), key=lambda one: one[0].split("/")))
+    found = _read_files(_list_files(root, DIGESTS))
+    for folder in sorted(found, key=lambda one: one.split("/")):
+        yield from ((folder, data) for data in list_known(found, folder)[-1:])
 
 
 class IndexFile:
@@ -132,11 +134,16 @@ def _read_files(paths: Iterable[Path]) -> Known:
                 continue
             for line in iter(partial(file.readline, _LONGEST_LINE), b""):
                 with contextlib.suppress(ValueError, TypeError):
-                    folder, stamp, data = _read_line(line)
-                    # Of several lines the last change counts; the names of the files say no order.
-                    if folder not in known or known[folder][0][2] <= stamp[2]:
-                        known[folder] = stamp, data
+                    folder, data = _read_line(line)
+                    if known.setdefault(folder, data) is not data:
+                        known[folder] = [*list_known(known, folder), data]
     return known
+
+
+def list_known(known: Known, folder: str) -> list[AttemptDigest]:
+    """Return what an index says of an attempt."""
+    found = known.get(folder, [])
+    return found if isinstance(found, list) else [found]
 
 
 class NewIndex:

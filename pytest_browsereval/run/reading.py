@@ -12,6 +12,7 @@ import itertools
 import json
 import os
 import re
+from bisect import bisect_left
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -25,7 +26,7 @@ from pytest_browsereval.capture.trajectory import GRADES_FILE, open_written
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.digest import AttemptDigest, digest
 from pytest_browsereval.model.results import TaskMetadata
-from pytest_browsereval.run.index import IndexFile, Known, NewIndex, read_copied, read_index
+from pytest_browsereval.run.index import IndexFile, Known, NewIndex, list_known, read_copied, read_index
 from pytest_browsereval.run.records import RECORD, Lost, Stamp, attempt_number, make_stamp, read_record
 
 Given = TypeVar("Given")
@@ -184,7 +185,9 @@ def read_attempts(root: Path) -> Iterator[tuple[Path, TaskMetadata]]:
 
 
 def read_digests(root: Path, is_idle: Callable[[], bool]) -> Iterator[tuple[str, AttemptDigest]]:
-    """Yield the same with digests and paths as texts, from the index where the record is as it was then.
+    """Yield the digests of the same, from the index where the record is as it was then.
+
+    Their folders are below the run's, with slashes.
 
     Of a digest that tells a stamp of ``grades.json`` that file, too, is as it was when both agreed.
 
@@ -197,7 +200,7 @@ def read_digests(root: Path, is_idle: Callable[[], bool]) -> Iterator[tuple[str,
     """
     found = list(_compare(root, read_index(root)))
     if not found:
-        yield from ((f"{root}/{folder}", data) for folder, data in read_copied(root))
+        yield from read_copied(root)
         return
     lacking = [folder for folder, data in found if data is None]
     if len(lacking) > max(WORTH_INDEXING, len(found) // 2) and is_idle():
@@ -207,10 +210,10 @@ def read_digests(root: Path, is_idle: Callable[[], bool]) -> Iterator[tuple[str,
     read = work_ahead(lambda folder: [_try_reading(f"{root}/{folder}")], lacking)
     for folder, data in found:
         if data is not None:
-            yield f"{root}/{folder}", data
+            yield folder, data
         else:
             with contextlib.suppress(_Unfinished):
-                yield f"{root}/{folder}", digest(_check(root / folder, next(read))[0])
+                yield folder, digest(_check(root / folder, next(read))[0])
     next(read, None)  # to its end
 
 
@@ -220,14 +223,12 @@ Compared = tuple[str, AttemptDigest | None]
 
 def _compare(root: Path, known: Known) -> Iterator[Compared]:
     """Yield the attempts that count, each with what the index rightly says of it."""
-    by_task: dict[str, list[str]] = {}
-    for folder in known:
-        if found := _PLACE.fullmatch(folder):
-            by_task.setdefault(found[1], []).append(folder)
+    names = sorted(known)
 
     def compare(task: str) -> Iterable[Compared]:
-        folders = by_task.get(task, ())
-        same = [_compare_one(top, folder, known[folder]) for folder in folders]
+        # "0" is the sign after "/".
+        folders = names[bisect_left(names, f"{task}/") : bisect_left(names, f"{task}0")]
+        same = [(folder, _find_same(top, folder, list_known(known, folder))) for folder in folders]
         if same and all(data for _, data in same) and _has_no_others(top, task, folders):
             return sorted(same, key=lambda one: one[0].split("/")) if len(same) > 1 else same
         stamps = dict(same)
@@ -238,22 +239,22 @@ def _compare(root: Path, known: Known) -> Iterator[Compared]:
     return (one for one in compared if not lost or root / one[0] not in lost)
 
 
-def _compare_one(root: str, folder: str, line: tuple[Stamp, AttemptDigest]) -> Compared:
-    stamp, data = line
+def _find_same(root: str, folder: str, digests: Iterable[AttemptDigest]) -> AttemptDigest | None:
+    """Return the digest of the record as it is; None if the index has none."""
     path = f"{root}/{folder}/"
-    try:
-        if make_stamp(os.stat(path + RECORD, follow_symlinks=False)) != stamp:  # noqa: PTH116 as all paths here
-            return folder, None
-    except OSError:
-        return folder, None
-    if data.grades_stamp is not None and data.grades_stamp != _stamp_grades(path + GRADES_FILE):
-        data = replace(data, grades_stamp=None)
-    return folder, data
+    stamp = _hash_stamp(path + RECORD) if _PLACE.fullmatch(folder) else None
+    same = [data for data in digests if data.record_stamp == stamp is not None]
+    if not same:
+        return None
+    data = same[-1]
+    if data.grades_stamp is not None and data.grades_stamp != _hash_stamp(path + GRADES_FILE):
+        return replace(data, grades_stamp=None)
+    return data
 
 
-def _stamp_grades(path: str) -> int | None:
-    try:
-        return hash(make_stamp(os.stat(path, follow_symlinks=False)))  # noqa: PTH116
+def _hash_stamp(path: str) -> int | None:
+    try:  # a hash of numbers alone is the same in each process
+        return hash(make_stamp(os.stat(path, follow_symlinks=False)))  # noqa: PTH116 as all paths here
     except OSError:
         return None
 
@@ -307,7 +308,7 @@ def _read_into(root: Path, index: NewIndex) -> Iterator[tuple[str, AttemptDigest
     for folder, metadata, stamp in _read_all(root):
         data = digest(metadata, find_agreeing(root / folder, metadata))
         index.add(folder, stamp, data)
-        yield f"{root}/{folder}", data
+        yield folder, data
 
 
 def _read_all(root: Path) -> Iterator[Stored]:

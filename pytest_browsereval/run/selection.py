@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from datetime import UTC, datetime
 from itertools import islice
 
@@ -92,10 +92,15 @@ def read_selected(store: RunStore) -> frozenset[TrialKey] | None:
         return None
 
 
-def list_damaged(store: RunStore) -> list[str]:
-    """Return which files of a run cannot be read whole, so that what the run was to have is unknown."""
+def list_damaged(store: RunStore, selected: Collection[TrialKey] | None) -> list[str]:
+    """Return which files of a run cannot be read whole, so that what the run was to have is unknown.
+
+    Args:
+        store: the run.
+        selected: what ``read_selected`` has returned.
+    """
     damaged = []
-    if os.path.lexists(store.root / SELECTED_FILE) and not read_selected(store):
+    if os.path.lexists(store.root / SELECTED_FILE) and not selected:
         damaged.append(SELECTED_FILE)
     if Lost(store.root).is_damaged:
         damaged.append(REWRITTEN)

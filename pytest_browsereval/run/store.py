@@ -443,10 +443,10 @@ class RunStore:
         Raises:
             UsageError: a file is damaged, also in what is not kept of it.
         """
-        return ((Path(place), data) for place, data in self.placed_digests())
+        return ((self.root / place, data) for place, data in self.placed_digests())
 
     def placed_digests(self) -> Iterator[tuple[str, AttemptDigest]]:
-        """Yield the same with the paths of the folders as texts: 200,000 of them fit into memory.
+        """Yield the same with the folders below the run's, as texts: 200,000 of them fit into memory.
 
         Raises:
             UsageError: as ``digests``.

@@ -12,6 +12,7 @@ import pytest
 from pytest_browsereval.model.digest import digest
 from pytest_browsereval.run import index as module
 from pytest_browsereval.run.index import IndexFile, read_index
+from pytest_browsereval.run.records import read_record
 from pytest_browsereval.run.store import RunStore, TrialKey
 from tests.recorded import attempt
 
@@ -38,7 +39,7 @@ def test_an_attempt_has_a_line_once_it_is_finished(run: RunStore) -> None:
     """The line has its digest; an attempt without a record has none."""
     run.begin_attempt(TrialKey("c"), "n").finish()
     known = read_index(run.root)
-    assert {folder: data for folder, (_, data) in known.items()} == {
+    assert known == {
         "tasks/a/default/1/attempt-1": digest(attempt("a")),
         "tasks/b/default/1/attempt-1": digest(attempt("b")),
     }
@@ -54,12 +55,15 @@ def test_no_two_processes_share_a_file(run: RunStore) -> None:
     assert len(read_index(run.root)) == 3
 
 
-def test_the_last_line_of_a_record_counts(run: RunStore) -> None:
+@pytest.mark.parametrize("places", ["xz", "zx"])
+def test_of_several_lines_that_of_the_record_as_it_is_counts(run: RunStore, places: str) -> None:
     """Whichever file it is in."""
     folder = run.trial_folder(TrialKey("a")) / "attempt-1"
-    for changed_at, verdict in ((2, "b"), (3, "c"), (1, "d")):
-        IndexFile(run.root, verdict).append(folder, (1, 1, changed_at * 10**20, 1), digest(attempt(verdict)))
-    assert read_index(run.root)["tasks/a/default/1/attempt-1"][1].query_id == "c"
+    stamp = read_record(str(folder))[1]
+    shutil.rmtree(run.root / "index")
+    for place, other, name in zip(places, (stamp, (1, 1, 10**20, 1)), "bc", strict=True):
+        IndexFile(run.root, place).append(folder, other, digest(attempt(name)))
+    assert [data.query_id for _, data in run.digests()] == ["b", "b"]
 
 
 def edit(change: Callable[[bytes], bytes]) -> Callable[[Path], object]:

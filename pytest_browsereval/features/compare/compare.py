@@ -52,6 +52,17 @@ class Side:
 
     trials: tuple[Outcome, ...]
 
+    passed: int
+    judged: int
+    """Trials that passed or failed."""
+
+    @classmethod
+    def of(cls, trials: Sequence[Outcome]) -> Side:
+        """Return the side that these trials make."""
+        verdicts = [trial.verdict for trial in trials]
+        passed = verdicts.count(Verdict.PASSED)
+        return cls(tuple(trials), passed, passed + verdicts.count(Verdict.FAILED))
+
     def count(self, verdict: Verdict) -> int:
         """Return how many of them have that verdict."""
         return sum(trial.verdict is verdict for trial in self.trials)
@@ -59,13 +70,7 @@ class Side:
     @property
     def rate(self) -> float | None:
         """Passed among judged ones; None if all errored."""
-        judged = [trial.verdict is Verdict.PASSED for trial in self.trials if _is_judged(trial)]
-        return sum(judged) / len(judged) if judged else None
-
-    @property
-    def judged(self) -> int:
-        """How many trials passed or failed."""
-        return sum(map(_is_judged, self.trials))
+        return self.passed / self.judged if self.judged else None
 
     @property
     def row_hashes(self) -> set[str]:
@@ -81,9 +86,9 @@ class Side:
         """The verdict, or how many there are of which."""
         if len(self.trials) == 1:
             return str(self.trials[0].verdict)
-        errored = self.count(Verdict.ERRORED)
+        errored = len(self.trials) - self.judged
         more = f", {errored} errored" if errored else ""
-        return f"{self.count(Verdict.PASSED)}/{len(self.trials) - errored} passed{more}"
+        return f"{self.passed}/{self.judged} passed{more}"
 
     @property
     def reason(self) -> str:
@@ -96,11 +101,15 @@ class Side:
         values = [value(trial) for trial in self.trials if _is_judged(trial)]
         known = [each for each in values if each is not None]
         # A mean without the unknown ones would favour the side that hides its costs.
-        return fmean(known) if known and len(known) == len(values) else None
+        return _mean(known) if known and len(known) == len(values) else None
 
 
 def _is_judged(trial: Outcome) -> bool:
     return trial.verdict is not Verdict.ERRORED
+
+
+def _mean(values: Sequence[float]) -> float:
+    return values[0] if len(values) == 1 else fmean(values)  # most tasks have one trial: 1 µs for each
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +133,7 @@ class Pair:
         if self.a is None or self.b is None or not (self.a.judged and self.b.judged):
             return None
         a, b = self.a, self.b
-        return Cell(a.count(Verdict.PASSED), a.judged, b.count(Verdict.PASSED), b.judged)
+        return Cell(a.passed, a.judged, b.passed, b.judged)
 
 
 @dataclass(frozen=True)
@@ -215,7 +224,7 @@ def _by_task(pairs: Iterable[Pair], value: Callable[[Side], float | None]) -> It
         difference = pair.difference(value)
         if difference is not None:
             tasks.setdefault(pair.query_id, []).append(difference)
-    yield from (fmean(found) for found in tasks.values())
+    yield from map(_mean, tasks.values())
 
 
 def _split(tasks: Sequence[Sequence[Pair]]) -> Split | None:
@@ -237,19 +246,18 @@ def _split(tasks: Sequence[Sequence[Pair]]) -> Split | None:
 def _measure(name: str, pairs: Sequence[Pair]) -> Measure:
     unit, of_trial = MEASURES[name]
 
-    def of_side(side: Side) -> float | None:
-        return side.mean(of_trial)
-
-    tasks: dict[str, list[tuple[float, float]]] = {}
+    tasks: dict[str, tuple[list[float], list[float]]] = {}
     for pair in pairs:
-        ends = [None if side is None else of_side(side) for side in (pair.a, pair.b)]
-        if ends[0] is not None and ends[1] is not None:
-            tasks.setdefault(pair.query_id, []).append((ends[0], ends[1]))
-    means = [tuple(fmean(side) for side in zip(*found, strict=True)) for found in tasks.values()]
-    if not means:
+        before, after = (None if side is None else side.mean(of_trial) for side in (pair.a, pair.b))
+        if before is not None and after is not None:
+            known = tasks.setdefault(pair.query_id, ([], []))
+            known[0].append(before)
+            known[1].append(after)
+    if not tasks:
         return Measure(name, unit, None, None, None, None, 0)
-    a, b = (fmean(side) for side in zip(*means, strict=True))
-    changes = [after - before for before, after in means]
+    first, second = ([_mean(both[side]) for both in tasks.values()] for side in (0, 1))
+    a, b = fmean(first), fmean(second)
+    changes = [after - before for before, after in zip(first, second, strict=True)]
     change = fmean(changes)
     interval = None
     if (count := len(changes)) > 1:
@@ -329,7 +337,7 @@ def _sides(
     for trial in run.trials:
         if only is None or trial.variant == only:
             found.setdefault((trial.query_id, names.get(trial.variant, trial.variant)), []).append(trial)
-    return {key: Side(tuple(trials)) for key, trials in found.items()}
+    return {key: Side.of(trials) for key, trials in found.items()}
 
 
 def _pair(key: tuple[str, str], a: Side | None, b: Side | None, *, with_edited: bool) -> Pair:

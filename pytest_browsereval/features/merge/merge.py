@@ -111,7 +111,7 @@ def _is_only_part(store: RunStore) -> bool:
 
 def _check_records(store: RunStore) -> None:
     """Refuse a run whose damage the merged one would not show."""
-    if damaged := list_damaged(store):
+    if damaged := list_damaged(store, read_selected(store)):
         raise UsageError(f"{format_path(store.root / damaged[0])} is damaged or empty. Restore it.")
     summary = summary_of(store)
     if kept := Lost(store.root).find_kept(trial.folder for trial in summary.trials):
