@@ -24,6 +24,7 @@ TIERS = (
     "adversary",
     "slow",
     "published",
+    "interop",
 )
 """Marks of tests that need more than the test extras, or more time; ``pyproject.toml`` says what."""
 TESTS, MINUTES = 8_420, 5

@@ -41,7 +41,8 @@ def test_a_tier_runs_by_its_name() -> None:
     result = collect("-m", "browser_use")
     assert result.returncode == 0
     assert (
-        "left out: real_model, peers, machines, cluster, soak, adversary, slow, published;" in result.stdout
+        "left out: real_model, peers, machines, cluster, soak, adversary, slow, published, interop;"
+        in result.stdout
     )
 
 
