@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator, Coroutine, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -41,6 +41,39 @@ def run(work: Coroutine[Any, Any, T]) -> T:
     return asyncio.run(limit(work))
 
 
+class Kept:
+    """A loop, and the browser that the tests of a class share as long as their config is the same."""
+
+    def __init__(self, runner: asyncio.Runner) -> None:
+        self._runner = runner
+        self._config: BrowserConfig | None = None
+        self._browser: Browser | None = None
+
+    def run(self, config: BrowserConfig, work: Callable[[Browser], Coroutine[Any, Any, T]]) -> T:
+        """Await what a function makes of a running browser, with a limit; if it fails, the browser ends."""
+        return self._runner.run(limit(self._run(config, work)))
+
+    async def _run(self, config: BrowserConfig, work: Callable[[Browser], Coroutine[Any, Any, T]]) -> T:
+        if self._browser is None or not self._browser.is_alive or self._config != config:
+            await self._end()
+            self._browser, self._config = config.prepare(Path.cwd()).build(), config
+            await self._browser.start()
+        try:
+            return await work(self._browser)
+        except BaseException:
+            await self._end()
+            raise
+
+    def end(self) -> None:
+        """End the browser."""
+        self._runner.run(limit(self._end()))
+
+    async def _end(self) -> None:
+        browser, self._browser = self._browser, None
+        if browser is not None:
+            await browser.close()
+
+
 class Conformance:
     """What the suites have in common."""
 
@@ -59,7 +92,8 @@ class Conformance:
 class BrowserConformance(Conformance):
     """Derive a test class from it, give it a ``config``, and pytest runs the tests.
 
-    The browser has to reach a site on this machine's loopback interface::
+    Tests that are not about its start share a browser if the fixture returns equal configs. The browser has
+    to reach a site on this machine's loopback interface::
 
         class TestAcmeBrowser(BrowserConformance):
             @pytest.fixture
@@ -75,6 +109,14 @@ class BrowserConformance(Conformance):
             yield browser
         finally:
             await browser.close()
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def kept(cls) -> Iterator[Kept]:
+        """Return what keeps a browser for the next test."""
+        with asyncio.Runner() as runner:
+            yield (kept := Kept(runner))
+            kept.end()
 
     def test_its_config_is_a_member(self, config: BrowserConfig) -> None:
         """The class names its type, and its JSON reads back as the same block, without secrets."""
@@ -115,116 +157,113 @@ class BrowserConformance(Conformance):
 
         run(work())
 
-    def test_a_window_opens_at_its_start_page(self, config: BrowserConfig, site: ConformanceSite) -> None:
+    def test_a_window_opens_at_its_start_page(
+        self, config: BrowserConfig, kept: Kept, site: ConformanceSite
+    ) -> None:
         """The page was fetched, the address and the current tab are known, and closing twice is harmless."""
 
-        async def work() -> None:
-            async with self._start(config) as browser:
-                window = await browser.open_window(WindowRequest("row", f"{site.url}/"))
-                assert site.cookies("/") == [""]
-                assert window.url == f"{site.url}/"
-                assert [tab.url for tab in await window.tabs() if tab.is_current] == [f"{site.url}/"]
-                assert window.dead is None
-                await window.close()
-                await window.close()
+        async def work(browser: Browser) -> None:
+            window = await browser.open_window(WindowRequest("row", f"{site.url}/"))
+            assert site.cookies("/") == [""]
+            assert window.url == f"{site.url}/"
+            assert [tab.url for tab in await window.tabs() if tab.is_current] == [f"{site.url}/"]
+            assert window.dead is None
+            await window.close()
+            await window.close()
 
-        run(work())
+        kept.run(config, work)
 
     def test_its_windows_have_the_page_that_it_promises(
-        self, config: BrowserConfig, site: ConformanceSite
+        self, config: BrowserConfig, kept: Kept, site: ConformanceSite
     ) -> None:
         """With ``has_page`` they are Playwright's: built-in tools, graders and captures rely on it."""
 
-        async def work() -> None:
-            async with self._start(config) as browser:
-                window = await browser.open_window(WindowRequest("row", f"{site.url}/"))
-                is_playwright = isinstance(window, PlaywrightWindow)
-                await window.close()
-                assert is_playwright == config.has_page, (
-                    f"has_page is {config.has_page}, and a window is a {type(window).__name__}"
-                )
+        async def work(browser: Browser) -> None:
+            window = await browser.open_window(WindowRequest("row", f"{site.url}/"))
+            is_playwright = isinstance(window, PlaywrightWindow)
+            await window.close()
+            assert is_playwright == config.has_page, (
+                f"has_page is {config.has_page}, and a window is a {type(window).__name__}"
+            )
 
-        run(work())
+        kept.run(config, work)
 
     @pytest.mark.parametrize("picture", _BEGINNINGS)
     def test_pictures_are_of_the_format_asked_for(
-        self, config: BrowserConfig, site: ConformanceSite, picture: PictureFormat
+        self, config: BrowserConfig, kept: Kept, site: ConformanceSite, picture: PictureFormat
     ) -> None:
         """A file's suffix and its content agree."""
 
-        async def work() -> bytes:
-            async with self._start(config) as browser:
-                window = await browser.open_window(WindowRequest("row", f"{site.url}/"))
-                try:
-                    return await window.screenshot(picture, 80)
-                finally:
-                    await window.close()
+        async def work(browser: Browser) -> bytes:
+            window = await browser.open_window(WindowRequest("row", f"{site.url}/"))
+            try:
+                return await window.screenshot(picture, 80)
+            finally:
+                await window.close()
 
-        data = run(work())
+        data = kept.run(config, work)
         mark, place = _BEGINNINGS[picture]
         assert data[place : place + len(mark)] == mark, f"the picture is not a {picture}: {data[:16]!r}"
 
-    def test_attempts_share_nothing(self, config: BrowserConfig, site: ConformanceSite) -> None:
+    def test_attempts_share_nothing(self, config: BrowserConfig, kept: Kept, site: ConformanceSite) -> None:
         """What one window was given is not known to the next one, nor to one beside it."""
 
-        async def work() -> None:
-            async with self._start(config) as browser:
-                manager = WindowManager(browser)
-                await manager.create_window("first", f"{site.url}/mark")
-                if browser.survey.max_windows == 1:
-                    await manager.close_window("first")
-                await manager.create_window("second", f"{site.url}/second")
-                await manager.close_all()
-                assert manager.opened == manager.closed == 2
+        async def work(browser: Browser) -> None:
+            manager = WindowManager(browser)
+            await manager.create_window("first", f"{site.url}/mark")
+            if browser.survey.max_windows == 1:
+                await manager.close_window("first")
+            await manager.create_window("second", f"{site.url}/second")
+            await manager.close_all()
+            assert manager.opened == manager.closed == 2
 
-        run(work())
+        kept.run(config, work)
         assert site.cookies("/mark") == [""]
         assert site.cookies("/second") == [""], "a cookie of one attempt reached another one"
 
-    def test_a_start_page_that_is_not_there_is_a_fault(self, config: BrowserConfig) -> None:
+    def test_a_start_page_that_is_not_there_is_a_fault(self, config: BrowserConfig, kept: Kept) -> None:
         """Nothing listens there: the attempt is errored, not failed, and the next window opens."""
 
-        async def work() -> None:
-            async with self._start(config) as browser:
-                with socket.socket() as held:  # bound but not listening: no other program can take it
-                    held.bind(("127.0.0.1", 0))
-                    gone = WindowRequest("row", f"http://127.0.0.1:{held.getsockname()[1]}/")
-                    with pytest.raises(Fault) as caught:
-                        await browser.open_window(gone)
-                assert caught.value.source in (ErrorSource.NAVIGATION, ErrorSource.WINDOW_CREATION)
-                with ConformanceSite() as site:
-                    window = await browser.open_window(WindowRequest("row", f"{site.url}/"))
-                    await window.close()
-
-        run(work())
-
-    def test_opening_can_be_cancelled(self, config: BrowserConfig, site: ConformanceSite) -> None:
-        """A window that hangs at its start page is given up at once, and leaves nothing in the way."""
-
-        async def work() -> None:
-            async with self._start(config) as browser:
-                opening = asyncio.ensure_future(browser.open_window(WindowRequest("row", f"{site.url}/slow")))
-                await asyncio.to_thread(site.asked_for, "/slow")
-                opening.cancel()
-                with pytest.raises(asyncio.CancelledError):
-                    await opening
+        async def work(browser: Browser) -> None:
+            with socket.socket() as held:  # bound but not listening: no other program can take it
+                held.bind(("127.0.0.1", 0))
+                gone = WindowRequest("row", f"http://127.0.0.1:{held.getsockname()[1]}/")
+                with pytest.raises(Fault) as caught:
+                    await browser.open_window(gone)
+            assert caught.value.source in (ErrorSource.NAVIGATION, ErrorSource.WINDOW_CREATION)
+            with ConformanceSite() as site:
                 window = await browser.open_window(WindowRequest("row", f"{site.url}/"))
                 await window.close()
 
-        run(work())
+        kept.run(config, work)
 
-    def test_an_unknown_tool_is_refused(self, config: BrowserConfig, site: ConformanceSite) -> None:
+    def test_opening_can_be_cancelled(self, config: BrowserConfig, kept: Kept, site: ConformanceSite) -> None:
+        """A window that hangs at its start page is given up at once, and leaves nothing in the way."""
+
+        async def work(browser: Browser) -> None:
+            opening = asyncio.ensure_future(browser.open_window(WindowRequest("row", f"{site.url}/slow")))
+            await asyncio.to_thread(site.asked_for, "/slow")
+            opening.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await opening
+            window = await browser.open_window(WindowRequest("row", f"{site.url}/"))
+            await window.close()
+
+        kept.run(config, work)
+
+    def test_an_unknown_tool_is_refused(
+        self, config: BrowserConfig, kept: Kept, site: ConformanceSite
+    ) -> None:
         """For a browser that brings tools: an unknown one is a refusal, and the window lives on."""
         if not config.brings_tools:
             return
 
-        async def work() -> None:
-            async with self._start(config) as browser:
-                window = await browser.open_window(WindowRequest("row", f"{site.url}/"))
-                result = await window.call_tool("no_such_tool_at_all", {})
-                assert not result.ok
-                assert result.output
-                assert window.dead is None
-                await window.close()
+        async def work(browser: Browser) -> None:
+            window = await browser.open_window(WindowRequest("row", f"{site.url}/"))
+            result = await window.call_tool("no_such_tool_at_all", {})
+            assert not result.ok
+            assert result.output
+            assert window.dead is None
+            await window.close()
 
-        run(work())
+        kept.run(config, work)

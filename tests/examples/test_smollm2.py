@@ -29,8 +29,8 @@ from tests.hooks.launched import wait_for
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "smollm2"
 PAGES = {"click-test", "click-button", "click-link", "click-dialog-2", "click-test-2"}
-TRIALS = 10
-"""The first two seeds of each page: further ones take a minute of two cores and test nothing more of ours."""
+TRIALS = 5
+"""The first seed of each page: further ones take minutes of a core and test nothing more of ours."""
 LIMIT_S = 1_200
 """Five times what the whole needs while other programs use the machine as well."""
 
@@ -70,10 +70,9 @@ def test_a_real_model_plays_real_pages(
 
 
 def tell(pytestconfig: pytest.Config, capsys: pytest.CaptureFixture[str], summary: dict[str, Any]) -> None:
-    """Print the pass rate, and the passes of each page."""
+    """Print the pass rate and the rows that passed."""
     passed = [row["query_id"] for row in summary["results"] if row["verdict"] == "passed"]
-    pages = {page: sum(name.rpartition("-")[0] == page for name in passed) for page in sorted(PAGES)}
-    each = ", ".join(f"{page} {count}/2" for page, count in pages.items())
+    each = ", ".join(passed) or "none"
     with capsys.disabled():
         pytestconfig.get_terminal_writer().line(
             f"\nreal model: pass rate {summary['passed']} of {summary['trials']} ({each})"

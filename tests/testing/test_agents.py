@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from pytest_browsereval.agents.noop import NoopConfig
 from pytest_browsereval.agents.scripted import ScriptedConfig
 from pytest_browsereval.agents.single import SingleConfig
+from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowserConfig
 from pytest_browsereval.builtins import builtin_registry
 from pytest_browsereval.features.function_agent.agent import FunctionConfig
 from pytest_browsereval.features.orchestrator.agent import OrchestratorExecutorConfig
@@ -26,6 +28,7 @@ from pytest_browsereval.testing import (
     calls,
     done,
 )
+from pytest_browsereval.testing.agents import SharedBrowser
 from pytest_browsereval.testing.site import ConformanceSite
 from tests.features.pointing.service import Service
 
@@ -38,13 +41,31 @@ def clicks_then_ends(request: ModelRequest) -> Reply:
     return calls(call("click", **CLICK)) if turns < 2 else done("clicked")
 
 
-class TestNoop(AgentConformance):
+@pytest.fixture(scope="module")
+def browser_of_all() -> Iterator[SharedBrowser]:
+    with asyncio.Runner() as runner:
+        browser = PlaywrightBrowserConfig().build()
+        runner.run(browser.start())
+        yield SharedBrowser(runner, browser)
+        runner.run(browser.close())
+
+
+class OurConformance(AgentConformance):
+    """Eight classes share a browser; it is launched again after the test in which it dies."""
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def shared(cls, browser_of_all: SharedBrowser) -> SharedBrowser:
+        return browser_of_all
+
+
+class TestNoop(OurConformance):
     @pytest.fixture
     def config(self) -> NoopConfig:
         return NoopConfig()
 
 
-class TestScripted(AgentConformance):
+class TestScripted(OurConformance):
     @pytest.fixture
     def config(self) -> ScriptedConfig:
         return ScriptedConfig()
@@ -60,7 +81,7 @@ class TestScripted(AgentConformance):
         return Task.model_validate(row)
 
 
-class TestFunction(AgentConformance):
+class TestFunction(OurConformance):
     @pytest.fixture
     def base_dir(self) -> Path:
         return Path(__file__).parent
@@ -70,21 +91,21 @@ class TestFunction(AgentConformance):
         return FunctionConfig(function=f"conforming:{request.param}")
 
 
-class TestCommand(AgentConformance):
+class TestCommand(OurConformance):
     @pytest.fixture
     def config(self) -> CommandAgentConfig:
         outside = Path(__file__).parents[1] / "features/programs/outside.py"
         return CommandAgentConfig(command=("{python}", str(outside), "clicks"))
 
 
-class TestSingle(AgentConformance):
+class TestSingle(OurConformance):
     @pytest.fixture
     def config(self) -> Iterator[SingleConfig]:
         with ScriptedModel(clicks_then_ends, api_key="sk-conformance-1234") as model:
             yield SingleConfig(model="scripted", base_url=model.base_url, api_key="sk-conformance-1234")
 
 
-class TestOrchestratorExecutor(AgentConformance):
+class TestOrchestratorExecutor(OurConformance):
     @pytest.fixture
     def config(self) -> Iterator[OrchestratorExecutorConfig]:
         def play(request: ModelRequest) -> Reply:
@@ -102,7 +123,7 @@ class TestOrchestratorExecutor(AgentConformance):
 AT = {"action": "click", "x": 500, "y": 500}
 
 
-class TestComputerUse(AgentConformance):
+class TestComputerUse(OurConformance):
     @pytest.fixture
     def config(self) -> Iterator[ComputerUseConfig]:
         def points_then_ends(request: ModelRequest) -> Reply:
@@ -113,7 +134,7 @@ class TestComputerUse(AgentConformance):
             yield ComputerUseConfig(model="scripted", base_url=model.base_url, api_key="sk-conformance-1234")
 
 
-class TestVisualAction(AgentConformance):
+class TestVisualAction(OurConformance):
     @pytest.fixture
     def config(self) -> Iterator[VisualActionConfig]:
         service = Service(lambda request: AT if len(request["history"]) < 2 else {"action": "end"})
