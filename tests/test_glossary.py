@@ -16,7 +16,7 @@ GLOSSARY = PACKAGE.parent / "docs/glossary.md"
 REFUSED_HEADING = "## Words that we do not use"
 
 PROPER_NAMES = """
-    agisdk assistantbench browsecomp browseros chromium fara gaia github gitlab infinity mind2web otel
+    agisdk assistantbench atif browsecomp browseros chromium fara gaia github gitlab infinity mind2web otel
     kubernetes miniwob odysseys playwright ray slurm webarena webbench webtailbench webvoyager xdist
 """
 WEB = """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -12,9 +12,10 @@ from pytest_browsereval.errors import ErrorSource, TerminationReason
 from pytest_browsereval.graders.verdicts import PassWhen, combine
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.messages import Message
-from pytest_browsereval.model.results import EvalWarning, TaskError
+from pytest_browsereval.model.results import EvalWarning, TaskError, TaskMetadata
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.model.usage import Usage
+from pytest_browsereval.run.foreign_record import make_task
 from pytest_browsereval.run.store import TrialKey
 
 NOT_GRADED = "not graded yet: `browsereval regrade` does it"
@@ -44,6 +45,43 @@ class Imported:
     usage: Usage = field(default_factory=Usage)
     variant: str = "default"
     trial: int = 1
+    number: int = 1
+    """Which try at its trial; those of one trial are read in their order."""
+    cost_usd: float | None = None
+    record: TaskMetadata | None = None
+    """The record of an attempt of ours that has come back: all figures, grades and the verdict are its."""
+
+    @classmethod
+    def from_record(
+        cls,
+        record: TaskMetadata,
+        folder: Path,
+        messages: Sequence[Message],
+        pictures: Mapping[int, Path],
+        warnings: tuple[EvalWarning, ...],
+    ) -> Imported:
+        """Return an attempt of ours that has come back.
+
+        Args:
+            record: of it.
+            folder: where it was read from.
+            messages: its log.
+            pictures: by their numbers.
+            warnings: what was lost on the way, besides those that the record has.
+        """
+        return cls(
+            folder=folder,
+            task=make_task(record),
+            messages=messages,
+            pictures=pictures,
+            started_at=record.started_at,
+            grades=record.grader_results,
+            warnings=(*record.warnings, *warnings),
+            variant=record.variant,
+            trial=record.trial,
+            number=record.attempt,
+            record=record,
+        )
 
     @property
     def key(self) -> TrialKey:
@@ -53,6 +91,8 @@ class Imported:
     @property
     def verdict(self) -> tuple[Verdict, ErrorSource | None, str]:
         """The verdict, what broke, and why: by its grades, if the agent came to an end."""
+        if self.record is not None:
+            return self.record.verdict, self.record.error_source, self.record.reason
         if self.termination_reason is TerminationReason.ERROR:
             said = self.errors[0].message if self.errors else "its record does not say why"
             return Verdict.ERRORED, ErrorSource.AGENT, f"the agent ended with an error: {said}"
@@ -65,9 +105,9 @@ class Imported:
 class ImportFormat:
     """A form of runs that ``browsereval import-run NAME`` reads.
 
-    ``read`` is given the run's folder, or that of one task, and returns the attempts. It raises
-    ``UsageError`` with the file that is missing or wrong.
+    ``read`` is given the run's folder, or that of one task, or a file, and returns the attempts; what it
+    yields is written one by one. It raises ``UsageError`` with the file that is missing or wrong.
     """
 
     name: str
-    read: Callable[[Path], Sequence[Imported]]
+    read: Callable[[Path], Iterable[Imported]]

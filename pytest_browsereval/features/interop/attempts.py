@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import replace
 from importlib.metadata import version
@@ -15,56 +15,60 @@ from pytest_browsereval.capture.message_log import MessageLogger
 from pytest_browsereval.capture.trajectory import TrajectorySaver
 from pytest_browsereval.datasets.ids import safe_id
 from pytest_browsereval.errors import UsageError
-from pytest_browsereval.features.interop.files import picture_suffix, wrong
 from pytest_browsereval.model.messages import SCHEMA_VERSION, ToolCallMessage, now
+from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.redaction.config import redact_config
 from pytest_browsereval.run.foreign import Imported
+from pytest_browsereval.run.foreign_files import picture_suffix, wrong
 from pytest_browsereval.run.record import make_metadata
 from pytest_browsereval.run.store import RunStore, TrialKey
 
 
-def write_run(attempts: Sequence[Imported], target: Path, kind: str, source: Path) -> RunStore:
+def write_run(attempts: Iterable[Imported], target: Path, kind: str, source: Path) -> RunStore:
     """Make a run folder of foreign attempts; it is there as a whole or not at all.
 
     Args:
-        attempts: one for each task.
+        attempts: one for each task, or the tries of one in their order; each is written before the next is
+            read.
         target: the run folder, which is not there yet.
         kind: which system's they are.
-        source: the folder that they were read from.
+        source: the folder or file that they are read from.
 
     Raises:
         UsageError: two attempts have one id, the folder is there already, or a picture is damaged.
         OSError: it cannot be written.
     """
-    _check_ids(attempts)
+    seen: dict[tuple[TrialKey, int], Path] = {}
+    started_at: str | None = None
     with make_run(target, "import") as store:
+        for attempt in attempts:
+            _check_id(attempt, seen)
+            _write(attempt, store)
+            started_at = min(filter(None, (started_at, attempt.started_at)), default=None)
         store.write_manifest(
             {
                 "schema_version": SCHEMA_VERSION,
-                "started_at": min((a.started_at for a in attempts if a.started_at), default=None),
+                "started_at": started_at,
                 "name": target.name,
                 "imported_from": {"kind": kind, "folder": source.resolve().name, "imported_at": now()},
                 "packages": {"pytest-browsereval": version("pytest-browsereval")},
             }
         )
-        for attempt in attempts:
-            _write(attempt, store)
         # No process of this run was ever in flight.
         shutil.rmtree(store.root / "in-flight", ignore_errors=True)
     return RunStore(target, worker="import")
 
 
-def _check_ids(attempts: Sequence[Imported]) -> None:
-    seen: dict[TrialKey, Path] = {}
-    for attempt in attempts:
-        # Not by its folder: a format may read all attempts of one.
-        if (other := seen.get(attempt.key)) is not None:
-            raise wrong(
-                attempt.folder,
-                f"has the id {attempt.task.query_id!r}, as {other} has. Import one of them into another run.",
-            )
-        seen[attempt.key] = attempt.folder
+def _check_id(attempt: Imported, seen: dict[tuple[TrialKey, int], Path]) -> None:
+    # Not by its folder: a format may read all attempts of one.
+    key = attempt.key, attempt.number
+    if (other := seen.get(key)) is not None:
+        raise wrong(
+            attempt.folder,
+            f"has the id {attempt.task.query_id!r}, as {other} has. Import one of them into another run.",
+        )
+    seen[key] = attempt.folder
 
 
 def _write(attempt: Imported, store: RunStore) -> None:
@@ -86,12 +90,22 @@ def _write(attempt: Imported, store: RunStore) -> None:
     saver.save_task(task, (), {}, {})
     if attempt.grades:
         saver.save_grades(attempt.grades)
+    saver.save_metadata(_make_record(attempt, node_id, folder.number))
+    folder.finish()
+
+
+def _make_record(attempt: Imported, node_id: str, number: int) -> TaskMetadata:
+    task = attempt.task
+    if attempt.record is not None:
+        given = {"node_id": node_id, "attempt": number, "screenshot_count": len(attempt.pictures)}
+        return attempt.record.model_copy(update={**given, "warnings": attempt.warnings})
     verdict, source, reason = attempt.verdict
-    metadata = make_metadata(
+    return make_metadata(
         task,
         attempt.key,
         node_id,
         row_hash=task.content_hash(),
+        attempt=number,
         start_url=task.start_url,
         started_at=attempt.started_at,
         completed_at=attempt.completed_at,
@@ -106,16 +120,15 @@ def _write(attempt: Imported, store: RunStore) -> None:
         agent_config=redact_config(dict(attempt.agent_config)),
         grader_results=dict(attempt.grades),
         usage=attempt.usage,
+        cost_usd=attempt.cost_usd,
         verdict=verdict,
         error_source=source,
         reason=reason,
     )
-    saver.save_metadata(metadata)
-    folder.finish()
 
 
-def with_rows(attempts: Sequence[Imported], rows: Mapping[str, Task]) -> list[Imported]:
-    """Return the attempts with their rows: a row knows more of its task than a record.
+def with_rows(attempts: Iterable[Imported], rows: Mapping[str, Task]) -> Iterator[Imported]:
+    """Yield the attempts with their rows: a row knows more of its task than a record.
 
     Args:
         attempts: as they were read.
@@ -124,7 +137,6 @@ def with_rows(attempts: Sequence[Imported], rows: Mapping[str, Task]) -> list[Im
     Raises:
         UsageError: an attempt has no row, or another instruction than its row.
     """
-    found = []
     for attempt in attempts:
         row = rows.get(attempt.task.query_id)
         if row is None:
@@ -135,8 +147,8 @@ def with_rows(attempts: Sequence[Imported], rows: Mapping[str, Task]) -> list[Im
                 f"{attempt.folder}: its instruction is not that of the row {row.query_id!r}: "
                 f"{attempt.task.query[:80]!r} is not {row.query[:80]!r}."
             )
-        found.append(replace(attempt, task=row))
-    return found
+        record = attempt.record and attempt.record.model_copy(update={"row_hash": row.content_hash()})
+        yield replace(attempt, task=row, record=record)
 
 
 def _words(text: str) -> list[str]:

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pytest_browsereval.commands.base import Command
 from pytest_browsereval.errors import BrowserEvalError, PluginError, UsageError, describe_error
-from pytest_browsereval.model.display import format_count
+from pytest_browsereval.model.display import format_count, one_line
 from pytest_browsereval.redaction.known import redact_known
+
+if TYPE_CHECKING:
+    from pytest_browsereval.run.foreign import Imported
+
+MOST_NOTES = 100
 
 
 def import_run(arguments: argparse.Namespace) -> int:
@@ -21,30 +27,43 @@ def import_run(arguments: argparse.Namespace) -> int:
     from pytest_browsereval.features.interop.attempts import with_rows, write_run
     from pytest_browsereval.features.interop.readers import read_run
     from pytest_browsereval.model.grades import Verdict
+    from pytest_browsereval.run.foreign import NOT_GRADED
 
     _report_left_out()
     source, target = Path(arguments.folder), Path(arguments.output)
-    with _naming(arguments.kind):
-        attempts = read_run(arguments.kind, source)
+    attempts: Iterator[Imported] = read_run(arguments.kind, source)
     if arguments.rows is not None:
         dataset = JsonLinesConfig(path=Path(arguments.rows))
         rows = {ref.query_id: dataset.read(ref) for ref in dataset.index(Path.cwd())}
         attempts = with_rows(attempts, rows)
+    notes: list[str] = []
     try:
-        with _naming(arguments.kind):  # what it has returned may hold anything
-            store = write_run(attempts, target, arguments.kind, source)
+        with _naming(arguments.kind):  # what it returns may hold anything
+            store = write_run(_watch(attempts, notes), target, arguments.kind, source)
         summary = summary_of(store)
         store.write_summary({"selected": len(summary.trials), **summary.as_json()})
     except OSError as error:
         raise UsageError(f"{target} cannot be written: {error}.") from None
     message = ", ".join(f"{summary.count(verdict)} {verdict}" for verdict in Verdict)
-    print(f"{format_count(len(attempts), 'attempt')} in {target}: {message}")
-    if ungraded := sum(not attempt.grades for attempt in attempts):
+    total = sum(trial.attempts for trial in summary.trials)
+    print(f"{format_count(total, 'attempt')} in {target}: {message}")
+    if ungraded := sum(trial.metadata.reason == NOT_GRADED for trial in summary.trials):
         print(f"{ungraded} of them have no grade yet. Run `browsereval regrade {target} --config FILE`.")
-    for attempt in attempts:
-        for warning in attempt.warnings:
-            print(f"note: {attempt.task.query_id}: {warning.message}")
+    for note in notes[:MOST_NOTES]:
+        print(redact_known(one_line(note, 500)))
+    if len(notes) > MOST_NOTES:
+        print(f"note: {len(notes) - MOST_NOTES} more; the warnings of each attempt have them")
     return 0
+
+
+def _watch(attempts: Iterable[Imported], notes: list[str]) -> Iterator[Imported]:
+    """Yield the attempts, and note what of them could not be taken over."""
+    for attempt in attempts:
+        known = attempt.record.warnings if attempt.record else ()
+        notes += (
+            f"note: {attempt.task.query_id}: {one.message}" for one in attempt.warnings if one not in known
+        )
+        yield attempt
 
 
 @contextmanager
@@ -77,9 +96,11 @@ def _import_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "kind",
         metavar="FORMAT",
-        help="the format of the run: browseros, online-mind2web, webvoyager, or one of an installed package",
+        help="the format of the run: atif, browseros, online-mind2web, webvoyager, or one of a package",
     )
-    parser.add_argument("folder", metavar="FOLDER", help="the folder of the run, or of one task of it")
+    parser.add_argument(
+        "folder", metavar="PATH", help="the folder of the run, or of one task of it, or a file of the run"
+    )
     parser.add_argument("-o", "--output", metavar="RUN", required=True, help="the run folder to write")
     parser.add_argument(
         "--rows",

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from pytest_browsereval.builtins import gather_offers
 from pytest_browsereval.contracts import describe_value
-from pytest_browsereval.errors import PluginError, UsageError, nearest
-from pytest_browsereval.features.interop.files import check_tree
+from pytest_browsereval.errors import PluginError, UsageError, describe_error, nearest
 from pytest_browsereval.run.foreign import Imported, ImportFormat
+from pytest_browsereval.run.foreign_files import check_tree
 
 HOOK = "pytest_browsereval_run_formats"
 
@@ -44,12 +44,12 @@ def find_format(name: str) -> ImportFormat:
     return known[name]
 
 
-def read_run(name: str, folder: Path) -> Sequence[Imported]:
-    """Return the attempts of another system's run.
+def read_run(name: str, place: Path) -> Iterator[Imported]:
+    """Yield the attempts of another system's run.
 
     Args:
         name: of its format.
-        folder: the run, or one task of it.
+        place: the folder of the run, or of one task of it, or a file.
 
     Raises:
         UsageError: the format is not known, a file is missing or wrong, which the message names, or there is
@@ -57,18 +57,23 @@ def read_run(name: str, folder: Path) -> Sequence[Imported]:
         PluginError: the format returns something else than attempts.
     """
     chosen = find_format(name)
-    check_tree(folder)
-    # A generator has nothing left for a second reader.
-    attempts: tuple[Any, ...] = tuple(chosen.read(folder))
-    for one in attempts:
-        if not isinstance(one, Imported):
-            message = (
-                f"the format {name!r} returned {describe_value(one)} among its attempts. Mend the plug-in."
-            )
-            raise PluginError(message)
-        if one.trial < 1:
-            message = f"an attempt of {one.task.query_id!r} with the trial number {one.trial!r}"
-            raise PluginError(f"the format {name!r} returned {message}. They begin with 1; mend the plug-in.")
-    if not attempts:
-        raise UsageError(f"{folder}: the format {name!r} finds no attempt there.")
-    return attempts
+    check_tree(place)
+    is_empty = True
+    try:
+        for one in chosen.read(place):
+            _check(name, one)
+            is_empty = False
+            yield one
+    except OSError as error:
+        raise UsageError(f"{place} cannot be read: {describe_error(error)}.") from None
+    if is_empty:
+        raise UsageError(f"{place}: the format {name!r} finds no attempt there.")
+
+
+def _check(name: str, one: Any) -> None:
+    if not isinstance(one, Imported):
+        message = f"the format {name!r} returned {describe_value(one)} among its attempts. Mend the plug-in."
+        raise PluginError(message)
+    if one.trial < 1:
+        message = f"an attempt of {one.task.query_id!r} with the trial number {one.trial!r}"
+        raise PluginError(f"the format {name!r} returned {message}. They begin with 1; mend the plug-in.")

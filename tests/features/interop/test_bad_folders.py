@@ -137,16 +137,16 @@ def test_others(tmp_path: Path) -> None:
     write_json(task / "result.json", result)
     (tmp_path / "secret.png").write_bytes(picture())
     with pytest.raises(UsageError, match=r"action_history\.0: '\.\./\.\./secret\.png' is not in trajectory"):
-        read_run("online-mind2web", tmp_path / "a")
+        list(read_run("online-mind2web", tmp_path / "a"))
     (task / "trajectory" / "last.png").write_bytes(picture())
     with pytest.raises(UsageError, match=r"last\.png: has no number"):
-        read_run("online-mind2web", tmp_path / "a")
+        list(read_run("online-mind2web", tmp_path / "a"))
     talk = webvoyager_task(tmp_path / "b") / "interact_messages.json"
     write_json(talk, json.loads(talk.read_text())[:1])
     with pytest.raises(UsageError, match=r"interact_messages\.json: its first message gives no task"):
-        read_run("webvoyager", tmp_path / "b")
+        list(read_run("webvoyager", tmp_path / "b"))
     with pytest.raises(UsageError, match="Did you mean 'browseros'"):
-        read_run("browser-os", tmp_path / "b")
+        list(read_run("browser-os", tmp_path / "b"))
 
 
 @pytest.mark.parametrize("query_id", ["../../../escaped", "/etc/passwd", "..", "a\0b", "x" * 300, "CON"])
@@ -184,4 +184,4 @@ def test_a_folder_beside_others_that_lacks_its_record(tmp_path: Path) -> None:
         online_mind2web_task(tmp_path / "run" / place)
     (tmp_path / "run/a-2/lost/trajectory").mkdir(parents=True)
     with pytest.raises(UsageError, match=r"run/a-2/lost: has no result\.json"):
-        read_run("online-mind2web", tmp_path / "run")
+        list(read_run("online-mind2web", tmp_path / "run"))

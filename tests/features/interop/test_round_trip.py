@@ -179,7 +179,7 @@ def test_an_import_and_its_export_are_a_round_trip(tmp_path: Path, case: str) ->
     run, out = str(tmp_path / "run"), str(tmp_path / "out")
     assert main(["import-run", "online-mind2web", str(tmp_path / "theirs"), "-o", run]) == 0
     assert main(["export", run, "--to=online-mind2web", "-o", out]) == 0
-    before, after = (read_run("online-mind2web", tmp_path / name) for name in ("theirs", "out"))
+    before, after = (list(read_run("online-mind2web", tmp_path / name)) for name in ("theirs", "out"))
     source = after[0].task.metadata.source
     assert isinstance(source, dict)
     source.pop("image_names")

@@ -1,4 +1,4 @@
-"""Safe reading of a foreign folder: nothing outside of it is read."""
+"""Safe reading of a foreign run: nothing outside of its folder is read."""
 
 from __future__ import annotations
 
@@ -32,11 +32,16 @@ def wrong(path: Path, message: str) -> UsageError:
 def check_tree(folder: Path) -> None:
     """Check that a folder holds plain files and folders only: a link could lead anywhere.
 
+    Args:
+        folder: the folder, or a plain file alone.
+
     Raises:
         UsageError: it does not, or there is no such folder.
     """
+    if folder.is_file():
+        return
     if not folder.is_dir():
-        raise wrong(folder, "no such folder.")
+        raise wrong(folder, "no such file or folder.")
     for where, folders, files in os.walk(folder):
         for name in (*folders, *files):
             path = Path(where, name)

@@ -1,0 +1,80 @@
+"""Writes a finished run as ATIF: a document for each attempt, its pictures beside it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Literal
+
+from pytest_browsereval.analysis.reader import StoredAttempt, StoredRun
+from pytest_browsereval.capture.trajectory import write_whole
+from pytest_browsereval.config.export import ExportConfig, Exported
+from pytest_browsereval.datasets.ids import safe_folder
+from pytest_browsereval.errors import DatasetError, UsageError
+from pytest_browsereval.features.atif.trajectory import make_trajectory
+from pytest_browsereval.model.display import format_count
+from pytest_browsereval.run.foreign_record import withhold
+from pytest_browsereval.run.stored import check_log
+
+
+class AtifExport(ExportConfig):
+    """ATIF v1.7: a JSON document for each attempt, for training and for tools that read trajectories."""
+
+    type: Literal["atif"] = "atif"
+    output: Path = Path("atif")
+    """The folder to write; each run has a folder in it."""
+    pictures: bool = True
+    """Whether pictures are written too."""
+
+    def write(self, run: StoredRun, base_dir: Path) -> Exported:
+        """Write the documents; those of the same run that are there are replaced."""
+        target = base_dir / self.output / run.id
+        if target.resolve() == run.folder.resolve():
+            raise UsageError(f"{self.output} is the folder of the run. Name another one by `--output`.")
+        withheld, lost, count = 0, [], 0
+        for attempt in run.attempts:
+            is_protected = attempt.is_protected
+            if not is_protected and (why := _find_damage(attempt)):
+                lost.append(f"{attempt.query_id}: {why}")
+            self._write(attempt, target, is_withheld=is_protected)
+            withheld += is_protected
+            count += attempt.counts
+        why = "what leaves a benchmark of protected rows must not have their texts"
+        left_out = (f"texts and pictures of {format_count(withheld, 'attempt')}: {why}",) if withheld else ()
+        return Exported(str(self.output / run.id), count, left_out, tuple(lost))
+
+    def _write(self, attempt: StoredAttempt, target: Path, *, is_withheld: bool) -> None:
+        name = f"{safe_folder(attempt.variant)}-{attempt.trial}-{attempt.number}"
+        folder = target / safe_folder(attempt.query_id)
+        folder.mkdir(parents=True, exist_ok=True)
+        shutil.rmtree(folder / name, ignore_errors=True)
+        pictures = {}
+        if self.pictures and not is_withheld:
+            pictures = _copy(attempt.pictures, folder / name)
+        record = attempt.metadata
+        document = make_trajectory(attempt, withhold(record) if is_withheld else record, pictures)
+        write_whole(folder / f"{name}.json", json.dumps(document, ensure_ascii=False, indent=1) + "\n")
+
+
+def _find_damage(attempt: StoredAttempt) -> str | None:
+    if (attempt.folder / "messages.jsonl").exists():
+        with suppress(OSError):
+            try:
+                check_log(attempt.folder, is_empty_allowed=True)
+            except DatasetError as error:
+                return str(error)
+    return None
+
+
+def _copy(pictures: Mapping[int, Path], folder: Path) -> dict[int, str]:
+    """Return where the copies of pictures are, relative to the document, by their numbers."""
+    copies = {}
+    for number, path in pictures.items():
+        folder.mkdir(exist_ok=True)
+        copy = folder / f"{number:03d}{path.suffix}"
+        shutil.copyfile(path, copy, follow_symlinks=False)
+        copies[number] = f"{folder.name}/{copy.name}"
+    return copies

@@ -1,0 +1,132 @@
+"""Records of ours in files of other tools: by them a run comes back with all that their forms lack."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import ValidationError
+
+from pytest_browsereval.config.model import VARIANT_NAME
+from pytest_browsereval.model.grades import GraderResult, Verdict
+from pytest_browsereval.model.results import TaskMetadata
+from pytest_browsereval.model.tasks import RowMetadata, Task
+from pytest_browsereval.redaction.config import redact_config
+from pytest_browsereval.redaction.marks import WITHHELD
+
+OURS = "browsereval"
+"""The key of a record in a file of another tool."""
+
+_LARGEST = 2**63
+"""Readers in other languages have no larger numbers."""
+
+
+def clean_text(text: str) -> str:
+    """Return a text that every reader takes: what is half of a character stands as U+FFFD."""
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+def clean_json(value: Any) -> Any:
+    """Return a value as JSON that every reader takes: numbers that JSON does not have stand as texts."""
+    if isinstance(value, str):
+        return clean_text(value)
+    if isinstance(value, Mapping):
+        return {clean_text(str(key)): clean_json(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [clean_json(one) for one in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if isinstance(value, int):  # and a boolean
+        return value if abs(value) < _LARGEST else hex(value)
+    return None if value is None else clean_text(str(value))
+
+
+def withhold(record: TaskMetadata) -> TaskMetadata:
+    """Return the record of a protected row without texts: verdict, scores, figures and settings stay."""
+    errors = (one.model_copy(update={"message": WITHHELD, "details": None}) for one in record.errors)
+    return record.model_copy(
+        update={
+            "query": WITHHELD,
+            "protected": True,
+            "start_url": None,
+            "final_url": None,
+            "final_answer": None if record.final_answer is None else WITHHELD,
+            "reason": WITHHELD,
+            "errors": tuple(errors),
+            "warnings": tuple(one.model_copy(update={"message": WITHHELD}) for one in record.warnings),
+            "grader_results": {name: _withhold_grade(one) for name, one in record.grader_results.items()},
+        }
+    )
+
+
+def _withhold_grade(grade: GraderResult) -> GraderResult:
+    return grade.model_copy(update={"reasoning": WITHHELD, "criteria": (), "details": {}, "evidence": ()})
+
+
+def describe_record(record: TaskMetadata, *, counts: bool) -> dict[str, Any]:
+    """Return a record for a file of another tool.
+
+    Args:
+        record: of the attempt.
+        counts: whether it is the last one of its trial.
+    """
+    grades = {name: _without_files(grade) for name, grade in record.grader_results.items()}
+    plain = record.model_copy(update={"grader_results": grades}).model_dump(
+        mode="json", exclude_defaults=True
+    )
+    kept: dict[str, Any] = clean_json({**plain, "counts": counts})
+    return kept
+
+
+def _without_files(grade: GraderResult) -> GraderResult:
+    return grade.model_copy(update={"evidence": ()})
+
+
+def read_record(value: Any) -> TaskMetadata:
+    """Return a record that a file of another tool has; nothing in it is trusted.
+
+    Raises:
+        ValueError: it is none of ours, or one of a newer version.
+    """
+    if not isinstance(value, dict):
+        raise ValueError("is not a block")  # noqa: TRY004 the file is wrong, not the program
+    given = {key: one for key, one in value.items() if key != "counts"}
+    try:
+        record = TaskMetadata.model_validate(given)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise ValueError(f"{'.'.join(map(str, first['loc'][:4]))}: {first['msg']}") from None
+    if not record.query_id or not record.query or min(record.trial, record.attempt) < 1:
+        raise ValueError("an attempt has an id, an instruction, and numbers from 1")
+    if not _is_variant(record.variant):
+        raise ValueError("variant: a name has letters, digits, dots, `_` and `-`")
+    if (record.verdict is Verdict.ERRORED) is (record.error_source is None):
+        raise ValueError("an errored attempt, and no other one, has an error_source")
+    grades = {name: _without_files(grade) for name, grade in record.grader_results.items()}
+    agent = redact_config(record.agent_config)
+    return record.model_copy(update={"grader_results": grades, "agent_config": agent})
+
+
+def _is_variant(name: str) -> bool:
+    return re.fullmatch(VARIANT_NAME, name) is not None and len(name) <= 60
+
+
+def make_task(record: TaskMetadata) -> Task:
+    """Return the row of a record, as far as the record knows it."""
+    return Task(
+        query_id=record.query_id,
+        query=record.query,
+        dataset=record.dataset,
+        start_url=record.start_url,
+        tags=record.tags,
+        protected=record.protected is not False,
+        metadata=RowMetadata(original_task_id=record.query_id, website=record.website),
+    )

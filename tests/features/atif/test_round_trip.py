@@ -1,0 +1,158 @@
+"""A run as ATIF and back: verdicts, steps, pictures and figures stay; protected texts stay at home."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_browsereval import StoredAttempt, open_run
+from pytest_browsereval.__main__ import main
+from pytest_browsereval.analysis.turns import Entry, StoredDelegation, StoredStep, StoredTurn
+from pytest_browsereval.model.messages import Message
+from tests.exported import SECRET_ANSWER, Figures, example_run, mixed_run, read_figures
+
+__all__ = ["example_run", "mixed_run"]
+
+
+def export(run: Path, target: Path, *words: str) -> list[Path]:
+    """Write a run, and return its documents."""
+    assert main(["export", str(run), "--to=atif", "-o", str(target), *words]) == 0
+    return sorted((target / run.name).rglob("*.json"))
+
+
+def load(documents: list[Path]) -> list[dict[str, Any]]:
+    return [json.loads(file.read_bytes()) for file in documents]
+
+
+def read_totals(documents: list[dict[str, Any]]) -> Figures:
+    """Return the figures of a run by its documents alone."""
+    counted = [one["extra"] for one in documents if one["extra"]["counts"]]
+    passed, failed, errored = (
+        sum(one["verdict"] == verdict for one in counted) for verdict in ("passed", "failed", "errored")
+    )
+    totals = [one["final_metrics"] for one in documents]
+    return Figures(
+        trials=len(counted),
+        passed=passed,
+        failed=failed,
+        errored=errored,
+        pass_rate=passed / (passed + failed),
+        cost_usd=round(sum(one["total_cost_usd"] for one in totals), 9),
+        input_tokens=sum(one["total_prompt_tokens"] for one in totals),
+        output_tokens=sum(one["total_completion_tokens"] for one in totals),
+        attempts=len(documents),
+    )
+
+
+def plain(entries: tuple[Entry, ...]) -> list[Any]:
+    """Return what happened, in each part of an attempt, as values to compare."""
+    found: list[Any] = []
+    for entry in entries:
+        found.append(_plain_message(entry.reply if isinstance(entry, StoredTurn) else entry))
+        for act in entry.acts if isinstance(entry, StoredTurn) else ():
+            if isinstance(act, StoredStep):
+                picture = act.picture.read_bytes() if act.picture else None
+                found.append([_plain_message(act.call), _plain_message(act.result), picture])
+            else:
+                assert isinstance(act, StoredDelegation)
+                found.append([_plain_message(act.goal), _plain_message(act.report), plain(act.turns)])
+    return found
+
+
+def _plain_message(message: Message | None) -> Any:
+    return message and message.model_dump(exclude={"dom"})
+
+
+def describe(attempt: StoredAttempt) -> dict[str, Any]:
+    """Return all that has to come back of an attempt."""
+    lost: Any = {"node_id": True, "grader_results": {"__all__": {"evidence"}}}  # names of files
+    record = attempt.metadata.model_dump(exclude=lost)
+    pictures = {number: path.read_bytes() for number, path in attempt.pictures.items()}
+    return {"record": record, "turns": plain(attempt.turns), "pictures": pictures, "counts": attempt.counts}
+
+
+def check_round_trip(run: Path, tmp_path: Path) -> None:
+    documents = load(export(run, tmp_path / "out"))
+    assert read_totals(documents) == read_figures(run)
+    back = tmp_path / "back"
+    assert main(["import-run", "atif", str(tmp_path / "out" / run.name), "-o", str(back)]) == 0
+    there = {one.id.partition("/")[2]: one for one in open_run(run).attempts}
+    again = {one.id.partition("/")[2]: one for one in open_run(back).attempts}
+    assert set(there) == set(again)
+    for key, attempt in there.items():
+        if attempt.is_protected:
+            assert again[key].verdict is attempt.verdict
+            assert again[key].is_protected
+        else:
+            assert describe(again[key]) == describe(attempt)
+    first, second = (open_run(one).summary for one in (run, back))
+    assert (second.pass_rate, second.cost_usd) == (first.pass_rate, first.cost_usd)
+
+
+def test_a_run_comes_back_as_it_was(mixed_run: Path, tmp_path: Path) -> None:
+    """With delegations, errors, second attempts, trials, variants and an id with a slash."""
+    check_round_trip(mixed_run, tmp_path)
+
+
+@pytest.mark.slow
+def test_an_example_comes_back_as_it_was(example_run: Path, tmp_path: Path) -> None:
+    """With the pictures of a real browser."""
+    check_round_trip(example_run, tmp_path)
+
+
+def test_verdict_score_and_error_are_three_things(mixed_run: Path, tmp_path: Path) -> None:
+    """An errored attempt has no score, a failed one no error; earlier attempts do not count."""
+    documents = {one["trajectory_id"]: one["extra"] for one in load(export(mixed_run, tmp_path))}
+    wrong, broken, last = (
+        documents[f"{mixed_run.name}/{one}"]
+        for one in ("wrong/plays/1/1", "shop+2fmug/broken/2/1", "shop+2fmug/broken/2/2")
+    )
+    assert (wrong["verdict"], wrong["scores"], wrong["error"]) == ("failed", {"answer": 0.0}, None)
+    assert (broken["verdict"], broken["scores"], broken["counts"]) == ("errored", {}, False)
+    assert broken["error"]["source"] == "agent"
+    assert "the agent's own" in broken["error"]["message"]
+    assert last["counts"] is True
+
+
+def test_protected_rows_are_written_without_texts(
+    mixed_run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Verdict, score and figures are there; the answer is in no file, and no picture is."""
+    documents = export(mixed_run, tmp_path)
+    assert "left out: texts and pictures of 8 attempts" in capsys.readouterr().out
+    secret = [file for file in documents if file.parent.name == "secret"]
+    (document,) = load([file for file in secret if file.stem == "pair-1-1"])
+    assert [step["message"] for step in document["steps"]] == ["[withheld]"]
+    assert document["extra"]["verdict"] == "passed"
+    assert document["extra"]["scores"] == {"answer": 1.0}
+    assert document["final_metrics"]["total_prompt_tokens"] > 0
+    assert not [file for file in secret[0].parent.rglob("*") if file.is_file() and file.suffix != ".json"]
+    assert SECRET_ANSWER.split()[-1] not in "".join(file.read_text() for file in documents)
+
+
+def test_sent_twice_there_once(mixed_run: Path, tmp_path: Path) -> None:
+    """Ids follow from the attempts, so that the same run has the same files, byte by byte."""
+    first = {file: file.read_bytes() for file in export(mixed_run, tmp_path)}
+    second = {file: file.read_bytes() for file in export(mixed_run, tmp_path)}
+    assert first == second
+    names = [json.loads(content)["trajectory_id"] for content in first.values()]
+    assert len(set(names)) == len(names)
+
+
+def test_pictures_are_a_choice(mixed_run: Path, tmp_path: Path) -> None:
+    """With them the folder can be carried away; without, no file beside the documents is left."""
+    export(mixed_run, tmp_path)
+    there = [one for one in open_run(mixed_run).attempts if not one.is_protected]
+    assert len(list(tmp_path.rglob("*.jpeg"))) == sum(len(one.pictures) for one in there) > 0
+    documents = export(mixed_run, tmp_path, "--no-pictures")
+    assert not list(tmp_path.rglob("*.jpeg"))
+    assert '"image"' not in "".join(file.read_text() for file in documents)
+
+
+def test_a_run_is_not_exported_into_itself(mixed_run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its files would stand among those of the run."""
+    assert main(["export", str(mixed_run), "--to=atif", "-o", str(mixed_run.parent)]) == 4
+    assert "is the folder of the run" in capsys.readouterr().err
