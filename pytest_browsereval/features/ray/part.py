@@ -34,6 +34,8 @@ LONGEST = 2_000
 """Characters of such a line."""
 POLL_S = 1.0
 """How often a part says how far it is."""
+SENT = "sent to "
+"""How the line of a run begins whose files are all at the URL."""
 KILLED = 128
 """Exit codes from here on are those of a child that a signal has ended."""
 
@@ -82,7 +84,7 @@ def run_part(request: Request, number: int, report: Callable[[PartState], None])
     # In the folder of this process, which the next session on this node removes if we are killed.
     home = Path(tempfile.mkdtemp(prefix="part-", dir=own_folder()))
     command = [sys.executable, "-m", "pytest", *request.arguments(number, home)]
-    tail: deque[str] = deque(maxlen=TAIL)
+    output = _Output()
     process = subprocess.Popen(  # noqa: S603 ourselves
         attach_command(command, GRACE_S),
         stdin=subprocess.DEVNULL,
@@ -95,7 +97,7 @@ def run_part(request: Request, number: int, report: Callable[[PartState], None])
         start_new_session=True,
     )
     assert process.stdout is not None  # noqa: S101 it is a pipe
-    reading = threading.Thread(target=_read, args=(process.stdout, tail), daemon=True)
+    reading = threading.Thread(target=output.read, args=(process.stdout,), daemon=True)
     reading.start()
     try:
         code = _wait(process, lambda: report(read_state(home)))
@@ -107,8 +109,8 @@ def run_part(request: Request, number: int, report: Callable[[PartState], None])
         shutil.rmtree(home, ignore_errors=True)
         name = signal.Signals(code - KILLED if code > 0 else -code).name
         raise PartKilled(f"pytest was ended by {name}")  # Ray prints it as it is: no text of a page
-    result = PartResult(number, code, tuple(tail), read_state(home), _find_stop(home))
-    if code in (0, 1, 5) and not result.stopped:
+    result = PartResult(number, code, tuple(output.tail), read_state(home), _find_stop(home))
+    if output.is_sent or (code in (0, 1, 5) and not result.stopped):
         shutil.rmtree(home, ignore_errors=True)
         return result
     if (run := _find_run(home)) is None:
@@ -124,9 +126,20 @@ def _wait(process: subprocess.Popen[str], report: Callable[[], None]) -> int:
         report()
 
 
-def _read(stream: IO[str], tail: deque[str]) -> None:
-    with suppress(ValueError):  # closed, as all ends
-        tail.extend(redact_known(line.rstrip("\n"))[:LONGEST] for line in stream)
+class _Output:
+    """What pytest prints."""
+
+    def __init__(self) -> None:
+        self.tail: deque[str] = deque(maxlen=TAIL)
+        self.is_sent = False
+        """Whether all that there is of the run is at the URL, done or not."""
+
+    def read(self, stream: IO[str]) -> None:
+        """Read to the end."""
+        with suppress(ValueError), stream:  # closed, as all ends
+            for line in stream:
+                self.is_sent |= line.startswith(SENT)
+                self.tail.append(redact_known(line.rstrip("\n"))[:LONGEST])
 
 
 def _find_run(home: Path) -> Path | None:

@@ -7,11 +7,14 @@ import io
 import json
 import shutil
 import sys
+import tempfile
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -19,7 +22,7 @@ import pytest
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.ray import cluster, preflight
 from pytest_browsereval.features.ray.cluster import Ended, Resources
-from pytest_browsereval.features.ray.part import BUDGET, PartResult, PartState, read_state
+from pytest_browsereval.features.ray.part import BUDGET, PartResult, PartState, read_state, run_part
 from pytest_browsereval.features.ray.progress import Progress, describe
 from pytest_browsereval.features.ray.request import Request
 from pytest_browsereval.testing.evals import EvalRun
@@ -36,6 +39,16 @@ def pytest_browsereval_register(registry):
 ROWS = [row(f"r{number}") for number in range(8)]
 """Of 3 parts each has some."""
 BLANKS = ("-p", "pytest_browsereval.testing.blank")
+
+CUTTING = """
+import shutil
+from pathlib import Path
+
+def solve(context):
+    shutil.rmtree({place!r}, ignore_errors=True)
+    Path({place!r}).write_text("")
+    return "right"
+"""
 
 Act = Callable[[int], str]
 
@@ -365,6 +378,26 @@ def test_an_interrupt_says_how_to_go_on(engine: Engine) -> None:
         ]
     )
     assert not (engine.evals.path / "results" / "shop").exists()
+
+
+@pytest.mark.slow
+def test_a_part_that_the_budget_stops_leaves_no_folder(
+    small: Evals, bucket: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All of it is at the URL; only where something could not be sent the folder is needed."""
+    left = small.path / "left"
+    left.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(left))
+    request = Request("shop.eval.yaml", bucket, "nightly", 1, folder=str(small.path))
+    small.write_config(budget={"max_minutes": 0.0000001})
+    result = run_part(request, 1, lambda _: None)
+    assert (result.stopped, result.folder) == (BUDGET, "")
+    assert list(left.glob("browsereval-part-*")) == []
+    place = url2pathname(urlsplit(bucket).path)
+    (small.path / "cutting.py").write_text(CUTTING.format(place=place))
+    small.write_config(agent={"type": "function", "function": "cutting:solve"})
+    result = run_part(request, 1, lambda _: None)
+    assert (result.code, [Path(result.folder)]) == (3, list(left.glob("browsereval-part-*/*")))
 
 
 def test_a_budget_that_is_used_up_is_not_green(engine: Engine) -> None:
