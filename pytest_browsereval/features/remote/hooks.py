@@ -17,6 +17,7 @@ from pytest_browsereval.datasets.ids import safe_folder
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.remote.bucket import Bucket
 from pytest_browsereval.features.remote.claims import DoneError, OvertakenError, Part
+from pytest_browsereval.features.remote.plugin import BROUGHT
 from pytest_browsereval.features.remote.push import Push, check_name
 from pytest_browsereval.features.remote.resume import (
     Interrupted,
@@ -68,11 +69,6 @@ class TestsByHand:
                 "Leave the option out, and push its run: `browsereval push RUN URL`."
             )
             self._session.problems.append(UsageError(message))
-
-
-tries_key = pytest.StashKey["EarlierTries"]()
-BROUGHT = "browsereval_brought"
-"""Under which a worker gets the folders that runs were brought into, by the names of the evals."""
 
 
 class EarlierTries:

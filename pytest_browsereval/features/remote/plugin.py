@@ -13,7 +13,12 @@ from pytest_browsereval.hooks.names import is_worker, results_url_key
 if TYPE_CHECKING:
     from pytest_browsereval.commands.base import Command
     from pytest_browsereval.config import EvalConfig
+    from pytest_browsereval.features.remote.hooks import EarlierTries
     from pytest_browsereval.model.remote import RemoteRuns
+
+tries_key: pytest.StashKey[EarlierTries] = pytest.StashKey()
+BROUGHT = "browsereval_brought"
+"""Under which a worker gets the folders that runs were brought into, by the names of the evals."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -55,7 +60,7 @@ def pytest_browsereval_start(config: pytest.Config) -> None:
     if is_worker(config):
         return
     if earlier is not None or (is_url and name is not None):
-        from pytest_browsereval.features.remote.hooks import EarlierTries, tries_key
+        from pytest_browsereval.features.remote.hooks import EarlierTries
         from pytest_browsereval.hooks.session import eval_session_key
 
         tries = EarlierTries(config.stash[eval_session_key], url if is_url else None, name)
@@ -92,8 +97,6 @@ def pytest_browsereval_bring_run(
     """Return the folder with what there is of a run at a URL; in a worker the one that its controller has."""
     if not hasattr(config.option, "eval_resume"):  # nothing could be done with it
         return None
-    from pytest_browsereval.features.remote.hooks import BROUGHT, tries_key
-
     if is_worker(config):
         given: Mapping[str, str | None] | None = config.workerinput.get(BROUGHT)  # type: ignore[attr-defined]
         if given is None:
