@@ -20,10 +20,10 @@ from pytest_browsereval.features.remote.claims import DoneError, OvertakenError,
 from pytest_browsereval.features.remote.plugin import BROUGHT
 from pytest_browsereval.features.remote.push import Push, check_name
 from pytest_browsereval.features.remote.resume import (
-    Interrupted,
     bring_interrupted,
     bring_run,
     find_interrupted,
+    find_own,
 )
 from pytest_browsereval.hooks.controller import Controller
 from pytest_browsereval.hooks.items import EvalItem
@@ -102,17 +102,26 @@ class EarlierTries:
         Raises:
             UsageError: this session's run is done already, or the bucket cannot be used.
         """
-        folder = home_of(config.output_dir, config.name) / self._session.run_id
-        found = self._find_interrupted(config) if not runs_nothing(self._session.config) else None
+        home = home_of(config.output_dir, config.name)
+        folder: Path | None = home / self._session.run_id
+        part = self._find_part(config) if not runs_nothing(self._session.config) else None
         if url is not None:
-            bring_run(url, self._shard, folder)
-        elif found is not None:
-            bring_interrupted(found, folder)
-        has_any = url is not None or found is not None
-        self._folders[config.name] = str(folder) if has_any else None
-        return folder if has_any else None
+            bring_run(url, self._shard, home / self._session.run_id)
+        elif part is not None and (own := find_own(home, part)) is not None:
+            folder = own
+        elif part is not None and (found := find_interrupted(part)) is not None:
+            bring_interrupted(found, home / self._session.run_id)
+        else:
+            folder = None
+        self._folders[config.name] = None if folder is None else str(folder)
+        return folder
 
-    def _find_interrupted(self, config: EvalConfig) -> Interrupted | None:
+    def _find_part(self, config: EvalConfig) -> Part | None:
+        """Return what this session's run is at the URL; None where it goes nowhere, or has a new name.
+
+        Raises:
+            UsageError: it is done already, or the bucket cannot be used.
+        """
         if self._url is None or self._name is None:
             return None
         if self._files.setdefault(config.name, config.path) != config.path:
@@ -122,7 +131,7 @@ class EarlierTries:
             )
         part = find_part(self._url, config.name, self._name, self._shard)
         check_free(part, self._session.config)
-        return find_interrupted(part)
+        return part
 
     def pytest_sessionstart(self) -> None:
         """Load evals that arguments name, before there are workers: they take over what is found here.

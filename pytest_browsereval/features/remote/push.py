@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import platform
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Self
@@ -53,6 +55,45 @@ def check_name(name: str) -> None:
         )
     if name == LATEST or name.startswith(LATEST_ON):
         raise RemoteError(f"{name!r} cannot be the name of a run at a URL: it stands for the newest one.")
+
+
+@dataclass(frozen=True)
+class Marker:
+    """Where a run folder was pushed to."""
+
+    url: str
+    """Of the run."""
+    token: str
+    """Of its try there."""
+    node: str
+    """The name of the machine; "" in a marker of an earlier version."""
+
+
+def read_marker(root: Path) -> Marker | None:
+    """Return where a run folder was pushed to; None if it was not, or is a copy of the one that was.
+
+    Args:
+        root: the run's folder.
+
+    Raises:
+        RemoteError: the file is not a plain one.
+    """
+    file = root / MARKER
+    if file.is_symlink() or (file.exists() and not file.is_file()):  # a pipe would never end
+        raise RemoteError(f"{file} is not a plain file. Remove it.")
+    with suppress(OSError, ValueError, TypeError, KeyError):
+        known = json.loads(file.read_bytes())
+        if known["stamp"] == _make_stamp(root):
+            return Marker(str(known["url"]), check_token(known["try"]), str(known.get("node", "")))
+    return None
+
+
+def _make_stamp(root: Path) -> list[int] | None:
+    """Return what tells a folder from a copy of it: a manifest is never rewritten."""
+    try:
+        return list(make_stamp((root / "manifest.json").stat()))
+    except OSError:  # an imported run has none
+        return None
 
 
 class Push:
@@ -213,26 +254,13 @@ class Push:
 
         A copy of the folder, on another machine say, is another try: two that wrote as one would spoil it.
         """
-        marker = self.root / MARKER
-        if marker.is_symlink() or (marker.exists() and not marker.is_file()):  # a pipe would never end
-            raise RemoteError(f"{marker} is not a plain file. Remove it.")
-        with suppress(OSError, ValueError, TypeError, KeyError):
-            known = json.loads(marker.read_bytes())
-            if known["url"] == self.url and known["stamp"] == self._make_stamp():
-                return check_token(known["try"])
-        return None
+        marker = read_marker(self.root)
+        return marker.token if marker is not None and marker.url == self.url else None
 
     def _note_token(self) -> None:
         if self._token is not None and self._find_token() is None:
-            record = {"url": self.url, "try": self._token, "stamp": self._make_stamp()}
-            write_whole(self.root / MARKER, json.dumps(record))
-
-    def _make_stamp(self) -> list[int] | None:
-        """Return what tells the folder from a copy of it: a manifest is never rewritten."""
-        try:
-            return list(make_stamp((self.root / "manifest.json").stat()))
-        except OSError:  # an imported run has none
-            return None
+            record = {"url": self.url, "try": self._token, "stamp": _make_stamp(self.root)}
+            write_whole(self.root / MARKER, json.dumps({**record, "node": platform.node()}))
 
     def _write(self, parcel: Parcel, gathered: Gathered | None) -> Entry:
         """Write an object unless it is there as it is here."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import shutil
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -18,8 +19,14 @@ from pytest_browsereval.features.remote.pull import (
     find_parts,
     new_folder,
 )
+from pytest_browsereval.features.remote.push import Marker, read_marker
 from pytest_browsereval.features.remote.threads import map_apart
+from pytest_browsereval.run.lookup import Runs
 from pytest_browsereval.run.shards import Shard
+from pytest_browsereval.run.store import RunStore
+
+MOST_LOOKED_AT = 50
+"""Of the newest run folders of this machine, for the one that a try has left."""
 
 _DEPTH = 5
 """Names from ``tasks`` down to an attempt, both included."""
@@ -57,6 +64,30 @@ def find_interrupted(part: Part) -> Interrupted | None:
             if has_begun and len(found.attempts) >= max(1, len(best.attempts) if best else 0):
                 best = found
     return best
+
+
+def find_own(home: Path, part: Part) -> Path | None:
+    """Return the folder of the try that holds a part, if it was made on this machine and has ended.
+
+    It has what was finished in the last seconds before a kill, and nothing of it has to be brought or sent
+    again. On another machine that shares the disk nobody can tell that the try has ended.
+
+    Args:
+        home: the folder of the eval's runs.
+        part: which one.
+
+    Raises:
+        RemoteError: the store cannot be used.
+    """
+    if not (holders := part.holders()):
+        return None
+    for root in Runs(home, (home,)).newest_first()[:MOST_LOOKED_AT]:
+        with suppress(RemoteError):
+            marker = read_marker(root)
+            is_own = marker == Marker(part.bucket.url, str(holders[-1]), platform.node())
+            if is_own and RunStore(root).is_idle():
+                return root
+    return None
 
 
 def bring_run(url: str, shard: Shard | None, folder: Path) -> None:

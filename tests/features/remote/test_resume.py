@@ -167,14 +167,12 @@ def test_an_attempt_that_is_not_all_there_is_run_again(
     assert evals.run_command("show", f"{bucket}/shop/nightly").ret == 0
 
 
-def test_an_upload_that_was_cut_off_counts_as_far_as_it_is_listed(
-    evals: Evals, bucket: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The machine went away between two objects."""
+def cut_off(evals: Evals, bucket: str, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Have a try whose machine goes away between two objects: all rows have a result, two are sent."""
     write(evals)
     put, begun = Bucket.put, 0
 
-    def cut_off(self: Bucket, path: str, content: bytes) -> None:
+    def some(self: Bucket, path: str, content: bytes) -> None:
         nonlocal begun
         begun += "/bundles/" in path
         if begun > 2:
@@ -183,16 +181,56 @@ def test_an_upload_that_was_cut_off_counts_as_far_as_it_is_listed(
 
     with monkeypatch.context() as patch:
         patch.setattr("pytest_browsereval.features.remote.push.SEGMENT", 1)
-        patch.setattr(Bucket, "put", cut_off)
+        patch.setattr(Bucket, "put", some)
         cut = evals.run("shop.eval.yaml", f"--eval-output={bucket}", NAME)
     assert cut.ret == 3
     assert calls(evals) == ["bad", "b", "c", "d"]
+    return cut.folder
+
+
+def test_an_upload_that_was_cut_off_counts_as_far_as_it_is_listed(
+    evals: Evals, bucket: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another machine runs what is not there."""
+    cut_off(evals, bucket, monkeypatch).rename(evals.path.with_name(f"{evals.path.name}-gone"))
     finished = [path.parts[-4] for path in objects(evals, "bundles/**/attempt-1.json")]
     assert len(finished) == 2
     run = evals.run("shop.eval.yaml", f"--eval-output={bucket}", NAME)
     run.assert_outcomes(passed=3, failed=1)
     assert len(run.attempts) == 4
     assert sorted([*finished, *calls(evals)]) == ["b", "bad", "c", "d"]
+
+
+def test_the_same_machine_goes_on_with_its_own_folder(
+    evals: Evals, bucket: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was finished and not sent is not run again, and what was sent is not sent again."""
+    folder = cut_off(evals, bucket, monkeypatch)
+    sent: list[str] = []
+    put = Bucket.put
+
+    def watched(self: Bucket, path: str, content: bytes) -> None:
+        sent.append(path)
+        put(self, path, content)
+
+    monkeypatch.setattr(Bucket, "put", watched)
+    run = evals.run("shop.eval.yaml", f"--eval-output={bucket}", NAME)
+    run.assert_outcomes(passed=3, failed=1)
+    assert (run.folder, calls(evals)) == (folder, [])
+    assert len([path for path in sent if "/bundles/" in path]) == 2
+    assert len(objects(evals, "claim-*")) == len(objects(evals, "done")) == 1
+
+
+def test_a_folder_of_another_machine_is_left_alone(
+    evals: Evals, bucket: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may still be written there: a lock is not seen on every shared disk."""
+    folder = cut_off(evals, bucket, monkeypatch)
+    monkeypatch.setattr("platform.node", lambda: "another")
+    run = evals.run("shop.eval.yaml", f"--eval-output={bucket}", NAME)
+    run.assert_outcomes(passed=3, failed=1)
+    assert (run.folder != folder, len(calls(evals))) == (True, 2)
+    assert len(objects(evals, "claim-*")) == 2
 
 
 def test_the_try_with_most_is_taken(evals: Evals, bucket: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -207,7 +245,9 @@ def test_the_try_with_most_is_taken(evals: Evals, bucket: str, monkeypatch: pyte
 
     with monkeypatch.context() as patch:
         patch.setattr(Bucket, "put", gone)
-        assert evals.run("shop.eval.yaml", f"--eval-output={bucket}", NAME).ret == 3
+        last = evals.run("shop.eval.yaml", f"--eval-output={bucket}", NAME)
+    assert last.ret == 3
+    last.folder.rename(evals.path.with_name(f"{evals.path.name}-gone-too"))
     assert calls(evals) == ["b", "c", "d"]
     assert evals.run("shop.eval.yaml", f"--eval-output={bucket}", NAME).ret == 1
     assert calls(evals) == ["b", "c", "d"]
