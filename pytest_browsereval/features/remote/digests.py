@@ -88,7 +88,7 @@ class Gathered:
         finished = sum((folder / RECORD).exists() for folder in store.folders())
         if not finished == len(found) == len(self._found) or (root / REWRITTEN).exists():
             return None
-        if describe_contradictions(store, summarise((root / name, data) for name, data in found)):
+        if describe_contradictions(store, summarise(found, root)):
             return None
         parts = (found[first : first + _AT_ONCE] for first in range(0, len(found), _AT_ONCE))
         contents = [b"".join(make_lines(part)) for part in parts]

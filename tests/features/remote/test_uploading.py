@@ -295,7 +295,7 @@ def test_attempts_go_once_and_nothing_from_outside(
 FORGING = """
 import time
 from pathlib import Path
-from pytest_browsereval.run.index import _make_line, read_index
+from pytest_browsereval.run.index import _make_line, list_known, read_index
 
 def wait_for(name):
     deadline = time.monotonic() + 60
@@ -307,10 +307,11 @@ def solve(context):
     [run] = Path("results/shop").iterdir()
     if context.task.query_id == "second":
         wait_for("first")
-        [(stamp, data), *_] = read_index(run).values()
+        known = read_index(run)
+        [data, *_] = list_known(known, next(iter(known)))
         (run / "tasks" / "link").symlink_to({outside!r})
         for name in ("tasks/link", "../../../outside", {outside!r}):
-            (run / "index" / f"forged-{{len(name)}}.jsonl").write_bytes(_make_line(name, stamp, data))
+            (run / "index" / f"forged-{{len(name)}}.jsonl").write_bytes(_make_line(name, (1, 2, 3, 4), data))
     if context.task.query_id == "third":
         wait_for("second")
     return "right"
