@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -45,7 +44,8 @@ class StoredAttempt:
     """Its record without long texts: verdict, reason, steps, usage, cost, times, tags."""
     counts: bool
     """True for the last attempt of its trial, by which the trial is counted. Earlier ones have errored."""
-    _folder: Path = field(repr=False)
+    place: str
+    """Its folder below the run's, with slashes."""
 
     # -- what it is
 
@@ -111,14 +111,7 @@ class StoredAttempt:
         Raises:
             UsageError: the run is at a URL, and cannot be fetched.
         """
-        files = self.run.files
-        return self._folder if files is self.run.folder else files / self.place
-
-    @property
-    def place(self) -> str:
-        """The same below the run's folder, with slashes."""
-        # Paths take their time: tables of 20,000 attempts ask for it.
-        return str(self._folder)[len(str(self.run.folder)) + 1 :].replace(os.sep, "/")
+        return self.run.files / self.place
 
     @property
     def metadata(self) -> TaskMetadata:
@@ -180,8 +173,9 @@ class StoredAttempt:
 
     @property
     def pictures(self) -> Mapping[int, Path]:
-        """The files of its pictures by their numbers; a link is none of them."""
-        found = find_pictures(self.folder)
+        """The files of its pictures by their numbers; what a link leads to is none of them."""
+        folder = self.folder
+        found = [] if (folder / "screenshots").is_symlink() else find_pictures(folder)
         return {number_of(path): path for path in found if path.is_file() and not path.is_symlink()}
 
 
@@ -195,7 +189,7 @@ class StoredRun:
     """
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder
+        self.folder = folder.absolute()
         self.id = folder.resolve().name
 
     def __repr__(self) -> str:
@@ -214,11 +208,11 @@ class StoredRun:
         return name if isinstance(name, str) else self.folder.resolve().parent.name
 
     @cached_property
-    def _read(self) -> tuple[list[tuple[Path, AttemptDigest]], RunSummary]:
-        digests = list(RunStore(self.folder).digests())
+    def _read(self) -> tuple[list[tuple[str, AttemptDigest]], RunSummary]:
+        digests = list(RunStore(self.folder).placed_digests())
         if any(data.attempt > 9 for _, data in digests):  # that of the tenth is read before the second's
-            digests.sort(key=lambda one: (one[0].parent.parts, one[1].attempt))
-        return digests, summarise(digests)
+            digests.sort(key=lambda one: (one[0].split("/")[:-1], one[1].attempt))
+        return digests, summarise(digests, self.folder)
 
     @property
     def summary(self) -> RunSummary:
@@ -238,11 +232,12 @@ class StoredRun:
         """
         digests, summary = self._read
         last = {id(trial.metadata) for trial in summary.trials}
-        copies = {second for _, second in summary.twice}  # of an attempt that is there: its id is taken
+        # Of an attempt that is there: its id is taken.
+        copies = {second.relative_to(self.folder).as_posix() for _, second in summary.twice}
         return tuple(
-            StoredAttempt(self, data, id(data) in last, folder)
-            for folder, data in digests
-            if not copies or folder not in copies
+            StoredAttempt(self, data, id(data) in last, place)
+            for place, data in digests
+            if place not in copies
         )
 
     @cached_property

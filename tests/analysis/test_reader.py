@@ -260,6 +260,9 @@ def test_links_are_no_pictures(tmp_path: Path) -> None:
     (folder / "screenshots/002.png").write_bytes(b"png")
     (one,) = open_run(tmp_path / "run").attempts
     assert one.pictures == {2: folder / "screenshots/002.png"}
+    (folder / "screenshots").rename(tmp_path / "elsewhere")
+    (folder / "screenshots").symlink_to(tmp_path / "elsewhere")
+    assert one.pictures == {}
 
 
 def test_a_damaged_line_ends_the_messages(tmp_path: Path) -> None:

@@ -13,10 +13,12 @@ from pytest_browsereval.commands.runs import HELP, add_config, open_run
 
 def export_run(arguments: argparse.Namespace) -> int:
     """Write a run, and print what was left out; 1 if something was lost."""
+    from pytest_browsereval.analysis.parts import lacking
     from pytest_browsereval.contracts import naming
     from pytest_browsereval.features.export.settings import make_export
     from pytest_browsereval.features.export.writing import describe_exported, list_gaps, write_export
     from pytest_browsereval.redaction.known import redact_known
+    from pytest_browsereval.run.store import RunStore
 
     export = make_export(arguments.registry, arguments)
     run = open_run(arguments.run_name, arguments.config)
@@ -26,6 +28,8 @@ def export_run(arguments: argparse.Namespace) -> int:
     print(redact_known(describe_exported(export, exported, run)))
     for line in list_gaps(exported, run):
         print(redact_known(line), file=sys.stderr if line.startswith("lost") else sys.stdout)
+    if incomplete := lacking(RunStore(run.folder), run.summary):
+        print(redact_known(f"note: {incomplete.message}"), file=sys.stderr)
     return 1 if exported.lost else 0
 
 

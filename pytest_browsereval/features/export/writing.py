@@ -32,7 +32,7 @@ def write_export(export: ExportConfig, run: StoredRun, base_dir: Path) -> Export
 def describe_exported(export: ExportConfig, exported: Exported, run: StoredRun) -> str:
     """Return how much of a run is where."""
     total = format_count(len(run.summary.trials), "trial")
-    return one_line(f"{export.type}: {exported.trials} of {total} in {exported.place}", 500)
+    return one_line(f"{export.type}: {exported.trials:,} of {total} in {exported.place}", 500)
 
 
 def list_gaps(exported: Exported, run: StoredRun) -> Iterator[str]:

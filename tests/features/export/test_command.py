@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -94,6 +95,15 @@ def test_what_is_lost_is_not_green(evals: Evals, run: str) -> None:
     assert done.errlines == ["lost: a: gone"]
     plain = evals.run_command("export", run, "--to", "acme/names", "--only=passed")
     assert plain.outlines[-1] == "left out: 1 trial that the export does not mention"
+
+
+def test_a_run_that_lacks_trials_is_exported_with_a_note(evals: Evals, run: str) -> None:
+    """One that is still written, or was ended: nobody is to take a part for the whole."""
+    assert evals.run_command("export", run, "--to", "acme/names").errlines == []
+    shutil.rmtree(Path(run, "tasks", "b"))
+    done = evals.run_command("export", run, "--to", "acme/names")
+    assert done.ret == 0
+    assert done.errlines == ["note: 1 of the run's 3 trials have no result: b"]
 
 
 @pytest.mark.parametrize(
