@@ -9,6 +9,9 @@ from types import ModuleType
 
 
 def load_leaves(package: ModuleType, module: str) -> Iterator[tuple[str, ModuleType]]:
-    """Yield the name of each folder of a package with its module of that name, in alphabetical order."""
-    for name in sorted(found.name for found in pkgutil.iter_modules(package.__path__)):
+    """Yield the name of each folder of a package with its module of that name, in alphabetical order.
+
+    Files beside the folders are what several of them share.
+    """
+    for name in sorted(found.name for found in pkgutil.iter_modules(package.__path__) if found.ispkg):
         yield name, import_module(f"{package.__name__}.{name}.{module}")

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from pytest_browsereval.benchmarks.packages import folder_of
 from pytest_browsereval.config_text import file_inside, read_text
 from pytest_browsereval.config_text.json_text import json_value
-from pytest_browsereval.datasets.packages import folder_of
 
 PACKAGE = "agisdk"
 VERSIONS = ("v1", "v2")
