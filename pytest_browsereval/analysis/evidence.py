@@ -167,7 +167,7 @@ def _grades_contradict(trial: TrialOutcome) -> str:
 def _file_contradicts(trial: TrialOutcome) -> str:
     grades = trial.metadata.grader_results
     try:
-        with open_written(f"{trial.root}/{trial.place}/{GRADES_FILE}") as file:
+        with open_written(str(trial.folder / GRADES_FILE)) as file:
             found: Any = json.load(file)
         stored = {str(name): str(grade["verdict"]) for name, grade in found.items()}
     except FileNotFoundError:

@@ -8,6 +8,7 @@ list that was cut off has whole segments only. In the end all are in ``listing.j
 from __future__ import annotations
 
 import hashlib
+import io
 import itertools
 import json
 import os
@@ -15,6 +16,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+from pydantic_core import from_json
 
 from pytest_browsereval.features.remote.bucket import Bucket, RemoteError
 from pytest_browsereval.run.locks import LOCKS
@@ -40,7 +43,7 @@ LARGEST_TEXT = 1 << 20
 """Bytes of a file that goes into a bundle."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Entry:
     """An object of a try."""
 
@@ -154,8 +157,10 @@ def _is_text(entry: os.DirEntry[str]) -> bool:
 
 def digest_of(entries: Iterable[Entry]) -> str:
     """Return one digest of all objects of a try."""
-    lines = sorted(f"{one.place}\0{one.size}\0{one.sha256}\n" for one in entries)
-    return hashlib.sha256("".join(lines).encode()).hexdigest()
+    digest = hashlib.sha256()
+    for line in sorted(f"{one.place}\0{one.size}\0{one.sha256}\n".encode() for one in entries):
+        digest.update(line)
+    return digest.hexdigest()
 
 
 def write_segment(bucket: Bucket, prefix: str, number: int, entries: Iterable[Entry]) -> None:
@@ -194,27 +199,29 @@ def write_listing(bucket: Bucket, prefix: str, entries: Iterable[Entry]) -> None
     bucket.put(f"{prefix}/{LISTING}", _lines(entries))
 
 
-def read_listing(bucket: Bucket, prefix: str) -> list[Entry]:
-    """Return the objects of a try that is finished.
+def read_listing(bucket: Bucket, prefix: str) -> Iterator[Entry]:
+    """Yield the objects of a try that is finished.
 
     Raises:
         RemoteError: the list is damaged, or names a place outside of the run.
     """
-    return list(_read_lines(bucket, f"{prefix}/{LISTING}"))
+    return _read_lines(bucket, f"{prefix}/{LISTING}")
 
 
 def _lines(entries: Iterable[Entry]) -> bytes:
-    return "".join(f"{json.dumps(vars(one))}\n" for one in entries).encode()
+    names = Entry.__slots__  # `dataclasses.asdict` copies each value, which takes ten times as long
+    return "".join(f"{json.dumps({n: getattr(one, n) for n in names})}\n" for one in entries).encode()
 
 
 def _read_lines(bucket: Bucket, path: str) -> Iterator[Entry]:
-    for line in (bucket.get(path) or b"").splitlines():
-        yield _read_entry(line, f"{bucket.url}/{path}")
+    place = f"{bucket.url}/{path}"
+    for line in io.BytesIO(bucket.get(path) or b""):
+        yield _read_entry(line, place)
 
 
 def _read_entry(line: bytes, place: str) -> Entry:
     try:
-        values = json.loads(line)
+        values = from_json(line)
         entry = Entry(str(values["path"]), int(values["size"]), str(values["sha256"]), bool(values["bundle"]))
     except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
         raise RemoteError(f"{place} is damaged.") from None

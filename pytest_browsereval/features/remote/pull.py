@@ -83,16 +83,17 @@ def _bring_light(part: Part, done: Done, folder: Path) -> None:
     bring_whole(part, done, folder, only=_is_of_run, beside=files)
 
 
+_OTHERS = frozenset((PAGE, f"{PurePosixPath(PAGE).stem}.files", INDEX, "tasks", DIGESTS, PARTIAL))
+
+
 def _is_of_run(entry: Entry) -> bool:
     """Whether it is a file of the run itself, and none of its page."""
-    path = PurePosixPath(entry.path)
-    others = (PAGE, f"{PurePosixPath(PAGE).stem}.files", INDEX, "tasks", DIGESTS, PARTIAL)
-    return path.parts[0] not in others
+    return entry.path.partition("/")[0] not in _OTHERS
 
 
 def _is_record(entry: Entry) -> bool:
-    path = PurePosixPath(entry.path)
-    return path.parts[0] == "tasks" and (entry.bundle or path.name in (RECORD, GRADES_FILE))
+    names = entry.path.split("/")
+    return names[0] == "tasks" and (entry.bundle or names[-1] in (RECORD, GRADES_FILE))
 
 
 def _has_all(folder: Path) -> bool:
@@ -199,8 +200,15 @@ def bring_whole(
         beside: other files of the copy, by their paths.
     """
     prefix = part.prefix(done.token)
-    entries = read_listing(part.bucket, prefix)
-    if digest_of(entries) != done.digest:
+    taken: list[Entry] = []
+
+    def read() -> Iterator[Entry]:
+        for entry in read_listing(part.bucket, prefix):  # a run of 200,000 attempts may have a million
+            if only is None or only(entry):
+                taken.append(entry)
+            yield entry
+
+    if digest_of(read()) != done.digest:
         raise RemoteError(f"{part.bucket.url}/{prefix} is damaged: its objects are not those that are done.")
     with new_folder(folder) as begun:
         if only is not None:
@@ -209,7 +217,6 @@ def bring_whole(
             for name, content in (beside or {}).items():
                 (begun / name).parent.mkdir(exist_ok=True)
                 (begun / name).write_bytes(content)
-        taken = entries if only is None else [entry for entry in entries if only(entry)]
         map_apart(lambda entry: bring(part.bucket, prefix, entry, begun), taken)
 
 
