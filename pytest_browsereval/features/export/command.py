@@ -15,6 +15,7 @@ def export_run(arguments: argparse.Namespace) -> int:
     """Write a run, and print what was left out; 1 if something was lost."""
     from pytest_browsereval.analysis.parts import lacking
     from pytest_browsereval.contracts import naming
+    from pytest_browsereval.errors import ConfigError, UsageError
     from pytest_browsereval.features.export.settings import make_export
     from pytest_browsereval.features.export.writing import describe_exported, list_gaps, write_export
     from pytest_browsereval.redaction.known import redact_known
@@ -22,8 +23,11 @@ def export_run(arguments: argparse.Namespace) -> int:
 
     export = make_export(arguments.registry, arguments)
     run = open_run(arguments.run_name, arguments.config)
-    with naming(export, "preflight"):
-        export.preflight(Path.cwd())
+    try:
+        with naming(export, "preflight"):
+            export.preflight(Path.cwd())
+    except ConfigError as error:
+        raise UsageError(f"export {export.type!r}: {error}") from None
     exported = write_export(export, run, Path.cwd())
     print(redact_known(describe_exported(export, exported, run)))
     for line in list_gaps(exported, run):
