@@ -121,7 +121,7 @@ def test_a_run_that_lacks_trials_is_exported_with_a_note(evals: Evals, run: str)
         (["--to=acme/broken", "--how=leaves"], "`write` raised "),
         (["--to=acme/broken", "--how=mute"], "`write` returned None, which is not an Exported"),
         (["--to=acme/broken", "--how=disk"], "the export 'acme/broken' cannot be written: FileNotFoundError"),
-        (["--to=acme/broken", "--how=late"], "export 'acme/broken': acme is not installed. Run `pip install acme`"),
+        (["--to=acme/broken", "--how=late"], "export 'acme/broken': acme is not installed. Run `pip"),
     ],
 )
 def test_what_is_wrong_is_said(evals: Evals, run: str, words: list[str], told: str) -> None:
