@@ -85,8 +85,8 @@ class MlflowScores:
 
     def _find_experiment(self, name: str) -> str | None:
         """Return the id of the experiment, which is made if there is none."""
-        quote = '"' if "'" in name else "'"
-        body = {"filter": f"name = {quote}{name}{quote}", "max_results": 1}
+        name = name.replace('"', "'")  # the language of filters knows no escapes
+        body = {"filter": f'name = "{name}"', "max_results": 1}
         found = self._receiver.call("POST", "/api/2.0/mlflow/experiments/search", body)
         if found is None:
             return None

@@ -1,0 +1,260 @@
+"""Phoenix and MLflow as published: what they say themselves of runs that were sent (``-m interop``)."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import venv
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from pytest_browsereval import open_run
+from pytest_browsereval.model.spans import derive_ids
+from tests.exported import Figures, read_figures
+from tests.hooks.launched import wait_for
+from tests.hooks.small_evals import Evals, errored_row, row
+
+ROOT = Path(__file__).parents[3]
+PACKAGES = ("arize-phoenix==20.26.1", "mlflow==3.17.2")
+EXAMPLE = ROOT / "examples/mlflow/conftest.py"
+
+pytestmark = [pytest.mark.interop, pytest.mark.timeout(1200)]
+
+
+@pytest.fixture(autouse=True)
+def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wait: the first request makes MLflow import much, and the machine may be busy."""
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "120")
+
+
+@pytest.fixture(scope="session")
+def programs(pytestconfig: pytest.Config) -> Path:
+    """Return the programs of an environment with both products and this package, which is kept."""
+    if given := os.environ.get("PRODUCTS_ENVIRONMENT"):
+        return Path(given) / "bin"
+    assert pytestconfig.cache
+    folder = pytestconfig.cache.mkdir("products")
+    mark = folder / " ".join(PACKAGES)
+    if not mark.exists():
+        venv.create(folder, with_pip=True, clear=True)
+        words = ["-m", "pip", "install", "--quiet", *PACKAGES, "-e", str(ROOT)]
+        subprocess.run([folder / "bin/python", *words], check=True, timeout=900)
+        mark.touch()
+    return folder / "bin"
+
+
+def find_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
+
+
+@contextmanager
+def serving(words: list[Any], url: str, folder: Path, env: Mapping[str, str]) -> Iterator[str]:
+    """Run a server until the end, with all processes that it starts."""
+    with (folder / "log.txt").open("wb") as log:
+        server = subprocess.Popen(
+            list(map(str, words)),
+            cwd=folder,
+            env={**os.environ, **env},
+            stdout=log,
+            stderr=log,
+            start_new_session=True,  # MLflow starts ten processes, which stay if only itself is ended
+        )
+    try:
+
+        def is_up() -> bool:
+            assert server.poll() is None, (folder / "log.txt").read_text()
+            with suppress(httpx.TransportError):
+                return httpx.get(url, timeout=5).status_code < 500
+            return False
+
+        wait_for(is_up, f"{words} answers")
+        yield url
+    finally:
+        os.killpg(server.pid, signal.SIGTERM)
+        with suppress(subprocess.TimeoutExpired):
+            server.wait(10)
+        with suppress(ProcessLookupError):
+            os.killpg(server.pid, signal.SIGKILL)
+        server.wait()
+
+
+@pytest.fixture(scope="session")
+def phoenix(programs: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Return the URL of a Phoenix."""
+    folder, port = tmp_path_factory.mktemp("phoenix"), find_port()
+    env = {
+        "PHOENIX_HOST": "127.0.0.1",
+        "PHOENIX_PORT": str(port),
+        "PHOENIX_GRPC_PORT": str(find_port()),
+        "PHOENIX_WORKING_DIR": str(folder),
+        "PHOENIX_TELEMETRY_ENABLED": "false",
+    }
+    with serving([programs / "phoenix", "serve"], f"http://127.0.0.1:{port}", folder, env) as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def mlflow(programs: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Return the URL of an MLflow."""
+    folder, port = tmp_path_factory.mktemp("mlflow"), find_port()
+    store = [
+        "--backend-store-uri",
+        f"sqlite:///{folder}/mlflow.db",
+        "--artifacts-destination",
+        folder / "kept",
+    ]
+    words = [programs / "mlflow", "server", "--host", "127.0.0.1", "--port", port, "--workers", 1, *store]
+    env = {"MLFLOW_DISABLE_TELEMETRY": "true", "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}
+    with serving(words, f"http://127.0.0.1:{port}", folder, env) as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def sent_run(mixed_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a run of an eval whose name needs care."""
+    copy = tmp_path_factory.mktemp("sent") / mixed_run.name
+    shutil.copytree(mixed_run, copy)
+    manifest = json.loads((copy / "manifest.json").read_text())
+    (copy / "manifest.json").write_text(json.dumps({**manifest, "name": "it's a shop"}))
+    return copy
+
+
+def send_twice(evals: Evals, run: Path, url: str, product: str) -> None:
+    for _ in range(2):
+        done = evals.run_command("export", str(run), "--to=otel", "--endpoint", url, "--product", product)
+        assert done.ret == 0, done.stderr.str()
+
+
+def make_figures(attempts: list[dict[str, Any]], calls: list[dict[str, Any]]) -> Figures:
+    """Return figures out of the attributes of attempts' spans and of those of model calls."""
+    verdicts = Counter(one["browsereval.verdict"] for one in attempts if one["browsereval.counts"])
+    passed, failed, errored = (verdicts[name] for name in ("passed", "failed", "errored"))
+    return Figures(
+        trials=verdicts.total(),
+        passed=passed,
+        failed=failed,
+        errored=errored,
+        pass_rate=passed / (passed + failed),
+        cost_usd=round(sum(one["browsereval.cost_usd"] for one in attempts), 9),
+        input_tokens=sum(one["gen_ai.usage.input_tokens"] for one in calls),
+        output_tokens=sum(one["gen_ai.usage.output_tokens"] for one in calls),
+        attempts=len(attempts),
+    )
+
+
+def read_all(url: str, **query: Any) -> list[dict[str, Any]]:
+    """Return all pages of an answer of Phoenix."""
+    found: list[dict[str, Any]] = []
+    cursor: str | None = None
+    while True:
+        at = {} if cursor is None else {"cursor": cursor}
+        answer = httpx.get(url, params={"limit": 100, **query, **at}).raise_for_status().json()
+        found += answer["data"]
+        cursor = answer["next_cursor"]
+        if cursor is None:
+            return found
+
+
+def test_phoenix(evals: Evals, sent_run: Path, phoenix: str) -> None:
+    """Sent twice, spans and annotations are there once, and their figures are those of `summary.json`."""
+    send_twice(evals, sent_run, phoenix, "phoenix")
+    run, figures = open_run(str(sent_run)), read_figures(sent_run)
+    (project,) = (one for one in read_all(f"{phoenix}/v1/projects") if one["name"] == run.eval)
+    home = f"{phoenix}/v1/projects/{project['id']}"
+
+    def list_scores() -> list[dict[str, Any]]:
+        ids = [derive_ids(one.id).span_id for one in run.attempts]
+        found = read_all(f"{home}/span_annotations", span_ids=ids)
+        return [one for one in found if one["name"] == "browsereval.verdict"]
+
+    wait_for(lambda: len(list_scores()) >= figures.trials, "all verdicts are there")  # put into a queue
+    spans = read_all(f"{home}/spans")
+    kinds = Counter(one["span_kind"] for one in spans)
+    assert kinds == {"AGENT": 24 + 6, "LLM": 24, "TOOL": 30}
+    roots = [one["attributes"] for one in spans if one["parent_id"] is None]
+    calls = [{f"gen_ai.usage.{way}_tokens": one["attributes"][f"llm.token_count.{name}"]
+              for way, name in (("input", "prompt"), ("output", "completion"))}
+             for one in spans if one["span_kind"] == "LLM"]  # fmt: skip
+    assert make_figures(roots, calls) == figures
+    scores = list_scores()
+    assert len(scores) == figures.trials
+    counted = [one["result"]["score"] for one in scores if one["result"]["score"] is not None]
+    assert sum(counted) / len(counted) == figures.pass_rate
+
+
+def test_mlflow(evals: Evals, sent_run: Path, mlflow: str) -> None:
+    """Sent twice, traces and feedback are there once, and their figures are those of `summary.json`."""
+    send_twice(evals, sent_run, mlflow, "mlflow")
+    run, figures = open_run(str(sent_run)), read_figures(sent_run)
+    experiments = httpx.post(f"{mlflow}/api/2.0/mlflow/experiments/search", json={"max_results": 10}).json()
+    (home,) = (one["experiment_id"] for one in experiments["experiments"] if one["name"] == run.eval)
+    place = {"type": "MLFLOW_EXPERIMENT", "mlflow_experiment": {"experiment_id": home}}
+    found = httpx.post(
+        f"{mlflow}/api/3.0/mlflow/traces/search", json={"locations": [place], "max_results": 500}
+    ).json()["traces"]
+    assert {one["trace_id"] for one in found} == {f"tr-{derive_ids(one.id).trace_id}" for one in run.attempts}
+    assert len(found) == figures.attempts
+    scores = [score for one in found for score in one.get("assessments", ())]
+    verdicts = [one["feedback"] for one in scores if one["assessment_name"] == "browsereval.verdict"]
+    assert len(verdicts) == figures.trials
+    judged = [one["value"] for one in verdicts if one.get("value") is not None]
+    assert sum(judged) / len(judged) == figures.pass_rate
+    spans = []
+    for one in found:
+        query = {"trace_id": one["trace_id"]}
+        answer = httpx.get(f"{mlflow}/api/3.0/mlflow/traces/get", params=query).raise_for_status().json()
+        spans += answer["trace"]["spans"]
+    attributes = [
+        {one["key"]: next(iter(one["value"].values())) for one in span["attributes"]} for span in spans
+    ]
+    roots = [one for one in attributes if "browsereval.counts" in one]
+    calls = [one for one in attributes if one["gen_ai.operation.name"] == "chat"]
+    assert make_figures(roots, calls) == figures
+    kinds = Counter(one["mlflow.spanType"] for one in attributes)
+    assert kinds == {"AGENT": 24 + 6, "CHAT_MODEL": 24, "TOOL": 30}
+
+
+def test_the_example_for_mlflow(evals: Evals, programs: Path, mlflow: str) -> None:
+    """A run is one of MLflow's, with its figures and its page; a resume gives it new ones."""
+    shutil.copy(EXAMPLE, evals.path / "conftest.py")
+    evals.write_rows(row("a"), row("b", says="wrong"), errored_row("c"))
+    evals.write_config()
+    for more in ((), ("--eval-resume=latest",)):
+        words = [programs / "python", "-m", "pytest", *evals.options, "shop.eval.yaml", *more]
+        done = subprocess.run(
+            list(map(str, words)),
+            cwd=evals.path,
+            env={**os.environ, "MLFLOW_TRACKING_URI": mlflow},
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+        assert done.returncode == 1, done.stdout + done.stderr
+        assert "pytest_browsereval_run_summary" not in done.stdout  # it has not broken
+    summary = json.loads((evals.run_folder() / "summary.json").read_text())
+    assert summary["results"][2]["attempts"] == 2
+    experiments = httpx.post(f"{mlflow}/api/2.0/mlflow/experiments/search", json={"max_results": 10}).json()
+    (home,) = (one["experiment_id"] for one in experiments["experiments"] if one["name"] == "shop")
+    found = httpx.post(f"{mlflow}/api/2.0/mlflow/runs/search", json={"experiment_ids": [home]}).json()
+    (run,) = found["runs"]
+    assert (run["info"]["run_name"], run["info"]["status"]) == (evals.run_folder().name, "FINISHED")
+    metrics = {one["key"]: one["value"] for one in run["data"]["metrics"]}
+    assert {"trials": 3, "passed": 1, "failed": 1, "errored": 1, "pass_rate": 0.5}.items() <= metrics.items()
+    assert metrics["pass_rate/default"] == summary["pass_rate"]
+    assert [metrics["pass_rate_low"], metrics["pass_rate_high"]] == summary["pass_rate_intervals"]["interval"]
+    query = {"run_id": run["info"]["run_id"]}
+    listed = httpx.get(f"{mlflow}/api/2.0/mlflow/artifacts/list", params=query).json()["files"]
+    assert {"results.json", "summary.json", "manifest.json", "index.html"} <= {one["path"] for one in listed}
