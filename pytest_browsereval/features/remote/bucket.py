@@ -6,7 +6,7 @@ import os
 import re
 import secrets
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from functools import partial
 from pathlib import PurePosixPath
@@ -213,6 +213,13 @@ class Bucket:
         with _explain(self.url):
             found = run_apart(lambda: [one for chunk in self._store.list(folder) for one in chunk])
         return sorted(str(one["path"]) for one in found)
+
+    def copy(self, path: str, to: str) -> bool:
+        """Have the store copy an object, and return whether it has: no byte of it goes over the network."""
+        with suppress(RemoteError), _explain(self.url):
+            run_apart(partial(self._store.copy, path, to))
+            return True
+        return False
 
     def delete(self, path: str) -> None:
         """Remove an object.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,8 @@ from pytest_browsereval.datasets.ids import safe_folder
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.remote.bucket import Bucket
 from pytest_browsereval.features.remote.claims import DoneError, OvertakenError, Part
-from pytest_browsereval.features.remote.plugin import BROUGHT
+from pytest_browsereval.features.remote.listing import Entry
+from pytest_browsereval.features.remote.plugin import BROUGHT, tries_key
 from pytest_browsereval.features.remote.push import Push, check_name
 from pytest_browsereval.features.remote.resume import (
     bring_interrupted,
@@ -84,6 +85,8 @@ class EarlierTries:
         self._session = session
         self._url = url
         self._name = name
+        self.brought: dict[str, Mapping[Entry, str]] = {}
+        """Objects that an earlier try has, with its prefix, by the names of the evals."""
         self._folders: dict[str, str | None] = {}
         self._files: dict[str, Path] = {}
 
@@ -110,7 +113,7 @@ class EarlierTries:
         elif part is not None and (own := find_own(home, part)) is not None:
             folder = own
         elif part is not None and (found := find_interrupted(part)) is not None:
-            bring_interrupted(found, home / self._session.run_id)
+            self.brought[config.name] = bring_interrupted(found, home / self._session.run_id)
         else:
             folder = None
         self._folders[config.name] = None if folder is None else str(folder)
@@ -323,6 +326,8 @@ class Uploading:
             else:
                 shard = None if given is None else read_shard(given)
                 push = Push(root, find_part(self.url, active_run.config.name, self._name or root.name, shard))
+            tries = self._session.config.stash.get(tries_key, None)
+            push.elsewhere = {} if tries is None else tries.brought.get(active_run.config.name, {})
             self._pushes[active_run] = push
         return self._pushes[active_run]
 

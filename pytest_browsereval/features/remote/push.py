@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -109,6 +109,8 @@ class Push:
         self.part = part
         self.sent = 0
         """Objects that were written so far."""
+        self.elsewhere: Mapping[Entry, str] = {}
+        """Objects that another try has, which were looked at, with its prefix: the store copies them."""
         self._token: str | None = None
         self._claim = 0
         self._there: dict[str, Entry] = {}
@@ -268,7 +270,9 @@ class Push:
         if gathered is not None:
             gathered.add(entry, content)
         if self._there.get(entry.place) != entry:
-            self.part.bucket.put(f"{self._prefix}/{entry.place}", content)
+            bucket, to, other = self.part.bucket, f"{self._prefix}/{entry.place}", self.elsewhere.get(entry)
+            if other is None or not bucket.copy(f"{other}/{entry.place}", to):
+                bucket.put(to, content)
         return entry
 
     def _check_same(self, entries: Iterable[Entry]) -> Done:

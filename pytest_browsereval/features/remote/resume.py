@@ -119,8 +119,11 @@ def bring_run(url: str, shard: Shard | None, folder: Path) -> None:
     bring_interrupted(found, folder)
 
 
-def bring_interrupted(found: Interrupted, folder: Path) -> None:
+def bring_interrupted(found: Interrupted, folder: Path) -> dict[Entry, str]:
     """Bring it into a new folder: an attempt of which anything is missing or damaged is left out.
+
+    Returns:
+        The objects that are there as they have to be, with the prefix of the try.
 
     Raises:
         RemoteError: the store cannot be used, the run's manifest is damaged, or the folder is not new.
@@ -143,6 +146,7 @@ def bring_interrupted(found: Interrupted, folder: Path) -> None:
         _drop(begun, (_attempt_of(entry) or entry.path for entry, damaged in checked if damaged))
         lacking = (name for name in attempts if not (begun / name / "metadata.json").is_file())
         _drop(begun, lacking)
+    return {entry: prefix for entry, damaged in checked if not damaged}
 
 
 def _attempt_of(entry: Entry) -> str | None:

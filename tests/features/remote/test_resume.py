@@ -221,6 +221,30 @@ def test_the_same_machine_goes_on_with_its_own_folder(
     assert len(objects(evals, "claim-*")) == len(objects(evals, "done")) == 1
 
 
+@pytest.mark.parametrize("can_copy", [True, False])
+def test_the_store_copies_what_an_earlier_try_has(
+    evals: Evals, bucket: str, monkeypatch: pytest.MonkeyPatch, *, can_copy: bool
+) -> None:
+    """Pictures that lie there already are not sent again, if the store can do that."""
+    interrupt(evals, bucket)
+    sent: list[str] = []
+    put = Bucket.put
+
+    def watched(self: Bucket, path: str, content: bytes) -> None:
+        sent.append(path)
+        put(self, path, content)
+
+    monkeypatch.setattr(Bucket, "put", watched)
+    if not can_copy:
+        monkeypatch.setattr(Bucket, "copy", lambda *_: False)
+    evals.run("shop.eval.yaml", f"--eval-output={bucket}", NAME).assert_outcomes(passed=3, failed=1)
+    kept = [path for path in sent if path.endswith(".jpeg") and "/tasks/bad/" in path]
+    assert (kept == []) is can_copy
+    result = evals.run_command("pull", f"{bucket}/shop/nightly", "-o", "copy")
+    assert result.ret == 0
+    assert len(list(evals.path.glob("copy/tasks/bad/**/*.jpeg"))) > 0
+
+
 def test_a_folder_of_another_machine_is_left_alone(
     evals: Evals, bucket: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
