@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import random
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple, TypeVar
 
 from pydantic_core import from_json
 
 from pytest_browsereval.capture.trajectory import open_written, parse_written
 from pytest_browsereval.run.records import Stamp, make_stamp
+
+T = TypeVar("T")
 
 SUMMARY = "summary.json"
 
@@ -62,19 +65,34 @@ def read_summary(root: Path) -> StoredSummary:
 @lru_cache(maxsize=2)
 def _read(path: str, _stamp: Stamp) -> StoredSummary:
     with open_written(path) as file:
-        with contextlib.suppress(ValueError, LookupError, TypeError):
-            return _read_lines(file)
-        file.seek(0)  # something else has written it, or it is damaged
-        loaded = parse_written(file.read())
+        figures, results = parse_summary(file, _take)
+        try:
+            return StoredSummary(figures, tuple(results))
+        except (LookupError, TypeError):
+            return StoredSummary(figures, None)
+
+
+def parse_summary(file: BinaryIO, take: Callable[[Any], T]) -> tuple[dict[str, Any], Iterable[T]]:
+    """Return the figures of a summary, and what is taken of its results.
+
+    Args:
+        file: which begins with it.
+        take: what is taken of a result; it may raise errors of these kinds.
+
+    Raises:
+        ValueError: it is damaged. The results raise it, a LookupError or a TypeError where they are.
+    """
+    with contextlib.suppress(ValueError, LookupError, TypeError):
+        return _parse_lines(file, take)
+    file.seek(0)  # something else has written it, or it is damaged
+    loaded = parse_written(file.read())
     if not isinstance(loaded, dict):
         raise ValueError("it is not a block of keys")  # noqa: TRY004 of what somebody has written
-    try:
-        return StoredSummary(loaded, tuple(map(_take, loaded.pop("results"))))
-    except (LookupError, TypeError):
-        return StoredSummary(loaded, None)
+    results = loaded.pop("results", None)
+    return loaded, (take(one) for given in (results,) for one in given)
 
 
-def _read_lines(file: BinaryIO) -> StoredSummary:
+def _parse_lines(file: BinaryIO, take: Callable[[Any], T]) -> tuple[dict[str, Any], list[T]]:
     """Return the same, the results line by line: all of 200,000 at once would fill the memory.
 
     Raises:
@@ -83,7 +101,7 @@ def _read_lines(file: BinaryIO) -> StoredSummary:
         TypeError: the same.
     """
     rest: list[bytes] = []
-    results: list[Result] = []
+    results: list[T] = []
     mark = random.getrandbits(60)  # in their place; of several results in a file, the last counts
     for line in file:
         if line != _RESULTS:
@@ -97,13 +115,13 @@ def _read_lines(file: BinaryIO) -> StoredSummary:
                 if ended != b",\n":
                     raise ValueError("a comma is missing")
                 ended = inner[-2:]
-                results.append(_take(from_json(inner.removesuffix(b",\n"))))
+                results.append(take(from_json(inner.removesuffix(b",\n"))))
             if ended == b",\n":
                 raise ValueError("a result is missing")
     figures: dict[str, Any] = from_json(b"".join(rest))
     if figures.pop("results") != (mark if results else []):
         raise ValueError("there are others elsewhere")
-    return StoredSummary(figures, tuple(results))
+    return figures, results
 
 
 def _take(one: dict[str, Any]) -> Result:
