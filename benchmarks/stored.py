@@ -1,16 +1,18 @@
 """A run folder of 20,000 attempts: what its summary, its gate and the commands that read it cost.
 
 The attempts are written by the package's own writers, then each way to read them runs in a process of
-its own. ``stored.py summary RUN`` and ``stored.py gate RUN`` are such processes.
+its own. ``stored.py summary RUN`` and ``stored.py gate RUN`` are such processes. The peak of memory is that
+of the process, as the system counts it. ``--url`` reads the first run at a URL too, a folder on this disk.
 """
 
 from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -19,17 +21,20 @@ from typing import Any
 from measuring import Cost, arguments, cost_of, median, report
 
 from pytest_browsereval.analysis.gate import decide
+from pytest_browsereval.analysis.summary import summarise as summarise_digests
 from pytest_browsereval.analysis.summary import summary_of
 from pytest_browsereval.capture.message_log import MessageLogger
 from pytest_browsereval.capture.trajectory import TrajectorySaver
 from pytest_browsereval.config import GateConfig
 from pytest_browsereval.errors import ErrorSource, TerminationReason
+from pytest_browsereval.features.runs.history import HISTORY
 from pytest_browsereval.graders.answer import AnswerGrader
 from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
 from pytest_browsereval.model.messages import ToolCallMessage, ToolResultMessage, UserMessage, now
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.model.usage import Usage
+from pytest_browsereval.run.selection import note_selected
 from pytest_browsereval.run.store import AttemptFolder, RunStore, TrialKey
 
 GOAL_S, GOAL_OF_MANY_S, GOAL_MIB = 2.0, 15.0, 400.0
@@ -42,9 +47,12 @@ COMMANDS = {
     "gate": ["gate", "{run}", *RULES],
     "gate --baseline": ["gate", "{run}", *RULES, "--eval-set", "gate.max_drop=0.5", "--baseline", "{other}"],
     "compare": ["compare", "{run}", "{other}"],
+    "runs": ["runs", "{results}"],
     "view": ["view", "{run}"],
 }
 """What follows ``browsereval``, where it has such a command."""
+URL_COMMANDS = {"gate URL": ["gate", "{url}", *RULES], "compare URL": ["compare", "{url}", "{other}"]}
+"""The same of a run at a URL: with an empty cache first, then with the copy that is in it."""
 
 
 # -- a run folder
@@ -148,11 +156,15 @@ def _grade(name: str, verdict: Verdict, number: int) -> GraderResult:
 
 
 def make_run(root: Path, attempts: int, bad: int) -> Path:
-    """Write a run of so many attempts, by two processes, and return its folder."""
-    RunStore(root).write_manifest({"name": "shop", "run_id": root.name})
+    """Write a run of so many attempts, by two processes, and return its folder, as a session leaves it."""
+    store = RunStore(root)
+    store.write_manifest({"name": "shop", "run_id": root.name})
+    note_selected(store, (TrialKey(f"shop-{number:05d}") for number in range(attempts)))
     parts = [range(0, attempts, 2), range(1, attempts, 2)]
     with ProcessPoolExecutor(len(parts)) as pool:
         list(pool.map(partial(write, root, bad=bad), parts))
+    summary = summarise_digests(store.index_digests(), root)
+    store.write_summary({"selected": attempts, "skipped": 0, **summary.as_json()})
     return root
 
 
@@ -181,17 +193,20 @@ def gate(run: Path) -> None:
 READERS = {"summary": summarise, "gate": gate}
 
 
-def ways(run: Path, other: Path) -> Iterator[tuple[str, list[str]]]:
+def ways(run: Path, other: Path, url: str | None, only: Collection[str]) -> Iterator[tuple[str, list[str]]]:
     """Yield the name and the command of everything that reads the run and is there."""
     from pytest_browsereval.__main__ import gather_commands
 
-    for name in READERS:
-        yield name, [sys.executable, __file__, name, str(run)]
+    found = {name: [sys.executable, __file__, name, str(run)] for name in READERS}
     known = {command.name for _, command in gather_commands(print)}
-    for name, words in COMMANDS.items():
+    given = {**COMMANDS}
+    for name, words in URL_COMMANDS.items() if url else ():
+        given |= {f"{name}, nothing in the cache": words, f"{name}, in the cache": words}
+    for name, words in given.items():
         if words[0] in known:
-            filled = [word.format(run=run, other=other) for word in words]
-            yield f"browsereval {name}", [sys.executable, "-m", "pytest_browsereval", *filled]
+            filled = [word.format(run=run, other=other, results=run.parent, url=url) for word in words]
+            found[f"browsereval {name}"] = [sys.executable, "-m", "pytest_browsereval", *filled]
+    yield from ((name, words) for name, words in found.items() if not only or name in only)
 
 
 def forget() -> None:
@@ -201,12 +216,23 @@ def forget() -> None:
 
 
 def measured(
-    run: Path, other: Path, rounds: int, *, goal_s: float, is_cold: bool = False, is_indexed: bool = True
+    run: Path,
+    other: Path,
+    ways: Mapping[str, list[str]],
+    rounds: int,
+    *,
+    goal_s: float,
+    is_cold: bool = False,
+    is_indexed: bool = True,
 ) -> dict[str, Any]:
     """Let all ways to read take turns."""
     costs: dict[str, list[Cost]] = {}
+    cache = run.parent / "cache"
     for _ in range(rounds):
-        for name, command in ways(run, other):
+        for name, command in ways.items():
+            if "nothing in the cache" in name:
+                shutil.rmtree(cache, ignore_errors=True)
+            (run.parent / HISTORY).unlink(missing_ok=True)
             for folder in (run, other):
                 if not is_indexed:
                     shutil.rmtree(folder / "index", ignore_errors=True)
@@ -214,17 +240,24 @@ def measured(
                     RunStore(folder).reindex()
             if is_cold:
                 forget()
-            costs.setdefault(name, []).append(cost_of(command, run.parent))
+            cost = cost_of(command, run.parent, env={"XDG_CACHE_HOME": str(cache)})
+            costs.setdefault(name, []).append(cost)
     figures: dict[str, Any] = {}
     for name, of in costs.items():
         fields = ("wall_s", "cpu_s", "peak_mib")
         medians = {field: median([getattr(c, field) for c in of]) for field in fields}
         is_met = medians["wall_s"] <= goal_s and medians["peak_mib"] <= GOAL_MIB
         figures[name] = {**medians, "is_met": is_met}
-    figures.update(
-        {f"browsereval {name}": "not there yet" for name in COMMANDS if f"browsereval {name}" not in figures}
-    )
     return figures
+
+
+def send(run: Path) -> str:
+    """Send a run to a URL, a folder beside it, and return the URL."""
+    place = run.parent / "bucket"
+    if not place.exists():
+        words = ["push", str(run), place.as_uri()]
+        subprocess.run([sys.executable, "-m", "pytest_browsereval", *words], check=True)
+    return f"{place.as_uri()}/shop/{run.name}"
 
 
 def main() -> None:
@@ -241,6 +274,8 @@ def main() -> None:
     parser.add_argument(
         "--cold", action="store_true", help="each reads from the disk, of which nothing is in memory (root)"
     )
+    parser.add_argument("--url", action="store_true", help="read a run at a URL as well")
+    parser.add_argument("--only", action="append", default=[], metavar="NAME", help="measure this one only")
     options = parser.parse_args()
     folder = options.keep or Path(tempfile.mkdtemp())
     try:
@@ -252,6 +287,7 @@ def main() -> None:
         figures = measured(
             runs[0],
             runs[1],
+            dict(ways(runs[0], runs[1], send(runs[0]) if options.url else None, options.only)),
             options.rounds,
             goal_s=goal_s,
             is_cold=options.cold,
