@@ -6,9 +6,7 @@ from typing import ClassVar
 
 import pytest
 
-from pytest_browsereval.analysis.reader import StoredRun
 from pytest_browsereval.errors import UsageError
-from pytest_browsereval.features.export.writing import describe_exported, describe_loss, write_export
 from pytest_browsereval.hooks.controller import Controller, RunPart
 from pytest_browsereval.redaction.known import redact_known
 from pytest_browsereval.run.active import ActiveRun
@@ -54,6 +52,9 @@ class SessionExports:
             self._export(active_run)
 
     def _export(self, active_run: ActiveRun) -> None:
+        from pytest_browsereval.analysis.reader import StoredRun  # most sessions export nothing
+        from pytest_browsereval.features.export.writing import describe_exported, describe_loss, write_export
+
         config, run = active_run.config, StoredRun(active_run.store.root)
         for export in config.export:
             try:
