@@ -96,7 +96,7 @@ def _import_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "kind",
         metavar="FORMAT",
-        help="the format of the run: atif, browseros, online-mind2web, webvoyager, or one of a package",
+        help="the format: atif, browseros, inspect, online-mind2web, webvoyager, or one of a package",
     )
     parser.add_argument(
         "folder", metavar="PATH", help="the folder of the run, or of one task of it, or a file of the run"

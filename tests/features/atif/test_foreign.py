@@ -13,8 +13,9 @@ from pytest_browsereval import StoredAttempt, open_run
 from pytest_browsereval.__main__ import main
 from pytest_browsereval.model.messages import UserMessage
 from tests.features.atif.documents import hostile_run, trajectory
-from tests.features.atif.test_round_trip import export, plain
+from tests.features.atif.test_round_trip import export
 from tests.features.interop.foreign import picture, write_json
+from tests.returned import plain
 
 __all__ = ["hostile_run"]
 

@@ -8,11 +8,10 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval import StoredAttempt, open_run
+from pytest_browsereval import open_run
 from pytest_browsereval.__main__ import main
-from pytest_browsereval.analysis.turns import Entry, StoredDelegation, StoredStep, StoredTurn
-from pytest_browsereval.model.messages import Message
 from tests.exported import SECRET_ANSWER, Figures, example_run, mixed_run, read_figures
+from tests.returned import check_returned
 
 __all__ = ["example_run", "mixed_run"]
 
@@ -47,49 +46,12 @@ def read_totals(documents: list[dict[str, Any]]) -> Figures:
     )
 
 
-def plain(entries: tuple[Entry, ...]) -> list[Any]:
-    """Return what happened, in each part of an attempt, as values to compare."""
-    found: list[Any] = []
-    for entry in entries:
-        found.append(_plain_message(entry.reply if isinstance(entry, StoredTurn) else entry))
-        for act in entry.acts if isinstance(entry, StoredTurn) else ():
-            if isinstance(act, StoredStep):
-                picture = act.picture.read_bytes() if act.picture else None
-                found.append([_plain_message(act.call), _plain_message(act.result), picture])
-            else:
-                assert isinstance(act, StoredDelegation)
-                found.append([_plain_message(act.goal), _plain_message(act.report), plain(act.turns)])
-    return found
-
-
-def _plain_message(message: Message | None) -> Any:
-    return message and message.model_dump(exclude={"dom"})
-
-
-def describe(attempt: StoredAttempt) -> dict[str, Any]:
-    """Return all that has to come back of an attempt."""
-    lost: Any = {"node_id": True, "grader_results": {"__all__": {"evidence"}}}  # names of files
-    record = attempt.metadata.model_dump(exclude=lost)
-    pictures = {number: path.read_bytes() for number, path in attempt.pictures.items()}
-    return {"record": record, "turns": plain(attempt.turns), "pictures": pictures, "counts": attempt.counts}
-
-
 def check_round_trip(run: Path, tmp_path: Path) -> None:
     documents = load(export(run, tmp_path / "out"))
     assert read_totals(documents) == read_figures(run)
     back = tmp_path / "back"
     assert main(["import-run", "atif", str(tmp_path / "out" / run.name), "-o", str(back)]) == 0
-    there = {one.id.partition("/")[2]: one for one in open_run(run).attempts}
-    again = {one.id.partition("/")[2]: one for one in open_run(back).attempts}
-    assert set(there) == set(again)
-    for key, attempt in there.items():
-        if attempt.is_protected:
-            assert again[key].verdict is attempt.verdict
-            assert again[key].is_protected
-        else:
-            assert describe(again[key]) == describe(attempt)
-    first, second = (open_run(one).summary for one in (run, back))
-    assert (second.pass_rate, second.cost_usd) == (first.pass_rate, first.cost_usd)
+    check_returned(run, back)
 
 
 def test_a_run_comes_back_as_it_was(mixed_run: Path, tmp_path: Path) -> None:

@@ -1,0 +1,1 @@
+"""Runs as logs of Inspect: written, and read."""

@@ -1,0 +1,236 @@
+"""An attempt as messages and events of Inspect."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from pytest_browsereval.analysis.turns import Entry, StoredDelegation, StoredStep, StoredTurn, parse_time
+from pytest_browsereval.features.inspect_log.package import DELEGATE, make_id
+from pytest_browsereval.model.messages import ErrorMessage, UserMessage
+from pytest_browsereval.model.usage import Usage
+from pytest_browsereval.run.foreign_record import clean_json, clean_text
+
+NO_PROVIDER = "none"
+"""The provider of an agent without a model, whose calls a scripted agent or a program has made."""
+
+MEDIA = {".jpeg": "image/jpeg", ".jpg": "image/jpeg", ".png": "image/png", ".webp": "image/webp"}
+
+
+def name_model(provider: str | None, model: str | None, agent: str) -> str:
+    """Return the name of a model, or of an agent that has none."""
+    return f"{provider or NO_PROVIDER}/{clean_text(model or agent)}"
+
+
+def make_usage(api: Any, usage: Usage) -> Any:
+    """Return a usage as Inspect counts: tokens that were read from a cache stand beside the others."""
+    return api.ModelUsage(
+        input_tokens=max(usage.input_tokens - usage.cache_read_tokens, 0),
+        output_tokens=usage.output_tokens,
+        total_tokens=usage.input_tokens + usage.output_tokens,
+        input_tokens_cache_read=usage.cache_read_tokens or None,
+        total_cost=usage.cost_usd,
+    )
+
+
+class Conversation:
+    """Makes the messages and events of one attempt.
+
+    Args:
+        api: of Inspect.
+        name: the id of the attempt, which ids of messages and events are made from.
+        agent: its agent's block.
+        started_at: when it began; events say how long after that they were.
+        pictures: by their numbers; empty if they are left out.
+    """
+
+    def __init__(
+        self, api: Any, name: str, agent: Mapping[str, Any], started_at: str, pictures: Mapping[int, Path]
+    ) -> None:
+        self._api, self._name, self._pictures = api, name, pictures
+        self._agent = str(agent.get("type") or "unknown")
+        self._begin = parse_time(started_at) or datetime(1970, 1, 1, tzinfo=UTC)
+        self.messages: list[Any] = []
+        """Of the agent itself; those of executors are in events."""
+        self.events: list[Any] = []
+        self._count = 0
+        self._shown: set[int] = set()
+        self._ids: set[str] = set()
+
+    def add(self, entries: Sequence[Entry], start: str) -> None:
+        """Add what happened, and pictures that belong to no step.
+
+        Args:
+            entries: of the attempt.
+            start: the instruction, for an attempt that has no message.
+        """
+        self._add(entries, None, self.messages)
+        if not self.messages:
+            self._add([UserMessage(content=start, timestamp="")], None, self.messages)
+        for number, path in self._pictures.items():
+            if number not in self._shown:
+                data = {"number": number, "image": self._encode(path)}
+                self._note(None, None, self._api.InfoEvent, source="picture", data=data)
+        if not any(isinstance(event, self._api.ModelEvent) for event in self.events):
+            # `messages_df` finds messages in model events alone, and fails if there is none.
+            model = name_model(None, None, self._agent)
+            self._note_model(None, None, model, list(self.messages), self._api.ModelOutput(model=model))
+
+    def _make_id(self, kind: str) -> str:
+        self._count += 1
+        return make_id(self._name, kind, self._count)
+
+    def _note(self, span: str | None, at: datetime | None, kind: Any, **fields: Any) -> None:
+        time = at or (self.events[-1].timestamp if self.events else self._begin)
+        since = max(0.0, (time - self._begin).total_seconds())
+        common = {"uuid": self._make_id("event"), "span_id": span, "timestamp": time, "working_start": since}
+        self.events.append(kind(**common, **fields))
+
+    def _note_model(
+        self, span: str | None, at: datetime | None, model: str, before: list[Any], output: Any, **more: Any
+    ) -> None:
+        config = self._api.GenerateConfig()
+        fixed = {"tools": [], "tool_choice": "auto", "config": config}
+        self._note(span, at, self._api.ModelEvent, model=model, input=before, output=output, **fixed, **more)
+
+    def _encode(self, path: Path) -> str:
+        return f"data:{MEDIA[path.suffix]};base64,{base64.b64encode(path.read_bytes()).decode()}"
+
+    # -- what happened
+
+    def _add(self, entries: Sequence[Entry], span: str | None, chat: list[Any]) -> None:
+        api = self._api
+        for entry in entries:
+            if isinstance(entry, StoredTurn):
+                self._add_turn(entry, span, chat)
+                continue
+            at, text = parse_time(entry.timestamp), clean_text(entry.content)
+            if isinstance(entry, ErrorMessage):
+                error = api.EvalError(message=text, traceback=text, traceback_ansi=text)
+                self._note(span, at, api.ErrorEvent, error=error, metadata={"code": entry.error_code})
+            else:
+                chat.append(api.ChatMessageUser(content=text, source="input", id=self._make_id("message")))
+                self._note(span, at, api.InfoEvent, source="user", data=text)
+
+    def _add_turn(self, turn: StoredTurn, span: str | None, chat: list[Any]) -> None:
+        api, reply = self._api, turn.reply
+        model = name_model(turn.provider, turn.model, self._agent)
+        if reply is None and turn.model is None:
+            model = name_model(None, None, self._agent)
+        names = [self._name_call(act) for act in turn.acts]
+        calls = [self._make_call(act, name) for act, name in zip(turn.acts, names, strict=True)]
+        message = api.ChatMessageAssistant(
+            content=clean_text(reply.content) if reply else "",
+            tool_calls=calls or None,
+            model=model,
+            id=self._make_id("message"),
+        )
+        output = api.ModelOutput.from_message(message, stop_reason="tool_calls" if calls else "stop")
+        output.model = model
+        before = list(chat)
+        chat.append(message)
+        more: dict[str, Any] = {"completed": turn.ended_at, "metadata": {"recorded": reply is not None}}
+        if reply is not None:
+            seconds = (reply.duration_ms or 0) / 1000
+            output.usage = make_usage(api, reply.usage) if reply.usage else None
+            output.time = more["working_time"] = seconds
+            more["role"] = "executor" if span else None
+            more["metadata"] |= {"timestamp": reply.timestamp, "duration_ms": reply.duration_ms}
+            if reply.usage:
+                more["metadata"]["usage"] = reply.usage.model_dump(mode="json")
+        self._note_model(span, turn.started_at, model, before, output, **more)
+        for act, name in zip(turn.acts, names, strict=True):
+            if isinstance(act, StoredStep):
+                self._add_step(act, name, span, chat)
+            else:
+                self._add_delegation(act, name, span, chat)
+
+    def _name_call(self, act: StoredStep | StoredDelegation) -> str:
+        given = clean_text(act.call.tool_call_id if isinstance(act, StoredStep) else act.id)
+        name, number = given, 1
+        while name in self._ids:  # an agent may give one id twice
+            number += 1
+            name = f"{given}-{number}"
+        self._ids.add(name)
+        return name
+
+    def _make_call(self, act: StoredStep | StoredDelegation, name: str) -> Any:
+        if isinstance(act, StoredStep):
+            function, arguments = clean_text(act.call.tool), clean_json(act.call.params)
+        else:
+            function, arguments = DELEGATE, {"instruction": clean_text(act.goal.instruction)}
+        return self._api.ToolCall(id=name, function=function, arguments=arguments)
+
+    def _add_step(self, step: StoredStep, name: str, span: str | None, chat: list[Any]) -> None:
+        api, result = self._api, step.result
+        call = self._make_call(step, name)
+        text, error = clean_text(step.output), None
+        details: dict[str, Any] = {"timestamp": step.call.timestamp}
+        content: Any = text
+        more: dict[str, Any] = {}
+        if result is not None:
+            if result.is_error:
+                error = api.ToolCallError(type="unknown", message=text)
+            if step.picture is not None and result.screenshot is not None and self._pictures:
+                self._shown.add(result.screenshot)
+                image = api.ContentImage(image=self._encode(step.picture))
+                content = [api.ContentText(text=text), image]
+            details |= {
+                "url": result.url,
+                "screenshot": result.screenshot,
+                "duration_ms": result.duration_ms,
+                "completed": result.timestamp,
+            }
+            chat.append(
+                api.ChatMessageTool(
+                    content=content,
+                    tool_call_id=name,
+                    function=call.function,
+                    error=error,
+                    id=self._make_id("message"),
+                )
+            )
+            more = {"completed": step.ended_at, "working_time": (result.duration_ms or 0) / 1000}
+        self._note(
+            span,
+            step.started_at,
+            api.ToolEvent,
+            id=name,
+            function=call.function,
+            arguments=call.arguments,
+            result=content,
+            error=error,
+            failed=bool(error) or None,
+            metadata=clean_json({key: value for key, value in details.items() if value is not None}),
+            **more,
+        )
+
+    def _add_delegation(
+        self, delegation: StoredDelegation, name: str, span: str | None, chat: list[Any]
+    ) -> None:
+        api, goal, report = self._api, delegation.goal, delegation.report
+        details = {"goal": goal.model_dump(mode="json"), "report": report and report.model_dump(mode="json")}
+        self._note(
+            name,
+            delegation.started_at,
+            api.SpanBeginEvent,
+            id=name,
+            parent_id=span,
+            type="agent",
+            name=clean_text(goal.executor_id),
+            metadata=clean_json(details),
+        )
+        instruction = clean_text(goal.instruction)
+        self._note(name, delegation.started_at, api.InfoEvent, source="delegation", data=instruction)
+        self._add(delegation.turns, name, [])
+        self._note(name, delegation.ended_at, api.SpanEndEvent, id=name)
+        if report is not None:
+            text = clean_text(f"{report.status}: {report.summary}")
+            chat.append(
+                api.ChatMessageTool(
+                    content=text, tool_call_id=name, function=DELEGATE, id=self._make_id("message")
+                )
+            )

@@ -1,0 +1,251 @@
+"""Runs as logs of Inspect, read back by its own functions and data frames, and imported again."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+from zipfile import ZipFile
+
+import pytest
+
+from pytest_browsereval import open_run
+from pytest_browsereval.__main__ import main
+from pytest_browsereval.model.messages import UserMessage
+from tests.exported import SECRET_ANSWER, Figures, example_run, mixed_run, read_figures
+from tests.features.atif.documents import hostile_run
+from tests.features.interop.foreign import picture
+from tests.returned import check_returned
+
+__all__ = ["example_run", "hostile_run", "mixed_run"]
+
+pytestmark = [pytest.mark.interop, pytest.mark.filterwarnings("default")]
+
+
+def export(run: Path, target: Path, *words: str) -> list[Path]:
+    """Write a run, and return its logs."""
+    assert main(["export", str(run), "--to=inspect", "-o", str(target), *words]) == 0
+    return sorted(target.glob("*.eval"))
+
+
+def read_frames(logs: Path) -> Figures:
+    """Return the figures of a run by the data frames of Inspect alone."""
+    from inspect_ai.analysis import evals_df, events_df, messages_df, samples_df
+    from pandas import to_numeric
+
+    rows = samples_df(str(logs), quiet=True)
+    evals = evals_df(str(logs), quiet=True)
+    assert len(rows) == int(to_numeric(evals["total_samples"]).sum())
+    for frame in (messages_df(str(logs), quiet=True), events_df(str(logs), quiet=True)):
+        assert set(frame["sample_id"]) == set(rows["sample_id"])
+    verdicts = rows["score_verdict"]
+    passed, failed = int((verdicts == "C").sum()), int((verdicts == "I").sum())
+    usage = [one for text in rows["model_usage"].dropna() for one in json.loads(text).values()]
+    return Figures(
+        trials=len(rows),
+        passed=passed,
+        failed=failed,
+        errored=int((rows["error"].fillna("") != "").sum()),
+        pass_rate=passed / (passed + failed),
+        cost_usd=round(sum(one.get("total_cost") or 0 for one in usage), 9),
+        input_tokens=sum(one["input_tokens"] + (one.get("input_tokens_cache_read") or 0) for one in usage),
+        output_tokens=sum(one["output_tokens"] for one in usage),
+        attempts=len(rows) + int(to_numeric(rows["retries"]).fillna(0).sum()),
+    )
+
+
+def check(run: Path, tmp_path: Path) -> None:
+    export(run, tmp_path / "logs")
+    assert read_frames(tmp_path / "logs") == read_figures(run)
+    assert main(["import-run", "inspect", str(tmp_path / "logs"), "-o", str(tmp_path / "back")]) == 0
+    check_returned(run, tmp_path / "back")
+
+
+def test_a_run_is_read_by_its_data_frames_and_comes_back(mixed_run: Path, tmp_path: Path) -> None:
+    """With delegations, errors, second attempts, trials, variants, a protected row and an id with a slash."""
+    check(mixed_run, tmp_path)
+
+
+def test_an_example_is_read_by_its_data_frames_and_comes_back(example_run: Path, tmp_path: Path) -> None:
+    """With the pictures of a real browser."""
+    check(example_run, tmp_path)
+
+
+def test_verdict_score_and_error_are_three_things(mixed_run: Path, tmp_path: Path) -> None:
+    """A log for each variant; what broke has an error, no score and its earlier attempt beside it."""
+    from inspect_ai.log import read_eval_log, recompute_metrics
+
+    logs = {
+        log.eval.metadata["variant"]: log for log in map(read_eval_log, map(str, export(mixed_run, tmp_path)))
+    }
+    assert set(logs) == {"pair", "plays", "broken"}
+    for entry in logs["broken"].samples:
+        assert entry.scores is None
+        assert entry.id == "secret" or "the agent's own" in entry.error.message
+        assert entry.id == "secret" or "RuntimeError" in entry.error.traceback
+        assert len(entry.error_retries) == 1
+    wrong = next(one for one in logs["plays"].samples if one.id == "wrong")
+    assert (wrong.scores["verdict"].value, wrong.scores["answer"].value, wrong.error) == ("I", 0.0, None)
+    assert logs["plays"].results.scores[0].metrics["accuracy"].value == pytest.approx(2 / 3)
+    assert (logs["pair"].eval.model, logs["plays"].eval.model) == ("openai-compatible/lead", "none/scripted")
+    recompute_metrics(logs["plays"])
+    spans = [event for event in logs["pair"].samples[-1].events if event.event == "span_begin"]
+    assert [(span.type, span.name) for span in spans] == [("agent", "executor-1")]
+
+
+def test_protected_rows_are_written_without_texts(mixed_run: Path, tmp_path: Path) -> None:
+    """Their verdicts, scores and figures are there."""
+    for log in export(mixed_run, tmp_path):
+        with ZipFile(log) as archive:
+            content = b"".join(archive.read(name) for name in archive.namelist())
+        assert SECRET_ANSWER.split()[-1].encode() not in content
+
+
+def test_sent_twice_there_once(mixed_run: Path, tmp_path: Path) -> None:
+    """Ids follow from the attempts, so that the same run has the same files, byte by byte."""
+    first = {file: file.read_bytes() for file in export(mixed_run, tmp_path)}
+    assert {file: file.read_bytes() for file in export(mixed_run, tmp_path)} == first
+    assert len(list(tmp_path.iterdir())) == 3
+
+
+def test_pictures_are_a_choice(hostile_run: Path, tmp_path: Path) -> None:
+    """Without them no picture is in a log."""
+    for words, count in (((), True), (("--no-pictures",), False)):
+        (log,) = export(hostile_run, tmp_path, *words)
+        with ZipFile(log) as archive:
+            content = b"".join(archive.read(name) for name in archive.namelist())
+        assert (b"data:image/png;base64," in content) is count
+
+
+def test_hostile_contents_come_back(hostile_run: Path, tmp_path: Path) -> None:
+    """Control characters, half characters, ten million letters, NaN and ids of any form break nothing."""
+    export(hostile_run, tmp_path / "logs")
+    read_frames(tmp_path / "logs")
+    assert main(["import-run", "inspect", str(tmp_path / "logs"), "-o", str(tmp_path / "back")]) == 0
+    there = {one.query_id: one for one in open_run(hostile_run).attempts}
+    again = {one.query_id: one for one in open_run(tmp_path / "back").attempts}
+    assert set(again) == set(there)
+    for query_id, one in again.items():
+        assert one.verdict is there[query_id].verdict
+        assert [step.output for step in one.steps] == [step.output for step in there[query_id].steps]
+        assert one.pictures.keys() == there[query_id].pictures.keys()
+    assert {path.name for path in tmp_path.iterdir()} == {"logs", "back"}
+
+
+def write_foreign(path: Path, **more: Any) -> None:
+    """Write a log of another system: a browser task with one step, by Inspect itself."""
+    import base64
+
+    from inspect_ai.log import EvalConfig, EvalDataset, EvalLog, EvalSample, EvalSpec, write_eval_log
+    from inspect_ai.model import (
+        ChatMessageAssistant,
+        ChatMessageSystem,
+        ChatMessageTool,
+        ChatMessageUser,
+        ContentImage,
+        ContentText,
+        ModelOutput,
+        ModelUsage,
+    )
+    from inspect_ai.scorer import Score
+    from inspect_ai.tool import ToolCall
+
+    image = f"data:image/png;base64,{base64.b64encode(picture()).decode()}"
+    call = ToolCall(id="1", function="computer", arguments={"action": "click"})
+    shown = [ContentText(text="ok"), ContentImage(image=image), ContentImage(image="https://x.test/a.png")]
+    given: dict[str, Any] = {
+        "id": "buy",
+        "epoch": 2,
+        "input": "Buy a mug.",
+        "target": "12",
+        "messages": [
+            ChatMessageSystem(content="You browse."),
+            ChatMessageUser(content="Buy a mug."),
+            ChatMessageAssistant(content="I click.", tool_calls=[call]),
+            ChatMessageTool(content=shown, tool_call_id="1", function="computer"),
+            ChatMessageAssistant(content="It costs 12."),
+        ],
+        "output": ModelOutput.from_content("m", "It costs 12."),
+        "scores": {"match": Score(value="C", explanation="same"), "tone": Score(value={"a": 1})},
+        "model_usage": {"m": ModelUsage(input_tokens=7, output_tokens=2, input_tokens_cache_read=3)},
+    }
+    spec = EvalSpec(
+        created="2026-05-01T10:00:00+00:00",
+        task="shop",
+        dataset=EvalDataset(name="shop"),
+        model="openai/m",
+        config=EvalConfig(),
+    )
+    write_eval_log(EvalLog(status="success", eval=spec, samples=[EvalSample(**{**given, **more})]), str(path))
+
+
+@pytest.mark.parametrize("suffix", ["eval", "json"])
+def test_a_log_of_another_system(suffix: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its conversation, pictures, scores and tokens are there; what has no place is printed."""
+    log = tmp_path / f"theirs.{suffix}"
+    write_foreign(log)
+    assert main(["import-run", "inspect", str(log), "-o", str(tmp_path / "run")]) == 0
+    (attempt,) = open_run(tmp_path / "run").attempts
+    record = attempt.metadata
+    assert (record.query_id, record.query, record.trial) == ("buy", "Buy a mug.", 2)
+    assert (str(attempt.verdict), record.final_answer, record.usage.input_tokens) == (
+        "passed",
+        "It costs 12.",
+        10,
+    )
+    assert attempt.grades["match"].score == 1
+    (step,) = attempt.steps
+    assert (step.call.tool, step.call.params, step.output) == ("computer", {"action": "click"}, "ok")
+    assert step.picture is not None
+    assert step.picture.read_bytes() == picture()
+    assert [one.content for one in attempt.messages if isinstance(one, UserMessage)] == ["Buy a mug."]
+    told = capsys.readouterr().out
+    assert "note: buy: scores that are not a number from 0 to 1 are left out: 1" in told
+    assert "note: buy: pictures that are not in the log are left out: 1" in told
+
+
+@pytest.mark.parametrize(
+    ("more", "verdict"),
+    [
+        ({"scores": None}, "errored"),
+        ({"scores": {"s": {"value": 0.5}}}, "failed"),
+        ({"scores": {"s": {"value": "N"}}}, "failed"),
+        ({"scores": {"s": {"value": True}}}, "passed"),
+        ({"error": {"message": "boom", "traceback": "", "traceback_ansi": ""}}, "errored"),
+    ],
+)
+def test_scores_of_others_are_verdicts_of_ours(more: dict[str, Any], verdict: str, tmp_path: Path) -> None:
+    """1 is passed, less is failed; without a score, or with an error, it is errored."""
+    write_foreign(tmp_path / "theirs.eval", **more)
+    assert main(["import-run", "inspect", str(tmp_path / "theirs.eval"), "-o", str(tmp_path / "run")]) == 0
+    (attempt,) = open_run(tmp_path / "run").attempts
+    assert attempt.verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "told"),
+    [
+        ("a.eval", b"no zip", "a.eval: is not a log of Inspect"),
+        ("a.json", b'{"a": 1}', "a.json: cannot be read by Inspect"),
+        ("a.txt", b"", "its name ends in .eval or .json"),
+    ],
+)
+def test_what_is_not_a_log_is_refused(
+    name: str, content: bytes, told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In one sentence with the file, and nothing is written."""
+    (tmp_path / name).write_bytes(content)
+    assert main(["import-run", "inspect", str(tmp_path / name), "-o", str(tmp_path / "run")]) == 4
+    assert told in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
+
+
+def test_names_of_a_zip_file_are_not_paths(mixed_run: Path, tmp_path: Path) -> None:
+    """What a hostile log has besides is never unpacked."""
+    log = export(mixed_run, tmp_path / "logs")[0]
+    with ZipFile(log, "a") as archive:
+        archive.writestr("../../escaped.txt", "x")
+        archive.writestr(f"{tmp_path}/absolute.txt", "x")
+    assert main(["import-run", "inspect", str(log), "-o", str(tmp_path / "run")]) == 0
+    assert {path.name for path in tmp_path.iterdir()} == {"logs", "run"}
+    assert not (tmp_path.parent / "escaped.txt").exists()
