@@ -6,7 +6,7 @@ import os
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 from pydantic import Field, SecretStr, field_validator
 
@@ -56,10 +56,7 @@ class OtelExport(ExportConfig):
     def secrets(self) -> tuple[str, ...]:
         """Return the values of headers, and what an endpoint's login and query hold."""
         given = [value.get_secret_value() for value in self.headers.values()]
-        given += os.environ.get("OTEL_EXPORTER_OTLP_HEADERS", "").split(",")
-        given += os.environ.get("OTEL_EXPORTER_OTLP_TRACES_HEADERS", "").split(",")
-        given = [part for one in given for part in (one, one.partition("=")[2])]
-        given += [word for one in given for word in unquote(one).split()]
+        given += [word for one in given for word in one.split()[1:]]  # of `Bearer TOKEN` the token alone too
         url = urlsplit(self.url)
         given += [url.password or "", url.query, *(value for _, value in parse_qsl(url.query))]
         return tuple({one for one in given if len(one) >= SHORTEST_SECRET})
@@ -105,5 +102,5 @@ class OtelExport(ExportConfig):
         with Receiver(self.url, headers) as receiver:
             scores = scores_for(self.product, receiver, run.eval)
             trials, lost = send_run(TraceMaker(run, with_content=self.content), receiver, scores)
-        redact = Redactor(self.secrets()).redact
+        redact = Redactor((*self.secrets(), *receiver.list_secrets())).redact
         return Exported(plain_url(self.url), trials, lost=tuple(map(redact, lost)))

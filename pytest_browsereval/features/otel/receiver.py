@@ -26,6 +26,7 @@ from opentelemetry.util.re import parse_env_headers
 
 from pytest_browsereval.features.otel.export import PATH
 from pytest_browsereval.model.display import format_count, one_line
+from pytest_browsereval.redaction.names import SHORTEST_SECRET
 
 if TYPE_CHECKING:
     from pytest_browsereval.features.otel.trace import MadeTrace, TraceMaker
@@ -47,6 +48,33 @@ class Scores(Protocol):
         """Send those of an attempt that was sent; return whether all are there."""
 
 
+class Losses:
+    """What a receiver has not taken, of one kind."""
+
+    def __init__(self) -> None:
+        self._refusals = 0
+        self.is_over = False
+        """Whether nothing of the kind is sent any more."""
+        self.why = ""
+        """Why the latest loss was one; not redacted."""
+
+    def add(self, why: str, status: int | None = None) -> None:
+        """Note a loss.
+
+        Args:
+            why: the reason.
+            status: of the answer; None if there was none.
+        """
+        self._refusals += 1
+        self.why = one_line(why if status is None else f"HTTP status {status}, {why}", 300)
+        is_final = status is not None and (status >= 500 or status in FINAL)
+        self.is_over = self.is_over or is_final or self._refusals >= MOST_REFUSALS
+
+    def end(self, why: str) -> None:
+        """Note that the receiver is away."""
+        self.why, self.is_over = self.why if self.is_over else why, True
+
+
 class Receiver:
     """A receiver, until it is away.
 
@@ -63,11 +91,7 @@ class Receiver:
         self._exporter = OTLPSpanExporter(
             endpoint=url, headers=self._headers, session=self._session, timeout=_read_timeout_s()
         )
-        self._refusals = 0
-        self.is_gone = False
-        """Whether nothing is sent any more."""
-        self.why = ""
-        """Why the latest loss was one; not redacted."""
+        self.traces, self.calls = Losses(), Losses()
 
     def __enter__(self) -> Self:
         logging.getLogger(trace_exporter.__name__).addFilter(_drop)
@@ -81,22 +105,33 @@ class Receiver:
 
     def send(self, spans: Iterable[ReadableSpan]) -> bool:
         """Send spans in one request, and return whether all of them have arrived."""
-        if self.is_gone:
+        if self.traces.is_over:
             return False
         self._session.forget()
         is_sent = False
         with contextlib.suppress(requests.RequestException):  # older versions let it through
             is_sent = self._exporter.export(tuple(spans)) is SpanExportResult.SUCCESS
-        answer = self._session.answer
-        if answer is None:
-            self.lose(None, _describe(self._session.error))
+        answer, error = self._session.answer, self._session.error
+        if error is not None:
+            self._end(error)
+        elif answer is None:
+            self.traces.add("the spans cannot be written as OTLP")
         elif not is_sent or answer.status_code >= 300:  # newer versions take a redirect for success
-            self.lose(answer.status_code, answer.reason)
+            self.traces.add(answer.reason, answer.status_code)
         elif refused := _read_refusal(answer):
-            self.lose(answer.status_code, refused)
+            self.traces.add(refused, answer.status_code)
         else:
             return True
         return False
+
+    def _end(self, error: Exception) -> None:
+        for losses in (self.traces, self.calls):
+            losses.end(_describe(error))
+
+    def list_secrets(self) -> list[str]:
+        """Return the values of all headers, which a receiver may repeat."""
+        values = [value for value in self._headers.values() if len(value) >= SHORTEST_SECRET]
+        return [*values, *(word for value in values for word in value.split()[1:])]
 
     def has_header(self, name: str) -> bool:
         """Return whether each request has a header, whoever has set it."""
@@ -106,42 +141,30 @@ class Receiver:
         """Give each request another header."""
         self._session.headers[name] = value
 
-    def call(self, method: str, path: str, body: Any = None, **query: str) -> Any:
+    def call(self, method: str, path: str, body: Any = None) -> dict[str, Any] | None:
         """Return what an interface of the product beside OTLP answers; None if that is lost.
 
         Args:
             method: of HTTP.
             path: what stands in the URL instead of OTLP's own path.
             body: JSON.
-            query: parameters of the URL.
         """
-        if self.is_gone:
+        if self.calls.is_over:
             return None
         parts = urlsplit(self.url)
         url = parts._replace(path=parts.path.removesuffix(PATH) + path, query="").geturl()
         try:
             answer = self._session.request(
-                method, url, params=query, json=body, headers=self._headers, timeout=_read_timeout_s(),
-            )  # fmt: skip
-            if answer.status_code < 300:
-                return answer.json()
-        except (requests.RequestException, ValueError) as error:
-            self.lose(None, _describe(error))
-        else:
-            self.lose(answer.status_code, answer.reason)
+                method, url, json=body, headers=self._headers, timeout=_read_timeout_s()
+            )
+        except requests.RequestException as error:
+            self._end(error)
+            return None
+        with contextlib.suppress(ValueError):
+            if answer.status_code < 300 and isinstance(found := answer.json(), dict):
+                return found
+        self.calls.add(answer.reason, answer.status_code)
         return None
-
-    def lose(self, status: int | None, why: str) -> None:
-        """Note that something was lost.
-
-        Args:
-            status: of the answer; None if there was none.
-            why: the reason.
-        """
-        self._refusals += 1
-        self.why = one_line(why if status is None else f"HTTP status {status}, {why}", 300)
-        no_use = status is None or status >= 500 or status in FINAL
-        self.is_gone = self.is_gone or no_use or self._refusals >= MOST_REFUSALS
 
 
 def _read_headers() -> dict[str, str]:
@@ -180,14 +203,14 @@ def _drop(_: logging.LogRecord) -> bool:
     return False
 
 
-def _describe(error: Exception | None) -> str:
+def _describe(error: Exception) -> str:
     """Return why there is no answer; never the error's own text, which has the URL in it."""
     if isinstance(error, requests.Timeout):
         return f"no answer within {_read_timeout_s():g} s"
-    inner: BaseException | None = error
-    while inner is not None and inner.__context__ is not None:
+    inner: BaseException = error
+    while inner.__context__ is not None:
         inner = inner.__context__
-    why = getattr(inner, "strerror", None) or type(error or inner).__name__
+    why = getattr(inner, "strerror", None) or type(error).__name__
     return f"it cannot be reached: {why}"
 
 
@@ -229,17 +252,16 @@ def send_run(maker: TraceMaker, receiver: Receiver, scores: Scores | None) -> tu
         if receiver.send(span for made in batch for span in made.spans):
             sent.update(made.attempt.id for made in batch)
             lost_scores += sum(not scores.send(made) for made in batch) if scores else 0
-        if receiver.is_gone:  # the other traces need not be made
+        if receiver.traces.is_over:  # the other traces need not be made
             break
     attempts = maker.run.attempts
     missing = [one for one in attempts if one.id not in sent]
     lines = []
     if missing:
-        lines.append(f"{len(missing)} of {format_count(len(attempts), 'attempt')}: {receiver.why}")
+        lines.append(f"{len(missing)} of {format_count(len(attempts), 'attempt')}: {receiver.traces.why}")
         lines += [f"{one.trial_id} was not sent" for one in missing if one.counts]
     if lost_scores:
-        left = "" if receiver.is_gone and missing else f": {receiver.why}"
-        lines.append(f"the scores of {format_count(lost_scores, 'attempt')}{left}")
+        lines.append(f"the scores of {format_count(lost_scores, 'attempt')}: {receiver.calls.why}")
     return sum(one.counts for one in attempts if one.id in sent), tuple(lines)
 
 

@@ -16,6 +16,8 @@ SOURCE = "pytest-browsereval"
 """Who says it: a score that is sent again takes the place of the earlier one from there."""
 VERDICT = "browsereval.verdict"
 EXPERIMENT = "x-mlflow-experiment-id"
+ODD = (AttributeError, LookupError, TypeError, ValueError)
+NOT_MLFLOW = "it does not answer as MLflow does"
 
 
 @dataclass(frozen=True)
@@ -88,12 +90,16 @@ class MlflowScores:
         name = name.replace('"', "'")  # the language of filters knows no escapes
         body = {"filter": f'name = "{name}"', "max_results": 1}
         found = self._receiver.call("POST", "/api/2.0/mlflow/experiments/search", body)
+        if found is not None and not found.get("experiments"):
+            found = self._receiver.call("POST", "/api/2.0/mlflow/experiments/create", {"name": name})
         if found is None:
             return None
-        if experiments := found.get("experiments"):
-            return str(experiments[0]["experiment_id"])
-        made = self._receiver.call("POST", "/api/2.0/mlflow/experiments/create", {"name": name})
-        return None if made is None else str(made["experiment_id"])
+        try:
+            (first,) = found.get("experiments") or [found]
+            return str(first["experiment_id"])
+        except ODD:
+            self._receiver.calls.end(NOT_MLFLOW)
+            return None
 
     def send(self, made: MadeTrace) -> bool:
         """Send those of an attempt; return whether all are there."""
@@ -102,7 +108,11 @@ class MlflowScores:
         known = self._receiver.call("GET", path) if scores else {}
         if known is None:
             return False
-        there = _list_known(known)
+        try:
+            there = _list_known(known)
+        except ODD:
+            self._receiver.calls.end(NOT_MLFLOW)
+            return False
         return all(self._send(path, there.get(score.name), score, made) for score in scores)
 
     def _send(self, path: str, known: str | None, score: Score, made: MadeTrace) -> bool:
@@ -129,9 +139,9 @@ class MlflowScores:
         return self._receiver.call("POST", f"{path}/assessments", {"assessment": whole}) is not None
 
 
-def _list_known(answer: Any) -> dict[str, str]:
+def _list_known(answer: dict[str, Any]) -> dict[str, str]:
     """Return the ids of scores of ours by their names."""
-    info = answer.get("trace", {}).get("trace_info", {}) if isinstance(answer, dict) else {}
+    info = answer.get("trace", {}).get("trace_info", {})
     return {
         one["assessment_name"]: one["assessment_id"]
         for one in info.get("assessments", ())

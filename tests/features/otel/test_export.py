@@ -7,12 +7,14 @@ import shutil
 import socket
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 from opentelemetry import trace
 from opentelemetry.proto.trace.v1.trace_pb2 import Status
 
 from pytest_browsereval import open_run
+from pytest_browsereval.features.otel import export
 from pytest_browsereval.features.otel import receiver as own_receiver
 from pytest_browsereval.model.spans import derive_ids
 from pytest_browsereval.testing import EvalRun
@@ -135,8 +137,8 @@ def test_texts_are_sent_on_request_only(evals: Evals, mixed_run: Path, receiver:
 
 def test_a_session_sends_at_its_end(evals: Evals, receiver: Receiver) -> None:
     """The key `export` does it; the header's value is in no file of the run."""
-    export = {"type": "otel", "endpoint": receiver.url, "headers": {"x-key": "sk-very-secret-1"}}
-    run = make_mixed_run(evals, export=[export])
+    block = {"type": "otel", "endpoint": receiver.url, "headers": {"x-key": "sk-very-secret-1"}}
+    run = make_mixed_run(evals, export=[block])
     assert read_back(receiver) == read_figures(run)
     assert {one["x-key"] for one in receiver.headers} == {"sk-very-secret-1"}
     for file in run.rglob("*"):
@@ -146,9 +148,9 @@ def test_a_session_sends_at_its_end(evals: Evals, receiver: Receiver) -> None:
 def test_a_receiver_that_is_away_loses_no_result(evals: Evals, receiver: Receiver) -> None:
     """The session warns and ends as its results say; the secret of the header is in no line."""
     receiver.mood = 405
-    export = {"type": "otel", "endpoint": receiver.url, "headers": {"x-key": "sk-very-secret-1"}}
+    block = {"type": "otel", "endpoint": receiver.url, "headers": {"x-key": "sk-very-secret-1"}}
     evals.write_rows(row("a"))
-    evals.write_config(export=[export])
+    evals.write_config(export=[block])
     run = evals.run("shop.eval.yaml", "-o", "log_cli=true")
     assert run.ret == pytest.ExitCode.OK
     line = f"eval shop: exported as otel: 0 of 1 trial in {receiver.url}/v1/traces: warning: 1 of 1 attempt: "
@@ -279,10 +281,67 @@ def test_phoenix_gets_annotations(evals: Evals, mixed_run: Path, receiver: Recei
     assert not any("explanation" in one["result"] for one in data)
 
 
-def test_lost_scores_are_said(evals: Evals, mixed_run: Path, receiver: Receiver) -> None:
-    """The traces are there, and how many scores are not."""
-    receiver.answers["/v1/span_annotations"] = 422
-    done = send(evals, mixed_run, receiver.url, "--product", "phoenix")
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        ("phoenix", "/v1/span_annotations", 422, "HTTP status 422, Unprocessable Entity"),
+        ("phoenix", "/v1/span_annotations", 404, "HTTP status 404, Not Found"),
+        ("phoenix", "/v1/span_annotations", [], "HTTP status 200, OK"),
+        ("mlflow", "/api/2.0/mlflow/experiments/search", 501, "HTTP status 501, Not Implemented"),
+        (
+            "mlflow",
+            "/api/2.0/mlflow/experiments/search",
+            {"experiments": 7},
+            "it does not answer as MLflow does",
+        ),
+    ],
+)
+def test_lost_scores_are_said(
+    evals: Evals, mixed_run: Path, receiver: Receiver, wrong: tuple[str, str, Any, str]
+) -> None:
+    """The traces are there, and how many scores are not; few calls are tried."""
+    product, path, answer, why = wrong
+    receiver.answers[path] = answer
+    done = send(evals, mixed_run, receiver.url, "--product", product)
     assert done.ret == 1
     assert done.outlines == [f"otel: 18 of 18 trials in {receiver.url}/v1/traces"]
-    assert done.errlines == ["lost: the scores of 18 attempts: HTTP status 422, Unprocessable Entity"]
+    assert done.errlines == [f"lost: the scores of 18 attempts: {why}"]
+    assert len(receiver.calls) <= 6
+    assert len(receiver.roots) == 24
+
+
+def test_mlflow_gets_feedback_in_an_experiment(evals: Evals, mixed_run: Path, receiver: Receiver) -> None:
+    """One is made for the eval; what is there of ours already is replaced, and what others said is not."""
+    receiver.answers["/api/2.0/mlflow/experiments/create"] = {"experiment_id": "41"}
+    ids = derive_ids(f"{mixed_run.name}/wrong/plays/1/1")
+    known = [
+        {"assessment_name": "answer", "assessment_id": "a-1", "source": {"source_id": "pytest-browsereval"}},
+        {"assessment_name": "browsereval.verdict", "assessment_id": "a-2", "source": {"source_id": "ada"}},
+    ]
+    path = f"/api/3.0/mlflow/traces/tr-{ids.trace_id}"
+    receiver.answers[path] = {"trace": {"trace_info": {"assessments": known}}}
+    assert send(evals, mixed_run, receiver.url, "--product", "mlflow").ret == 0
+    sent = [headers for headers in receiver.headers if "x-mlflow-experiment-id" in headers]
+    assert {headers["x-mlflow-experiment-id"] for headers in sent} == {"41"}
+    ours = [(method, url.removeprefix(path)) for method, url, _ in receiver.calls if url.startswith(path)]
+    assert ours == [("GET", ""), ("POST", "/assessments"), ("PATCH", "/assessments/a-1")]
+    (verdict,) = (body["assessment"] for method, url, body in receiver.calls if url == f"{path}/assessments")
+    assert (verdict["assessment_name"], verdict["feedback"]) == ("browsereval.verdict", {"value": False})
+
+
+def test_what_is_missing_is_said(evals: Evals, mixed_run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before a run too: nobody wants to learn of it after hours."""
+
+    def find_none(name: str) -> None:
+        raise ModuleNotFoundError(name)
+
+    monkeypatch.setattr(export, "find_spec", find_none)
+    how = "the export 'otel' needs the SDK of OpenTelemetry. Run `pip install 'pytest-browsereval[[]otel]'`"
+    done = evals.run_command("export", str(mixed_run), "--to=otel")
+    assert done.ret == 4
+    done.stderr.fnmatch_lines([f"*{how}"])
+    evals.write_rows(row("a"))
+    evals.write_config(export=["otel"])
+    run = evals.run("shop.eval.yaml")
+    assert run.ret == 4
+    run.stderr.fnmatch_lines([f"*{how}*"])

@@ -20,7 +20,8 @@ def run_program(evals: Evals, *arguments: str, **block: Any) -> Path:
     program = {"type": "command", "command": ["{python}", "-c", SAYS], "mcp": "off", "answer": "stdout"}
     evals.write_rows(row("a/B", says=None), row("d", says=None))
     evals.write_config(agent={**program, **block}, trials=2)
-    return evals.run("shop.eval.yaml", *arguments).folder
+    evals.run("shop.eval.yaml", *arguments)
+    return evals.run_folder()
 
 
 def read_answers(run: Path) -> dict[str, str | None]:
@@ -81,3 +82,14 @@ def test_ids_outlast_a_merge(evals: Evals) -> None:
         assert one.id.startswith("merged/")
         own = one.id.replace("merged", one.metadata.run_id or "", 1)
         assert one.metadata.final_answer == derive_ids(own).traceparent
+
+
+def test_ids_of_a_run_at_a_url(evals: Evals, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has the same ones wherever it is read."""
+    monkeypatch.setattr("platformdirs.user_cache_path", lambda name: evals.path / name)
+    (evals.path / "bucket").mkdir()
+    bucket = (evals.path / "bucket").as_uri()
+    run = run_program(evals, f"--eval-output={bucket}")
+    there = open_run(f"{bucket}/shop/{run.name}")
+    assert {one.metadata.final_answer for one in there.attempts} == set(read_answers(run).values())
+    assert all(one.metadata.final_answer == derive_ids(one.id).traceparent for one in there.attempts)
