@@ -6,14 +6,13 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from statistics import fmean
+from typing import TYPE_CHECKING
 
 from pytest_browsereval.analysis import quarantine
 from pytest_browsereval.analysis.passrate import PassRate, pass_rate
 from pytest_browsereval.analysis.quarantine import find_quarantined
 from pytest_browsereval.analysis.repeats import count_tasks, task_rate
 from pytest_browsereval.analysis.summary import RunSummary
-from pytest_browsereval.config import GateConfig
-from pytest_browsereval.config.gate import GateRule
 from pytest_browsereval.datasets.ids import safe_id
 from pytest_browsereval.errors import name_raised
 from pytest_browsereval.model.digest import AttemptDigest
@@ -22,6 +21,10 @@ from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.rules import RuleResult
 from pytest_browsereval.redaction.known import redact_known
 from pytest_browsereval.stats.statistics import CONFIDENCE, POWER, Interval, percentile, quantile, students_t
+
+if TYPE_CHECKING:  # `compare` and others need no config, which takes 0.1 s
+    from pytest_browsereval.config import GateConfig
+    from pytest_browsereval.config.gate import GateRule
 
 # A message is one line of a terminal or of a comment; the run's page has all tasks.
 NAMED = 5

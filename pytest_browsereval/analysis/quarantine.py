@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable
 from datetime import date
+from typing import TYPE_CHECKING
 
-from pytest_browsereval.config import GateConfig
 from pytest_browsereval.model.digest import AttemptDigest
 from pytest_browsereval.model.display import join_first, one_line
+
+if TYPE_CHECKING:  # `compare` and others need no config, which takes 0.1 s
+    from pytest_browsereval.config import GateConfig
 
 # Tasks in a message; the rest is counted.
 NAMED = 5
