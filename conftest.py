@@ -110,16 +110,12 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Hide what there is from the two collections of each pytest that a test runs in this process."""
-    if "pytester" in getattr(item, "fixturenames", ()):
-        gc.freeze()
-
-
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
-    """Hide what a test module has left as well: modules, caches, reports."""
+    """Collect what the evals of a test module have left, and hide what stays: modules, caches, reports.
+
+    To hide it after each test would keep the garbage for ever.
+    """
     if nextitem is None or nextitem.path != item.path:
         gc.collect()
         gc.freeze()
