@@ -166,7 +166,7 @@ def _warn_of_unknown_features(config: pytest.Config) -> None:
     from pytest_browsereval import features
     from pytest_browsereval.errors import nearest
 
-    known = sorted(module.name for module in pkgutil.iter_modules(features.__path__))
+    known = sorted(one.name for one in pkgutil.iter_modules(features.__path__) if one.ispkg)
     for name in given:
         if name not in known:
             message = f"-p {prefix}{name}: there is no such feature, so nothing is left out."

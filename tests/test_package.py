@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 import yaml
 
-from pytest_browsereval.browsers.install import ways
 from pytest_browsereval.browsers.machine import Machine
+from pytest_browsereval.features.browser_install import ways
 
 ROOT = Path(__file__).parents[1]
 URL = "https://code.example/us/evals"

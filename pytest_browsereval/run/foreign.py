@@ -13,9 +13,8 @@ from pytest_browsereval.graders.verdicts import PassWhen, combine
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.messages import Message
 from pytest_browsereval.model.results import EvalWarning, TaskError, TaskMetadata
-from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.model.tasks import RowMetadata, Task
 from pytest_browsereval.model.usage import Usage
-from pytest_browsereval.run.foreign_record import make_task
 from pytest_browsereval.run.store import TrialKey
 
 NOT_GRADED = "not graded yet: `browsereval regrade` does it"
@@ -71,7 +70,7 @@ class Imported:
         """
         return cls(
             folder=folder,
-            task=make_task(record),
+            task=_make_task(record),
             messages=messages,
             pictures=pictures,
             started_at=record.started_at,
@@ -111,3 +110,16 @@ class ImportFormat:
 
     name: str
     read: Callable[[Path], Iterable[Imported]]
+
+
+def _make_task(record: TaskMetadata) -> Task:
+    """Return the row of a record, as far as the record knows it."""
+    return Task(
+        query_id=record.query_id,
+        query=record.query,
+        dataset=record.dataset,
+        start_url=record.start_url,
+        tags=record.tags,
+        protected=record.protected is not False,
+        metadata=RowMetadata(original_task_id=record.query_id, website=record.website),
+    )

@@ -15,8 +15,8 @@ from pytest_browsereval.config.export import ExportConfig, Exported
 from pytest_browsereval.datasets.ids import safe_folder
 from pytest_browsereval.errors import DatasetError, UsageError
 from pytest_browsereval.features.atif.trajectory import make_trajectory
+from pytest_browsereval.features.foreign_record import withhold
 from pytest_browsereval.model.display import format_count
-from pytest_browsereval.run.foreign_record import withhold
 from pytest_browsereval.run.stored import check_log
 
 

@@ -11,10 +11,10 @@ from typing import Any, get_args
 
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.atif.schema import Call, Content, Part, Result, Step, StepUsage, Trajectory
+from pytest_browsereval.features.foreign_files import picture_suffix, wrong
 from pytest_browsereval.model import messages as ours
 from pytest_browsereval.model.messages import DelegationStatus, Message
 from pytest_browsereval.model.usage import Usage
-from pytest_browsereval.run.foreign_files import picture_suffix, wrong
 
 DEEPEST = 20
 """Sub-agents of sub-agents that are read."""

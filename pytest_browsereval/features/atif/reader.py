@@ -10,13 +10,13 @@ from typing import Any
 from pytest_browsereval.errors import ErrorSource
 from pytest_browsereval.features.atif.log import LogReader, text_of, to_usage
 from pytest_browsereval.features.atif.schema import NEWEST, Step, Trajectory
+from pytest_browsereval.features.foreign_files import MOST_BYTES, read_as, read_value, wrong
+from pytest_browsereval.features.foreign_record import OURS, read_record
 from pytest_browsereval.model.display import natural
 from pytest_browsereval.model.results import EvalWarning
 from pytest_browsereval.model.tasks import RowMetadata, Task
 from pytest_browsereval.model.usage import Usage
 from pytest_browsereval.run.foreign import Imported
-from pytest_browsereval.run.foreign_files import MOST_BYTES, read_as, read_value, wrong
-from pytest_browsereval.run.foreign_record import OURS, read_record
 
 _VERSION = re.compile(r"ATIF-v1\.(\d{1,3})")
 

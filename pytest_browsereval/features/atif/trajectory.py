@@ -16,10 +16,10 @@ from pytest_browsereval.analysis.turns import (
     find_model,
     parse_time,
 )
+from pytest_browsereval.features.foreign_record import OURS, clean_json, describe_record
 from pytest_browsereval.model.messages import AssistantMessage, ErrorMessage
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.redaction.marks import WITHHELD
-from pytest_browsereval.run.foreign_record import OURS, clean_json, describe_record
 
 SCHEMA = "ATIF-v1.7"
 

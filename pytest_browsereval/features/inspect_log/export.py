@@ -15,6 +15,7 @@ from pytest_browsereval.analysis.turns import parse_time
 from pytest_browsereval.config.export import ExportConfig, Exported
 from pytest_browsereval.datasets.ids import safe_id
 from pytest_browsereval.errors import DatasetError
+from pytest_browsereval.features.foreign_record import clean_json, clean_text
 from pytest_browsereval.features.inspect_log.conversation import make_usage
 from pytest_browsereval.features.inspect_log.package import check_installed, load_api, make_id
 from pytest_browsereval.features.inspect_log.trials import (
@@ -25,7 +26,6 @@ from pytest_browsereval.features.inspect_log.trials import (
 )
 from pytest_browsereval.model.display import format_count
 from pytest_browsereval.model.results import TaskMetadata
-from pytest_browsereval.run.foreign_record import clean_json, clean_text
 from pytest_browsereval.run.stored import check_log
 
 Trials = dict[str, list[StoredAttempt]]

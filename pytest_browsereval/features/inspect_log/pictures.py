@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 
 from pytest_browsereval.errors import UsageError
-from pytest_browsereval.run.foreign_files import picture_suffix
+from pytest_browsereval.features.foreign_files import picture_suffix
 
 _DATA = re.compile(r"data:image/[a-z0-9.+-]{1,40};base64,")
 

@@ -9,6 +9,8 @@ from typing import Any
 from zipfile import BadZipFile, ZipFile
 
 from pytest_browsereval.errors import ErrorSource, TerminationReason, UsageError, describe_error
+from pytest_browsereval.features.foreign_files import MOST_BYTES, wrong
+from pytest_browsereval.features.foreign_record import OURS, read_record
 from pytest_browsereval.features.inspect_log.events import EventReader
 from pytest_browsereval.features.inspect_log.messages import ChatReader
 from pytest_browsereval.features.inspect_log.package import load_api
@@ -20,8 +22,6 @@ from pytest_browsereval.model.results import EvalWarning, TaskError
 from pytest_browsereval.model.tasks import RowMetadata, Task
 from pytest_browsereval.model.usage import Usage
 from pytest_browsereval.run.foreign import Imported
-from pytest_browsereval.run.foreign_files import MOST_BYTES, wrong
-from pytest_browsereval.run.foreign_record import OURS, read_record
 
 SUFFIXES = (".eval", ".json")
 

@@ -11,13 +11,13 @@ from pytest_browsereval.analysis.summary import total_cost
 from pytest_browsereval.analysis.turns import find_model
 from pytest_browsereval.datasets.ids import safe_id
 from pytest_browsereval.errors import TerminationReason
+from pytest_browsereval.features.foreign_record import OURS, clean_json, clean_text, describe_record, withhold
 from pytest_browsereval.features.inspect_log.conversation import Conversation, make_usage, name_model
 from pytest_browsereval.features.inspect_log.package import make_id
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.model.usage import Usage
 from pytest_browsereval.redaction.marks import WITHHELD
-from pytest_browsereval.run.foreign_record import OURS, clean_json, clean_text, describe_record, withhold
 
 VERDICT = "verdict"
 """The score that says whether a trial passed."""

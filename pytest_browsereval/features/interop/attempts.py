@@ -15,12 +15,12 @@ from pytest_browsereval.capture.message_log import MessageLogger
 from pytest_browsereval.capture.trajectory import TrajectorySaver
 from pytest_browsereval.datasets.ids import safe_id
 from pytest_browsereval.errors import UsageError
+from pytest_browsereval.features.foreign_files import picture_suffix, wrong
 from pytest_browsereval.model.messages import SCHEMA_VERSION, ToolCallMessage, now
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.redaction.config import redact_config
 from pytest_browsereval.run.foreign import Imported
-from pytest_browsereval.run.foreign_files import picture_suffix, wrong
 from pytest_browsereval.run.record import make_metadata
 from pytest_browsereval.run.store import RunStore, TrialKey
 

@@ -10,11 +10,11 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from pytest_browsereval.config.model import VARIANT_NAME
+from pytest_browsereval.features.foreign_files import read_as, read_value, task_folders, wrong
 from pytest_browsereval.model import messages as ours
 from pytest_browsereval.model.messages import Message
 from pytest_browsereval.model.tasks import RowMetadata, Task
 from pytest_browsereval.run.foreign import Imported
-from pytest_browsereval.run.foreign_files import read_as, read_value, task_folders, wrong
 
 KIND = "online-mind2web"
 RESULT = "result.json"

@@ -15,13 +15,13 @@ from pytest_browsereval.capture.message_log import read_messages
 from pytest_browsereval.config.export import ExportConfig, Exported
 from pytest_browsereval.datasets.ids import safe_folder, safe_id
 from pytest_browsereval.errors import ErrorSource, UsageError
+from pytest_browsereval.features.foreign_files import wrong
 from pytest_browsereval.features.interop import online_mind2web as form
 from pytest_browsereval.graders.judging.pictures import find_pictures, number_of
 from pytest_browsereval.graders.judging.steps import list_steps
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.messages import AssistantMessage, Message, ToolCallMessage, ToolResultMessage
 from pytest_browsereval.model.results import TaskMetadata
-from pytest_browsereval.run.foreign_files import wrong
 from pytest_browsereval.run.reading import read_metadata
 from pytest_browsereval.run.store import RunStore, check_new
 from pytest_browsereval.run.stored import check_log, read_stored

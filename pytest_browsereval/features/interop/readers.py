@@ -9,8 +9,8 @@ from typing import Any
 from pytest_browsereval.builtins import gather_offers
 from pytest_browsereval.contracts import describe_value
 from pytest_browsereval.errors import PluginError, UsageError, describe_error, nearest
+from pytest_browsereval.features.foreign_files import check_tree
 from pytest_browsereval.run.foreign import Imported, ImportFormat
-from pytest_browsereval.run.foreign_files import check_tree
 
 HOOK = "pytest_browsereval_run_formats"
 

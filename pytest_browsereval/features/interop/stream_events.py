@@ -11,10 +11,10 @@ from pydantic import ValidationError
 from pytest_browsereval.config_text import DocumentError, format_path
 from pytest_browsereval.config_text.json_text import json_value
 from pytest_browsereval.errors import ErrorSource, UsageError
+from pytest_browsereval.features.foreign_files import wrong
 from pytest_browsereval.model import messages as ours
 from pytest_browsereval.model.messages import Message
 from pytest_browsereval.model.results import EvalWarning
-from pytest_browsereval.run.foreign_files import wrong
 
 # Types of the form of the design documents, which is ours as well.
 DESIGNED = frozenset(

@@ -10,12 +10,12 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict
 
 from pytest_browsereval.errors import ErrorSource, TerminationReason
+from pytest_browsereval.features.foreign_files import find_numbered, read_as, read_value, task_folders, wrong
 from pytest_browsereval.model import messages as ours
 from pytest_browsereval.model.messages import Message
 from pytest_browsereval.model.results import EvalWarning
 from pytest_browsereval.model.tasks import RowMetadata, Task
 from pytest_browsereval.run.foreign import Imported
-from pytest_browsereval.run.foreign_files import find_numbered, read_as, read_value, task_folders, wrong
 
 KIND = "webvoyager"
 MESSAGES = "interact_messages.json"

@@ -12,7 +12,6 @@ from pydantic import ValidationError
 from pytest_browsereval.config.model import VARIANT_NAME
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.results import TaskMetadata
-from pytest_browsereval.model.tasks import RowMetadata, Task
 from pytest_browsereval.redaction.config import redact_config
 from pytest_browsereval.redaction.marks import WITHHELD
 
@@ -117,16 +116,3 @@ def read_record(value: Any) -> TaskMetadata:
 
 def _is_variant(name: str) -> bool:
     return re.fullmatch(VARIANT_NAME, name) is not None and len(name) <= 60
-
-
-def make_task(record: TaskMetadata) -> Task:
-    """Return the row of a record, as far as the record knows it."""
-    return Task(
-        query_id=record.query_id,
-        query=record.query,
-        dataset=record.dataset,
-        start_url=record.start_url,
-        tags=record.tags,
-        protected=record.protected is not False,
-        metadata=RowMetadata(original_task_id=record.query_id, website=record.website),
-    )
