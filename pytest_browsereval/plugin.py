@@ -6,7 +6,6 @@ pytest (budget: 30 ms of CPU; ``benchmarks/startup.py`` measures it).
 
 from __future__ import annotations
 
-import gc
 import os
 import pkgutil
 from collections.abc import Generator
@@ -176,13 +175,8 @@ def _warn_of_unknown_features(config: pytest.Config) -> None:
 
 def wake(config: pytest.Config) -> Any:
     """Load what an eval needs, once; returns the ``EvalSession``."""
-    is_enabled = gc.isenabled()
-    gc.disable()  # 300 modules make no garbage: to look for it takes a tenth of the time
-    try:
-        from pytest_browsereval.hooks.start import start
-    finally:
-        if is_enabled:
-            gc.enable()
+    from pytest_browsereval.hooks.start import start
+
     return start(config)
 
 
