@@ -28,8 +28,8 @@ def contradicting(store: RunStore, summary: RunSummary) -> RuleResult | None:
         store: the run.
         summary: of its records.
     """
-    message = describe_contradictions(store, summary)
-    return RuleResult("records", is_met=False, message=message) if message else None
+    found = list(_contradictions(store, summary))  # what has no record misses the rule complete
+    return RuleResult("records", is_met=False, message=_describe(found)) if found else None
 
 
 def describe_contradictions(store: RunStore, summary: RunSummary) -> str:
@@ -39,7 +39,7 @@ def describe_contradictions(store: RunStore, summary: RunSummary) -> str:
         store: the run.
         summary: of its records.
     """
-    found = list(_contradictions(store, summary))
+    found = list(_contradictions(store, summary, with_lost=True))
     return _describe(found) if found else ""
 
 
@@ -50,13 +50,13 @@ def _describe(found: Sequence[str]) -> str:
     )
 
 
-def _contradictions(store: RunStore, summary: RunSummary) -> Iterator[str]:
+def _contradictions(store: RunStore, summary: RunSummary, *, with_lost: bool = False) -> Iterator[str]:
     # A copied folder could raise the rate without a new attempt.
     for folders in summary.twice:
         a, b = (folder.relative_to(store.root).as_posix() for folder in folders)
         yield f"{a} and {b} are one attempt by their records, and only the first counts"
     contradicted = set()
-    for folder, other in _stored_contradictions(store, summary):
+    for folder, other in _stored_contradictions(store, summary, with_lost=with_lost):
         contradicted.add(folder)
         yield other
     data = ((trial, trial.metadata) for trial in summary.trials)
@@ -74,12 +74,20 @@ def check_contradictions(store: RunStore, summary: RunSummary) -> None:
     Raises:
         UsageError: with the first contradictions.
     """
-    if found := [other for _, other in _stored_contradictions(store, summary)]:
+    if found := [other for _, other in _stored_contradictions(store, summary, with_lost=True)]:
         raise UsageError(f"{format_path(store.root)}: {_describe(found)}.")
 
 
-def _stored_contradictions(store: RunStore, summary: RunSummary) -> Iterator[tuple[Path, str]]:
-    """Yield how the summary of a run contradicts its records, with their folders."""
+def _stored_contradictions(
+    store: RunStore, summary: RunSummary, *, with_lost: bool
+) -> Iterator[tuple[Path, str]]:
+    """Yield how the summary of a run contradicts its records, with their folders.
+
+    Args:
+        store: the run.
+        summary: of its records.
+        with_lost: whether to tell results without a record. What a run has lost cannot regress against it.
+    """
     # An agent's program may change records of its run; the summary is written when it is gone.
     file, is_contradicted = store.root / SUMMARY, False
     try:
@@ -97,6 +105,14 @@ def _stored_contradictions(store: RunStore, summary: RunSummary) -> Iterator[tup
         if other := own or _grades_contradict(trial):
             is_contradicted = True
             yield trial.folder, _name(store, trial, other)
+    if with_lost and len(results) > len(summary.trials):
+        there = {(one.query_id, one.variant, one.trial) for one in (t.metadata for t in summary.trials)}
+        for one in (one for one in results if one[:3] not in there):
+            name, verdict = (
+                one_line(f"{one[0]}, {one[1]}, trial {one[2]}", 100),
+                one_line(str(one.verdict), 20),
+            )
+            yield file, f"{name}: {verdict} by {SUMMARY}, and its record is missing"
     if stored.figures and not is_contradicted and len(results) == len(summary.trials):  # else trials lack
         yield from ((file, f"{SUMMARY}: {other}") for other in _find_wrong_totals(stored.figures, summary))
 

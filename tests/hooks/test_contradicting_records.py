@@ -190,8 +190,33 @@ def test_an_incomplete_run_is_no_baseline(evals: Evals, run: EvalRun) -> None:
     """What it lacks would never regress; as the folder of a gate's baseline it is named."""
     shutil.copytree(run.folder, evals.path / "base")
     shutil.rmtree(evals.path / "base/tasks/r0")
+    summary = json.loads((evals.path / "base/summary.json").read_text())
+    results = [one for one in summary["results"] if one["query_id"] != "r0"]
+    (evals.path / "base/summary.json").write_text(json.dumps({**summary, "passed": 1, "results": results}))
     code, text = told(evals, "baseline", "base", "base.json")
     assert code == 4, text
     assert "base is not complete: 1 of the run's 3 trials have no result: r0" in text, text
     rules = ("--eval-set=gate.baseline=base", "--eval-set=gate.max_regressions=0")
     assert "The baseline has no result of 1 trial" in told(evals, "gate", str(run.folder), *rules)[1]
+
+
+def test_a_record_that_was_removed(evals: Evals, run: EvalRun) -> None:
+    """A baseline without a row that passed would hide that it is lost: its summary still has it."""
+    base = evals.path / "base"
+    shutil.copytree(run.folder, base)
+    shutil.rmtree(base / "tasks/r0")
+    want = "r0, default, trial 1: passed by summary.json, and its record is missing"
+    evals.write_rows(row("r0", says="wrong"), row("r1"), row("r2", says="wrong"))
+    worse = evals.run("shop.eval.yaml", "--eval-set=gate={}").folder
+    rules = ("--eval-set=gate.baseline=base", "--eval-set=gate.max_regressions=0")
+    for typed in (
+        ("gate", str(worse), *rules),
+        ("compare", "base", str(worse)),
+        ("baseline", "base", "b.json"),
+    ):
+        code, text = told(evals, *typed)
+        assert (code, want in text) == (4, True), text
+    code, text = told(evals, "show", "base")
+    assert (code, want in text) == (1, True), text
+    code, text = told(evals, "gate", "base")
+    assert (code, "NOT MET complete: 1 of the run's 3 trials have no result: r0" in text) == (1, True), text

@@ -41,6 +41,7 @@ class DoneError(RemoteError):
     def __init__(self, part: Part, done: Done) -> None:
         self.place = f"{part.bucket.url}/{part.path}"
         self.ended = done.ended
+        self.settings = done.settings
         super().__init__(
             f"{self.place} is done already, and what is done does not change. Nothing was run. For another "
             "run take another name: --eval-run-name=NAME."
@@ -62,6 +63,8 @@ class Done:
     """Of its attempts, as ``Digests`` has them: ``digests.py``."""
     ended: int | None = None
     """The exit code of the session that has made it; None where nobody knows."""
+    settings: str | None = None
+    """Its ``digest_of_settings``; None where nobody knows."""
 
 
 class Part:
@@ -95,9 +98,8 @@ class Part:
         token, digest = str(found.get("try")), str(found.get("digest"))
         try:
             ended = found.get("ended")
-            return Done(
-                check_token(token), digest, found.get("digests"), ended if type(ended) is int else None
-            )
+            ended, settings = ended if type(ended) is int else None, found.get("settings")
+            return Done(check_token(token), digest, found.get("digests"), ended, settings)
         except ValueError:
             raise RemoteError(f"{self.bucket.url}/{self.path}/{DONE} is damaged: it names no try.") from None
 
@@ -157,6 +159,7 @@ class Part:
         digest: str,
         digests: Mapping[str, Any] | None = None,
         ended: int | None = None,
+        settings: str | None = None,
     ) -> Done:
         """Have a try count, unless another one does already; return the one that does.
 
@@ -165,14 +168,15 @@ class Part:
             digest: of its files.
             digests: what is known of those of its attempts.
             ended: the exit code of the session that has made it; None where nobody knows.
+            settings: a digest of what decided about that code besides the results; None where nobody knows.
 
         Raises:
             RemoteError: the store cannot be used.
         """
-        record = {"try": token, "digest": digest, "digests": digests, "ended": ended, "at": _now()}
-        content = _dump(record)
+        record = {"try": token, "digest": digest, "digests": digests, "ended": ended, "settings": settings}
+        content = _dump({**record, "at": _now()})
         if self.bucket.put_new(f"{self.path}/{DONE}", content):
-            return Done(token, digest, digests, ended)
+            return Done(token, digest, digests, ended, settings)
         found = self.done()
         if found is None:
             raise RemoteError(f"{self.bucket.url}/{self.path}/{DONE} cannot be written, and is not there.")
@@ -207,12 +211,30 @@ def list_parts(bucket: Bucket) -> list[Part]:
     Raises:
         RemoteError: they belong to runs that were divided otherwise.
     """
-    found = [match for name in bucket.list_folders(PARTS) if (match := _PART.fullmatch(name))]
-    shards = sorted((Shard(int(match[1]), int(match[2])) for match in found), key=lambda one: one.number)
+    shards = _list_shards(bucket)
     if len({shard.of for shard in shards}) > 1:
         told = ", ".join(f"{shard.number}-of-{shard.of}" for shard in shards)
         raise RemoteError(f"{bucket.url} has parts of runs that were divided otherwise: {told}.")
     return [Part(bucket, shard) for shard in shards]
+
+
+def check_division(part: Part) -> None:
+    """Refuse a part of a run that was divided otherwise: nobody could read that run any more.
+
+    Raises:
+        RemoteError: it is one, or the store cannot be used.
+    """
+    other = next((shard for shard in _list_shards(part.bucket) if shard.of != part.shard.of), None)
+    if other is not None:
+        raise RemoteError(
+            f"{part.bucket.url} was divided otherwise: it has part {other.number}-of-{other.of}, and this is "
+            f"{part.name}. Take the same number of shards, or another name."
+        )
+
+
+def _list_shards(bucket: Bucket) -> list[Shard]:
+    found = [match for name in bucket.list_folders(PARTS) if (match := _PART.fullmatch(name))]
+    return sorted((Shard(int(match[1]), int(match[2])) for match in found), key=lambda one: one.number)
 
 
 def new_token() -> str:

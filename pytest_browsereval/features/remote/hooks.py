@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import threading
 import time
 from collections.abc import Generator, Iterator, Mapping
@@ -15,7 +17,7 @@ from pytest_browsereval.analysis.parts import lacking
 from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.datasets.ids import safe_folder
 from pytest_browsereval.errors import UsageError
-from pytest_browsereval.features.remote.bucket import Bucket
+from pytest_browsereval.features.remote.bucket import Bucket, RemoteError
 from pytest_browsereval.features.remote.claims import DoneError, OvertakenError, Part
 from pytest_browsereval.features.remote.listing import Entry
 from pytest_browsereval.features.remote.plugin import BROUGHT, tries_key
@@ -33,6 +35,7 @@ from pytest_browsereval.hooks.session import EvalSession
 from pytest_browsereval.redaction.known import redact_known
 from pytest_browsereval.run.active import ActiveRun
 from pytest_browsereval.run.index import read_index
+from pytest_browsereval.run.manifest import file_hash
 from pytest_browsereval.run.records import RECORD
 from pytest_browsereval.run.shards import Shard, read_shard
 from pytest_browsereval.run.store import home_of
@@ -133,7 +136,7 @@ class EarlierTries:
                 "URL. Write another `name` into one of them."
             )
         part = find_part(self._url, config.name, self._name, self._shard)
-        check_free(part, self._session.config)
+        check_free(part, config, self._session.config)
         return part
 
     def pytest_sessionstart(self) -> None:
@@ -165,7 +168,27 @@ def find_part(url: str, eval_name: str, name: str, shard: Shard | None) -> Part:
     return Part(bucket, shard or Shard(1, 1))
 
 
-def check_free(part: Part, config: pytest.Config) -> None:
+def digest_of_settings(eval_config: EvalConfig, config: pytest.Config) -> str:
+    """Return 16 hex digits over what a session runs and decides by: config, gate, rows, selection.
+
+    Args:
+        eval_config: of the eval.
+        config: of the session.
+    """
+    option = config.option
+    names = ("keyword", "markexpr", "deselect", "eval_limit", "lf", "stepwise")
+    gate = eval_config.gate.model_dump(mode="json", exclude={"baseline"})  # a copy of a run lies anywhere
+    made_of = {
+        "config": eval_config.content_hash(),
+        "gate": gate,
+        "rows": [file_hash(one.file(eval_config.base_dir)) for one in eval_config.dataset],
+        "items": [arg.partition("::")[2] for arg in config.args],
+        "options": [getattr(option, name, None) or None for name in names],
+    }
+    return hashlib.sha256(json.dumps(made_of, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def check_free(part: Part, eval_config: EvalConfig, config: pytest.Config) -> None:
     """Refuse a part that is done: its run would be made and could not be sent.
 
     With ``--eval-accept-done`` the session ends as the one did that has made it: an engine may start a part
@@ -173,6 +196,7 @@ def check_free(part: Part, config: pytest.Config) -> None:
 
     Args:
         part: which one.
+        eval_config: of the eval.
         config: of the session.
 
     Raises:
@@ -185,6 +209,12 @@ def check_free(part: Part, config: pytest.Config) -> None:
     error = DoneError(part, done)
     is_all = len(config.args) == 1  # else other evals would be left out in silence
     if config.getoption("eval_accept_done") and error.ended is not None and is_all:
+        if error.settings != digest_of_settings(eval_config, config):
+            raise RemoteError(
+                f"{error.place} is done already, by other settings: config, gate, rows or selection differ, "
+                "so its exit code says nothing about this session. Nothing was run. Take another name: "
+                "--eval-run-name=NAME."
+            )
         message = f"{error.place} is done already. Nothing was run: this is the exit code that it ended with"
         pytest.exit(f"{message}, {error.ended}.", returncode=error.ended)
     raise error
@@ -288,7 +318,7 @@ class Uploading:
         if push.is_taken_over():
             raise OvertakenError(push.part.overtaken)
         if is_whole and not self._lacks(active_run):
-            push.finish(exit_code)
+            push.finish(exit_code, digest_of_settings(active_run.config, self._session.config))
             return f"sent to {push.url}", "green"
         push.send()
         return f"sent to {push.url}, and not done: the run is not complete. Resume it, then push it", "yellow"
@@ -303,7 +333,7 @@ class Uploading:
         """
         try:
             push = self._push_of(active_run)
-            check_free(push.part, session.config)
+            check_free(push.part, active_run.config, session.config)
             if any(isinstance(item, EvalItem) and item.active_run is active_run for item in session.items):
                 push.begin()
         except UsageError as error:

@@ -15,7 +15,14 @@ from pytest_browsereval.builtins import note_sent
 from pytest_browsereval.capture.trajectory import write_whole
 from pytest_browsereval.datasets.ids import safe_folder, safe_id
 from pytest_browsereval.features.remote.bucket import Bucket, RemoteError
-from pytest_browsereval.features.remote.claims import Done, OvertakenError, Part, check_token, new_token
+from pytest_browsereval.features.remote.claims import (
+    Done,
+    OvertakenError,
+    Part,
+    check_division,
+    check_token,
+    new_token,
+)
 from pytest_browsereval.features.remote.digests import Gathered
 from pytest_browsereval.features.remote.listing import (
     FILES,
@@ -189,11 +196,12 @@ class Push:
             entries += some
         return entries
 
-    def finish(self, ended: int | None = None) -> int:
+    def finish(self, ended: int | None = None, settings: str | None = None) -> int:
         """Have the run count there, whole; return how many objects it has.
 
         Args:
             ended: the exit code of the session that has made it; None where nobody knows.
+            settings: a digest of what decided about that code besides the results; None where nobody knows.
 
         Raises:
             UsageError: another try counts already or has taken over, or the store cannot be used.
@@ -208,7 +216,7 @@ class Push:
         write_listing(self.part.bucket, self._prefix, entries)
         digests = gathered.write(self.part.bucket, self._prefix, self.root)
         known = None if digests is None else digests.as_json()
-        self.part.finish(self._token, digest_of(entries), known, ended)
+        self.part.finish(self._token, digest_of(entries), known, ended, settings)
         done = self._check_same(entries)
         with suppress(RemoteError):  # the run counts without it
             self._write_page(done)
@@ -235,9 +243,11 @@ class Push:
         """Take the part over from whoever works on it.
 
         Raises:
-            RemoteError: another try has taken it over from this one, or the store cannot be used.
+            RemoteError: another try has taken it over from this one, the run was divided otherwise, or the
+                store cannot be used.
         """
         self.part.bucket.check_conditions()
+        check_division(self.part)
         token = self._find_token() or new_token()
         self._claim = self.part.claim(token)
         self._there, self._segments = read_segments(self.part.bucket, self.part.prefix(token))

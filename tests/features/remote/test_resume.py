@@ -140,6 +140,46 @@ def test_only_what_a_session_has_ended_is_accepted(evals: Evals, bucket: str) ->
     assert "no effect without --eval-run-name" in alone.stderr.str()
 
 
+@pytest.mark.parametrize("change", ["rows", "gate", "config", "fewer", "one"])
+def test_what_was_done_by_other_settings_is_not_accepted(evals: Evals, bucket: str, change: str) -> None:
+    """Its exit code says nothing of edited rows, of a stricter gate, or of rows that it had not selected."""
+    write(evals, gate={"min_pass_rate": 0.5})
+    accept = (f"--eval-output={bucket}", NAME, "--eval-accept-done")
+    few = {"fewer": ("-k", "b"), "one": ("--eval-limit=1", "--eval-set", "gate.min_pass_rate=0")}.get(
+        change, ()
+    )
+    assert [evals.run("shop.eval.yaml", *accept, *few).ret for _ in range(2)] == [0, 0]
+    calls(evals)
+    if change == "rows":
+        evals.write_rows(*(row(name) for name in ("bad", "b", "c", "new")))
+    elif change == "gate":
+        write(evals, gate={"min_pass_rate": 0.9})
+    elif change == "config":
+        write(evals, gate={"min_pass_rate": 0.5}, limits={"max_steps": 3})
+    run = evals.run("shop.eval.yaml", *accept)
+    assert run.ret == pytest.ExitCode.USAGE_ERROR
+    assert "parts/1-of-1 is done already, by other settings" in run.stdout.str() + run.stderr.str()
+    assert calls(evals) == []
+
+
+def test_a_run_is_divided_in_one_way(evals: Evals, bucket: str) -> None:
+    """Else a shard by mistake would make a run that is done one that nobody can read."""
+    write(evals)
+    run = evals.run("shop.eval.yaml", f"--eval-output={bucket}", NAME)
+    calls(evals)
+    shard = evals.run("shop.eval.yaml", f"--eval-output={bucket}", NAME, "--eval-shard=1/2")
+    assert shard.ret == pytest.ExitCode.USAGE_ERROR
+    assert "was divided otherwise: it has part 1-of-1, and this is 1-of-2" in shard.stderr.str()
+    assert calls(evals) == []
+    alone = evals.run("shop.eval.yaml", "--eval-shard=1/2", "--eval-set", "gate={}")
+    pushed = evals.run_command("push", str(alone.folder), bucket, "--name=nightly")
+    assert (pushed.ret, len(objects(evals, "claim-*"))) == (4, 1)
+    assert (
+        evals.run_command("gate", f"{bucket}/shop/nightly", "--eval-set", "gate.min_pass_rate=0.5").ret == 0
+    )
+    assert run.folder.is_dir()
+
+
 def test_a_run_is_decided_about_for_one(evals: Evals, bucket: str) -> None:
     """A Job that is created anew by the same manifest decides nothing by what an earlier one has run."""
     write(evals)
