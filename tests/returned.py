@@ -39,8 +39,8 @@ def describe(attempt: StoredAttempt) -> dict[str, Any]:
 
 def check_returned(run: Path, back: Path) -> None:
     """Check that a run and what came back of it are the same; of protected rows verdicts and figures are."""
-    there = {one.id.partition("/")[2]: one for one in open_run(run).attempts}
-    again = {one.id.partition("/")[2]: one for one in open_run(back).attempts}
+    there = {one.id.split("/", 2)[2]: one for one in open_run(run).attempts}
+    again = {one.id.split("/", 2)[2]: one for one in open_run(back).attempts}
     assert set(there) == set(again)
     for key, attempt in there.items():
         if attempt.is_protected:

@@ -51,9 +51,11 @@ class StoredAttempt:
 
     @property
     def id(self) -> str:
-        """``RUN/TASK/VARIANT/TRIAL/ATTEMPT``, the same on each machine; the task's id as in its folder."""
+        """``EVAL/RUN/TASK/VARIANT/TRIAL/ATTEMPT``, the same on each machine; names are as in folders."""
         data = self.digest
-        return name_attempt(self.run.id, data.query_id, data.variant, data.trial, data.attempt)
+        run = self.run
+        numbers = {"trial": data.trial, "attempt": data.attempt}
+        return name_attempt(run.eval, run.id, data.query_id, data.variant, **numbers)
 
     @property
     def trial_id(self) -> str:
@@ -205,7 +207,7 @@ class StoredRun:
     def eval(self) -> str:
         """The name of its eval; that of the folder above if the manifest does not say."""
         name = self.manifest.get("name")
-        return name if isinstance(name, str) else self.folder.resolve().parent.name
+        return name if name and isinstance(name, str) else self.folder.resolve().parent.name
 
     @cached_property
     def _read(self) -> tuple[list[tuple[str, AttemptDigest]], RunSummary]:

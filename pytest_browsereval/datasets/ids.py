@@ -69,9 +69,13 @@ def safe_folder(query_id: str) -> str:
     return f"{name}{CAPITALS}{mask:x}"
 
 
-def name_attempt(run: str, query_id: str, variant: str, trial: int, attempt: int) -> str:
-    """Return ``RUN/TASK/VARIANT/TRIAL/ATTEMPT``, the id of an attempt on any machine."""
-    return f"{run}/{safe_folder(query_id)}/{safe_folder(variant)}/{trial}/{attempt}"
+def name_attempt(eval_name: str, run: str, query_id: str, variant: str, *, trial: int, attempt: int) -> str:
+    """Return ``EVAL/RUN/TASK/VARIANT/TRIAL/ATTEMPT``, the id of an attempt on any machine.
+
+    The eval is in it because the evals of a session have runs of one id.
+    """
+    home = safe_folder(eval_name)
+    return f"{home}/{run}/{safe_folder(query_id)}/{safe_folder(variant)}/{trial}/{attempt}"
 
 
 def original_id(name: str) -> str | None:

@@ -279,7 +279,8 @@ class Course:
         self.folder = folder
         self.node_id = node_id
         self.run_id, key = services.store.root.resolve().name, trial.key
-        self.id = name_attempt(self.run_id, key.query_id, key.variant, key.trial, folder.number)
+        name, numbers = services.run.config.name, {"trial": key.trial, "attempt": folder.number}
+        self.id = name_attempt(name, self.run_id, key.query_id, key.variant, **numbers)
         self.row_hash = trial.row_hash or trial.task.content_hash()
         self.task = trial.task
         """The row as plug-ins have made it, once they were asked: code, as the agent is, and not hashed."""

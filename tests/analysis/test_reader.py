@@ -97,7 +97,7 @@ def test_earlier_attempts_are_kept_and_do_not_count(mixed_run: Path) -> None:
         (2, 1, False),
         (2, 2, True),
     ]
-    assert broken[0].id == f"{run.id}/shop+2fmug/broken/1/1"
+    assert broken[0].id == f"shop/{run.id}/shop+2fmug/broken/1/1"
     assert broken[0].trial_id == broken[1].trial_id
     assert len({one.id for one in run.attempts}) == len(run.attempts)
     assert {one.error_source for one in broken} == {"agent"}

@@ -25,15 +25,16 @@ class AtifExport(ExportConfig):
 
     type: Literal["atif"] = "atif"
     output: Path = Path("atif")
-    """The folder to write; each run has a folder in it."""
+    """The folder to write; each eval has a folder in it, and there each run."""
     pictures: bool = True
     """Whether pictures are written too."""
 
     def write(self, run: StoredRun, base_dir: Path) -> Exported:
         """Write the documents; those of the same run that are there are replaced."""
-        target = base_dir / self.output / run.id
+        place = self.output / safe_folder(run.eval) / run.id
+        target = base_dir / place
         if target.resolve() == run.folder.resolve():
-            raise UsageError(f"{self.output} is the folder of the run. Name another one by `--output`.")
+            raise UsageError(f"{self.output} has the run itself. Name another one by `--output`.")
         withheld, lost, count = 0, [], 0
         for attempt in run.attempts:
             is_protected = attempt.is_protected
@@ -44,7 +45,7 @@ class AtifExport(ExportConfig):
             count += attempt.counts
         why = "what leaves a benchmark of protected rows must not have their texts"
         left_out = (f"texts and pictures of {format_count(withheld, 'attempt')}: {why}",) if withheld else ()
-        return Exported(str(self.output / run.id), count, left_out, tuple(lost))
+        return Exported(str(place), count, left_out, tuple(lost))
 
     def _write(self, attempt: StoredAttempt, target: Path, *, is_withheld: bool) -> None:
         name = f"{safe_folder(attempt.variant)}-{attempt.trial}-{attempt.number}"

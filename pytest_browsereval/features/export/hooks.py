@@ -53,6 +53,7 @@ class SessionExports:
 
     def _export(self, active_run: ActiveRun) -> None:
         from pytest_browsereval.analysis.reader import StoredRun  # most sessions export nothing
+        from pytest_browsereval.features.export.settings import describe_command
         from pytest_browsereval.features.export.writing import describe_exported, describe_loss, write_export
 
         config, run = active_run.config, StoredRun(active_run.store.root)
@@ -64,7 +65,7 @@ class SessionExports:
             except UsageError as error:
                 line, lost = f"not exported as {export.type}", str(error)
             if lost:
-                hint = f"`browsereval export {run.id} --to {export.type}` does it again"
+                hint = describe_command(export, run.folder, config.base_dir)
                 line = f"{line}: warning: {lost} ({hint})"
             self._lines.append((redact_known(f"eval {config.name}: {line}"), bool(lost)))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import types
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -12,7 +13,9 @@ from pydantic import SecretStr, ValidationError
 
 from pytest_browsereval.config.export import ExportConfig
 from pytest_browsereval.config.schema import field_texts
+from pytest_browsereval.config_text import format_path
 from pytest_browsereval.errors import PluginError, UsageError
+from pytest_browsereval.redaction.address import plain_url
 from pytest_browsereval.registry import Registry, read_block
 from pytest_browsereval.validation_errors import list_problems
 
@@ -78,6 +81,41 @@ def make_export(registry: Registry, arguments: argparse.Namespace) -> ExportConf
     if not isinstance(made, ExportConfig):
         raise PluginError(f"the export {arguments.to!r} is not an ExportConfig. Mend the plug-in.")
     return made
+
+
+def describe_command(export: ExportConfig, run: Path, base_dir: Path) -> str:
+    """Return how to do an export of a config again: the command, and which keys it cannot have.
+
+    Args:
+        export: what was done.
+        run: the folder of the run.
+        base_dir: that of the config.
+    """
+    words = ["browsereval", "export", format_path(run), "--to", export.type]
+    kinds, missing = dict(_list_kinds(type(export))), []
+    for field, info in type(export).model_fields.items():
+        value = getattr(export, field)
+        if isinstance(value, Path):  # relative to the config, and in the command to the current folder
+            value = format_path(base_dir / value)
+            is_default = base_dir.resolve() == Path.cwd() and getattr(export, field) == info.default
+        else:
+            is_default = value == info.get_default(call_default_factory=True)
+        if field == "type" or is_default:
+            continue
+        flag, kind = f"--{field.replace('_', '-')}", kinds.get(field)
+        if kind == "switch":
+            words.append(flag if value else f"--no-{flag[2:]}")
+        elif kind is None or value is None or isinstance(value, SecretStr) or _is_secret(value):
+            missing.append(f"`{field}`")
+        else:
+            words += [flag, ",".join(map(str, value)) if kind == "list" else str(value)]
+    rest = f", with {' and '.join(missing)} as in the config" if missing else ""
+    return f"`{shlex.join(words)}` does it again{rest}"
+
+
+def _is_secret(value: Any) -> bool:
+    """Whether a value is a URL with a login or parameters."""
+    return isinstance(value, str) and "://" in value and plain_url(value) != value
 
 
 def _list_kinds(member: type[Any]) -> Iterator[tuple[str, str]]:

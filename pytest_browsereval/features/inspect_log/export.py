@@ -80,7 +80,7 @@ class _Log:
     def __init__(self, api: Any, run: StoredRun, variant: str, *, pictures: bool) -> None:
         self._api, self._run, self._variant = api, run, variant
         self._writer = TrialWriter(api, pictures=pictures)
-        self._id = make_id(run.id, variant)
+        self._id = make_id(run.eval, run.id, variant)
         given = run.manifest.get("started_at")
         started_at = parse_time(given) if isinstance(given, str) else None
         first = next((parse_time(one.digest.started_at) for one in run.attempts), None)

@@ -352,8 +352,8 @@ def _say(text: str, steps: Iterable[StoredStep] = ()) -> dict[str, Any]:
 
 def _made_as(attempt: StoredAttempt, metadata: TaskMetadata) -> str:
     """Return the id under which an attempt was made: that of its part, in a run that was merged."""
-    run, rest = attempt.id.split("/", 1)
-    return f"{metadata.run_id or run}/{rest}"
+    home, run, rest = attempt.id.split("/", 2)
+    return f"{home}/{metadata.run_id or run}/{rest}"
 
 
 def _context(ids: SpanIds) -> SpanContext:

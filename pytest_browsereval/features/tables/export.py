@@ -11,6 +11,7 @@ from pydantic import Field
 
 from pytest_browsereval.analysis.reader import StoredRun
 from pytest_browsereval.config.export import ExportConfig, Exported
+from pytest_browsereval.datasets.ids import safe_folder
 from pytest_browsereval.features.tables.rows import read_rows
 from pytest_browsereval.features.tables.schema import COLUMNS, Row, TableName
 
@@ -42,7 +43,7 @@ class TablesExport(ExportConfig):
 
     def write(self, run: StoredRun, base_dir: Path) -> Exported:
         """Write the tables, each as a whole or not at all."""
-        name = f"{run.id}.{self.type}"
+        name = f"{safe_folder(run.eval)}-{run.id}.{self.type}"  # the evals of a session have one id
         paths = {table: base_dir / self.output / table / name for table in self.tables}
         for path in paths.values():
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -194,7 +194,7 @@ def test_hostile_contents_come_back(hostile_run: Path, tmp_path: Path) -> None:
             json.loads(file.read_text(), parse_constant=lambda _: 1 / 0)["steps"][:1]
         )
     there = {one.query_id: one for one in open_run(hostile_run).attempts}
-    again = {one.query_id: one for one in read(tmp_path / "out" / hostile_run.name, tmp_path / "back")}
+    again = {one.query_id: one for one in read(tmp_path / "out", tmp_path / "back")}
     assert set(again) == set(there)
     for query_id, one in again.items():
         assert len(plain(one.turns)) == len(plain(there[query_id].turns))

@@ -19,7 +19,7 @@ __all__ = ["example_run", "mixed_run"]
 def export(run: Path, target: Path, *words: str) -> list[Path]:
     """Write a run, and return its documents."""
     assert main(["export", str(run), "--to=atif", "-o", str(target), *words]) == 0
-    return sorted((target / run.name).rglob("*.json"))
+    return sorted((target / open_run(run).eval / run.name).rglob("*.json"))
 
 
 def load(documents: list[Path]) -> list[dict[str, Any]]:
@@ -50,7 +50,7 @@ def check_round_trip(run: Path, tmp_path: Path) -> None:
     documents = load(export(run, tmp_path / "out"))
     assert read_totals(documents) == read_figures(run)
     back = tmp_path / "back"
-    assert main(["import-run", "atif", str(tmp_path / "out" / run.name), "-o", str(back)]) == 0
+    assert main(["import-run", "atif", str(tmp_path / "out"), "-o", str(back)]) == 0
     check_returned(run, back)
 
 
@@ -69,7 +69,7 @@ def test_verdict_score_and_error_are_three_things(mixed_run: Path, tmp_path: Pat
     """An errored attempt has no score, a failed one no error; earlier attempts do not count."""
     documents = {one["trajectory_id"]: one["extra"] for one in load(export(mixed_run, tmp_path))}
     wrong, broken, last = (
-        documents[f"{mixed_run.name}/{one}"]
+        documents[f"shop/{mixed_run.name}/{one}"]
         for one in ("wrong/plays/1/1", "shop+2fmug/broken/2/1", "shop+2fmug/broken/2/2")
     )
     assert (wrong["verdict"], wrong["scores"], wrong["error"]) == ("failed", {"answer": 0.0}, None)
@@ -116,5 +116,5 @@ def test_pictures_are_a_choice(mixed_run: Path, tmp_path: Path) -> None:
 
 def test_a_run_is_not_exported_into_itself(mixed_run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Its files would stand among those of the run."""
-    assert main(["export", str(mixed_run), "--to=atif", "-o", str(mixed_run.parent)]) == 4
-    assert "is the folder of the run" in capsys.readouterr().err
+    assert main(["export", str(mixed_run), "--to=atif", "-o", str(mixed_run.parent.parent)]) == 4
+    assert "has the run itself" in capsys.readouterr().err

@@ -178,8 +178,40 @@ def test_an_export_that_fails_is_a_warning(evals: Evals) -> None:
     text = run.stdout.str()
     assert "eval shop: not exported as acme/broken: warning: " in text
     assert "RuntimeError: no such luck" in text
-    assert f"(`browsereval export {run.folder.name} --to acme/names` does it again)" in text
+    again = f"`browsereval export results/shop/{run.folder.name} --to"
+    assert f"({again} acme/broken --how raises` does it again)" in text
+    assert f"({again} acme/names --most 1` does it again)" in text
     assert run.summary["passed"] == 1
+
+
+def test_the_hint_has_the_options_of_the_config(evals: Evals) -> None:
+    """Paths relative to where it is typed; what the command cannot have or may not show is named."""
+    install(evals, "acme_exports", PACKAGE)
+    evals.write_rows(row("a"))
+    own = {"type": "acme/names", "most": 1, "only": ["passed", "failed"], "numbers": False}
+    evals.write_config("below/shop.eval.yaml", export=[{**own, "key": "k-0123456789", "headers": {"a": "b"}}])
+    (evals.path / "rows.jsonl").rename(evals.path / "below/rows.jsonl")
+    text = evals.run("below/shop.eval.yaml").stdout.str()
+    options = "--output below/names.txt --only passed,failed --no-numbers --most 1"
+    assert f"--to acme/names {options}` does it again, with `key` and `headers` as in the config)" in text
+    assert "k-0123456789" not in text
+
+
+def test_two_evals_of_a_session_do_not_take_each_others_place(evals: Evals) -> None:
+    """Their runs have one id, and may have rows of one id: files and the ids of attempts differ."""
+    evals.write_rows(row("a"))
+    exports = ["jsonl", "atif"]
+    evals.write_config("one.eval.yaml", export=exports)
+    evals.write_config("two.eval.yaml", export=exports)
+    run = evals.run("one.eval.yaml", "two.eval.yaml")
+    assert run.ret == 0, run.stdout.str()
+    first, second = run.folders
+    assert first.name == second.name
+    tables = sorted((evals.path / "tables/attempts").iterdir())
+    assert [file.name for file in tables] == [f"{name}-{first.name}.jsonl" for name in ("one", "two")]
+    assert [json.loads(file.read_text())["eval"] for file in tables] == ["one", "two"]
+    documents = [json.loads(file.read_text()) for file in sorted(evals.path.glob("atif/**/*.json"))]
+    assert [one["trajectory_id"].split("/")[0] for one in documents] == ["one", "two"]
 
 
 def test_what_an_export_needs_is_checked_before_a_run(evals: Evals) -> None:

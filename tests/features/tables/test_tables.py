@@ -18,6 +18,7 @@ import pytest
 
 from pytest_browsereval import UsageError, open_run
 from pytest_browsereval.capture.message_log import MessageLogger
+from pytest_browsereval.datasets.ids import safe_folder
 from pytest_browsereval.features.tables.schema import COLUMNS, TableName
 from pytest_browsereval.model.messages import (
     AssistantMessage,
@@ -90,7 +91,8 @@ def exported(evals: Evals, run: Path, kind: str, tables: str = ALL) -> dict[str,
     """Export a run, and return the rows of its tables."""
     done = evals.run_command("export", str(run), "--to", kind, "--tables", tables)
     assert done.ret == 0, done.stderr.str()
-    paths = {table: evals.path / "tables" / table / f"{run.name}.{kind}" for table in tables.split(",")}
+    name = f"{safe_folder(open_run(run).eval)}-{run.name}.{kind}"
+    paths = {table: evals.path / "tables" / table / name for table in tables.split(",")}
     return {table: READERS[kind](path) for table, path in paths.items()}
 
 
@@ -152,7 +154,7 @@ def test_all_kinds_have_the_same_rows(evals: Evals, mixed_run: Path) -> None:
 def test_the_schema_is_written_out(evals: Evals, mixed_run: Path) -> None:
     """Words are dictionaries, times have a zone, nulls have their type; the version is in the file."""
     exported(evals, mixed_run, "parquet")
-    file = pq.ParquetFile(evals.path / f"tables/attempts/{mixed_run.name}.parquet")
+    file = pq.ParquetFile(evals.path / f"tables/attempts/shop-{mixed_run.name}.parquet")
     assert file.schema_arrow.metadata[b"browsereval.version"] == b"1"
     assert file.schema_arrow.metadata[b"browsereval.table"] == b"attempts"
     kinds = {field.name: field.type for field in file.schema_arrow}
@@ -202,7 +204,8 @@ def test_many_runs_are_one_folder_of_files(evals: Evals, mixed_run: Path, tmp_pa
     for run in (mixed_run, tmp_path / "other", mixed_run):
         assert evals.run_command("export", str(run), "--to", "parquet").ret == 0
     names = sorted(path.name for path in (evals.path / "tables/attempts").iterdir())
-    assert names == [f"{mixed_run.name}.parquet", "other.parquet"]
+    others = f"{safe_folder(open_run(tmp_path / 'other').eval)}-other.parquet"
+    assert names == sorted([f"shop-{mixed_run.name}.parquet", others])
     assert pq.read_table(evals.path / "tables/attempts").num_rows == 25
 
 
@@ -324,7 +327,7 @@ def test_a_session_writes_its_tables(evals: Evals) -> None:
         evals, export=["parquet", {"type": "csv", "tables": ["attempts"], "output": "sheets"}]
     )
     assert pq.read_table(evals.path / "tables/steps").num_rows > 0
-    sheet = _read_csv(evals.path / f"sheets/attempts/{run.name}.csv")
+    sheet = _read_csv(evals.path / f"sheets/attempts/shop-{run.name}.csv")
     assert figures_of(sheet) == read_figures(run)
 
 
