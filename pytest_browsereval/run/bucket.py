@@ -19,6 +19,10 @@ def parse_bucket(url: str) -> SplitResult:
     Raises:
         UsageError: it is not; the message has no login, query or fragment of it.
     """
+    if not url.isprintable():  # `urlsplit` leaves some out in silence, and a terminal obeys others
+        raise UsageError(
+            f"{plain_url(url)!a} is not the URL of a folder: it has characters that do not print."
+        )
     try:
         parts = urlsplit(url)
         has_login = parts.username is not None or parts.password is not None

@@ -204,6 +204,18 @@ class Bucket:
             found = run_apart(lambda: [one["path"] for some in self._store.list(path) for one in some])
         return sorted(str(one).removeprefix(f"{path}/") for one in found)
 
+    def list_sizes(self, path: str) -> dict[str, int]:
+        """Return the sizes in bytes of the objects in a folder and in its folders, by their paths from it on.
+
+        Raises:
+            RemoteError: they cannot be listed.
+        """
+        with _explain(self.url):
+            found = run_apart(
+                lambda: [(one["path"], one["size"]) for some in self._store.list(path) for one in some]
+            )
+        return {str(name).removeprefix(f"{path}/"): size for name, size in found}
+
     def list_below(self, folder: str) -> list[str]:
         """Return the paths of all objects below a folder, as seen from here.
 

@@ -43,10 +43,16 @@ def pull(arguments: argparse.Namespace) -> int:
 
 def claim(arguments: argparse.Namespace) -> int:
     """Note for whom a run is decided about; it is refused to anybody else."""
-    from pytest_browsereval.features.remote.bucket import Bucket
+    from pytest_browsereval.features.remote.bucket import RemoteError
     from pytest_browsereval.features.remote.claims import claim_verdict
+    from pytest_browsereval.features.remote.pull import find_parts, split_url
 
-    claim_verdict(Bucket.open(arguments.url), arguments.by)
+    run, part = split_url(arguments.url)
+    if part:
+        raise RemoteError(
+            f"{arguments.url} is a part, and nobody decides about it alone. Name the run: {run}."
+        )
+    claim_verdict(find_parts(run)[0].bucket, arguments.by)
     return 0
 
 

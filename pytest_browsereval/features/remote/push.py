@@ -250,7 +250,10 @@ class Push:
         check_division(self.part)
         token = self._find_token() or new_token()
         self._claim = self.part.claim(token)
-        self._there, self._segments = read_segments(self.part.bucket, self.part.prefix(token))
+        listed, self._segments = read_segments(self.part.bucket, self.part.prefix(token))
+        sizes = self.part.bucket.list_sizes(self.part.prefix(token)) if listed else {}
+        # What was removed since, or cut off, is sent again: when all is done nobody could do that any more.
+        self._there = {place: one for place, one in listed.items() if sizes.get(place) == one.size}
         self._token = token
 
     def is_taken_over(self) -> bool:

@@ -347,7 +347,7 @@ def refused(evals: Evals, *words: str) -> EvalRun:
         ((*SLURM, "--output=s3://bucket/x?key=1"), "*is not the URL of a folder*"),
         ((*SLURM, "--output=file://shared/x"), "*is not the URL of a folder*"),
         ((*SLURM, "--output=s3://[b/x"), "*is not a URL*"),
-        ((*SLURM, "--output=s3://bucket/x\nEND_OF_PART\ntouch pwned"), "*--output has a line break*"),
+        ((*SLURM, "--output=s3://bucket/x\nEND_OF_PART\ntouch pwned"), "*--output: *do not print*"),
         ((*SLURM, "--results=x\ny"), "*--results has a line break*"),
         (("slurm", "x\ny.eval.yaml", *SLURM[2:]), "*the path of the config has a line break*"),
         ((*SLURM, "--name=../other"), "*'../other' cannot be the name of a run*"),

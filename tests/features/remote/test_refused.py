@@ -261,3 +261,12 @@ def test_a_name_in_the_bucket_says_nothing_to_the_terminal(evals: Evals, bucket:
     )
     assert told in result.stderr.str()
     assert "\x1b" not in result.stderr.str()
+
+
+def test_a_url_says_nothing_to_the_terminal(evals: Evals, bucket: str) -> None:
+    """A line break would be left out of it in silence, and another folder be meant."""
+    for url in (f"{bucket}/shop\x1b[2J/run", f"{bucket}/sh\nop/run"):
+        result = evals.run_command("show", url)
+        assert (result.ret, result.stdout.str()) == (4, "")
+        assert "is not the URL of a folder: it has characters that do not print" in result.stderr.str()
+        assert "\x1b" not in result.stderr.str()

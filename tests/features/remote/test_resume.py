@@ -190,6 +190,8 @@ def test_a_run_is_decided_about_for_one(evals: Evals, bucket: str) -> None:
     refused.stderr.fnmatch_lines(["*shop/nightly is decided already, and nothing of it was run again.*"])
     assert evals.run_command("gate", url, "--eval-set", "gate.min_pass_rate=0.5").ret == 0
     assert "shop " in evals.run_command("runs", bucket).stdout.str()
+    for other in (f"{url}/parts/1-of-1", bucket):
+        assert evals.run_command("claim", other, "--by=a").ret == 4
 
 
 @pytest.mark.parametrize("pattern", ["*.jpeg", "bundles/**/attempt-1.json"])
@@ -259,6 +261,23 @@ def test_the_same_machine_goes_on_with_its_own_folder(
     assert (run.folder, calls(evals)) == (folder, [])
     assert len([path for path in sent if "/bundles/" in path]) == 2
     assert len(objects(evals, "claim-*")) == len(objects(evals, "done")) == 1
+
+
+@pytest.mark.parametrize("pattern", ["*.jpeg", "bundles/**/attempt-1.json"])
+@pytest.mark.parametrize("spoil", [Path.unlink, lambda path: path.write_bytes(b"x")], ids=["gone", "else"])
+def test_what_the_store_has_lost_is_sent_again(
+    evals: Evals,
+    bucket: str,
+    monkeypatch: pytest.MonkeyPatch,
+    pattern: str,
+    spoil: Callable[[Path], object],
+) -> None:
+    """The folder of the try has it; a run that is done without it could not be mended."""
+    cut_off(evals, bucket, monkeypatch)
+    spoil(objects(evals, pattern)[0])
+    evals.run("shop.eval.yaml", f"--eval-output={bucket}", NAME).assert_outcomes(passed=3, failed=1)
+    assert calls(evals) == []
+    assert evals.run_command("pull", f"{bucket}/shop/nightly", "-o", "copy").ret == 0
 
 
 @pytest.mark.parametrize("can_copy", [True, False])
