@@ -239,6 +239,7 @@ class Uploading:
         self._name = name
         self._has_begun = False
         self._pushes: dict[ActiveRun, Push] = {}
+        self._noted: set[ActiveRun] = set()
         self._is_over = threading.Event()
 
     def check(self) -> None:
@@ -275,6 +276,14 @@ class Uploading:
         finally:
             self._is_over.set()
             thread.join()
+
+    def pytest_runtest_logreport(self) -> None:
+        """Note with the first result which try a run folder is: it may be killed before anything is sent."""
+        for active_run, push in self._pushes.items():
+            if active_run not in self._noted and (active_run.store.root / "manifest.json").is_file():
+                self._noted.add(active_run)
+                with suppress(UsageError, OSError):
+                    push.note_token()
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, None, None]:

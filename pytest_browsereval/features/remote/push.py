@@ -184,7 +184,7 @@ class Push:
                 self._check_same(here)
                 return here
             self.begin()
-        self._note_token()
+        self.note_token()
         entries: list[Entry] = []
         for first in range(0, len(parcels), SEGMENT):
             some = map_apart(partial(self._write, gathered=gathered), parcels[first : first + SEGMENT])
@@ -272,7 +272,12 @@ class Push:
         marker = read_marker(self.root)
         return marker.token if marker is not None and marker.url == self.url else None
 
-    def _note_token(self) -> None:
+    def note_token(self) -> None:
+        """Write into the run folder which try it is, once it has begun: this machine finds it by that.
+
+        Raises:
+            OSError: the file cannot be written.
+        """
         if self._token is not None and self._find_token() is None:
             record = {"url": self.url, "try": self._token, "stamp": _make_stamp(self.root)}
             write_whole(self.root / MARKER, json.dumps({**record, "node": platform.node()}))

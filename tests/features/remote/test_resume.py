@@ -263,6 +263,27 @@ def test_the_same_machine_goes_on_with_its_own_folder(
     assert len(objects(evals, "claim-*")) == len(objects(evals, "done")) == 1
 
 
+def test_a_kill_before_anything_is_sent_loses_nothing_here(
+    evals: Evals, bucket: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The folder is known from its first result on."""
+    write(evals)
+    args = ("--eval-config=shop.eval.yaml", f"--eval-output={bucket}", NAME)
+
+    def killed(*_: object, **__: object) -> None:
+        raise OSError("killed")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("pytest_browsereval.features.remote.push.Push.send", killed)
+        cut = evals.run(*args)
+    assert (cut.ret, objects(evals, "manifest.json")) == (3, [])
+    assert sorted(calls(evals)) == ["b", "bad", "c", "d"]
+    run = evals.run(*args)
+    run.assert_outcomes(passed=3, failed=1)
+    assert (run.folder, calls(evals)) == (cut.folder, [])
+    assert len(objects(evals, "claim-*")) == len(objects(evals, "done")) == 1
+
+
 @pytest.mark.parametrize("pattern", ["*.jpeg", "bundles/**/attempt-1.json"])
 @pytest.mark.parametrize("spoil", [Path.unlink, lambda path: path.write_bytes(b"x")], ids=["gone", "else"])
 def test_what_the_store_has_lost_is_sent_again(
