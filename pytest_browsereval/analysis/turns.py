@@ -24,7 +24,7 @@ from pytest_browsereval.model.messages import (
 
 def parse_time(text: str) -> datetime | None:
     """Return a time of a record, in UTC; None for one that is not known."""
-    with suppress(ValueError):
+    with suppress(ValueError, OverflowError):  # the latter: out of the years 1 to 9999 in UTC
         found = datetime.fromisoformat(text)
         return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
     return None

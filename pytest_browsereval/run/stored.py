@@ -73,6 +73,17 @@ def check_log(folder: Path, *, is_empty_allowed: bool = False) -> None:
             raise DatasetError(f"{file}:{number} is damaged: {error}. Restore it.") from None
 
 
+def find_log_damage(folder: Path) -> str | None:
+    """Return why not all messages of a finished attempt can be read; None if they can, or there is no log."""
+    if not (folder / "messages.jsonl").exists():
+        return None
+    try:
+        check_log(folder, is_empty_allowed=True)
+    except DatasetError as error:
+        return str(error)
+    return None
+
+
 def read_evidence(folder: Path) -> dict[str, JsonValue]:
     """Return what graders observed; empty if none did.
 

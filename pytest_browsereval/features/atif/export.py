@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
@@ -13,11 +12,11 @@ from pytest_browsereval.analysis.reader import StoredAttempt, StoredRun
 from pytest_browsereval.capture.trajectory import write_whole
 from pytest_browsereval.config.export import ExportConfig, Exported
 from pytest_browsereval.datasets.ids import safe_folder
-from pytest_browsereval.errors import DatasetError, UsageError
+from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.atif.trajectory import make_trajectory
 from pytest_browsereval.features.foreign_record import withhold
 from pytest_browsereval.model.display import format_count
-from pytest_browsereval.run.stored import check_log
+from pytest_browsereval.run.stored import find_log_damage
 
 
 class AtifExport(ExportConfig):
@@ -38,7 +37,7 @@ class AtifExport(ExportConfig):
         withheld, lost, count = 0, [], 0
         for attempt in run.attempts:
             is_protected = attempt.is_protected
-            if not is_protected and (why := _find_damage(attempt)):
+            if not is_protected and (why := find_log_damage(attempt.folder)):
                 lost.append(f"{attempt.query_id}: {why}")
             self._write(attempt, target, is_withheld=is_protected)
             withheld += is_protected
@@ -58,16 +57,6 @@ class AtifExport(ExportConfig):
         record = attempt.metadata
         document = make_trajectory(attempt, withhold(record) if is_withheld else record, pictures)
         write_whole(folder / f"{name}.json", json.dumps(document, ensure_ascii=False, indent=1) + "\n")
-
-
-def _find_damage(attempt: StoredAttempt) -> str | None:
-    if (attempt.folder / "messages.jsonl").exists():
-        with suppress(OSError):
-            try:
-                check_log(attempt.folder, is_empty_allowed=True)
-            except DatasetError as error:
-                return str(error)
-    return None
 
 
 def _copy(pictures: Mapping[int, Path], folder: Path) -> dict[int, str]:

@@ -19,6 +19,7 @@ def export_run(arguments: argparse.Namespace) -> int:
     from pytest_browsereval.features.export.settings import make_export
     from pytest_browsereval.features.export.writing import describe_exported, list_gaps, write_export
     from pytest_browsereval.redaction.known import redact_known
+    from pytest_browsereval.run.shards import Parts
     from pytest_browsereval.run.store import RunStore
 
     export = make_export(arguments.registry, arguments)
@@ -34,6 +35,11 @@ def export_run(arguments: argparse.Namespace) -> int:
         print(redact_known(line), file=sys.stderr if line.startswith("lost") else sys.stdout)
     if incomplete := lacking(RunStore(run.folder), run.summary):
         print(redact_known(f"note: {incomplete.message}"), file=sys.stderr)
+    parts = Parts.of_run(run.manifest)
+    if parts is not None and parts.missing and "merged_from" not in run.manifest:
+        have = ", ".join(f"{number}/{parts.of}" for number in parts.have)
+        note = f"note: this is a part of a run ({have}). Merge all parts and export what comes of it: figures"
+        print(redact_known(f"{note} of a part are not those of the run."), file=sys.stderr)
     return 1 if exported.lost else 0
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from pytest_browsereval.analysis.reader import StoredRun
 from pytest_browsereval.config.export import ExportConfig, Exported
+from pytest_browsereval.config_text import format_path
 from pytest_browsereval.contracts import check_result, naming
 from pytest_browsereval.errors import UsageError, describe_error
 from pytest_browsereval.model.display import format_count, join_first, one_line
@@ -25,8 +26,17 @@ def write_export(export: ExportConfig, run: StoredRun, base_dir: Path) -> Export
         with naming(export, "write", OSError):
             found = export.write(run, base_dir)
     except OSError as error:
-        raise UsageError(f"the export {export.type!r} cannot be written: {describe_error(error)}.") from None
+        raise UsageError(f"the export {export.type!r} cannot be written: {_describe(error)}.") from None
     return check_result(export, "write", found, Exported, "an Exported")
+
+
+def _describe(error: OSError) -> str:
+    """Return what the system refuses, and where; the code that it has met says nothing to users."""
+    if not error.strerror:
+        return describe_error(error)
+    where = error.filename2 or error.filename
+    shown = f"{format_path(Path(where))}: " if isinstance(where, str) else ""
+    return f"{shown}{error.strerror.rstrip('.')}"
 
 
 def describe_exported(export: ExportConfig, exported: Exported, run: StoredRun) -> str:

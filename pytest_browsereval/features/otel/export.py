@@ -101,6 +101,7 @@ class OtelExport(ExportConfig):
         headers = {name: value.get_secret_value() for name, value in self.headers.items()}
         with Receiver(self.url, headers) as receiver:
             scores = scores_for(self.product, receiver, run.eval)
-            trials, lost = send_run(TraceMaker(run, with_content=self.content), receiver, scores)
+            maker = TraceMaker(run, with_content=self.content)
+            trials, lost = send_run(maker, receiver, scores)
         redact = Redactor((*self.secrets(), *receiver.list_secrets())).redact
-        return Exported(plain_url(self.url), trials, lost=tuple(map(redact, lost)))
+        return Exported(plain_url(self.url), trials, lost=tuple(map(redact, (*lost, *maker.damages))))

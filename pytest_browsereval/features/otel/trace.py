@@ -34,6 +34,7 @@ from pytest_browsereval.model.messages import ErrorMessage, UserMessage
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.model.spans import SpanIds, derive_ids
 from pytest_browsereval.redaction.text import well_formed
+from pytest_browsereval.run.stored import find_log_damage
 
 SERVICE = "pytest-browsereval"
 LABELS = {Verdict.PASSED: "pass", Verdict.FAILED: "fail"}
@@ -43,6 +44,9 @@ LONGEST_NAME = 100
 """Characters of a name that a model may have made up."""
 
 Attributes = Mapping[str, Any]
+
+_LARGEST = 1 << 63
+"""OTLP holds no larger numbers; the record of an imported attempt may."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -94,6 +98,8 @@ class TraceMaker:
     def __init__(self, run: StoredRun, *, with_content: bool) -> None:
         self.run = run
         self.with_content = with_content
+        self.damages: list[str] = []
+        """What could not be read of the logs of attempts, each with the reason."""
         self.ids, self._collector = _Ids(), _Collector()
         # All attempts, whatever OTEL_TRACES_SAMPLER says of the user's programs: a part has other figures.
         provider = TracerProvider(
@@ -110,6 +116,8 @@ class TraceMaker:
         """
         one = _AttemptSpans(self, attempt)
         one.make()
+        if damage := find_log_damage(attempt.folder):
+            self.damages.append(f"{attempt.query_id}: {damage}")
         spans, self._collector.spans = tuple(self._collector.spans), []
         return MadeTrace(attempt, one.root, spans, one.metadata.grader_results, one.has_content, one.size)
 
@@ -330,12 +338,15 @@ class _AttemptSpans:
 
 def _clean(about: Attributes) -> dict[str, Any]:
     """Return attributes without those that are not known, with texts that can be sent."""
-    return {name: _safe(value) for name, value in about.items() if value is not None}
+    safe = {name: _safe(value) for name, value in about.items()}
+    return {name: value for name, value in safe.items() if value is not None}
 
 
 def _safe(value: Any) -> Any:
     if isinstance(value, str):
         return well_formed(str.__str__(value))
+    if isinstance(value, int) and not -_LARGEST <= value < _LARGEST:
+        return None
     return tuple(map(_safe, value)) if isinstance(value, tuple) else value
 
 

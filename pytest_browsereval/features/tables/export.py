@@ -47,11 +47,12 @@ class TablesExport(ExportConfig):
         paths = {table: base_dir / self.output / table / name for table in self.tables}
         for path in paths.values():
             path.parent.mkdir(parents=True, exist_ok=True)
+        lost: list[str] = []
         with _begin(paths, self.open_table) as batches:
-            for rows in read_rows(run, self.tables):
+            for rows in read_rows(run, self.tables, lost):
                 for table, given in rows.items():
                     batches[table].add(given)
-        return Exported(str(self.output), len(run.summary.trials))
+        return Exported(str(self.output), len(run.summary.trials), lost=tuple(sorted(lost)))
 
 
 class ParquetExport(TablesExport):

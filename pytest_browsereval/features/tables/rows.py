@@ -21,6 +21,7 @@ from pytest_browsereval.model.messages import (
 )
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.run.reading import work_ahead
+from pytest_browsereval.run.stored import find_log_damage
 
 
 @dataclass(frozen=True)
@@ -40,12 +41,15 @@ class Stored:
         return None if self.is_protected else text
 
 
-def read_rows(run: StoredRun, tables: Collection[TableName]) -> Iterator[dict[TableName, list[Row]]]:
+def read_rows(
+    run: StoredRun, tables: Collection[TableName], lost: list[str] | None = None
+) -> Iterator[dict[TableName, list[Row]]]:
     """Yield the rows of each attempt, by table.
 
     Args:
         run: whose rows.
         tables: which ones.
+        lost: gets a line for each attempt whose log cannot be read to its end.
 
     Raises:
         UsageError: a record is damaged.
@@ -60,6 +64,8 @@ def read_rows(run: StoredRun, tables: Collection[TableName]) -> Iterator[dict[Ta
         is_protected = metadata.protected
         if is_protected is None:  # a record of an earlier version
             is_protected = attempt.is_protected
+        if has_log and lost is not None and (damage := find_log_damage(attempt.folder)):
+            lost.append(f"{data.query_id}: {damage}")
         stored = Stored(attempt, key, metadata, attempt.messages if has_log else (), is_protected)
         return [{table: list(_MAKERS[table](stored)) for table in tables}]
 

@@ -120,7 +120,10 @@ def test_a_run_that_lacks_trials_is_exported_with_a_note(evals: Evals, run: str)
         (["--to=acme/broken", "--how=raises"], "`write` raised RuntimeError: no such luck ("),
         (["--to=acme/broken", "--how=leaves"], "`write` raised "),
         (["--to=acme/broken", "--how=mute"], "`write` returned None, which is not an Exported"),
-        (["--to=acme/broken", "--how=disk"], "the export 'acme/broken' cannot be written: FileNotFoundError"),
+        (
+            ["--to=acme/broken", "--how=disk"],
+            "'acme/broken' cannot be written: gone/file: No such file or directory.",
+        ),
         (["--to=acme/broken", "--how=late"], "export 'acme/broken': acme is not installed. Run `pip"),
     ],
 )
@@ -212,6 +215,31 @@ def test_two_evals_of_a_session_do_not_take_each_others_place(evals: Evals) -> N
     assert [json.loads(file.read_text())["eval"] for file in tables] == ["one", "two"]
     documents = [json.loads(file.read_text()) for file in sorted(evals.path.glob("atif/**/*.json"))]
     assert [one["trajectory_id"].split("/")[0] for one in documents] == ["one", "two"]
+
+
+def test_a_part_is_exported_with_a_note(evals: Evals) -> None:
+    """Nobody is to take its figures for those of the run; a session leaves it out."""
+    evals.write_rows(*(row(name) for name in "abcdefgh"))
+    evals.write_config(export=["jsonl"])
+    run = evals.run("shop.eval.yaml", "--eval-shard=1/2")
+    assert "eval shop: not exported: this is a part of a run." in run.stdout.str()
+    done = evals.run_command("export", str(run.folder), "--to=jsonl")
+    assert done.ret == 0
+    assert "note: this is a part of a run (1/2). Merge all parts" in done.stderr.str()
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "atif"])
+def test_a_log_that_is_damaged_is_a_loss(evals: Evals, kind: str) -> None:
+    """Its steps are not in the export: the command ends with 1 and names the file."""
+    evals.write_rows(row("a"))
+    evals.write_config()
+    run = evals.run("shop.eval.yaml").folder
+    (log,) = run.glob("tasks/a/*/*/*/messages.jsonl")
+    log.write_text("{")
+    done = evals.run_command("export", str(run), "--to", kind)
+    assert done.ret == 1
+    assert "lost: a: " in done.stderr.str()
+    assert "messages.jsonl:1 is damaged" in done.stderr.str()
 
 
 def test_what_an_export_needs_is_checked_before_a_run(evals: Evals) -> None:

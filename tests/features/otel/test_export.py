@@ -259,6 +259,37 @@ def test_hostile_content(
     assert len(receiver.sizes) == 2  # what stands before the large attempt, with it; and the rest
 
 
+def test_numbers_and_times_that_the_protocol_cannot_hold(evals: Evals, receiver: Receiver) -> None:
+    """An imported attempt may have any: they are left out, and the attempt is sent."""
+    step = {"step_id": 1, "source": "agent", "message": "so", "timestamp": "0001-01-01T00:00:00+23:59"}
+    document = {
+        "schema_version": "ATIF-v1.7",
+        "session_id": "s",
+        "agent": {"name": "other", "version": "1"},
+        "steps": [{**step, "metrics": {"prompt_tokens": 1 << 63, "completion_tokens": 7}}],
+    }
+    (evals.path / "a.json").write_text(json.dumps(document), encoding="utf-8")
+    assert evals.run_command("import-run", "atif", "a.json", "-o", "other").ret == 0
+    done = send(evals, evals.path / "other", receiver.url)
+    assert (done.ret, done.stderr.str()) == (0, "")
+    (root,) = receiver.roots
+    assert "gen_ai.usage.input_tokens" not in root
+    assert root["gen_ai.usage.output_tokens"] == 7
+
+
+def test_a_log_that_is_damaged_is_a_loss(
+    evals: Evals, mixed_run: Path, receiver: Receiver, tmp_path: Path
+) -> None:
+    """The attempt is sent, and what is missing of it is said."""
+    run = tmp_path / mixed_run.name
+    shutil.copytree(mixed_run, run)
+    (run / "tasks/wrong/pair/1/attempt-1/messages.jsonl").write_text("{", encoding="utf-8")
+    done = send(evals, run, receiver.url)
+    assert done.ret == 1
+    assert len(receiver.roots) == 24
+    done.stderr.fnmatch_lines(["lost: wrong: *messages.jsonl:1 is damaged: *"])
+
+
 # -- scores of products
 
 
