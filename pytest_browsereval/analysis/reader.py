@@ -36,7 +36,7 @@ class StoredAttempt:
 
     Its figures are there at once. ``metadata``, ``grades``, ``task``, ``messages``, ``turns``, ``steps`` and
     ``pictures`` read files each time that they are asked for; of a run at a URL the first one fetches them.
-    Verdict, score and error are three things: an errored attempt has no score, and is no failure.
+    Verdict, score and error are three things: an errored attempt has no score, and is not a failure.
     """
 
     run: StoredRun = field(repr=False)

@@ -18,7 +18,7 @@ class Exported:
     trials: int
     """How many trials of the run are in it."""
     left_out: tuple[str, ...] = ()
-    """What is not in it by intention, each with the reason: that is no failure."""
+    """What is not in it by intention, each with the reason: this is not a failure."""
     lost: tuple[str, ...] = ()
     """What should be in it and is not, each with the reason. ``browsereval export`` then ends with 1."""
 

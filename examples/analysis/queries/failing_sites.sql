@@ -1,4 +1,4 @@
--- Which site fails most? Errored trials are no failures: they are counted beside.
+-- Which site fails most? Errored trials are not failures: they have a column of their own.
 select website,
        count(*) filter (verdict <> 'errored') as judged,
        count(*) filter (verdict = 'failed') as failed,

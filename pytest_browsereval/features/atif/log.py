@@ -53,7 +53,7 @@ class LogReader:
         self.messages: list[Message] = []
         self.pictures: dict[int, Path] = {}
         self.system: list[str] = []
-        """What the agent was told at first; our log has no place for it."""
+        """The first instructions of the agent; our log has no place for them."""
         self.last_words: str | None = None
         """What the agent said at last."""
         self._lost: Counter[str] = Counter()

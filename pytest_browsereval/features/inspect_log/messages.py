@@ -25,7 +25,7 @@ class ChatReader:
         self._api, self._pictures = api, pictures
         self.messages: list[Message] = []
         self.system: list[str] = []
-        """What the agent was told at first; our log has no place for it."""
+        """The first instructions of the agent; our log has no place for them."""
         self.first_words = ""
         self.last_words = ""
         self._lost: Counter[str] = Counter()
