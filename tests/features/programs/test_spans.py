@@ -79,7 +79,7 @@ def test_ids_outlast_a_merge(evals: Evals) -> None:
     merged = open_run(str(evals.path / "merged"))
     assert len(made) == 4
     for one in merged.attempts:
-        assert one.id.startswith("merged/")
+        assert one.id.startswith("shop/merged/")
         own = one.id.replace("merged", one.metadata.run_id or "", 1)
         assert one.metadata.final_answer == derive_ids(own).traceparent
 
