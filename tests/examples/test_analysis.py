@@ -61,9 +61,11 @@ def log_steps(folder: Path, *failing: int, count: int) -> None:
 def _keep_extensions() -> None:
     """Import what is written in C before a test's own pytest comes and goes: a second import aborts."""
     import duckdb
+    import pandas as pd
     import pyarrow.parquet
 
     assert duckdb.__version__
+    assert pd.__version__  # pyarrow keeps types of the first one
     assert pyarrow.__version__
 
 
