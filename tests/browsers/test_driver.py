@@ -62,7 +62,7 @@ async def stop_with_a_stuck_browser() -> tuple[list[psutil.Process], Path]:
 
 
 def profiles(process: psutil.Process) -> list[Path]:
-    """Return the profile that a process of a browser is told to use, if any."""
+    """Return the profile that the command line of a process names, if any."""
     option = "--user-data-dir="
     return [Path(word.removeprefix(option)) for word in process.cmdline() if word.startswith(option)]
 
