@@ -1,7 +1,7 @@
 # An image in which evals run: Python, Debian's headless Chromium with fonts, and this checkout, as a user without root.
 #
 #     docker build -t browsereval .
-#     docker run --rm --init -v "$PWD/evals:/work/evals" browsereval pytest evals
+#     docker run --rm --init -v "$PWD/evals:/project/evals" browsereval pytest evals
 #
 # The dev container (.devcontainer) is its first stage.
 
@@ -13,14 +13,14 @@ RUN apt-get update \
     && apt-get install -y --no-install-recommends chromium-headless-shell libatomic1 fonts-liberation git \
     && rm -rf /var/lib/apt/lists/*
 RUN useradd --create-home --uid 1000 --shell /bin/bash dev \
-    && mkdir /work \
-    && chown dev /work
+    && mkdir /project \
+    && chown dev /project
 
 FROM browser
 COPY . /opt/pytest-browsereval
 RUN pip install --no-cache-dir '/opt/pytest-browsereval[mcp,dashboard]'
 USER dev
-WORKDIR /work
+WORKDIR /project
 # The image is only made if its browser starts and draws text.
 RUN browsereval doctor
 CMD ["pytest"]

@@ -125,13 +125,12 @@ def _kill_users(place: Path) -> None:
     no ``/proc``, that is so.
     """
     deadline = time.monotonic() + END_S
-    while (
-        place.is_dir() and any(place.iterdir()) and (users := _users(place)) and time.monotonic() < deadline
-    ):
-        for pid in users:
-            with suppress(OSError):
-                os.kill(pid, signal.SIGKILL)
-        time.sleep(0.01)
+    with suppress(FileNotFoundError):  # the folder is gone already
+        while any(place.iterdir()) and (users := _users(place)) and time.monotonic() < deadline:
+            for pid in users:
+                with suppress(OSError):
+                    os.kill(pid, signal.SIGKILL)
+            time.sleep(0.01)
 
 
 def _users(place: Path) -> list[int]:
