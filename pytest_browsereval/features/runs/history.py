@@ -43,6 +43,9 @@ _FLAGS |= sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_B
 MOST_ASKED = 20
 """Runs without a summary of which a lock says whether they still run."""
 
+_RUN_ID = re.compile(r"\d{8}T\d{6}Z-[a-z]{6}")
+"""As `run.store.new_run_id` makes it."""
+
 STALE = 200
 """Lines that no longer count, beside one for each run; with more of them the file is written anew."""
 
@@ -124,11 +127,16 @@ def _mark_copies(runs: Sequence[RunDigest]) -> Iterator[RunDigest]:
             yield run.model_copy(update={"state": State.COPY, "note": f"of {counting.run}"})
 
 
-def _rank_copy(run: RunDigest) -> tuple[int, bool, str]:
-    """Return what is greatest for the copy that counts: a session names its run by its time."""
+def _rank_copy(run: RunDigest) -> tuple[int, str, str]:
+    """Return what is greatest for the copy that counts: a session names its run by its time.
+
+    The name is made before the manifest is written, which may be a second later.
+    """
     states = (State.DAMAGED, State.UNFINISHED, State.PARTIAL, State.MERGED, State.COMPLETE)
-    begun = re.sub(r"\D", "", run.started_at)[:14]
-    return states.index(run.state), re.sub(r"\D", "", run.folder[:16]) == begun, run.run
+    begun, named = re.sub(r"\D", "", run.started_at)[:14], ""
+    if _RUN_ID.fullmatch(run.folder):
+        named = re.sub(r"\D", "", run.folder)
+    return states.index(run.state), named if named <= begun else "", run.run
 
 
 def _mark_selections(runs: Sequence[RunDigest]) -> Iterator[RunDigest]:

@@ -56,14 +56,18 @@ def test_runs_are_digested_once(results: Path, monkeypatch: pytest.MonkeyPatch) 
     assert read_counting(results, monkeypatch) == (found, [])
 
 
-def test_a_copy_counts_once(results: Path) -> None:
-    """Whatever a copy is called: the run that a session has made counts."""
-    original = results / "shop" / name_of(1)
-    for name in ("aaa", "zzz"):
+@pytest.mark.parametrize("second", ["00:00:00", "00:00:01"])
+def test_a_copy_counts_once(results: Path, second: str) -> None:
+    """Whatever a copy is called: the run that a session has made counts, also if it began a second later."""
+    original = leave_run(results / "shop", 1, tried("a", PASSED), started_at=f"2026-01-01T{second}.000Z")
+    copies = ["aaa", "zzz", f"{name_of(1)}-old", name_of(9)]
+    for name in copies:
         shutil.copytree(original, results / "shop" / name)
     runs = {run.folder: run for run in read_history(results).runs if run.eval == "shop"}
-    assert [runs[name].state for name in (name_of(1), "aaa", "zzz")] == ["complete", "copy", "copy"]
+    assert [runs[name].state for name in (name_of(1), *copies)] == ["complete", *["copy"] * 4]
     assert runs["aaa"].note == f"of shop/{name_of(1)}"
+    for name in copies[2:]:
+        shutil.rmtree(results / "shop" / name)
     shutil.rmtree(original)
     states = {run.folder: run.state for run in read_history(results).runs if run.eval == "shop"}
     assert states == {name_of(2): "complete", "aaa": "copy", "zzz": "complete"}
