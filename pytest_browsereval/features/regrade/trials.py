@@ -17,6 +17,7 @@ from pytest_browsereval.capture.trajectory import TrajectorySaver
 from pytest_browsereval.config.model import BudgetConfig
 from pytest_browsereval.errors import ErrorSource, Fault, RunStopped, UsageError
 from pytest_browsereval.features.regrade.current_rows import CurrentPlan
+from pytest_browsereval.features.regrade.redacted import settle_redacted
 from pytest_browsereval.features.regrade.stored_plan import StoredEntry, StoredPlan
 from pytest_browsereval.features.regrade.unobserved import OBSERVED_ELSE, list_observations, why_unobserved
 from pytest_browsereval.graders.base import Recorded
@@ -299,6 +300,12 @@ class RegradedTrials(Trials):
             with contextlib.suppress(OSError, UsageError):
                 self._record_payment(entry.folder, grading)
             raise
+        before = old.grader_results if ready.row_hash == old.row_hash else {}
+        for grader in ready.graders:
+            label = grader.label
+            grading.grades[label] = settle_redacted(
+                grader, grading.grades[label], before.get(label), old.final_answer, evidence.get(label)
+            )
         grading.is_unanswered = self.run.outages.count_grades(entry.key, grading.grades.values())
         if grading.stops_run:  # a judge that cannot be asked has judged nothing: what there was stays
             why = grading.why_it_stops()

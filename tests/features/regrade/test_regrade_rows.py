@@ -66,20 +66,34 @@ def test_corrected_rows_are_graded(evals: Evals) -> None:
     assert "were edited" not in stored.stdout.str()
 
 
-def test_a_row_that_holds_a_secret_is_compared_as_it_is_recorded(
-    evals: Evals, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("says", "verdict"), [("ada-of-the-shop", "passed"), ("quite-another-one", "failed")]
+)
+def test_what_is_redacted_is_not_compared_again(
+    evals: Evals, monkeypatch: pytest.MonkeyPatch, says: str, verdict: str
 ) -> None:
-    """The agent's answer is stored without the secret: a right one does not become a wrong one."""
+    """All secrets are recorded as the same word: the grade of the attempt stays, and another grader errs."""
     monkeypatch.setenv("SHOP_USER", "ada-of-the-shop")
-    named = {"says": "Logged in: ada-of-the-shop", "answer": "ada-of-the-shop"}
+    monkeypatch.setenv("SHOP_PASSWORD", "quite-another-one")
+    named = {"says": f"Logged in: {says}", "answer": "ada-of-the-shop"}
     graders = [{"type": "answer", "match": "includes"}]
     evals.write_rows(*(row(name, graders=graders, protected=name == "p", **named) for name in ("a", "p")))
-    evals.write_config(variables=["SHOP_USER"])
-    assert evals.run("shop.eval.yaml").ret == 0
-    for rows in (STORED, CURRENT):
-        again = evals.run(*rows)
-        assert again.ret == 0, again.stdout.str()
-        assert read(evals, "a")["verdict"] == read(evals, "p")["verdict"] == "passed"
+    evals.write_config(variables=["SHOP_USER", "SHOP_PASSWORD"])
+    code = {"passed": 0, "failed": 1}[verdict]
+    assert evals.run("shop.eval.yaml").ret == code
+    for rows in (STORED, CURRENT, STORED):
+        assert evals.run(*rows).ret == code
+        for name in ("a", "p"):
+            assert read(evals, name)["verdict"] == verdict
+            reason = read(evals, name)["grader_results"]["answer"]["reasoning"]
+            assert reason.count("Not graded again") == 1
+    evals.write_config(
+        variables=["SHOP_USER", "SHOP_PASSWORD"], graders=[{"type": "answer", "match": "exact"}]
+    )
+    evals.run(*STORED)
+    for name in ("a", "p"):
+        assert read(evals, name)["verdict"] == "errored"
+        assert "Run the task again" in read(evals, name)["reason"]
 
 
 def test_a_new_row_is_left_out_and_counted(evals: Evals) -> None:
