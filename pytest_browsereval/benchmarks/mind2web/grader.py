@@ -12,10 +12,15 @@ from pydantic import AfterValidator, Field, model_validator
 
 from pytest_browsereval.errors import Fault
 from pytest_browsereval.graders.base import GraderFault, Recorded
-from pytest_browsereval.graders.judging.base import ModelGrader, Opinion, give_answer, give_task
+from pytest_browsereval.graders.judging.base import (
+    ModelGrader,
+    Opinion,
+    doubt_failure,
+    give_answer,
+    give_task,
+)
 from pytest_browsereval.graders.judging.judge import Given, Judge, Part
 from pytest_browsereval.graders.judging.pictures import Shown, evidence_of, load_pictures, number_of
-from pytest_browsereval.graders.judging.relevance import doubt_failure
 from pytest_browsereval.graders.judging.replies import JudgeReply, Replies
 from pytest_browsereval.graders.judging.steps import give_actions, join_lines, load_steps
 from pytest_browsereval.model.grades import Criterion, Verdict

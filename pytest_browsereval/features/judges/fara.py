@@ -13,13 +13,19 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import Field, JsonValue, model_validator
 
 from pytest_browsereval.errors import Fault
-from pytest_browsereval.features.judges import rubrics
+from pytest_browsereval.features.judges import relevance, rubrics
 from pytest_browsereval.features.judges.rubrics import Rubric, get_rubric, read_rubric
 from pytest_browsereval.features.judges.scoring import RULES as SCORING
 from pytest_browsereval.features.judges.scoring import TINY, Scored, Scores, settle_scores
 from pytest_browsereval.graders.base import GraderFault, Recorded
-from pytest_browsereval.graders.judging import pictures, relevance
-from pytest_browsereval.graders.judging.base import ModelGrader, Opinion, give_answer, give_task
+from pytest_browsereval.graders.judging import pictures
+from pytest_browsereval.graders.judging.base import (
+    ModelGrader,
+    Opinion,
+    doubt_failure,
+    give_answer,
+    give_task,
+)
 from pytest_browsereval.graders.judging.judge import Given, Judge
 from pytest_browsereval.graders.judging.replies import JudgeReply, Replies
 from pytest_browsereval.graders.judging.steps import give_actions, load_steps
@@ -237,7 +243,7 @@ class FaraMultimodalGrader(PictureOptions):
                 "contradictions": [c.model_dump(mode="json") for c in said.contradictions],
             },
         )
-        return relevance.doubt_failure(opinion, prepared.unrated)
+        return doubt_failure(opinion, prepared.unrated)
 
 
 def _criterion(name: str, holds: bool, reason: str) -> Criterion:  # noqa: FBT001 it is the value

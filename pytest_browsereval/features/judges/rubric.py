@@ -10,12 +10,17 @@ from typing import ClassVar, Literal
 
 from pydantic import Field, JsonValue
 
-from pytest_browsereval.features.judges import rubrics, scoring
+from pytest_browsereval.features.judges import relevance, rubrics, scoring
 from pytest_browsereval.features.judges.rubrics import Rubric, get_rubric, read_rubric
 from pytest_browsereval.features.judges.scoring import Scored, Scores, SeenScores, settle_scores
 from pytest_browsereval.graders.base import GraderFault, Recorded
-from pytest_browsereval.graders.judging import relevance
-from pytest_browsereval.graders.judging.base import ModelGrader, Opinion, give_answer, give_task
+from pytest_browsereval.graders.judging.base import (
+    ModelGrader,
+    Opinion,
+    doubt_failure,
+    give_answer,
+    give_task,
+)
 from pytest_browsereval.graders.judging.judge import Given, Judge, Part
 from pytest_browsereval.graders.judging.pictures import (
     Shown,
@@ -258,7 +263,7 @@ class RubricGrader(ModelGrader):
             evidence=evidence_of(prepared.pictures),
             details=self._details(prepared, scored, said),
         )
-        return relevance.doubt_failure(opinion, prepared.unrated)
+        return doubt_failure(opinion, prepared.unrated)
 
     def _verdict(self, scored: Scored, said: Outcome) -> Literal["passed", "failed", "undecided"]:
         by_process = scored.passes(self.threshold, self.score)

@@ -6,7 +6,7 @@ import asyncio
 import json
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import fmean
 from typing import Any, ClassVar, Literal, Self
 
@@ -274,3 +274,19 @@ def fail_unanswered(recorded: Recorded) -> Opinion | None:
         return None
     why = "the agent gave no final answer; such an attempt fails without asking the judge"
     return Opinion("failed", 0.0, why, details={"is_answered": False})
+
+
+def doubt_failure(opinion: Opinion, unseen: Sequence[int], what: str = "rated") -> Opinion:
+    """Return the vote. A failure is undecided if a picture that was not seen may show the contrary.
+
+    Args:
+        opinion: the vote.
+        unseen: numbers of the pictures.
+        what: what could not be done with them.
+    """
+    # A pass stands: what was seen proves it.
+    if opinion.verdict != "failed" or not unseen:
+        return opinion
+    names = ", ".join(map(str, unseen))
+    why = f"it would be a failure, but these pictures could not be {what}: {names}. {opinion.reasoning}"
+    return replace(opinion, verdict="undecided", reasoning=why)

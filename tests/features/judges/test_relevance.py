@@ -2,15 +2,14 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_browsereval.graders.judging.base import Opinion
-from pytest_browsereval.graders.judging.relevance import (
+from pytest_browsereval.features.judges.relevance import (
     Matched,
     Use,
-    doubt_failure,
     pick_best,
     pick_by_criterion,
     take_turns,
 )
+from pytest_browsereval.graders.judging.base import Opinion, doubt_failure
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, TypeVar
 
@@ -11,7 +11,6 @@ from pydantic import Field
 
 from pytest_browsereval.errors import Fault
 from pytest_browsereval.graders.base import GraderFault
-from pytest_browsereval.graders.judging.base import Opinion
 from pytest_browsereval.graders.judging.judge import Given, Judge
 from pytest_browsereval.graders.judging.pictures import Shown, number_of
 from pytest_browsereval.graders.judging.replies import JudgeReply
@@ -167,19 +166,3 @@ def take_turns(ranked: Sequence[Sequence[int]], most: int) -> list[int]:
     longest = max(map(len, ranked), default=0)
     taken = [row[place] for place in range(longest) for row in ranked if place < len(row)]
     return list(dict.fromkeys(taken))[:most]
-
-
-def doubt_failure(opinion: Opinion, unseen: Sequence[int], what: str = "rated") -> Opinion:
-    """Return the vote. A failure is undecided if a picture that was not seen may show the contrary.
-
-    Args:
-        opinion: the vote.
-        unseen: numbers of the pictures.
-        what: what could not be done with them.
-    """
-    # A pass stands: what was seen proves it.
-    if opinion.verdict != "failed" or not unseen:
-        return opinion
-    names = ", ".join(map(str, unseen))
-    why = f"it would be a failure, but these pictures could not be {what}: {names}. {opinion.reasoning}"
-    return replace(opinion, verdict="undecided", reasoning=why)
