@@ -23,7 +23,7 @@ PROPER_NAMES = """
 WEB = """
     address app bucket cdp clipboard console dom download endpoint event frame har html http input link llm
     local log login mcp navigation origin page pointer pull push redirect remote
-    response script server service stdio
+    response script search server service stdio
     stream timeline token trace view viewer wire
 """
 CODE = """

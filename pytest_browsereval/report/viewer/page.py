@@ -14,10 +14,14 @@ from typing import Any
 from pytest_browsereval.redaction.text import well_formed
 
 # What pages of one run and of two have in common.
-SHARED = ("choice", "parsing", "details", "table", "picture", "records", "timeline", "grades", "about")
+SHARED = (
+    "choice", "parsing", "details", "texts", "table", "picture", "records", "timeline", "grades", "about",
+)  # fmt: skip
 
 # In the order in which they are joined: a page that is a file cannot import modules.
-SCRIPTS = ("base", "rows", "trials", *SHARED, "plots", "overview", "attempt", "main")
+SCRIPTS = (
+    "base", "rows", "trials", *SHARED, "plots", "overview", "links", "strip", "search", "attempt", "main",
+)  # fmt: skip
 
 # Texts of pages and models are on the page: only our own script runs, and the scripts with details.
 _POLICY = (

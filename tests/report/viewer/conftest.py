@@ -173,7 +173,7 @@ def _hostile() -> Any:
     )
 
 
-def _write(folder: Path, *messages: Message) -> None:
+def write_log(folder: Path, *messages: Message) -> None:
     log = MessageLogger(folder)
     for message in messages:
         log.log(message)
@@ -186,7 +186,7 @@ def _course(folder: Path) -> None:
     for number in (1, 2):
         paint(folder / "screenshots" / f"{number:03}.png", f"page {number}")
     said = Usage(input_tokens=4_200, output_tokens=80, requests=1, cost_usd=0.25)
-    _write(
+    write_log(
         folder,
         UserMessage(content="Buy two mugs."),
         AssistantMessage(content="I open the shop.", usage=said, duration_ms=1500.0),
@@ -214,7 +214,7 @@ def _course(folder: Path) -> None:
 def _hostile_course(folder: Path) -> None:
     call = ToolCallMessage(tool=HOSTILE, tool_call_id="1", params={HOSTILE: HOSTILE, "x": 1, "y": 1e300})
     result = {"ok": True, "output": HOSTILE + "A" * 100_000}
-    _write(
+    write_log(
         folder,
         UserMessage(content=HOSTILE),
         AssistantMessage(content=HOSTILE),
@@ -272,7 +272,7 @@ def write_records(folder: Path, console: list[ConsoleLine], requests: list[dict[
 def recorded(store: RunStore) -> RunStore:
     """Return the run with records of what passed and of what is hostile."""
     folder = folder_of(store, "find")
-    _write(
+    write_log(
         folder,
         UserMessage(content="Find it.", timestamp=at(1)),
         ToolCallMessage(

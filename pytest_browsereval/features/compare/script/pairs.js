@@ -64,9 +64,12 @@ const SORTS = {
   cost: { title: "Cost", of: (pair) => pair.cost[2], isDown: true },
 };
 
+/** The attempts of both sides. @param {Pair} pair @returns {Row[]} */
+const attemptsOf = (pair) => [...(pair.a?.trials || []), ...(pair.b?.trials || [])];
+
 /** @param {Pair} pair */
 function wordsOf(pair) {
-  const rows = [...(pair.a?.trials || []), ...(pair.b?.trials || [])];
+  const rows = attemptsOf(pair);
   return [pair.id, pair.variant, pair.reason, ...rows.flatMap((row) => [row.query, row.reason, row.site, row.source, ...row.tags])];
 }
 
@@ -93,7 +96,7 @@ const COLUMNS = [
   { name: "steps", title: "Steps", kind: "wide number", is: () => true, cell: (pair) => difference(pair.steps, plain) },
   { name: "ms", title: "Time", kind: "wide number", is: () => true, cell: (pair) => difference(pair.ms, time) },
   { name: "cost", title: "Cost", kind: "wide number", is: () => LIST.some((pair) => pair.cost[0] || pair.cost[1]), cell: (pair) => difference(pair.cost, money) },
-  { name: "reason", title: "Reason", kind: "wide", is: () => true, cell: (pair) => element("bdi", { textContent: pair.reason }), tip: (pair) => pair.reason },
+  { name: "reason", title: "Reason", kind: "wide", is: () => true, cell: reasonCell, tip: (pair) => pair.reason },
 ];
 
 /** @param {Pair} pair */

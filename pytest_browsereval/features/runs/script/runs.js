@@ -8,6 +8,9 @@
  *   gate: boolean | null, missed: string[], page: string, whole: Figures, variants: Variant[], outcome: string, text: string}} Run
  */
 
+/** A run has no texts beside the table. */
+const [isInTexts, searchTexts, tellSearched] = [() => false, () => {}, () => {}];
+
 const OUTCOMES = ["not met", "met", "no gate", "partial", "merged", "unfinished", "damaged", "copy"];
 Object.assign(MARKS, { "not met": "✗", met: "✓", "no gate": "•", partial: "◐", merged: "Σ", unfinished: "…", damaged: "‽", copy: "⧉" });
 

@@ -40,14 +40,14 @@ function factsOf(row, details) {
   const data = details ? details.metadata : {};
   const ends = [row.end.replace("_", " "), row.source ? `broken by ${row.source.replace("_", " ")}` : ""].filter(Boolean).join(", ");
   return [
-    ["Ended", ends],
-    ["Took", row.ms === null ? null : `${counted(Number(row.steps), "step")}, ${time(row.ms)}`],
-    ["Agent's part", typeof data.agent_duration_ms === "number" && data.agent_duration_ms ? time(data.agent_duration_ms) : null],
+    ["Ended by", ends],
+    ["Duration", row.ms === null ? null : `${counted(Number(row.steps), "step")}, ${time(row.ms)}`],
+    ["Of it the agent", typeof data.agent_duration_ms === "number" && data.agent_duration_ms ? time(data.agent_duration_ms) : null],
     ["Cost", data.cost_usd ? money(data.cost_usd) : data.cost_usd === null ? "not known" : null],
     ["Tokens", tokens(data.usage)],
     ...Object.entries(data.usage_by_role || {}).map(([role, usage]) => /** @type {[string, Child]} */ ([`  of ${brief(role, 40)}`, tokens(usage)])),
     ["Start page", data.start_url ? webAddress(asText(data.start_url)) : null],
-    ["Ended at", data.final_url ? webAddress(asText(data.final_url)) : null],
+    ["Last page", data.final_url ? webAddress(asText(data.final_url)) : null],
   ];
 }
 

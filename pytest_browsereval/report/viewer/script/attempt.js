@@ -49,13 +49,19 @@ async function showAttempt(row, entry) {
     }
     drawAbout(row, seen.details);
     drawTimeline();
+    findChosen(seen.entries);
   }
   if (!seen.details) return;
   const named = seen.entries.findIndex((one) => one.name === entry);
-  const last = seen.entries.findLastIndex((one) => one.number !== null);
   if (entry && named < 0) tell(`This attempt has no ${entry.replace("-", " ")}.`);
-  openEntry(named >= 0 ? named : last >= 0 ? last : seen.entries.length - 1, named >= 0);
+  openEntry(named >= 0 ? named : placeToOpen(seen.entries), named >= 0);
   $("attempt").ariaBusy = "false";
+}
+
+/** The entry that is open at first: what was searched for, or the last step. @param {Entry[]} entries */
+function placeToOpen(entries) {
+  const last = entries.findLastIndex((one) => one.number !== null);
+  return nextHit(-1, 1) ?? (last >= 0 ? last : entries.length - 1);
 }
 
 /** @param {Row} row */
@@ -81,9 +87,9 @@ function drawAbout(row, details) {
     ...factsOf(row, details),
     ["Site", row.site],
     ["Tags", row.tags.join(", ")],
-    ["Begun", moment(row.started)],
-    ["Graded again", asText(data.regraded_at ?? "")],
-    ["Other tries", linksTo(triesOf(row), (other) => `attempt ${other.attempt}: ${other.verdict}`)],
+    ["Started", moment(row.started)],
+    ["Regraded", asText(data.regraded_at ?? "")],
+    ["Other attempts", linksTo(triesOf(row), (other) => `attempt ${other.attempt}: ${other.verdict}`)],
     ["Repeats", repeatsInWords(row)],
     ["Other trials", linksTo((BY_TASK.get(taskOf(row.id, row.variant)) || []).filter((other) => other.trial !== row.trial), (other) => `trial ${other.trial}: ${other.verdict}`)],
     ["Quarantine", quarantineInWords(row)],
@@ -135,6 +141,8 @@ function drawTimeline() {
   $("records").replaceChildren(...(row && details ? recordParts(row, details, entries, goTo) : []));
   $("records").hidden = !$("records").children.length;
   $("detail").replaceChildren();
+  if (row && details) drawStrip(row, entries, details, goTo);
+  $("find-box").hidden = !entries.length;
 }
 
 /** @param {number} place */
@@ -154,8 +162,13 @@ function openEntry(place, follows) {
   seen.place = place;
   const line = lines[place];
   line.querySelector("button").setAttribute("aria-current", "step");
-  $("detail").replaceChildren(entryBody(row, entries[place], details));
+  const body = entryBody(row, entries[place], details);
+  const title = element("div", { className: "title" }, copyButton("Copy link", () => addressOf(row, entries[place].name)));
+  title.prepend(body.firstElementChild);
+  body.prepend(title);
+  $("detail").replaceChildren(body);
   putDetail();
+  markStrip(entries, place);
   if (follows) bringIntoView(line);
 }
 
@@ -178,6 +191,12 @@ function moveStep(by) {
   goTo(Math.max(0, Math.min(seen.place + by, seen.entries.length - 1)));
 }
 
+/** @param {number} by */
+function moveHit(by) {
+  const place = nextHit(seen.place, by);
+  if (place !== undefined) goTo(place);
+}
+
 /** @param {boolean} isBefore */
 function turnPicture(isBefore) {
   const hadFocus = $("detail").querySelector(".turns")?.contains(document.activeElement);
@@ -197,6 +216,10 @@ const ITEM_KEYS = {
   f: () => turn(seen.row, 1, true),
   F: () => turn(seen.row, -1, true),
   b: () => turnPicture(!showsBefore),
+  n: () => moveHit(1),
+  N: () => moveHit(-1),
+  c: () => $("detail").querySelector(".copy")?.click(),
+  "/": () => $("find").focus(),
 };
 
 /** @type {Record<string, () => void>} */
@@ -210,6 +233,13 @@ const onNarrow = putDetail;
 
 /** Draws what does not depend on the choice. */
 function drawOnce() {
+  $("copy-attempt").replaceWith(copyButton("Copy link", () => (seen.row ? addressOf(seen.row) : "")));
+  $("find").oninput = () => find($("find").value, seen.entries);
+  $("find-box").onsubmit = (/** @type {Event} */ event) => {
+    event.preventDefault();
+    moveHit(1);
+  };
+  $("next-hit").onclick = () => moveHit(1);
   $("plots-box").open = !narrow.matches;
   drawSummary();
 }

@@ -125,9 +125,13 @@ const addressOfPath = (...parts) => parts.filter(Boolean).join("/").split("/").m
 /** A file of an attempt, from this page. @param {Row} row @param {...string} parts */
 const way = (row, ...parts) => addressOfPath(row.run.home, "tasks", row.key, ...parts);
 
-/** An address, as a link if it is one of the web. @param {string} address */
+/** Sites under test listen there; when the page is read, nobody does. */
+const LOOPBACK = /^(?:localhost|.+\.localhost|127(?:\.\d+){3}|0\.0\.0\.0|\[::1?\])$/;
+
+/** An address, as a link if it is one of the web and not of a site that has ended. @param {string} address */
 function webAddress(address) {
-  if (!/^https?:\/\//i.test(address)) return element("bdi", { textContent: address });
+  const host = /^https?:\/\//i.test(address) && URL.canParse(address) ? new URL(address).hostname : "";
+  if (!host || LOOPBACK.test(host)) return element("bdi", { textContent: address });
   return element("a", { href: address, target: "_blank", rel: "noopener noreferrer nofollow", textContent: address });
 }
 

@@ -30,18 +30,28 @@ function textOf(row) {
   return row.text;
 }
 
+const wordsOfQuery = () => choice.query.toLowerCase().split(/\s+/).filter(Boolean);
+
+/** A reason, or where the words stand that are searched for. @param {any} row */
+function reasonCell(row) {
+  const excerpt = choice.query ? excerptOf(row) : null;
+  if (!excerpt) return element("bdi", { textContent: row.reason });
+  const [before, word, after] = excerpt;
+  return element("bdi", { className: "excerpt" }, `… ${before}`, element("mark", { textContent: word }), after);
+}
+
 /**
  * The rows that are chosen.
  * @param {{kind?: boolean, facet?: string}} [except] what is not asked for
  */
 function chosenRows(except = {}) {
-  const words = choice.query.toLowerCase().split(/\s+/).filter(Boolean);
+  const words = wordsOfQuery();
   const facets = Object.entries(choice.chosen).filter(([name, value]) => value !== "" && name !== except.facet);
   return LIST.filter(
     (row) =>
       (except.kind || !choice.kind || KIND.of(row) === choice.kind) &&
       facets.every(([name, value]) => FACETS[name].of(row).includes(value === NONE ? "" : value)) &&
-      words.every((word) => textOf(row).includes(word)),
+      words.every((word) => textOf(row).includes(word) || isInTexts(row, word)),
   );
 }
 
@@ -98,6 +108,7 @@ function sortBy(name) {
 
 /** Draws what follows from the choice, and keeps it in the address. */
 function redraw() {
+  searchTexts(wordsOfQuery());
   shownRows = sorted(chosenRows());
   history.replaceState(null, "", overviewAddress());
   drawFilters();
@@ -107,6 +118,7 @@ function redraw() {
   const found = `${shownRows.length.toLocaleString("en")} of ${LIST.length.toLocaleString("en")}`;
   $("found").textContent = shownRows.length ? found + drawChosen(shownRows) : KIND.nothing;
   $("clear").hidden = !isChosen();
+  tellSearched();
 }
 
 const isChosen = () => Boolean(choice.query || choice.kind || Object.values(choice.chosen).some(Boolean));
@@ -193,10 +205,15 @@ function neighbour(row, by, isOpen = false) {
   return round.find(KIND.isOpen) || null;
 }
 
+/** A row that was reached from the other end of the list, and that end. @type {{row: any, end: string}} */
+const round = { row: null, end: "" };
+
 /** @param {any} row */
 function drawTurns(row) {
   const rows = shownRows.includes(row) ? shownRows : LIST;
-  $("position").textContent = rows.includes(row) ? `${(rows.indexOf(row) + 1).toLocaleString("en")} of ${rows.length.toLocaleString("en")}` : "";
+  const place = rows.indexOf(row);
+  const again = round.row === row ? `, once more from the ${round.end}` : "";
+  $("position").textContent = place >= 0 ? `${(place + 1).toLocaleString("en")} of ${rows.length.toLocaleString("en")}${again}` : "";
   const turns = { previous: neighbour(row, -1), next: neighbour(row, 1), "next-open": neighbour(row, 1, true) };
   for (const [id, target] of Object.entries(turns)) $(id).disabled = !target;
 }
@@ -206,6 +223,9 @@ function turn(row, by, isOpen = false) {
   const target = row && neighbour(row, by, isOpen);
   if (!target && row && isOpen) tell("There is no other one to look at.");
   if (!target) return;
+  const [from, to] = [row, target].map((one) => shownRows.indexOf(one));
+  const isRound = isOpen && from >= 0 && Math.sign(to - from) !== Math.sign(by);
+  Object.assign(round, { row: isRound ? target : null, end: by > 0 ? "start" : "end" });
   location.hash = addressOf(target);
   route(); // a key that is pressed before the browser tells of the new address goes on from there
 }

@@ -3,6 +3,8 @@
 /** Raw details by the attempt's key; the last scripts that were loaded. @type {{side: string, attempts: Map<string, any[]>}[]} */
 const kept = [];
 const MOST_KEPT = 8;
+/** Whether the texts of attempts can be read to search in them. */
+const HAS_TEXTS = true;
 
 /** Called by a script with details; where there are two runs, it says of which. @type {any} */
 (window).browsereval = (/** @type {Record<string, any[]>} */ given, side = "") => {

@@ -58,9 +58,9 @@ function showKeys() {
 }
 
 /** @type {Record<string, () => void>} */
-const ON_ITEM = { ...ITEM_KEYS, Escape: () => $("back").click(), "?": showKeys };
+const ON_ITEM = { ...ITEM_KEYS, j: ITEM_KEYS.ArrowDown, k: ITEM_KEYS.ArrowUp, Escape: () => $("back").click(), "?": showKeys };
 /** @type {Record<string, () => void>} */
-const ON_LIST = { ...LIST_KEYS, ArrowUp: () => moveRow(-1), ArrowDown: () => moveRow(1), "/": () => $("search").focus(), "?": showKeys };
+const ON_LIST = { ...LIST_KEYS, ArrowUp: () => moveRow(-1), ArrowDown: () => moveRow(1), k: () => moveRow(-1), j: () => moveRow(1), "/": () => $("search").focus(), "?": showKeys };
 
 document.addEventListener("keydown", (event) => {
   const target = /** @type {HTMLElement} */ (event.target);
@@ -69,7 +69,7 @@ document.addEventListener("keydown", (event) => {
   const scrolls = event.key.startsWith("Arrow") && target.matches("pre, .scrolls");
   if (isField || scrolls || event.ctrlKey || event.altKey || event.metaKey || event.isComposing) return;
   const act = $("keys").checked ? ($("overview").hidden ? ON_ITEM : ON_LIST)[event.key] : undefined;
-  if (!act || (event.repeat && !event.key.startsWith("Arrow"))) return;
+  if (!act || (event.repeat && !event.key.startsWith("Arrow") && !"jk".includes(event.key))) return;
   event.preventDefault();
   act();
 });

@@ -32,7 +32,7 @@ function drawSummary() {
   const facts = Object.entries(run.facts).map(([name, value]) => [name, element("bdi", { textContent: name === "Started" ? moment(String(value)) : String(value) })]);
   facts.push(["Trials", totals.trials.toLocaleString("en") + (ROWS.length > LIST.length ? `, in ${counted(ROWS.length, "attempt")}` : "")]);
   facts.push(["Cost", totals.cost === null ? "not known" : totals.cost ? money(totals.cost) : null]);
-  facts.push(["Attempts, added up", known.length ? time(known.reduce((sum, row) => sum + Number(row.ms), 0)) : null]);
+  facts.push(["Sum of attempts", known.length ? time(known.reduce((sum, row) => sum + Number(row.ms), 0)) : null]);
   facts.push(...repeatsFacts(), ...quarantineFacts());
   if (run.resumes.length) facts.push(["Resumed", element("span", {}, ...run.resumes.flatMap((/** @type {string} */ line) => [element("bdi", { textContent: line }), element("br")]))]);
   fill($("run-facts"), facts);

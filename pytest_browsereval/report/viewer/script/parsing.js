@@ -5,6 +5,9 @@
  *   records: Records}} Details
  */
 
+/** The number of the picture that is taken before anything is done. */
+const START = 0;
+
 /** @param {any[]} raw @returns {Details} */
 function parsed([metadata, log, files, pictures, leftOut, problem, records]) {
   const notes = [];
@@ -12,12 +15,12 @@ function parsed([metadata, log, files, pictures, leftOut, problem, records]) {
   const texts = log.split("\n");
   const cut = texts.pop();
   if (cut) notes.push("The last line of messages.jsonl is cut: the attempt was killed while it was written.");
-  const numbered = pictures.map((/** @type {string} */ name) => [Number((/^(\d+)\.(?:jpe?g|png|webp)$/.exec(name) || [])[1]), name]);
+  const numbered = pictures.map((/** @type {string} */ name) => [Number((/^(\d+)\.(?:jpe?g|png|webp)$/.exec(name) || [])[1] ?? NaN), name]);
   return {
     metadata: (!problem && tryParse(metadata)) || {}, // what is damaged may be JSON all the same
     lines: texts.map(line),
     files,
-    pictures: new Map(numbered.filter((/** @type {[number, string]} */ [number]) => number)),
+    pictures: new Map(numbered.filter((/** @type {[number, string]} */ [number]) => !Number.isNaN(number))),
     problem,
     notes,
     records: recordsOf(records || {}),

@@ -3,7 +3,7 @@
 /**
  * @typedef {{kind: string, name: string, depth: number, title: string, brief: string, number: number | null,
  *   message: any, result: any, thought: string, failed: string, ms: number | null, picture: number | null,
- *   before: number | null, said: Said[], asked: Asked[]}} Entry
+ *   before: number | null, said: Said[], asked: Asked[], text: string}} Entry
  */
 
 /** @param {Details} details @returns {Entry[]} */
@@ -14,22 +14,34 @@ function entriesOf(details) {
   const depths = new Map();
   /** @type {Entry[]} */
   const entries = [];
-  const state = { step: 0, thought: "", picture: /** @type {number | null} */ (null) };
+  const state = { step: 0, thought: "", picture: details.pictures.has(START) ? START : /** @type {number | null} */ (null) };
+  const drawn = new Set(details.lines.map((one) => one.screenshot));
   details.lines.forEach((message, place) => {
     if (message.type === "tool_result" && calls.has(message.toolCallId)) return;
     const entry = entryOf(message, place, depths.get(message.parent_id) || 0, results);
     if (message.type === "delegation" && message.span_id) depths.set(message.span_id, entry.depth + 1);
     if (message.type === "tool_call") {
       state.step += 1;
-      Object.assign(entry, { number: state.step, name: `step-${state.step}`, thought: state.thought, before: state.picture });
+      const own = entry.picture === null ? START : entry.picture - 1; // of its own where pictures are taken before steps too
+      const before = own > START && !drawn.has(own) && details.pictures.has(own) ? own : state.picture;
+      Object.assign(entry, { number: state.step, name: `step-${state.step}`, thought: state.thought, before });
       state.thought = "";
     }
     if (entry.picture !== null) state.picture = entry.picture;
     if (message.type === "assistant") state.thought = asText(message.content);
     entries.push(entry);
   });
+  placeEnds(entries, details, drawn);
   placeRecords(entries, details.records);
   return entries;
+}
+
+/** Gives the pictures of the start and of the end to the first and the last entry. @param {Entry[]} entries @param {Details} details @param {Set<number>} drawn */
+function placeEnds(entries, details, drawn) {
+  const [first, last] = [entries[0], entries[entries.length - 1]];
+  const end = Math.max(...details.pictures.keys());
+  if (first?.number === null && details.pictures.has(START)) first.picture = START;
+  if (last?.picture === null && end > START && !drawn.has(end)) last.picture = end;
 }
 
 /**
@@ -57,6 +69,7 @@ function entryOf(message, place, depth, results) {
     before: null,
     said: [],
     asked: [],
+    text: "",
   };
 }
 
@@ -107,8 +120,8 @@ function entryBody(row, entry, details) {
   const named = entry.number === null ? entry.title : `Step ${entry.number}: ${entry.title}`;
   const body = element("article", { className: "step", ariaLabel: named }, element("h3", {}, element("bdi", { textContent: named })));
   if (entry.failed) body.querySelector("h3").append(" ", element("span", { className: "failed", textContent: entry.failed }));
+  body.append(...pictureParts(row, entry, details));
   if (entry.kind === "tool_call" || entry.kind === "tool_result") {
-    body.append(...pictureParts(row, entry, details));
     if (entry.thought) body.append(...textBox("The model said", entry.thought));
     if (message.params && Object.keys(message.params).length) body.append(...textBox("Arguments", argumentsText(message.params)));
     body.append(...(result ? textBox("Result", outputOf(result.result), result.isError ? "bad" : "") : [element("p", { className: "none", textContent: "The attempt ended before the result." })]));
@@ -154,7 +167,8 @@ function pictureParts(row, entry, details) {
   if (!after && !before) return [];
   const isBefore = Boolean(before && (showsBefore || !after));
   const points = pointsOf(entry.message.params);
-  const parts = [pictureOf(row, String(isBefore ? before : after), `The page ${isBefore ? "before" : "after"} step ${entry.number}`, points)];
+  const when = entry.picture === START ? "at the start" : entry.number === null ? "at the end" : `${isBefore ? "before" : "after"} step ${entry.number}`;
+  const parts = [pictureOf(row, String(isBefore ? before : after), `The page ${when}`, points)];
   if (before && after) parts.unshift(beforeAfter(isBefore));
   else if (before) parts.push(element("p", { className: "hint", textContent: "No picture of its own; this is the page before it." }));
   return parts;

@@ -53,6 +53,9 @@ const SORTS = {
   cost: { title: "Cost", of: (row) => row.cost, isDown: true },
 };
 
+/** The attempts of what is listed. @param {Row} row */
+const attemptsOf = (row) => [row];
+
 /** @param {Row} row */
 const wordsOf = (row) => [row.id, row.query, row.reason, row.site, row.dataset, row.variant, row.source, ...row.tags];
 
@@ -66,7 +69,7 @@ const COLUMNS = [
   { name: "steps", title: "Steps", kind: "number", is: () => true, cell: (row) => (row.steps === null ? "–" : String(row.steps)) },
   { name: "ms", title: "Time", kind: "number", is: () => true, cell: (row) => time(row.ms) },
   { name: "cost", title: "Cost", kind: "wide number", is: () => LIST.some((row) => row.cost), cell: (row) => money(row.cost) },
-  { name: "reason", title: "Reason", kind: "wide", is: () => true, cell: (row) => element("bdi", { textContent: row.reason }), tip: (row) => row.reason },
+  { name: "reason", title: "Reason", kind: "wide", is: () => true, cell: reasonCell, tip: (row) => row.reason },
 ];
 
 /** @param {Row} row */

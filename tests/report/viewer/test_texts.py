@@ -1,0 +1,163 @@
+"""Search in what the table does not have, the film strip and links, in a real browser."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pytest_browsereval.features.view.single import write_single
+from pytest_browsereval.model.messages import ToolCallMessage, ToolResultMessage, UserMessage
+from pytest_browsereval.report.viewer.writing import write_viewer
+from pytest_browsereval.run.store import RunStore
+from tests.labelled import folder_of, grade, graded, paint, write_run
+from tests.recorded import FAILED, PASSED
+from tests.report.viewer.conftest import Look, Reader, write_log
+
+STEP = "#/buy/default/1/attempt-1/step-2"
+ALL = "steps, answers and output of all 7 searched"
+
+
+@pytest.mark.parametrize("is_single", [False, True])
+def test_texts_of_attempts_are_searched(
+    store: RunStore, tmp_path: Path, look: Look, *, is_single: bool
+) -> None:
+    """Arguments, results, output and grades count; the place is shown, and opening leads to it."""
+    (folder_of(store, "find") / "output.txt").write_text("stdout | the Wombat has spoken\n")
+    if is_single:
+        page = write_single(store.root, tmp_path / "single.html")[0].file
+    else:
+        page = write_viewer(store.root).file
+
+    async def work(reader: Reader) -> None:
+        await reader.open("#?q=nothing%20there&sort=id")
+        await reader.sees("#searched", ALL)
+        assert await reader.texts("#rows .c-id a") == ["buy"]
+        assert await reader.text("#rows mark") == "Nothing"
+        await reader.page.locator("#rows a").click()
+        await reader.sees("#detail h3", "Step 2: click_at")
+        assert await reader.page.locator("#entries [data-hit]").count() == 1
+        assert await reader.text("#hits") == "1 of 8 lines"
+        await reader.press("Escape")
+        await reader.page.locator("#search").fill("wombat find")
+        await reader.sees("#rows mark", "Wombat")
+        assert await reader.texts("#rows .c-id a") == ["find"]
+        await reader.page.locator("#search").fill("timestamp")
+        await reader.sees("#searched", ALL)
+        await reader.sees("#found", "No trial fits.")
+
+    look(page, work)
+
+
+def test_scripts_that_are_gone_are_counted(store: RunStore, look: Look) -> None:
+    """A search says how many attempts it could not read."""
+    page = write_viewer(store.root).file
+    (page.parent / "index.files/0001.js").unlink()
+
+    async def work(reader: Reader) -> None:
+        await reader.open("#?q=nothing")
+        await reader.sees("#searched", "; 7 cannot be read")
+        reader.complaints = [text for text in reader.complaints if "ERR_FILE_NOT_FOUND" not in text]
+
+    look(page, work)
+
+
+def test_an_attempt_is_searched(store: RunStore, look: Look) -> None:
+    """Lines that have all words are marked; Enter, n and N go from one to the next, and round."""
+
+    async def work(reader: Reader) -> None:
+        await reader.open(STEP)
+        await reader.press("/")
+        await reader.page.keyboard.type("mugs")
+        await reader.sees("#hits", "3 of 8 lines")
+        opened = []
+        for _ in range(4):
+            await reader.press("Enter")
+            opened.append(await reader.text("#entries [aria-current] .tool"))
+        assert opened == ["Prompt", "Delegated", "click_at", "Prompt"]
+        await reader.press("Escape", "N")
+        assert await reader.text("#detail h3") == "Step 2: click_at failed"
+
+    look(write_viewer(store.root).file, work)
+
+
+def test_the_strip_shows_what_was_seen(tmp_path: Path, look: Look) -> None:
+    """The start, each step with a picture and the end; pictures and the bar open steps, by click and key."""
+    store = write_run(tmp_path, graded("buy", grade("state", PASSED)))
+    folder = folder_of(store, "buy")
+    (folder / "screenshots").mkdir()
+    for number in range(5):
+        paint(folder / "screenshots" / f"{number:03}.png", f"page {number}")
+    steps = [
+        (
+            ToolCallMessage(
+                tool="click", tool_call_id=str(place), params={}, timestamp=f"2025-01-01T12:00:{at:02}Z"
+            ),
+            ToolResultMessage(
+                tool_call_id=str(place), result="ok", is_error=False, screenshot=picture, timestamp=""
+            ),
+        )
+        for place, (at, picture) in enumerate([(2, 2), (8, None), (10, 3)], 1)
+    ]
+    said = UserMessage(content="Buy it.", timestamp="2025-01-01T12:00:00Z")
+    write_log(folder, said, *(one for step in steps for one in step))
+
+    async def work(reader: Reader) -> None:
+        page = reader.page
+        await reader.open("#/buy/default/1")
+        assert await reader.texts("#strip .name") == ["Start", "Step 1: click", "Step 3: click", "End"]
+        assert await reader.text("#strip [aria-current]") == "Step 3: click"
+        assert (
+            await page.locator("#time-at").get_attribute("aria-valuetext")
+            == "Step 3: click, 10.0 s of 10.0 s"
+        )
+        await page.locator("#strip button").nth(1).click()
+        assert await reader.text("#detail h3") == "Step 1: click"
+        await page.locator("#detail").get_by_role("button", name="Before").click()
+        assert (await page.locator("#detail img").get_attribute("src")).endswith("/001.png")
+        await page.locator("#time-at").focus()
+        await reader.press("ArrowRight")
+        assert await reader.text("#detail h3") == "Step 2: click"
+        await reader.press("Home")
+        assert await reader.text("#detail h3") == "Prompt"
+        assert await page.locator("#detail img").get_attribute("alt") == "The page at the start"
+        box = await page.locator("#time-at").bounding_box()
+        await page.mouse.click(box["x"] + box["width"] * 0.78, box["y"] + box["height"] / 2)
+        assert await reader.text("#detail h3") == "Step 2: click"
+
+    look(write_viewer(store.root).file, work)
+
+
+def test_links_and_keys(tmp_path: Path, look: Look) -> None:
+    """A link to an attempt or a step is copied; j and k go as arrows do; a site that has ended is no link."""
+    dead, web = "http://127.0.0.1:8321/cart", "https://shop.test/"
+    tasks = [graded(name, grade("state", FAILED), start_url=dead, final_url=web) for name in ("a", "b", "c")]
+    store = write_run(tmp_path, *tasks)
+    write_log(folder_of(store, "a"), UserMessage(content="Go."), UserMessage(content="On."))
+
+    async def work(reader: Reader) -> None:
+        page = reader.page
+        await page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        await reader.open("#?sort=id")
+        await reader.press("j", "j", "k", "Enter")
+        await reader.sees("#attempt-name", "a")
+        assert await page.locator("#facts a[href^=http]").all_inner_texts() == [web]
+        assert dead in await reader.text("#facts")
+        await reader.press("k")
+        assert await reader.place() == "/a/default/1/attempt-1/line-1"
+        await page.locator("#detail .copy").click()
+        await reader.sees("#detail .copy", "Copied")
+        address = await page.evaluate("location.href")
+        assert await page.evaluate("navigator.clipboard.readText()") == address
+        await page.locator(".about .copy").click()
+        await reader.sees(".about .copy", "Copied")
+        assert await page.evaluate("navigator.clipboard.readText()") == address.removesuffix("/line-1")
+        await reader.press("F")
+        await reader.sees("#position", "3 of 3, once more from the end")
+        await reader.press("f")
+        await reader.sees("#position", "1 of 3, once more from the start")
+        await reader.press("f")
+        await reader.sees("#attempt-name", "b")
+        assert await reader.text("#position") == "2 of 3"
+
+    look(write_viewer(store.root).file, work)
