@@ -6,12 +6,14 @@ import argparse
 import asyncio
 import platform
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import date
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_browsereval.commands.base import Command, add_overrides, registry_near, say, version_of
+from pytest_browsereval.commands.reporting import refuse_unwritable
 from pytest_browsereval.commands.runs import find_runs
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.display import format_count
@@ -32,7 +34,7 @@ PACKAGES = (
 )
 
 # Options that need a config.
-OPTIONS = ("online", "runs", "validate", "ask_judge", "eval_set", "all")
+OPTIONS = ("online", "runs", "last", "validate", "ask_judge", "eval_set", "all", "html")
 
 
 def doctor(arguments: argparse.Namespace) -> int:
@@ -66,28 +68,43 @@ def examine_machine() -> int:
     return 0
 
 
-def _find_runs(config: EvalConfig, given: str) -> list[Path]:
-    from pytest_browsereval.run.lookup import run_folder
+def _find_runs(config: EvalConfig, given: Sequence[str], last: int | None) -> list[Path]:
+    from pytest_browsereval.run.lookup import earlier, run_folder
 
-    return find_runs([given]) if "://" in given else [run_folder(config, given, Path.cwd())]
+    found: list[Path] = []
+    for one in given:
+        found += find_runs([one]) if "://" in one else [run_folder(config, one, Path.cwd())]
+    if last is not None:
+        if len(found) != 1:
+            raise UsageError(f"--last adds earlier runs to one run, and --run names {len(found)}. Name one.")
+        found += islice(earlier(found[0]), last)
+    return found
 
 
 def examine_config(arguments: argparse.Namespace) -> int:
     """Print what was tried and what was found; 1 if a run would fail."""
     from pytest_browsereval.config import load_config
     from pytest_browsereval.features.doctor.doctor import Options, examine
+    from pytest_browsereval.features.doctor.page import RowsPage
+    from pytest_browsereval.report.links import check_page
 
     registry = registry_near(Path(arguments.config))
     config = load_config(Path(arguments.config), registry=registry, overrides=arguments.eval_set)
+    if arguments.html is not None:
+        check_page(arguments.html)
+    runs = _find_runs(config, arguments.runs, arguments.last)
     options = Options(
         today=date.today(),  # noqa: DTZ011 rows mean the reader's own day
-        runs=tuple(folder for name in arguments.runs for folder in _find_runs(config, name)),
+        runs=tuple(runs),
         online=arguments.online,
         ask_judge=arguments.ask_judge,
         validate=arguments.validate,
         sets=tuple(arguments.eval_set),
     )
     report = examine(config, registry, options)
+    if arguments.html is not None:
+        with refuse_unwritable(arguments.html):
+            RowsPage(report.findings, report.rows, Path(arguments.config), len(runs)).write(arguments.html)
     for line in _lines(report, most=None if arguments.all else SHOWN):
         print(line)
     return int(report.has_errors)
@@ -131,6 +148,8 @@ def _findings(findings: tuple[Finding, ...], most: int | None) -> Iterator[str]:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the config and what to do with it."""
+    from pytest_browsereval.hooks.names import positive_integer
+
     parser.add_argument(
         "config",
         metavar="CONFIG",
@@ -150,12 +169,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "(repeatable)",
     )
     parser.add_argument(
+        "--last",
+        metavar="N",
+        type=positive_integer,
+        help="with --run, include the N runs of the config before it",
+    )
+    parser.add_argument(
         "--validate",
         action="store_true",
         help="run each row twice: its own solution has to pass, and an agent that does nothing has to fail",
     )
     parser.add_argument(
         "--ask-judge", action="store_true", help="also ask the models of judges, which costs a little"
+    )
+    parser.add_argument(
+        "--html", metavar="FILE", type=Path, help="write a page that says which rows to mend, and how"
     )
     add_overrides(parser)
     parser.add_argument("--all", action="store_true", help="list all findings")

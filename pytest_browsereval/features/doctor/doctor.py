@@ -91,6 +91,7 @@ class Report:
 
     checks: list[Check] = field(default_factory=list)
     findings: tuple[Finding, ...] = ()
+    rows: tuple[Row, ...] = ()
     validated: Validated | None = None
 
     @property
@@ -116,6 +117,7 @@ def examine(config: EvalConfig, registry: Registry, options: Options) -> Report:
     active_run = ActiveRun(RunSpec(config=config, registry=registry, store=store), NewTrials)
     loaded = load(config, registry)
     graders = _used_graders(config, loaded.rows)
+    report.rows = tuple(loaded.rows)
     for name, agent in config.variants.items():
         report.checks.append(_try("agent", name, agent.type, agent.preflight, config.base_dir))
     if config.judge is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from enum import StrEnum
@@ -11,6 +11,7 @@ from typing import Any
 
 from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.datasets.base import DatasetConfig
+from pytest_browsereval.features.doctor.lint.stored import StoredAttempt
 from pytest_browsereval.graders.base import GraderConfig
 from pytest_browsereval.graders.protection import hide_quotes
 from pytest_browsereval.model.tasks import Task
@@ -45,6 +46,8 @@ class Finding:
     """What was found."""
     advice: str
     """What to do."""
+    attempts: tuple[StoredAttempt, ...] = field(default=(), repr=False, compare=False)
+    """Attempts that show it."""
 
     def __str__(self) -> str:
         row = f" row {self.query_id!r}:" if self.query_id else ""
@@ -60,21 +63,26 @@ class Row:
     dataset: DatasetConfig
     graders: tuple[GraderConfig, ...] = ()
 
-    def report(self, rule: str, level: Level, message: str, advice: str) -> Finding:
+    def report(
+        self, rule: str, level: Level, message: str, advice: str, attempts: Iterable[StoredAttempt] = ()
+    ) -> Finding:
         """Return a finding about this row, without what a protected one expects."""
-        return Finding(rule, level, self.where, self.task.query_id, hide_quotes(message, self.task), advice)
+        message = hide_quotes(message, self.task)
+        return Finding(rule, level, self.where, self.task.query_id, message, advice, tuple(attempts))
 
-    def error(self, rule: str, message: str, advice: str) -> Finding:
+    def error(self, rule: str, message: str, advice: str, attempts: Iterable[StoredAttempt] = ()) -> Finding:
         """Return a finding that makes the exit code 1."""
-        return self.report(rule, Level.ERROR, message, advice)
+        return self.report(rule, Level.ERROR, message, advice, attempts)
 
-    def warning(self, rule: str, message: str, advice: str) -> Finding:
+    def warning(
+        self, rule: str, message: str, advice: str, attempts: Iterable[StoredAttempt] = ()
+    ) -> Finding:
         """Return a finding that is likely to matter."""
-        return self.report(rule, Level.WARNING, message, advice)
+        return self.report(rule, Level.WARNING, message, advice, attempts)
 
-    def note(self, rule: str, message: str, advice: str) -> Finding:
+    def note(self, rule: str, message: str, advice: str, attempts: Iterable[StoredAttempt] = ()) -> Finding:
         """Return a finding that is good to know."""
-        return self.report(rule, Level.NOTE, message, advice)
+        return self.report(rule, Level.NOTE, message, advice, attempts)
 
     def expectations(self) -> Iterator[tuple[str, str]]:
         """Yield the texts and numbers that the row's answer and checks expect, each with its key."""

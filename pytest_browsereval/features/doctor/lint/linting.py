@@ -12,7 +12,8 @@ from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.features.doctor.lint import dates, form, goals
 from pytest_browsereval.features.doctor.lint.base import Finding, Given, Level, Row, Rule
 from pytest_browsereval.features.doctor.lint.loading import Loaded, load
-from pytest_browsereval.features.doctor.lint.runs import ask_runs, attempts_of
+from pytest_browsereval.features.doctor.lint.runs import ask_runs
+from pytest_browsereval.features.doctor.lint.stored import attempts_of
 from pytest_browsereval.registry import Registry
 
 # Each looks at one row at a time.

@@ -1,21 +1,19 @@
-"""Rules that look at earlier runs: rows that no attempt, each attempt or every other one passed."""
+"""Rules that look at earlier runs: rows that no attempt, each attempt or every other one passed, and why."""
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from pytest_browsereval.capture.trajectory import load_written, open_written
 from pytest_browsereval.errors import Fault
 from pytest_browsereval.features.doctor.lint.base import Finding, Given, Row, word
+from pytest_browsereval.features.doctor.lint.order import Ended, find_dependence
+from pytest_browsereval.features.doctor.lint.stored import StoredAttempt
 from pytest_browsereval.graders.values import look_up
 from pytest_browsereval.model.grades import Verdict
-from pytest_browsereval.model.results import TaskMetadata
-from pytest_browsereval.run.store import RunStore
 
 # A rate of fewer judged trials says nothing.
 ENOUGH = 3
@@ -38,68 +36,49 @@ _WALL = word("captcha", "verify (?:that )?you are (?:a )?human", "i'?m not a rob
 _LOGIN_PAGE = re.compile(r"/(?:log-?in|sign-?in|sso|oauth2?|auth)(?:[/?#.]|$)", re.IGNORECASE)
 
 
-@dataclass(frozen=True)
-class StoredAttempt:
-    """An attempt of an earlier run."""
-
-    metadata: TaskMetadata
-    folder: Path
-
-    @property
-    def setting(self) -> str:
-        """Under which configuration it was made."""
-        return json.dumps([self.metadata.variant, self.metadata.agent_config], sort_keys=True, default=str)
-
-    @property
-    def agent(self) -> str:
-        """The type of the agent."""
-        return str(self.metadata.agent_config.get("type", ""))
-
-
-def attempts_of(runs: Iterable[Path]) -> dict[str, list[StoredAttempt]]:
-    """Return all attempts of run folders by the ids of their rows.
-
-    Raises:
-        UsageError: a file of a run is damaged.
-    """
-    made: dict[str, list[StoredAttempt]] = {}
-    for run in runs:
-        for folder, metadata in RunStore(run).attempts():
-            made.setdefault(metadata.query_id, []).append(StoredAttempt(metadata, folder))
-    return made
-
-
 def ask_runs(given: Given, made: Mapping[str, list[StoredAttempt]]) -> Iterator[Finding]:
     """Yield what earlier attempts show about the rows; attempts at another version of a row do not count."""
+    ended: dict[Path, list[tuple[str, str]]] = {}
+    for one in (one for own in made.values() for one in own):
+        ended.setdefault(one.run, []).append((one.metadata.completed_at, one.metadata.query_id))
     for row in given.rows:
         content = row.task.content_hash()
         own = [one for one in made.get(row.task.query_id, ()) if one.metadata.row_hash == content]
         if own:
-            yield from _rates(row, own)
+            yield from _rates(row, own, ended)
             yield from _pages(row, own)
             yield from _find_unrecorded(row, own)
 
 
-def _rates(row: Row, made: list[StoredAttempt]) -> Iterator[Finding]:
+def _rates(row: Row, made: list[StoredAttempt], ended: Ended) -> Iterator[Finding]:
     judged = [one for one in made if one.metadata.verdict is not Verdict.ERRORED]
-    passed = [one for one in judged if one.metadata.verdict is Verdict.PASSED]
-    if (idle := _last(judged, "noop")) is not None and idle in passed:
+    idle, oracle = (_last(judged, agent) for agent in ("noop", "scripted"))
+    if idle is not None and idle.passed:
         message = "an agent that does nothing passes it."
-        yield row.error("always-passes", message, "Check for something that has to be done.")
-    if (oracle := _last(judged, "scripted")) is not None and oracle not in passed:
+        yield row.error("always-passes", message, "Check for something that has to be done.", [idle])
+    if oracle is not None and not oracle.passed:
         message = f"its own solution fails: {oracle.metadata.reason or 'no reason is recorded'}."
-        yield row.error("never-passes", message, "Mend the solution, the check or the site.")
+        yield row.error("never-passes", message, "Mend the solution, the check or the site.", [oracle])
     tried = [one for one in judged if one.agent not in ("noop", "scripted")]
-    good = [one for one in tried if one in passed]
+    good = [one for one in tried if one.passed]
     agents = len({one.setting for one in tried})
     of = f"{len(tried)} judged attempts by {agents} configuration{'s' * (agents != 1)}"
     if len(tried) >= ENOUGH and not good:
-        advice = "Prove by a solution that it can be solved; keep it if it is only hard."
-        yield row.warning("never-passes", f"none of {of} passed it.", advice)
+        if oracle is not None and oracle.passed:
+            message, advice = f"its solution passes, and none of {of}.", "Keep it: an agent may learn it."
+            yield row.note("hard", message, advice, tried)
+        else:
+            advice = "Prove by a solution that it can be solved (--validate); keep it if it is only hard."
+            yield row.warning("never-passes", f"none of {of} passed it.", advice, tried)
     if len(tried) >= ENOUGH and len(good) == len(tried):
         message = f"all of {of} passed it."
-        yield row.note("always-passes", message, "It no longer tells agents apart.")
-    yield from _coins(row, tried)
+        yield row.note("always-passes", message, "It no longer tells agents apart.", tried)
+    by_setting: dict[str, list[StoredAttempt]] = {}
+    for one in tried:
+        by_setting.setdefault(one.setting, []).append(one)
+    for own in by_setting.values():
+        found = tuple(find_dependence(row, own, ended))
+        yield from found or _find_coin(row, own)
 
 
 def _last(made: list[StoredAttempt], agent: str) -> StoredAttempt | None:
@@ -108,17 +87,13 @@ def _last(made: list[StoredAttempt], agent: str) -> StoredAttempt | None:
     return max(own, key=lambda one: one.metadata.started_at, default=None)
 
 
-def _coins(row: Row, tried: list[StoredAttempt]) -> Iterator[Finding]:
-    by_setting: dict[str, list[StoredAttempt]] = {}
-    for one in tried:
-        by_setting.setdefault(one.setting, []).append(one)
-    for own in by_setting.values():
-        good = sum(one.metadata.verdict is Verdict.PASSED for one in own)
-        if len(own) >= ENOUGH_FOR_A_COIN and COIN[0] <= good / len(own) <= COIN[1]:
-            which = f"attempts of the variant {own[0].metadata.variant!r}"
-            message = f"{good} of {len(own)} {which} passed it, as a coin would fall."
-            advice = "Look whether goal, site or grader decides; compare by several trials."
-            yield row.warning("coin-flip", message, advice)
+def _find_coin(row: Row, made: list[StoredAttempt]) -> Iterator[Finding]:
+    good = sum(one.passed for one in made)
+    if len(made) >= ENOUGH_FOR_A_COIN and COIN[0] <= good / len(made) <= COIN[1]:
+        which = f"attempts of the variant {made[0].metadata.variant!r}"
+        message = f"{good} of {len(made)} {which} passed it, as a coin would fall."
+        advice = "Look whether goal, site or grader decides; compare by several trials."
+        yield row.warning("coin-flip", message, advice, made)
 
 
 def _pages(row: Row, made: list[StoredAttempt]) -> Iterator[Finding]:
@@ -127,16 +102,18 @@ def _pages(row: Row, made: list[StoredAttempt]) -> Iterator[Finding]:
     crashed = next(((one, found) for one, text in texts if (found := _CRASH.search(text))), None)
     if crashed is not None:
         message = f"a page has shown {crashed[1][0]!r} ({crashed[0].folder})."
-        yield row.warning("app-crash", message, "Mend the app: agents are judged by what it does.")
+        yield row.warning(
+            "app-crash", message, "Mend the app: agents are judged by what it does.", [crashed[0]]
+        )
     walled = [one for one, text in texts if _WALL.search(text)]
     if walled and not _WALL.search(row.task.query):
         message = f"{len(walled)} of {len(made)} attempts met a captcha or a wall against robots."
         advice = "Its failures are the environment's: leave the row out, or run it where it is let in."
-        yield row.warning("needs-captcha", message, advice)
+        yield row.warning("needs-captcha", message, advice, walled)
     logins = [one for one in made if _LOGIN_PAGE.search(one.metadata.final_url or "")]
     if logins and len(logins) == len(made):
         message = f"all of {len(made)} attempts ended on a page to log in at."
-        yield row.warning("needs-login", message, "Prepare an account, or leave the row out.")
+        yield row.warning("needs-login", message, "Prepare an account, or leave the row out.", logins)
 
 
 def _log(folder: Path) -> str:

@@ -1,0 +1,173 @@
+"""Rows whose verdict goes with the time, or with what ran before them; and the page about all rows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_browsereval.features.doctor.lint.base import Level
+from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.run.store import RunStore, TrialKey
+from tests.features.doctor.lint.test_runs import AI, ROW, linted, rules
+from tests.hooks.small_evals import Evals, row
+from tests.recorded import FAILED, PASSED, attempt
+
+VERDICTS = {"P": PASSED, "F": FAILED}
+
+
+def leave(home: Path, began: str, verdicts: str, *, before: Iterable[str] = ()) -> Path:
+    """Leave a run with an attempt at the row ``mug`` for each letter, and at others before them."""
+    store = RunStore(home / re.sub(r"\W", "-", began))
+    for number, (name, letter) in enumerate(
+        [*((one, "P") for one in before), *(("mug", one) for one in verdicts)]
+    ):
+        trial = number + 1 if name == "mug" and len(verdicts) > 1 else 1
+        given: dict[str, Any] = {
+            "agent_config": AI,
+            "row_hash": Task(**ROW).content_hash() if name == "mug" else "",
+            "trial": trial,
+            "started_at": f"{began}:{2 * number:02}.000Z",
+            "completed_at": f"{began}:{2 * number + 1:02}.000Z",
+        }
+        folder = store.begin_attempt(TrialKey(name, "default", trial), "node").path
+        (folder / "metadata.json").write_text(attempt(name, VERDICTS[letter], **given).model_dump_json())
+    return store.root
+
+
+def leave_days(home: Path, verdicts: str, hours: Iterable[int] = (12,)) -> list[Path]:
+    """Leave a run a day."""
+    given = list(hours)
+    return [
+        leave(home, f"2026-01-{day:02}T{given[(day - 1) % len(given)]:02}:00", letter)
+        for day, letter in enumerate(verdicts, 1)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "expected", "message"),
+    [
+        (
+            "PPPPPFFFFF",
+            [("time-dependent", Level.WARNING)],
+            "passed in all 5 attempts, and in none of 5",
+        ),
+        ("FFFFFPPPPP", [("time-dependent", Level.NOTE)], "failed in all 5 attempts, and in none of 5"),
+        ("PPPPFFFF", [("coin-flip", Level.WARNING)], "4 of 8"),  # 1 of 35 rows that are coins looks like it
+        ("PPPPPFFFPF", [("coin-flip", Level.WARNING)], "6 of 10"),
+        ("P" * 11 + "F", [], ""),
+    ],
+)
+def test_since_when(tmp_path: Path, verdicts: str, expected: list[Any], message: str) -> None:
+    """A row that passed until a day, and not since, is no coin; what chance does as well is not reported."""
+    findings = linted(tmp_path, ROW, runs=leave_days(tmp_path / "runs", verdicts))
+    assert rules(findings) == expected
+    assert all(message in one.message for one in findings)
+    if expected and expected[0][0] == "time-dependent":
+        assert "between 2026-01-05T12:00 and 2026-01-06T12:00 (UTC)" in findings[0].message
+        assert len(findings[0].attempts) == len(verdicts)
+
+
+def test_in_which_hours(tmp_path: Path) -> None:
+    """Hours go round: it passes from 22 to 4."""
+    hours = (22, 10, 2, 14, 4, 16, 23, 18)
+    findings = linted(tmp_path, ROW, runs=leave_days(tmp_path / "runs", "PF" * 7, hours))
+    assert rules(findings) == [("time-dependent", Level.WARNING)]
+    assert "from 22:00 to 04:00 (UTC), and in no other of 14" in findings[0].message
+
+
+def test_only_the_first_trial_passes(tmp_path: Path) -> None:
+    """Trials of a run come one after the other."""
+    runs = [leave(tmp_path / "runs", f"2026-01-0{day}T12:00", "PFFF") for day in (1, 2, 3)]
+    (found,) = linted(tmp_path, ROW, runs=runs)
+    assert (found.rule, found.level) == ("order-dependent", Level.WARNING)
+    assert "each first trial passed (3), and each later one failed (9)" in found.message
+    assert rules(linted(tmp_path, ROW, runs=runs[:2])) == [("coin-flip", Level.WARNING)]
+
+
+@pytest.mark.parametrize("verdicts", ["FP", "PF"])
+def test_after_another_row(tmp_path: Path, verdicts: str) -> None:
+    """The other row is named; one that has always run before it explains nothing."""
+    runs = [
+        leave(
+            tmp_path / "runs",
+            f"2026-01-{day:02}T12:00",
+            verdicts[day % 2],
+            before=["login", *["sweep"] * (day % 2 == 0)],
+        )
+        for day in range(1, 13)
+    ]
+    (found,) = linted(tmp_path, ROW, runs=runs)
+    verdict, other = ("failed", "passed") if verdicts == "FP" else ("passed", "failed")
+    assert found.rule == "order-dependent"
+    assert f"it {verdict} in all 6 attempts that came after sweep in the same run, and {other} in all 6" in (
+        found.message
+    )
+
+
+def test_a_hard_row_is_not_broken(tmp_path: Path) -> None:
+    """Its solution passes, and no agent does."""
+    run = leave(tmp_path / "runs", "2026-01-01T12:00", "FFF")
+    given = {"agent_config": {"type": "scripted"}, "row_hash": Task(**ROW).content_hash()}
+    folder = RunStore(run).begin_attempt(TrialKey("mug", "oracle", 1), "node").path
+    done = attempt("mug", PASSED, variant="oracle", **given)
+    (folder / "metadata.json").write_text(done.model_dump_json())
+    assert rules(linted(tmp_path, ROW, runs=[run])) == [("hard", Level.NOTE)]
+
+
+AGENT = """
+from pathlib import Path
+
+async def answer(context):
+    left = Path("left")
+    is_first = not left.exists()
+    left.touch()
+    easy = context.task.query_id == "easy"
+    return "right" if easy or (is_first and context.task.query_id == "<mug>") else "wrong"
+"""
+
+BLANK = """
+from pytest_browsereval.testing.blank import BlankBrowserConfig
+
+def pytest_browsereval_register(registry):
+    registry.register(BlankBrowserConfig)
+"""
+
+
+def test_the_page_says_what_to_mend(evals: Evals) -> None:
+    """From rows and runs to a page: each row once, by what is wrong, with its attempts; texts are escaped."""
+    evals.pytester.makepyfile(my_agent=AGENT)
+    evals.write_rows(row("<mug>"), row("easy"), row("never", query="<script>alert(1)</script>"))
+    evals.write_config(agent={"type": "function", "function": "my_agent:answer"}, trials=4)
+    for _ in range(3):
+        (evals.path / "left").unlink(missing_ok=True)
+        assert evals.run("shop.eval.yaml").ret == 1
+    evals.pytester.makeconftest(BLANK)
+    done = evals.run_command(
+        "doctor", "shop.eval.yaml", "--run", "latest", "--last", "5", "--html", "rows.html", "--all"
+    )
+    done.stdout.fnmatch_lines(["warning  order-dependent: 1", "*each first trial passed (3)*"])
+    page = (evals.path / "rows.html").read_text()
+    assert "3 of 3 rows have a finding, by 3 runs." in page
+    titles = re.findall(r"<h2>(.*?) <small>1</small>", page)
+    assert titles == ["Depends on time or order", "Broken or hard", "Tells nothing any more"]
+    assert "<script" not in page
+    assert "&lt;script&gt;" in page
+    assert "browsereval doctor shop.eval.yaml --validate" in page
+    links = re.findall(r'href="(results/shop/[^"]+)/index\.html#/(\S+)"', page)
+    assert len(links) == 36
+    for run, place in links:
+        assert (evals.path / run / "tasks" / place).is_dir()
+
+
+def test_last_needs_a_run(evals: Evals) -> None:
+    """Otherwise it is not clear before which run they are to be."""
+    evals.write_rows(row("a"))
+    evals.write_config()
+    evals.pytester.makeconftest(BLANK)
+    done = evals.run_command("doctor", "shop.eval.yaml", "--last", "3")
+    assert done.ret == 4
+    assert "--last adds earlier runs to one run, and --run names 0. Name one." in done.stderr.str()
