@@ -325,6 +325,12 @@ class CaptureContext:
         dom = await self._record_page(self.dom, "markup") if self.config.dom else None
         return line.model_copy(update={"screenshot": number, "dom": dom, "url": self.window.url or None})
 
+    async def first_picture(self) -> None:
+        """Record the start page; one that cannot be drawn is no loss: pictures of steps warn of that."""
+        if self._draws and self.window.url not in ("", "about:blank"):
+            with suppress(Fault, OSError):
+                await self.screenshot.capture_start()
+
     async def final_picture(self) -> None:
         """Record the page at the end, unless that is off or was done after a tool call."""
         await self.settle()

@@ -38,13 +38,27 @@ class ScreenshotCapture:
             Fault: source *screenshot*, when the page cannot be drawn.
             OSError: the file could not be written.
         """
-        data = await self._window.screenshot(self._picture, self._quality)
+        data = await self._take()
         # Not before: an attempt without pictures has no folder for them.
         if not self.count:
             self._folder.mkdir(exist_ok=True)
         write_new(self.path(self.count + 1), data)
         self.count += 1
         return self.count
+
+    async def capture_start(self) -> None:
+        """Take the picture before the first step: number 0, as graders count and judge those of steps.
+
+        Raises:
+            Fault: as ``capture`` does.
+            OSError: the same.
+        """
+        data = await self._take()
+        self._folder.mkdir(exist_ok=True)
+        write_new(self.path(0), data)
+
+    async def _take(self) -> bytes:
+        return await self._window.screenshot(self._picture, self._quality)
 
 
 def write_new(path: Path, data: bytes) -> None:

@@ -96,8 +96,8 @@ class CaptureConfig(Block):
     """What to record of an attempt besides its messages."""
 
     screenshots: ScreenshotMode = "after"
-    """When to take pictures: after every tool call, before and after it (``both``), of the final page only,
-    or never (``off``)."""
+    """When to take pictures: of the start page and after every tool call, before each call too (``both``), of
+    the final page only, or never (``off``)."""
     format: PictureFormat = "jpeg"
     """The format of pictures."""
     quality: int = Field(default=80, ge=1, le=100)

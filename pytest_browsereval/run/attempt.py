@@ -187,6 +187,7 @@ async def _run_agent(course: Course, task: Task, window: Window) -> None:
     root = services.store.root
     context = agent_context(config, trial.agent, task, tools=tools, capture=capture, output_dir=root)
     guard = context.tools.guard = CallGuard(ask, task, window, course.node_id) if ask else None
+    await capture.first_picture()
     capture.log_user(task.query)
     limit_ms, started = config.limits.timeout_ms, time.perf_counter()
     try:

@@ -17,6 +17,7 @@ from pytest_browsereval.capture.context import (
     ScreenshotMode,
 )
 from pytest_browsereval.errors import ErrorSource, Fault, LimitReached, TerminationReason
+from pytest_browsereval.graders.judging.pictures import find_pictures
 from pytest_browsereval.model.messages import ErrorMessage, ToolCallMessage, ToolResultMessage
 from pytest_browsereval.model.usage import Usage
 from tests.support import StillWindow, Visits
@@ -49,6 +50,32 @@ def full_disk(context: CaptureContext) -> None:
     """Let writing to the log fail, as on a disk that is full."""
     context.messages._file.close()
     context.messages._file = Path("/dev/full").open("ab", buffering=0)  # noqa: SIM115 -- closed with it
+
+
+@pytest.mark.parametrize(
+    ("mode", "names"), [("after", ["000", "001"]), ("both", ["000", "001"]), ("final", ["001"]), ("off", [])]
+)
+def test_an_attempt_without_a_step_has_its_start_and_its_end(
+    context: Contexts, tmp_path: Path, mode: ScreenshotMode, names: list[str]
+) -> None:
+    """Where pictures of steps are wanted; the start is number 0, which graders do not count."""
+    capture = context(screenshots=mode)
+    asyncio.run(capture.first_picture())
+    asyncio.run(capture.final_picture())
+    assert sorted(path.stem for path in tmp_path.glob("screenshots/*")) == names
+    assert capture.screenshot.count == len(find_pictures(tmp_path)) == names.count("001")
+
+
+def test_no_picture_is_taken_of_an_empty_page(context: Contexts, window: StillWindow, tmp_path: Path) -> None:
+    """Where the agent opens the first page itself; nor is one missed that cannot be drawn."""
+    capture = context()
+    window.pictures = [Fault(ErrorSource.SCREENSHOT, "a dialog is open")]
+    asyncio.run(capture.first_picture())
+    window._url = "about:blank"
+    asyncio.run(capture.first_picture())
+    assert len(window.taken) == 1
+    assert list(tmp_path.glob("screenshots/*")) == []
+    assert capture.warnings == ()
 
 
 @pytest.mark.parametrize(

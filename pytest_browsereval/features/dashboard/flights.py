@@ -47,6 +47,7 @@ class Flight:
         """Return the messages that have come since the last look, shortened, each with its place."""
         found = []
         while messages := self.log.more():
+            self.picture = self.picture or picture_named(self.folder, 0)
             for message in messages:
                 self.lines += 1
                 self._count(message)
