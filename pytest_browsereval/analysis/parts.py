@@ -19,6 +19,7 @@ from pytest_browsereval.run.shards import Parts, Shard
 from pytest_browsereval.run.store import RunStore, TrialKey
 
 ENDED = "the run was ended before its summary.json was written"
+RUNNING = "a process still writes the run"
 
 
 def lacking(store: RunStore, summary: RunSummary) -> RuleResult | None:
@@ -75,8 +76,9 @@ def _lacks(store: RunStore, summary: RunSummary, named: frozenset[TrialKey]) -> 
     count, skipped = store.count_selected(), store.count_skipped()
     # A resume may select rows that the first session did not.
     known = count_wanted(store) if count is None else max(count, len(named))
+    ended = ENDED if count is not None or store.is_idle() else RUNNING
     if count is None and known is None:
-        return f"{ENDED}: how many trials it lacks is unknown"
+        return f"{ended}: how many trials it lacks is unknown"
     total = known or 0
     missing = named.difference(_keys(summary))
     lacking = total - skipped - (len(named) - len(missing) if named else len(summary.trials))
@@ -85,7 +87,7 @@ def _lacks(store: RunStore, summary: RunSummary, named: frozenset[TrialKey]) -> 
         message += f": {_list_trials(missing)}" + (f" ({skipped} of them skipped)" if skipped else "")
     if count is not None:
         return message
-    return f"{ENDED}: {message or 'resume it (--eval-resume)'}"
+    return f"{ended}: {message or ('wait for it' if ended == RUNNING else 'resume it (--eval-resume)')}"
 
 
 def _keys(summary: RunSummary) -> Iterator[TrialKey]:

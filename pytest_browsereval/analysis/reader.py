@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -12,7 +14,7 @@ from pytest_browsereval.analysis.summary import RunSummary, summarise
 from pytest_browsereval.analysis.turns import Entry, StoredStep, TurnReader, list_steps
 from pytest_browsereval.capture.message_log import read_messages
 from pytest_browsereval.capture.trajectory import TASK_FILE, read_written
-from pytest_browsereval.datasets.ids import name_attempt
+from pytest_browsereval.datasets.ids import CAPITALS, name_attempt, original_id
 from pytest_browsereval.errors import ErrorSource, UsageError
 from pytest_browsereval.graders.judging.pictures import find_pictures, number_of
 from pytest_browsereval.model.digest import AttemptDigest
@@ -23,7 +25,7 @@ from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.redaction.config import redact_config
 from pytest_browsereval.run.lookup import PARTIAL
 from pytest_browsereval.run.reading import read_metadata
-from pytest_browsereval.run.store import RunStore
+from pytest_browsereval.run.store import RUN_ID, RunStore
 from pytest_browsereval.run.stored import read_stored
 
 if TYPE_CHECKING:
@@ -192,7 +194,6 @@ class StoredRun:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder.absolute()
-        self.id = folder.resolve().name
 
     def __repr__(self) -> str:
         return f"<StoredRun {self.id}>"
@@ -203,11 +204,25 @@ class StoredRun:
         found: dict[str, Any] = redact_config(RunStore(self.folder).manifest())
         return found
 
+    @cached_property
+    def id(self) -> str:
+        """The name of its folder; with six hex digits behind it if that is not one that a session has made.
+
+        So what was merged, imported or brought into folders of one name has ids of its own.
+        """
+        name = self.folder.resolve().name
+        made_of = [self.manifest.get(key) for key in ("started_at", "merged_from", "imported_from")]
+        if RUN_ID.fullmatch(name) or not any(made_of):
+            return name
+        return f"{name}-{hashlib.sha256(json.dumps(made_of, sort_keys=True).encode()).hexdigest()[:6]}"
+
     @property
     def eval(self) -> str:
-        """The name of its eval; that of the folder above if the manifest does not say."""
-        name = self.manifest.get("name")
-        return name if name and isinstance(name, str) else self.folder.resolve().parent.name
+        """The name of its eval; by the folder above if the manifest does not say."""
+        name, folder = self.manifest.get("name"), self.folder.resolve().parent.name
+        return (
+            name if name and isinstance(name, str) else original_id(folder.partition(CAPITALS)[0]) or folder
+        )
 
     @cached_property
     def _read(self) -> tuple[list[tuple[str, AttemptDigest]], RunSummary]:

@@ -280,7 +280,9 @@ class Course:
         self.folder = folder
         self.node_id = node_id
         self.run_id, key = services.store.root.resolve().name, trial.key
-        name, numbers = services.run.config.name, {"trial": key.trial, "attempt": folder.number}
+        is_own = services.store is not services.run.store  # of a test by hand, which has a name of its own
+        name = str(services.store.manifest()["name"]) if is_own else services.run.config.name
+        numbers = {"trial": key.trial, "attempt": folder.number}
         self.id = name_attempt(name, self.run_id, key.query_id, key.variant, **numbers)
         self.row_hash = trial.row_hash or trial.task.content_hash()
         self.task = trial.task

@@ -43,7 +43,7 @@ class OwnRuns:
             store = RunStore.locate(output, name, run_id, worker=worker, fsync=fsync)
             self._held.enter_context(store.hold())
             place = place_of(self._config.base_dir, store.root)
-            store.write_manifest({**manifest, "selected": None, **place})
+            store.write_manifest({**manifest, "name": name, "selected": None, **place})
             if self._config.budget.max_cost_usd is not None:
                 self._shared.root.mkdir(parents=True, exist_ok=True)  # all pay from the budget of the config
             self._stores[name] = store

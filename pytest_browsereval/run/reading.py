@@ -103,13 +103,14 @@ def _list_names(folder: str) -> list[str]:
 
 
 def work_ahead(
-    work: Callable[[Given], Iterable[Found]], given: Iterable[Given]
+    work: Callable[[Given], Iterable[Found]], given: Iterable[Given], size: int = BATCH
 ) -> Generator[Found, None, None]:
     """Yield what the work finds, in the order of what is given; threads are a few batches ahead.
 
     Args:
         work: waits for the disk most of its time.
         given: what it is done for.
+        size: of a batch.
     """
 
     def work_all(batch: list[Given]) -> list[Found]:
@@ -118,7 +119,7 @@ def work_ahead(
     todo, waiting = iter(given), deque[Future[list[Found]]]()
     pool = ThreadPoolExecutor(THREADS)
     try:
-        while (batch := list(itertools.islice(todo, BATCH))) or waiting:
+        while (batch := list(itertools.islice(todo, size))) or waiting:
             if batch:
                 waiting.append(pool.submit(work_all, batch))
             if not batch or len(waiting) > 2 * THREADS:

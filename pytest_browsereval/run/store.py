@@ -13,6 +13,7 @@ import itertools
 import json
 import os
 import random
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -44,6 +45,9 @@ from pytest_browsereval.run.records import Lost, Records, attempt_number, parse_
 from pytest_browsereval.run.summary import SUMMARY, read_summary
 
 T = TypeVar("T")
+
+RUN_ID = re.compile(r"\d{8}T\d{6}Z-[a-z]{6}")
+"""As ``new_run_id`` makes it."""
 
 IN_FLIGHT = "in-flight"
 """The folder of what stands for attempts that have begun."""

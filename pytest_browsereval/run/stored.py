@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from pytest_browsereval.capture.trajectory import EVIDENCE_FILE, TASK_FILE, load_written, read_written
 from pytest_browsereval.errors import DatasetError
-from pytest_browsereval.model.messages import read_message
+from pytest_browsereval.model.messages import Message, read_message
 from pytest_browsereval.model.tasks import Task
+
+LOG_FILE = "messages.jsonl"
 
 
 class StoredTask(BaseModel):
@@ -43,10 +46,43 @@ def read_stored(folder: Path) -> StoredTask:
         raise DatasetError(message) from None
 
 
+def read_log(
+    folder: Path, content: bytes | None = None, *, is_empty_allowed: bool = True
+) -> tuple[tuple[Message, ...], str]:
+    """Return the messages of an attempt up to a damaged line, and what is damaged; "" if nothing is.
+
+    A last line that was cut by a kill is no damage; one of a finished attempt is. Nor is a missing log.
+
+    Args:
+        folder: the attempt's.
+        content: of its log, if it was read already.
+        is_empty_allowed: whether an empty log is no damage.
+    """
+    file, messages, why = folder / LOG_FILE, list[Message](), ""
+    try:
+        *lines, rest = (read_written(file) if content is None else content).split(b"\n")
+    except FileNotFoundError:
+        return (), ""
+    except OSError as error:
+        return (), f"{file} cannot be read: {error.strerror}. Restore it."
+    try:
+        messages += map(read_message, lines)
+    except ValidationError:
+        why = "it is not a message"
+    except ValueError as error:
+        why = str(error)
+    number = len(messages) + 1
+    is_cut = bool(rest) or not (lines or is_empty_allowed)
+    if not why and is_cut and (folder / "metadata.json").exists():
+        why = "its last line is cut off" if rest else "it is empty"
+    if rest and number > len(lines):
+        with suppress(ValueError):  # nothing but its end is missing
+            messages.append(read_message(rest))
+    return tuple(messages), f"{file}:{number} is damaged: {why}. Restore it." if why else ""
+
+
 def check_log(folder: Path, *, is_empty_allowed: bool = False) -> None:
     """Check that the messages of an attempt can be read: graders would judge what is left of them.
-
-    A last line that was cut by a kill is no damage; one of a finished attempt, or an empty log, is.
 
     Args:
         folder: the attempt's.
@@ -55,33 +91,11 @@ def check_log(folder: Path, *, is_empty_allowed: bool = False) -> None:
     Raises:
         DatasetError: the file is missing or damaged.
     """
-    file = folder / "messages.jsonl"
-    try:
-        *lines, rest = read_written(file).split(b"\n")
-    except OSError as error:
-        raise DatasetError(f"{file} cannot be read: {error.strerror}. Restore it.") from None
-    is_cut = bool(rest) or not (lines or is_empty_allowed)
-    if is_cut and (folder / "metadata.json").exists():
-        why = "its last line is cut off" if rest else "it is empty"
-        raise DatasetError(f"{file}:{len(lines) + 1} is damaged: {why}. Restore it.")
-    for number, line in enumerate(lines, 1):
-        try:
-            read_message(line)
-        except ValidationError:
-            raise DatasetError(f"{file}:{number} is damaged: it is not a message. Restore it.") from None
-        except ValueError as error:
-            raise DatasetError(f"{file}:{number} is damaged: {error}. Restore it.") from None
-
-
-def find_log_damage(folder: Path) -> str | None:
-    """Return why not all messages of a finished attempt can be read; None if they can, or there is no log."""
-    if not (folder / "messages.jsonl").exists():
-        return None
-    try:
-        check_log(folder, is_empty_allowed=True)
-    except DatasetError as error:
-        return str(error)
-    return None
+    why = read_log(folder, is_empty_allowed=is_empty_allowed)[1]
+    if not why and not (file := folder / LOG_FILE).exists():
+        why = f"{file} cannot be read: No such file. Restore it."
+    if why:
+        raise DatasetError(why)
 
 
 def read_evidence(folder: Path) -> dict[str, JsonValue]:

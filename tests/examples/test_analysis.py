@@ -125,6 +125,17 @@ def test_a_query_answers_its_question(tables: Path, name: str) -> None:
     assert ask(name) == ANSWERS[name]
 
 
+def test_two_evals_of_one_session_are_kept_apart(tables: Path, evals: Evals) -> None:
+    """Their runs have one id, and may have rows of one id: the queries join by the eval as well."""
+    home, other = evals.path / "results/shop/20260508T110000Z-bbbbbb", "results/other/20260508T110000Z-bbbbbb"
+    shutil.copytree(home, evals.path / other)
+    (evals.path / other / "manifest.json").write_text(json.dumps({"name": "other"}))
+    assert evals.run_command("export", other, "--to", "parquet").ret == 0
+    assert ask("first_error") == [("click", 5, 2.0, 0.5)]
+    assert ask("judge_against_rules")[0][:5] == ("answer", "rubric", 11, 0, 2)
+    assert ask("since_last_week") == ANSWERS["since_last_week"]
+
+
 def test_every_query_has_an_answer_and_a_line() -> None:
     """In this test, in the README, and in the notebook."""
     names = {path.stem for path in (EXAMPLE / "queries").glob("*.sql")}

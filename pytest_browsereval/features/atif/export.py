@@ -16,7 +16,7 @@ from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.atif.trajectory import make_trajectory
 from pytest_browsereval.features.foreign_record import withhold
 from pytest_browsereval.model.display import format_count
-from pytest_browsereval.run.stored import find_log_damage
+from pytest_browsereval.run.stored import read_log
 
 
 class AtifExport(ExportConfig):
@@ -37,7 +37,7 @@ class AtifExport(ExportConfig):
         withheld, lost, count = 0, [], 0
         for attempt in run.attempts:
             is_protected = attempt.is_protected
-            if not is_protected and (why := find_log_damage(attempt.folder)):
+            if not is_protected and (why := read_log(attempt.folder)[1]):
                 lost.append(f"{attempt.query_id}: {why}")
             self._write(attempt, target, is_withheld=is_protected)
             withheld += is_protected

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import pytest
 
-from pytest_browsereval.errors import UsageError
+from pytest_browsereval.errors import ConfigError, UsageError
 from pytest_browsereval.hooks.controller import Controller, RunPart
 from pytest_browsereval.redaction.known import redact_known
 from pytest_browsereval.run.active import ActiveRun
@@ -15,14 +15,33 @@ from pytest_browsereval.run.shards import Parts
 
 
 class ExportPart(RunPart):
-    """Checks before a run what its exports need."""
+    """Checks before a run what its exports need.
+
+    Args:
+        controller: which has the evals of the session.
+    """
 
     keys: ClassVar[tuple[tuple[str, ...], ...]] = (("export",),)
 
+    def __init__(self, controller: Controller) -> None:
+        self._session = controller.session
+
     def check(self, active_run: ActiveRun) -> None:
-        """Refuse an export that lacks something: nobody wants to learn of it after hours."""
+        """Refuse an export that lacks something: nobody wants to learn of it after hours.
+
+        Raises:
+            ConfigError: it does, or another eval of the session has the same name.
+        """
         for number, export in enumerate(active_run.config.export):
             preflight_member(active_run.config, export, "export", number)
+        name = active_run.config.name
+        evals = {path: one for path, one in self._session.runs.items() if one.config.name == name}
+        files = [self._session.nodeid_of(path) for path in evals if path.is_file()]  # tests by hand are none
+        if len(files) > 1 and any(one.config.export for one in evals.values()):
+            raise ConfigError(
+                f"{' and '.join(files)} are both the eval {name!r}, and their runs have one id: what is "
+                "exported of one would take the place of the other's. Write another `name` into one of them."
+            )
 
 
 class SessionExports:

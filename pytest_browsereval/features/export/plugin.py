@@ -21,7 +21,7 @@ def pytest_browsereval_start(config: pytest.Config) -> None:
     from pytest_browsereval.hooks.controller import controller_key
 
     controller = config.stash[controller_key]
-    controller.parts["export"] = ExportPart()
+    controller.parts["export"] = ExportPart(controller)
     config.pluginmanager.register(SessionExports(controller), "browsereval-exports")
 
 

@@ -76,6 +76,8 @@ def make_export(registry: Registry, arguments: argparse.Namespace) -> ExportConf
         problems = [
             f"--{one.where.replace('_', '-').partition('.')[0]} {one.message}" if one.path else one.message
             for one in list_problems(error, member, block, registry)
+            # A list whose entries are all wrong is not too short as well.
+            if one.kind != "too_short" or not block[str(one.path[0])]
         ]
         raise UsageError("\n".join(problems)) from None
     if not isinstance(made, ExportConfig):

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any, Literal
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
+from pytest_browsereval.analysis.parts import lacking
 from pytest_browsereval.analysis.reader import StoredAttempt, StoredRun
 from pytest_browsereval.analysis.turns import parse_time
 from pytest_browsereval.config.export import ExportConfig, Exported
 from pytest_browsereval.datasets.ids import safe_id
-from pytest_browsereval.errors import DatasetError
 from pytest_browsereval.features.foreign_record import clean_json, clean_text
 from pytest_browsereval.features.inspect_log.conversation import make_usage
 from pytest_browsereval.features.inspect_log.package import check_installed, load_api, make_id
@@ -26,7 +26,8 @@ from pytest_browsereval.features.inspect_log.trials import (
 )
 from pytest_browsereval.model.display import format_count
 from pytest_browsereval.model.results import TaskMetadata
-from pytest_browsereval.run.stored import check_log
+from pytest_browsereval.run.store import RunStore
+from pytest_browsereval.run.stored import read_log
 
 Trials = dict[str, list[StoredAttempt]]
 
@@ -84,6 +85,11 @@ class _Log:
         given = run.manifest.get("started_at")
         started_at = parse_time(given) if isinstance(given, str) else None
         first = next((parse_time(one.digest.started_at) for one in run.attempts), None)
+        incomplete = lacking(RunStore(run.folder), run.summary)
+        # Inspect's words: a log of one that is still written is *started*.
+        cut_off = "cancelled" if RunStore(run.folder).is_idle() else "started"
+        self._status = "success" if incomplete is None else cut_off
+        self._incomplete = incomplete and clean_text(incomplete.message)
         found = started_at or first or parse_time("1970-01-01")
         assert found is not None  # noqa: S101 the last one can be read
         self._created = found.isoformat(timespec="seconds")
@@ -103,7 +109,8 @@ class _Log:
         with ZipFile(file, "w", ZIP_DEFLATED) as archive:
             for attempts in trials:
                 for attempt in attempts:
-                    notes["lost"].extend(_find_damage(attempt))
+                    if damage := read_log(attempt.folder)[1]:
+                        notes["lost"].append(f"{attempt.query_id}: {damage}")
                     notes["withheld"].extend([attempt.id] if attempt.is_protected else [])
                 one = self._writer.make(attempts)
                 summaries.append(json.loads(one.summary().model_dump_json(exclude_none=True)))
@@ -134,9 +141,10 @@ class _Log:
         }
         packages = manifest.get("packages")
         details = {"variant": self._variant, "config_hash": manifest.get("config_hash"), "run": self._run.id}
+        details |= {"incomplete": self._incomplete} if self._incomplete else {}
         return api.EvalLog(
             version=2,
-            status="success",
+            status=self._status,
             eval=api.EvalSpec(
                 created=self._created,
                 task=clean_text(self._run.eval),
@@ -186,14 +194,6 @@ def _name_dataset(manifest: Mapping[str, Any]) -> str:
     files = manifest.get("datasets")
     known = [one.get("file") for one in files if isinstance(one, Mapping)] if isinstance(files, list) else []
     return clean_text(", ".join(str(one) for one in known if one)) or "unknown"
-
-
-def _find_damage(attempt: StoredAttempt) -> Iterator[str]:
-    if (attempt.folder / "messages.jsonl").exists():
-        try:
-            check_log(attempt.folder, is_empty_allowed=True)
-        except DatasetError as error:
-            yield f"{attempt.query_id}: {error}"
 
 
 def _put(archive: ZipFile, name: str, text: str) -> None:

@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from pytest_browsereval.analysis.reader import StoredRun
-from pytest_browsereval.capture.message_log import read_messages
+from pytest_browsereval.analysis.reader import StoredAttempt, StoredRun
 from pytest_browsereval.config.export import ExportConfig, Exported
 from pytest_browsereval.datasets.ids import safe_folder, safe_id
 from pytest_browsereval.errors import ErrorSource, UsageError
@@ -22,8 +21,7 @@ from pytest_browsereval.graders.judging.steps import list_steps
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.messages import AssistantMessage, Message, ToolCallMessage, ToolResultMessage
 from pytest_browsereval.model.results import TaskMetadata
-from pytest_browsereval.run.reading import read_metadata
-from pytest_browsereval.run.store import RunStore, check_new
+from pytest_browsereval.run.store import check_new
 from pytest_browsereval.run.stored import check_log, read_stored
 
 # The tool that gives the answer is left out: the judges of the benchmark see actions only.
@@ -42,17 +40,17 @@ class OnlineMind2WebExport(ExportConfig):
 
     def write(self, run: StoredRun, base_dir: Path) -> Exported:
         """Write it."""
-        return replace(write_run(RunStore(run.files), base_dir / self.output), place=str(self.output))
+        return replace(write_run(run, base_dir / self.output), place=str(self.output))
 
 
-def write_run(store: RunStore, target: Path) -> Exported:
+def write_run(run: StoredRun, target: Path) -> Exported:
     """Write the last attempt of each trial as a folder; each agent's and each repetition's apart.
 
     Attempts that errored before there was anything to grade are left out; the result has their
     reasons.
 
     Args:
-        store: the run.
+        run: the run.
         target: the folder, which is not there yet; for a run with several agents or repetitions it gets a
             folder for each, since the form has one attempt for each task.
 
@@ -61,26 +59,26 @@ def write_run(store: RunStore, target: Path) -> Exported:
         OSError: it cannot be written.
     """
     check_new(target)
-    trials = store.last_digests()
+    trials = [one for one in run.attempts if one.counts]
     if not trials:
-        raise UsageError(f"{store.root} has no finished attempt.")
-    kinds = {(data.variant, data.trial) for _, data in trials}
-    names = folder_names(data.query_id for _, data in trials)
-    chosen, written, left_out = [], [], []
-    for folder, data in trials:
+        raise UsageError(f"{run.folder} has no finished attempt.")
+    kinds = {(one.variant, one.trial) for one in trials}
+    names = folder_names(one.query_id for one in trials)
+    chosen, left_out = list[StoredAttempt](), list[str]()
+    for one in trials:
         # Where only the grader broke, the attempt is whole and another judge can grade it.
-        if data.verdict is Verdict.ERRORED and data.error_source is not ErrorSource.GRADER:
-            left_out.append(f"{data.query_id}: errored ({data.error_source}): {data.reason}")
+        if one.verdict is Verdict.ERRORED and one.error_source is not ErrorSource.GRADER:
+            left_out.append(f"{one.query_id}: errored ({one.error_source}): {one.reason}")
             continue
         # Before anything is written: what follows a damaged line would be missing without a word.
-        check_log(folder, is_empty_allowed=True)
-        chosen.append((folder, data))
+        check_log(one.folder, is_empty_allowed=True)
+        chosen.append(one)
     is_one = len(kinds) == 1
-    for folder, data in chosen:
-        place = target if is_one else target / f"{safe_folder(data.variant)}-{data.trial}"
-        trial = {} if is_one else {form.OURS: {"variant": data.variant, "trial": data.trial}}
-        written.append(_write(folder, read_metadata(folder), place / names[data.query_id], trial))
-    return Exported(str(target), len(written), tuple(left_out))
+    for one in chosen:
+        place = target if is_one else target / f"{safe_folder(one.variant)}-{one.trial}"
+        trial = {} if is_one else {form.OURS: {"variant": one.variant, "trial": one.trial}}
+        _write(one, place / names[one.query_id], trial)
+    return Exported(str(target), len(chosen), tuple(left_out))
 
 
 def folder_names(ids: Iterable[str]) -> dict[str, str]:
@@ -111,7 +109,8 @@ def _is_folder(query_id: str) -> bool:
     )
 
 
-def _write(folder: Path, data: TaskMetadata, target: Path, trial: Mapping[str, Any]) -> Path:
+def _write(attempt: StoredAttempt, target: Path, trial: Mapping[str, Any]) -> None:
+    folder, data, messages = attempt.folder, attempt.metadata, attempt.messages
     (target / form.TRAJECTORY).mkdir(parents=True)
     names: dict[int, str] = {}
     for picture in find_pictures(folder):
@@ -120,14 +119,12 @@ def _write(folder: Path, data: TaskMetadata, target: Path, trial: Mapping[str, A
         number = number_of(picture)
         names[number] = f"{number:04d}{picture.suffix}"  # they sort by the first number of a name
         shutil.copyfile(picture, target / form.TRAJECTORY / names[number])
-    messages = list(read_messages(folder))
     # An imported attempt is written as it was read, so that import and export change nothing.
     is_theirs = data.agent_config.get("type") == form.KIND
     result = _theirs(folder, data, messages, names) if is_theirs else _ours(data, messages)
     result |= {"image_names": list(names.values()), **trial}
     text = json.dumps(result, ensure_ascii=False, indent=1)
     (target / form.RESULT).write_text(text + "\n", encoding="utf-8")
-    return target
 
 
 def _ours(data: TaskMetadata, messages: Sequence[Message]) -> dict[str, Any]:

@@ -34,7 +34,7 @@ from pytest_browsereval.model.messages import ErrorMessage, UserMessage
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.model.spans import SpanIds, derive_ids
 from pytest_browsereval.redaction.text import well_formed
-from pytest_browsereval.run.stored import find_log_damage
+from pytest_browsereval.run.stored import read_log
 
 SERVICE = "pytest-browsereval"
 LABELS = {Verdict.PASSED: "pass", Verdict.FAILED: "fail"}
@@ -116,7 +116,7 @@ class TraceMaker:
         """
         one = _AttemptSpans(self, attempt)
         one.make()
-        if damage := find_log_damage(attempt.folder):
+        if damage := read_log(attempt.folder)[1]:
             self.damages.append(f"{attempt.query_id}: {damage}")
         spans, self._collector.spans = tuple(self._collector.spans), []
         return MadeTrace(attempt, one.root, spans, one.metadata.grader_results, one.has_content, one.size)

@@ -12,15 +12,13 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from pytest_browsereval.analysis.summary import summary_of
+from pytest_browsereval.analysis.reader import StoredRun
 from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowserConfig
 from pytest_browsereval.commands.process import run_pytest
 from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.features.record.row import format_row
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.results import TaskMetadata
-from pytest_browsereval.run.reading import read_metadata
-from pytest_browsereval.run.store import RunStore
 
 SCRIPTED, NOOP = "scripted", "noop"
 AGENTS = json.dumps({name: {"type": name} for name in (SCRIPTED, NOOP)})
@@ -72,11 +70,7 @@ def find_problems(
             cwd=folder if config is None else None,
         )
         runs = [path for path in (folder / "results").glob("*/*") if (path / "tasks").is_dir()]
-        found = {
-            t.metadata.variant: read_metadata(t.folder)
-            for run in runs
-            for t in summary_of(RunStore(run)).trials
-        }
+        found = {one.variant: one.metadata for run in runs for one in StoredRun(run).attempts if one.counts}
     return list(_judge(found, output))
 
 

@@ -28,7 +28,7 @@ from pytest_browsereval.features.runs.digest import (
 )
 from pytest_browsereval.model.display import format_count
 from pytest_browsereval.run.journal import JOURNAL
-from pytest_browsereval.run.store import RunStore
+from pytest_browsereval.run.store import RUN_ID, RunStore
 
 HISTORY = "runs.jsonl"
 """In a results folder."""
@@ -42,9 +42,6 @@ _FLAGS |= sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_B
 
 MOST_ASKED = 20
 """Runs without a summary of which a lock says whether they still run."""
-
-_RUN_ID = re.compile(r"\d{8}T\d{6}Z-[a-z]{6}")
-"""As `run.store.new_run_id` makes it."""
 
 STALE = 200
 """Lines that no longer count, beside one for each run; with more of them the file is written anew."""
@@ -134,7 +131,7 @@ def _rank_copy(run: RunDigest) -> tuple[int, str, str]:
     """
     states = (State.DAMAGED, State.UNFINISHED, State.PARTIAL, State.MERGED, State.COMPLETE)
     begun, named = re.sub(r"\D", "", run.started_at)[:14], ""
-    if _RUN_ID.fullmatch(run.folder):
+    if RUN_ID.fullmatch(run.folder):
         named = re.sub(r"\D", "", run.folder)
     return states.index(run.state), named if named <= begun else "", run.run
 

@@ -5,11 +5,15 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+from pydantic import ValidationError
+
 from pytest_browsereval.analysis.reader import StoredAttempt, StoredRun
 from pytest_browsereval.analysis.turns import find_model, parse_time
+from pytest_browsereval.capture.trajectory import open_written
 from pytest_browsereval.features.tables.schema import Row, TableName
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.messages import (
@@ -21,7 +25,11 @@ from pytest_browsereval.model.messages import (
 )
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.run.reading import work_ahead
-from pytest_browsereval.run.stored import find_log_damage
+from pytest_browsereval.run.records import RECORD
+from pytest_browsereval.run.stored import LOG_FILE, read_log
+
+AHEAD = 4
+"""Attempts that a thread reads at once: the logs of 32 times as many wait in memory."""
 
 
 @dataclass(frozen=True)
@@ -55,21 +63,42 @@ def read_rows(
         UsageError: a record is damaged.
     """
     has_log = not {"steps", "messages"}.isdisjoint(tables)
+    name, root = run.eval, str(run.files)
 
-    name = run.eval
+    # Threads wait for the disk alone: Python's lock makes them slower at all else.
+    def read(attempt: StoredAttempt) -> Iterable[tuple[StoredAttempt, bytes | None, bytes | None]]:
+        folder = f"{root}/{attempt.place}"
+        return [
+            (
+                attempt,
+                _try_reading(f"{folder}/{RECORD}"),
+                _try_reading(f"{folder}/{LOG_FILE}") if has_log else b"",
+            )
+        ]
 
-    def read(attempt: StoredAttempt) -> Iterable[dict[TableName, list[Row]]]:
-        metadata, data = attempt.metadata, attempt.digest
+    for attempt, record, log in work_ahead(read, run.attempts, AHEAD):
+        metadata, data = _parse_record(record) or attempt.metadata, attempt.digest
         key = run.id, name, data.query_id, data.variant, data.trial, data.attempt
         is_protected = metadata.protected
         if is_protected is None:  # a record of an earlier version
             is_protected = attempt.is_protected
-        if has_log and lost is not None and (damage := find_log_damage(attempt.folder)):
+        messages, damage = read_log(attempt.folder, log)
+        if damage and lost is not None:
             lost.append(f"{data.query_id}: {damage}")
-        stored = Stored(attempt, key, metadata, attempt.messages if has_log else (), is_protected)
-        return [{table: list(_MAKERS[table](stored)) for table in tables}]
+        stored = Stored(attempt, key, metadata, messages, is_protected)
+        yield {table: list(_MAKERS[table](stored)) for table in tables}
 
-    yield from work_ahead(read, run.attempts)
+
+def _try_reading(path: str) -> bytes | None:
+    with suppress(OSError), open_written(path) as file:
+        return file.read()
+    return None
+
+
+def _parse_record(content: bytes | None) -> TaskMetadata | None:
+    with suppress(ValidationError):
+        return None if content is None else TaskMetadata.model_validate_json(content)
+    return None
 
 
 def _attempts(stored: Stored) -> Iterator[Row]:

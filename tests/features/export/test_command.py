@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from pytest_browsereval import open_run
+from pytest_browsereval.run.store import RunStore
 from tests.hooks.small_evals import Evals, errored_row, row
 from tests.hooks.test_registration import install
 
@@ -106,12 +108,20 @@ def test_a_run_that_lacks_trials_is_exported_with_a_note(evals: Evals, run: str)
     assert done.errlines == ["note: 1 of the run's 3 trials have no result: b"]
 
 
+def test_a_list_whose_entry_is_wrong_is_not_too_short_as_well(evals: Evals, run: str) -> None:
+    """One sentence says what is allowed."""
+    done = evals.run_command("export", run, "--to=csv", "--tables=nosuch")
+    allowed = "Allowed: attempts, grades, steps, messages."
+    assert done.errlines == [f"browsereval: --tables 'nosuch' is not allowed. {allowed}"]
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [
         (["--to=acme/name"], "unknown export 'acme/name'. Did you mean 'acme/names'?"),
         (["--to=acme/names", "--only=pased"], "--only 'pased' is not allowed"),
         (["--to=acme/names", "--most=0"], "--most "),
+        (["--to=csv", "--tables="], "--tables "),
         (
             ["--to=acme/names", "--how=raises"],
             "the export 'acme/names' has no option --how. Its options: --output",
@@ -215,6 +225,137 @@ def test_two_evals_of_a_session_do_not_take_each_others_place(evals: Evals) -> N
     assert [json.loads(file.read_text())["eval"] for file in tables] == ["one", "two"]
     documents = [json.loads(file.read_text()) for file in sorted(evals.path.glob("atif/**/*.json"))]
     assert [one["trajectory_id"].split("/")[0] for one in documents] == ["one", "two"]
+
+
+def test_two_evals_of_one_name_are_not_exported(evals: Evals) -> None:
+    """Their runs have one id, so that those of one would take the place of the other's: before the run."""
+    evals.write_rows(row("a"))
+    evals.write_config("shop.eval.yaml", export=["jsonl"])
+    evals.write_config("below/shop.eval.yaml", dataset="../rows.jsonl")
+    run = evals.run("shop.eval.yaml", "below/shop.eval.yaml")
+    assert (run.ret, run.folders) == (pytest.ExitCode.USAGE_ERROR, ())
+    said = run.stdout.str() + run.stderr.str()
+    assert "shop.eval.yaml and below/shop.eval.yaml are both the eval 'shop', and their runs have" in said
+    assert "Write another `name` into one of them." in said
+    assert evals.run("shop.eval.yaml").ret == 0
+
+
+BY_HAND = """
+import pytest
+
+@pytest.mark.browsereval(config="shop.eval.yaml")
+def test_first(run_eval, eval_task):
+    run_eval(eval_task).assert_passed()
+
+@pytest.mark.browsereval(config="shop.eval.yaml")
+def test_second(run_eval, eval_task):
+    run_eval(eval_task).assert_passed()
+    run_eval(eval_task).assert_passed()
+"""
+
+
+def test_tests_by_hand_with_one_row_have_ids_of_their_own(evals: Evals) -> None:
+    """Each test's run is named after it, so that files and ids differ; a second try at a row is a trial."""
+    evals.write_rows(row("a"))
+    evals.write_config()
+    (evals.path / "test_shop.py").write_text(BY_HAND)
+    run = evals.run("test_shop.py")
+    assert run.ret == 0, run.stdout.str()
+    found = sorted(evals.path.glob("results/*/*"))
+    ids = [one.id for folder in found for one in open_run(folder).attempts]
+    names = ["shop-test_shop-test_first", "shop-test_shop-test_second"]
+    assert [open_run(folder).eval for folder in found] == names
+    first, second = (f"{name}/{found[0].name}/a/default" for name in names)
+    assert ids == [f"{first}/1/1", f"{second}/1/1", f"{second}/2/1"]
+    for folder in found:
+        assert evals.run_command("export", str(folder), "--to=jsonl").ret == 0
+    tables = sorted(file.name for file in (evals.path / "tables/attempts").iterdir())
+    assert tables == [f"{name}-{found[0].name}.jsonl" for name in names]
+
+
+def test_runs_merged_into_folders_of_one_name_have_ids_of_their_own(evals: Evals) -> None:
+    """By what they were made of: merged again elsewhere, a run has the id that it had."""
+    evals.write_rows(*(row(name) for name in "abcdefgh"))
+    evals.write_config()
+    parts = [
+        [str(evals.run("shop.eval.yaml", f"--eval-shard={part}/2").folder) for part in (1, 2)]
+        for _ in range(2)
+    ]
+    for place, given in (("x", parts[0]), ("y", parts[1]), ("z", parts[0])):
+        done = evals.run_command("merge", *given, "-o", f"{place}/merged")
+        assert done.ret == 0, done.stderr.str()
+        assert evals.run_command("export", f"{place}/merged", "--to=jsonl").ret == 0
+    first, second, again = (open_run(evals.path / place / "merged") for place in "xyz")
+    assert first.id == again.id != second.id
+    assert first.id.startswith("merged-")
+    ids = [{one.id for one in run.attempts} for run in (first, second, again)]
+    assert ids[0] == ids[2]
+    assert not ids[0] & ids[1]
+    tables = sorted(file.name for file in (evals.path / "tables/attempts").iterdir())
+    assert tables == sorted(f"shop-{run.id}.jsonl" for run in (first, second))
+
+
+def test_a_run_without_its_manifest_has_the_same_ids(evals: Evals) -> None:
+    """Its eval is named by the folder, whatever its name holds; a note says so."""
+    evals.write_rows(row("a"))
+    evals.write_config("My shop.eval.yaml")
+    run = evals.run("My shop.eval.yaml").folder
+    before = [one.id for one in open_run(run).attempts]
+    (run / "manifest.json").unlink()
+    done = evals.run_command("export", str(run), "--to=jsonl")
+    assert done.ret == 0
+    note = "note: manifest.json is missing or damaged: the name of the eval, 'My shop', and with it all ids"
+    assert done.errlines[0] == f"{note} follow from the folder"
+    assert [one.id for one in open_run(run).attempts] == before
+
+
+def test_a_run_that_is_still_written_is_not_called_ended(evals: Evals) -> None:
+    """Who exports it is told to wait."""
+    evals.write_rows(row("a"), row("b"))
+    evals.write_config()
+    run = evals.run("shop.eval.yaml").folder
+    (run / "summary.json").unlink()
+    shutil.rmtree(run / "tasks/b")
+    with RunStore(run).hold():
+        done = evals.run_command("export", str(run), "--to=jsonl")
+    assert done.errlines == [
+        "note: a process still writes the run: 1 of the run's 2 trials have no result: b"
+    ]
+    ended = evals.run_command("export", str(run), "--to=jsonl")
+    assert ended.errlines[0].startswith("note: the run was ended before its summary.json was written: 1 of")
+
+
+def test_a_run_in_parts_at_a_url_has_to_be_merged_first(evals: Evals, tmp_path: Path) -> None:
+    """The message has what to type, and what comes of it is exported."""
+    url = f"file://{tmp_path}/bucket"
+    evals.write_rows(*(row(name) for name in "abcdefgh"))
+    evals.write_config()
+    for part in (1, 2):
+        options = (f"--eval-output={url}", "--eval-run-name=nightly", f"--eval-shard={part}/2")
+        assert evals.run("shop.eval.yaml", *options).ret == 0
+    done = evals.run_command("export", f"{url}/shop/nightly", "--to=jsonl")
+    assert done.ret == 4
+    command = f"browsereval merge {url}/shop/nightly -o FOLDER"
+    assert f"is a run in 2 parts. Run `{command}`, and give that folder." in done.stderr.str()
+    assert evals.run_command(*command.split()[1:-1], "whole").ret == 0
+    whole = evals.run_command("export", "whole", "--to=jsonl")
+    assert (whole.outlines, whole.errlines) == (["jsonl: 8 of 8 trials in tables"], [])
+
+
+@pytest.mark.slow
+def test_workers_and_an_export_of_the_session(evals: Evals) -> None:
+    """The controller writes it once, with the trials of all workers."""
+    evals.write_rows(*(row(name) for name in "abcd"), row("bad", says="wrong"))
+    evals.write_config(export=["jsonl"], trials=2)
+    run = evals.run_process("shop.eval.yaml", "-n2")
+    assert run.ret == 1, run.stdout.str()
+    lines = [line for line in run.outlines if "exported" in line]
+    assert lines == ["eval shop: exported as jsonl: 10 of 10 trials in tables"]
+    (table,) = (evals.path / "tables/attempts").iterdir()
+    found = [json.loads(line) for line in table.read_text().splitlines()]
+    verdicts = [one["verdict"] for one in found if one["counts"]]
+    assert (verdicts.count("passed"), verdicts.count("failed")) == (8, 2)
+    assert (run.summary["passed"], run.summary["failed"]) == (8, 2)
 
 
 def test_a_part_is_exported_with_a_note(evals: Evals) -> None:

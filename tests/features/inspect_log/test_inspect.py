@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 from zipfile import ZipFile
@@ -12,6 +13,7 @@ import pytest
 from pytest_browsereval import open_run
 from pytest_browsereval.__main__ import main
 from pytest_browsereval.model.messages import UserMessage
+from pytest_browsereval.run.store import RunStore
 from tests.exported import SECRET_ANSWER, Figures, example_run, mixed_run, read_figures
 from tests.features.atif.documents import hostile_run
 from tests.features.interop.foreign import picture
@@ -91,6 +93,29 @@ def test_verdict_score_and_error_are_three_things(mixed_run: Path, tmp_path: Pat
     recompute_metrics(logs["plays"])
     spans = [event for event in logs["pair"].samples[-1].events if event.event == "span_begin"]
     assert [(span.type, span.name) for span in spans] == [("agent", "executor-1")]
+
+
+def test_a_run_that_was_cut_off_is_cancelled(mixed_run: Path, tmp_path: Path) -> None:
+    """Inspect shows what there is of it, and never that it is whole; one that is still written is started."""
+    from inspect_ai.analysis import evals_df, samples_df
+    from inspect_ai.log import read_eval_log
+
+    assert {read_eval_log(str(log)).status for log in export(mixed_run, tmp_path / "whole")} == {"success"}
+    run = tmp_path / "shop" / mixed_run.name
+    shutil.copytree(mixed_run, run)
+    shutil.rmtree(run / "tasks/wrong/plays/2")
+    (run / "summary.json").unlink()
+    logs = export(run, tmp_path / "cut")
+    found = [read_eval_log(str(log)) for log in logs]
+    assert {log.status for log in found} == {"cancelled"}
+    assert "1 of the run's 18 trials have no result: wrong" in found[0].eval.metadata["incomplete"]
+    assert set(evals_df(str(tmp_path / "cut"), quiet=True)["status"]) == {"cancelled"}
+    assert len(samples_df(str(tmp_path / "cut"), quiet=True)) == 17
+    assert main(["import-run", "inspect", str(tmp_path / "cut"), "-o", str(tmp_path / "back")]) == 0
+    assert len(open_run(tmp_path / "back").summary.trials) == 17
+    with RunStore(run).hold():
+        logs = export(run, tmp_path / "begun")
+        assert {read_eval_log(str(log), header_only=True).status for log in logs} == {"started"}
 
 
 def test_protected_rows_are_written_without_texts(mixed_run: Path, tmp_path: Path) -> None:
