@@ -13,7 +13,6 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -49,25 +48,41 @@ def cost_of(
             such), by a control group of its own. Without the right to make one, they are left out.
     """
     with control_group() if in_group else contextlib.nullcontext() as group:
-        started = time.perf_counter()
+        reader, writer = os.pipe()
         process = subprocess.Popen(
-            command,
+            [sys.executable, "-I", "-S", "-c", _LAUNCHER, str(writer), str(group or ""), *command],
             cwd=cwd,
             env={**os.environ, **INSTALLED, **(env or {})},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            preexec_fn=None if group is None else partial(enter, group),  # noqa: PLW1509 no threads here
+            pass_fds=(writer,),
         )
-        output = process.stdout.read() if process.stdout else ""
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        wall_s = time.perf_counter() - started
-        if process.returncode:
-            sys.exit(f"{' '.join(command)} ended with {process.returncode}:\n{output[-3000:]}")
-        cpu_s = usage.ru_utime + usage.ru_stime if group is None else used_by(group)
+        os.close(writer)
+        output = process.communicate()[0]
+        with os.fdopen(reader) as file:
+            code, cpu_s, wall_s, peak = map(float, (file.read() or "-1 0 0 0").split())
+        if code:
+            sys.exit(f"{' '.join(command)} ended with {code:.0f}:\n{output[-3000:]}")
         unit = 1 << 20 if sys.platform == "darwin" else 1 << 10
-        return Cost(cpu_s, wall_s, usage.ru_maxrss / unit)
+        return Cost(cpu_s if group is None else used_by(group), wall_s, peak / unit)
+
+
+_LAUNCHER = """
+import os, subprocess, sys, time
+pipe, group = int(sys.argv[1]), sys.argv[2]
+def enter():
+    if group:
+        with open(group + "/cgroup.procs", "w") as file:
+            file.write(str(os.getpid()))
+started = time.perf_counter()
+process = subprocess.Popen(sys.argv[3:], preexec_fn=enter)
+_, status, usage = os.wait4(process.pid, 0)
+wall_s = time.perf_counter() - started
+code = process.returncode = os.waitstatus_to_exitcode(status)
+os.write(pipe, f"{code} {usage.ru_utime + usage.ru_stime} {wall_s} {usage.ru_maxrss}".encode())
+"""
+"""Starts a command from a small process: the peak of memory that is counted has that of the starter in it."""
 
 
 @contextlib.contextmanager

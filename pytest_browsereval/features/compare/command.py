@@ -18,12 +18,14 @@ def compare(arguments: argparse.Namespace) -> int:
     from pytest_browsereval.features.compare.compare import compare as compare_runs
     from pytest_browsereval.features.compare.content import as_json
     from pytest_browsereval.features.compare.markdown import markdown
+    from pytest_browsereval.features.compare.reader import read_beside
 
     with_files = arguments.html is not None
-    a, b = (
-        read_run(find_baseline(given, arguments.config, with_files=with_files))
-        for given in (arguments.a, arguments.b)
+    first, second = (
+        find_baseline(given, arguments.config, with_files=with_files) for given in (arguments.a, arguments.b)
     )
+    with read_beside(second) as read_second:
+        a, b = read_run(first), read_second()
     found = compare_runs(
         a,
         b,

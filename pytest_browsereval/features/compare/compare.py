@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
+from itertools import groupby
+from operator import attrgetter
 from statistics import fmean
 
 from pytest_browsereval.analysis.outcomes import Outcome, RunOutcomes, judge_differences
@@ -78,6 +80,8 @@ class Side:
 
         One that errored before it was judged keeps its row when others are graded again by a corrected one.
         """
+        if len(self.trials) == 1:
+            return {self.trials[0].row_hash} - {""}
         judged = [trial for trial in self.trials if _is_judged(trial)]
         return {trial.row_hash for trial in judged or self.trials if trial.row_hash}
 
@@ -98,6 +102,8 @@ class Side:
 
     def mean(self, value: Callable[[Outcome], float | None]) -> float | None:
         """Return the mean over judged trials; None if it is not known of one, or there is none."""
+        if len(self.trials) == 1:
+            return value(self.trials[0]) if self.judged else None
         values = [value(trial) for trial in self.trials if _is_judged(trial)]
         known = [each for each in values if each is not None]
         # A mean without the unknown ones would favour the side that hides its costs.
@@ -181,13 +187,10 @@ class Comparison:
     @cached_property
     def paired(self) -> Paired:
         """The difference of the pass rates, paired by task; variants of one task are one task."""
-        tasks: dict[str, list[Pair]] = {}
-        for pair in self.compared:
-            # Variants of a task share its difficulty, so they are not independent.
-            tasks.setdefault(pair.query_id, []).append(pair)
-        return compare_pairs(
-            _by_task(self.compared, lambda side: side.rate), self.confidence, _split(list(tasks.values()))
-        )
+        # Variants of a task share its difficulty, so they are not independent.
+        tasks = _group(self.compared)
+        means = (_mean([cell.difference for cell in _list_cells(task)]) for task in tasks)
+        return compare_pairs(means, self.confidence, _split(tasks))
 
     @property
     def judgement(self) -> Judgement:
@@ -218,13 +221,13 @@ class RunComparison:
     notes: tuple[str, ...]
 
 
-def _by_task(pairs: Iterable[Pair], value: Callable[[Side], float | None]) -> Iterator[float]:
-    tasks: dict[str, list[float]] = {}
-    for pair in pairs:
-        difference = pair.difference(value)
-        if difference is not None:
-            tasks.setdefault(pair.query_id, []).append(difference)
-    yield from map(_mean, tasks.values())
+def _group(pairs: Iterable[Pair]) -> list[tuple[Pair, ...]]:
+    """Return pairs, which are sorted, by task."""
+    return [tuple(task) for _, task in groupby(pairs, attrgetter("query_id"))]
+
+
+def _list_cells(task: Iterable[Pair]) -> tuple[Cell, ...]:
+    return tuple(cell for pair in task if (cell := pair.cell))
 
 
 def _split(tasks: Sequence[Sequence[Pair]]) -> Split | None:
@@ -232,9 +235,9 @@ def _split(tasks: Sequence[Sequence[Pair]]) -> Split | None:
 
     A task went the way of its mean over variants, if one of these has.
     """
-    cells = [tuple(cell for pair in task if (cell := pair.cell)) for task in tasks]
-    if all(len(task) == 1 and task[0].judged_a == task[0].judged_b == 1 for task in cells):
+    if all(len(task) == 1 and task[0].judged_a == task[0].judged_b == 1 for task in map(_list_cells, tasks)):
         return None
+    cells = [_list_cells(task) for task in tasks]
     ways: Counter[Change] = Counter()
     for pairs, task in zip(tasks, cells, strict=True):
         mean = fmean(cell.difference for cell in task)
@@ -246,16 +249,15 @@ def _split(tasks: Sequence[Sequence[Pair]]) -> Split | None:
 def _measure(name: str, pairs: Sequence[Pair]) -> Measure:
     unit, of_trial = MEASURES[name]
 
-    tasks: dict[str, tuple[list[float], list[float]]] = {}
-    for pair in pairs:
-        before, after = (None if side is None else side.mean(of_trial) for side in (pair.a, pair.b))
-        if before is not None and after is not None:
-            known = tasks.setdefault(pair.query_id, ([], []))
-            known[0].append(before)
-            known[1].append(after)
-    if not tasks:
+    first, second = list[float](), list[float]()
+    for task in _group(pairs):
+        sides = ((pair.a.mean(of_trial), pair.b.mean(of_trial)) for pair in task if pair.a and pair.b)
+        known = [(before, after) for before, after in sides if before is not None and after is not None]
+        if known:
+            first.append(_mean([before for before, _ in known]))
+            second.append(_mean([after for _, after in known]))
+    if not first:
         return Measure(name, unit, None, None, None, None, 0)
-    first, second = ([_mean(both[side]) for both in tasks.values()] for side in (0, 1))
     a, b = fmean(first), fmean(second)
     changes = [after - before for before, after in zip(first, second, strict=True)]
     change = fmean(changes)

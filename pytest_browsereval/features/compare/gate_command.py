@@ -30,6 +30,7 @@ def gate(arguments: argparse.Namespace) -> int:
     from pytest_browsereval.features.compare import gate_report as report
     from pytest_browsereval.features.compare.baseline import against_baseline, lacks_baseline
     from pytest_browsereval.features.compare.gate_junit import junit
+    from pytest_browsereval.features.compare.reader import read_beside
     from pytest_browsereval.features.compare.rules import judge_baseline
     from pytest_browsereval.run.manifest import check_manifest
     from pytest_browsereval.run.selection import count_wanted
@@ -40,12 +41,15 @@ def gate(arguments: argparse.Namespace) -> int:
     rules, base = _rules(arguments, run)
     if message := lacks_baseline(rules):
         raise UsageError(message.replace("--eval-baseline", "--baseline"))
-    store = RunStore(run)
-    summary = summary_of(store)
-    compared = None
-    if rules.baseline is not None:
-        out = find_quarantined(rules, (trial.metadata.started_at for trial in summary.trials))
-        compared = against_baseline(rules, base, outcomes_of(store, summary), left_out=out)
+    store, compared = RunStore(run), None
+    if rules.baseline is None:
+        summary = summary_of(store)
+    else:
+        with read_beside(base / rules.baseline) as read:
+            summary = summary_of(store)
+            out = find_quarantined(rules, (trial.metadata.started_at for trial in summary.trials))
+            outcomes = outcomes_of(store, summary)
+            compared = against_baseline(rules, base, outcomes, left_out=out, read=read)
     selected = count_wanted(store) if (count := store.count_selected()) is None else count
     found = (check_unlimited(summary, rules), lacking(store, summary), contradicting(store, summary))
     beside = (rule for rule in found if rule is not None)
