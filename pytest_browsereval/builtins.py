@@ -16,7 +16,9 @@ from pytest_browsereval.leaves import load_leaves
 from pytest_browsereval.registry import OURS, Registry
 
 if TYPE_CHECKING:
+    from pytest_browsereval.model.causes import Cause
     from pytest_browsereval.model.remote import RemoteRuns
+    from pytest_browsereval.model.results import TaskMetadata
 
 GROUP = "pytest_browsereval"
 """The entry-point group of packages that bring members or hooks."""
@@ -168,6 +170,14 @@ def make_table(run: Any, name: str) -> Any:
     if found is None:
         raise UsageError(f"nothing that is installed makes a table {name!r} of a run.")
     return found
+
+
+def make_cause_finder() -> Callable[[TaskMetadata, Path], Cause | None]:
+    """Return what finds why an attempt did not pass; None if it passed, or if nobody knows."""
+    calls = [*_find_calls("pytest_browsereval_find_cause")]
+    return lambda data, folder: next(
+        (found for call in calls if (found := call(metadata=data, folder=folder)) is not None), None
+    )
 
 
 def note_sent(run_folder: Path, url: str) -> None:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pytest_browsereval.commands.base import Command
     from pytest_browsereval.config import EvalConfig
     from pytest_browsereval.graders.base import GraderConfig, Recorded
+    from pytest_browsereval.model.causes import Cause
     from pytest_browsereval.model.grades import GraderResult
     from pytest_browsereval.model.messages import Message
     from pytest_browsereval.model.remote import RemoteRuns
@@ -77,6 +78,14 @@ def pytest_browsereval_open_runs(url: str) -> RemoteRuns | None:
 @pytest.hookspec(firstresult=True)
 def pytest_browsereval_make_table(run: StoredRun, name: str) -> pa.Table | None:
     """Called for ``open_run(...).table(name)``: return the table; None if there is none of that name."""
+
+
+@pytest.hookspec(firstresult=True)
+def pytest_browsereval_find_cause(metadata: TaskMetadata, folder: Path) -> Cause | None:
+    """Called for an attempt that did not pass, by whatever reports it: return why; None if you do not know.
+
+    It is called again each time, also long after the run: decide by the attempt's folder alone.
+    """
 
 
 @pytest.hookspec

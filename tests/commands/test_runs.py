@@ -99,6 +99,7 @@ def test_runs_are_found_from_the_root_of_a_project(
         "merge latest -o whole",
         "baseline latest base.json",
         "flakes latest --last 1",
+        "causes latest",
         "calibrate latest",
         "label latest",
         "export latest --to online-mind2web -o there",

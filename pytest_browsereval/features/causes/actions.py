@@ -1,0 +1,220 @@
+"""What an attempt did, step by step: kind of action, target, value, page."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pytest_browsereval.analysis.turns import StoredStep
+from pytest_browsereval.features.causes.pages import PageNames
+from pytest_browsereval.features.causes.targets import Target, read_refs, read_target
+from pytest_browsereval.model.display import one_line
+from pytest_browsereval.redaction.marks import MARK, WITHHELD
+
+SETS = frozenset({"type", "choose", "check", "dialog"})
+"""Kinds that give a target a value: a later one stands in for an earlier one."""
+
+SOFT = frozenset({"hover", "scroll"})
+"""Kinds that a solution may need, and that do no harm where it does not."""
+
+HARMLESS = frozenset({"look", "wait", "back", "tabs", "end"})
+"""Kinds that are no part of the way: looking, waiting, history, tabs."""
+
+_KINDS = {
+    "click": "click tap dblclick double right activate follow submit",
+    "type": "fill type input enter write upload set",
+    "choose": "select choose pick option",
+    "check": "check uncheck toggle",
+    "press": "press key keys keypress hotkey",
+    "open": "navigate goto visit load open url",
+    "back": "back forward reload refresh",
+    "dialog": "handle dialog accept dismiss alert",
+    "drag": "drag drop",
+    "hover": "hover move point",
+    "scroll": "scroll swipe wheel",
+    "wait": "wait sleep pause",
+    "look": "snapshot read get list screenshot take extract find look observe see view show inspect think",
+    "end": "done finish give answer terminate stop",
+}
+_OF_WORD = {word: kind for kind, words in _KINDS.items() for word in words.split()}
+_OF_TOOL = {
+    "go_back": "back", "go_forward": "back", "list_tabs": "tabs", "open_tab": "tabs", "select_tab": "tabs",
+    "close_tab": "tabs", "type_keys": "type", "hover_at": "hover", "scroll_at": "scroll",
+}  # fmt: skip
+_PREFIXES = frozenset({"browser", "page", "mcp", "playwright", "web", "computer", "mouse", "element"})
+_VALUES = (
+    "text",
+    "value",
+    "values",
+    "key",
+    "keys",
+    "url",
+    "answer",
+    "reason",
+    "script",
+    "accept",
+    "direction",
+)
+_WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+
+
+def find_kind(tool: str, params: Mapping[str, Any]) -> str:
+    """Return which kind of action a tool is, by its name; ``other`` if that does not tell."""
+    if tool in _OF_TOOL:
+        return _OF_TOOL[tool]
+    names = [tool, *(str(params[key]) for key in ("action", "type") if isinstance(params.get(key), str))]
+    for name in names:
+        for word in _WORDS.findall(name):
+            if (kind := _OF_WORD.get(word.lower())) is not None:
+                return kind
+            if word.lower() not in _PREFIXES and word.lower() != "go":
+                break
+    return "other"
+
+
+@dataclass(frozen=True)
+class Action:
+    """A step, or a step of a solution, as it is compared."""
+
+    number: int
+    """Of the step, from 1; in a solution the place in it."""
+    tool: str
+    kind: str
+    target: Target | None
+    value: str
+    before: str | None
+    """The page before; None if unknown."""
+    page: str | None
+    """The page after."""
+    error: str = ""
+    """Why it failed; empty if it did not, or if nobody knows."""
+    has_result: bool = True
+
+    @property
+    def has_moved(self) -> bool:
+        """Whether another page was there after it."""
+        return self.page is not None and self.before is not None and self.page != self.before
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the value may be anything: a variable, or what was redacted."""
+        return self.value.startswith("${") or MARK in self.value or WITHHELD in self.value
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What two actions share that are the same action with the same outcome."""
+        return self.tool, self.target, self.value, self.page, self.error
+
+    def describe(self, *, past: bool = True, with_value: bool = True) -> str:
+        """Return it in words: ``clicked 'Blue cup'``, ``typed '5' into 'Amount'``.
+
+        Args:
+            past: ``clicked`` instead of ``clicks``.
+            with_value: whether what was typed, chosen or answered may be said.
+        """
+        words = _describe(self, past=past, with_value=with_value)
+        return f"{words} in vain ({one_line(self.error, 100).rstrip('.')})" if self.error and past else words
+
+
+_VERBS = {
+    "hover": "point at", "back": "go back", "end": "answer", "give_up": "give up",
+    "accept": "accept the dialog", "dismiss": "dismiss the dialog",
+    "check": "check", "uncheck": "uncheck", "press": "press", "scroll": "scroll", "choose": "choose",
+    "click": "click", "open": "open", "drag": "drag", "wait": "wait", "look": "look", "type": "type",
+}  # fmt: skip
+_PAST = {"choose": "chose", "go": "went", "give": "gave", "drag": "dragged"}
+_BETWEEN = {"type": "into", "choose": "in", "press": "in"}
+"""What stands between a value and a target."""
+
+
+def _describe(one: Action, *, past: bool, with_value: bool) -> str:
+    verb = _conjugate(_VERBS.get(_name_verb(one), f"call {one_line(one.tool, 40)}"), past=past)
+    target = one.target.describe() if one.target else ""
+    if one.kind == "open":
+        return f"{verb} {one_line(one.page or '', 80)}".strip()
+    if one.kind in ("check", "dialog") or not (with_value and one.value) or one.is_open:
+        value = ""
+    else:
+        value = one_line(one.value, 60) if one.kind == "press" else repr(one_line(one.value, 60))
+    value = value if one.kind in (*_BETWEEN, "end") else ""
+    between = _BETWEEN.get(one.kind, "") if target and (value or one.kind == "type") else ""
+    return " ".join(filter(None, (verb, value, between, target)))
+
+
+def _name_verb(one: Action) -> str:
+    if one.kind == "dialog":
+        return "dismiss" if one.value.startswith("False") else "accept"
+    if one.kind == "check" and one.value == "off":
+        return "uncheck"
+    return "give_up" if one.tool == "give_up" else one.kind
+
+
+def _conjugate(verb: str, *, past: bool) -> str:
+    first, _, rest = verb.partition(" ")
+    if past:
+        done = _PAST.get(first) or (f"{first}d" if first.endswith("e") else f"{first}ed")
+    else:
+        done = f"{first}es" if first.endswith(("s", "o", "h")) else f"{first}s"
+    return f"{done} {rest}".strip()
+
+
+def _value_of(kind: str, params: Mapping[str, Any], tool: str) -> str:
+    if kind == "check":
+        return "off" if "uncheck" in tool else "on"
+    if kind == "dialog":
+        return f"{params.get('accept', True)} {params.get('text') or ''}".strip()
+    if kind == "click":  # which button, how often
+        return " ".join(
+            str(params[key]) for key in ("button", "click_count") if params.get(key) not in (None, "left", 1)
+        )
+    given = [params[key] for key in _VALUES if params.get(key) not in (None, "", [])]
+    return str(given[0]) if given else ""
+
+
+def read_steps(steps: Iterable[StoredStep], pages: PageNames, start: str | None) -> Iterator[Action]:
+    """Yield the actions of an attempt.
+
+    Args:
+        steps: as they are recorded.
+        pages: names pages.
+        start: the address of the start page.
+    """
+    refs: dict[str, Target] = {}
+    page = pages.name(start) if start else None
+    for step in steps:
+        call, result = step.call, step.result
+        output = step.output
+        after = pages.name(result.url) if result is not None and result.url else page
+        failed = result is None or result.is_error
+        kind = find_kind(call.tool, call.params)
+        yield Action(
+            number=step.number,
+            tool=call.tool,
+            kind=kind,
+            target=read_target(call.params, refs),
+            value=_value_of(kind, call.params, call.tool),
+            before=page,
+            page=after,
+            error=(output.partition("\n")[0] or "no result") if failed else "",
+            has_result=result is not None,
+        )
+        refs = read_refs(output) or refs
+        page = after
+
+
+def read_solution(solution: Iterable[Mapping[str, Any]], pages: PageNames) -> Iterator[Action]:
+    """Yield the actions of a row's solution; of pages only those are known that it opens by address."""
+    for number, given in enumerate(solution, 1):
+        params = {key: value for key, value in given.items() if key != "tool"}
+        tool = str(given.get("tool", ""))
+        kind = find_kind(tool, params)
+        value = _value_of(kind, params, tool)
+        page = pages.name(value) if kind == "open" else None
+        yield Action(number, tool, kind, read_target(params, {}), value, None, page)
+
+
+def list_moves(actions: Iterable[Action]) -> list[Action]:
+    """Return the actions that are aligned: without looks, waits, history; of waits those that failed."""
+    return [one for one in actions if one.kind not in HARMLESS or (one.kind == "wait" and one.error)]

@@ -1,0 +1,147 @@
+"""Recorded attempts as actions, and what each is compared with: a solution, or a passed attempt."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from itertools import islice
+from pathlib import Path
+
+from pytest_browsereval.analysis.turns import TurnReader, list_steps
+from pytest_browsereval.capture.message_log import read_messages
+from pytest_browsereval.capture.trajectory import read_written
+from pytest_browsereval.errors import DatasetError, UsageError
+from pytest_browsereval.features.causes.actions import (
+    SOFT,
+    Action,
+    list_moves,
+    read_solution,
+    read_steps,
+)
+from pytest_browsereval.features.causes.pages import PageNames
+from pytest_browsereval.model.display import one_line
+from pytest_browsereval.model.grades import Verdict
+from pytest_browsereval.model.progress import PROGRESS_FILE, Followed, Moment
+from pytest_browsereval.model.results import TaskMetadata
+from pytest_browsereval.run.lookup import earlier
+from pytest_browsereval.run.reading import read_metadata
+from pytest_browsereval.run.stored import StoredTask, read_stored
+
+MOST_EARLIER = 20
+"""Earlier runs that are searched for a passed attempt."""
+
+MOST_PASSED = 5
+"""Passed attempts of a row that a failed one is compared with."""
+
+
+@dataclass(frozen=True)
+class Way:
+    """The actions that lead to the aim, as far as is known."""
+
+    name: str
+    """What reports call it: ``the solution``, or which attempt."""
+    actions: tuple[Action, ...]
+    knows_pages: bool
+    moves: list[Action] = field(init=False)
+
+    def __post_init__(self) -> None:
+        moves = list_moves(self.actions)
+        if self.knows_pages:  # an agent has tried what a person who writes a solution does not
+            moves = [one for one in moves if not one.error and one.kind not in SOFT]
+        object.__setattr__(self, "moves", moves)
+
+    @property
+    def end(self) -> Action | None:
+        """Its answer, if it has one."""
+        return next((one for one in reversed(self.actions) if one.kind == "end"), None)
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """A recorded attempt."""
+
+    folder: Path
+    metadata: TaskMetadata
+    stored: StoredTask | None
+    pages: PageNames
+    actions: tuple[Action, ...]
+
+    @property
+    def moves(self) -> list[Action]:
+        """The actions that are aligned."""
+        return list_moves(self.actions)
+
+    @property
+    def end(self) -> Action | None:
+        """The call that ended it, if the agent made one that was taken."""
+        last = self.actions[-1] if self.actions else None
+        return last if last is not None and last.kind == "end" and not last.error else None
+
+    @cached_property
+    def moments(self) -> list[Moment]:
+        """What the page said of the row's checks, in the order of steps; nothing if it was not asked."""
+        try:
+            data = read_written(self.folder / PROGRESS_FILE)
+            return [one for one in Followed.parse(data).moments if one.held]
+        except (OSError, ValueError):
+            return []
+
+    @property
+    def is_protected(self) -> bool:
+        """Whether nothing may be said of what would have been right."""
+        known = self.metadata.protected
+        return known if known is not None else self.stored is None or self.stored.task.protected
+
+
+def read_attempt(folder: Path, metadata: TaskMetadata) -> Attempt:
+    """Return an attempt with its actions; what of it is damaged or missing is left out."""
+    try:
+        stored = read_stored(folder)
+    except DatasetError:  # errored before there was a task
+        stored = None
+    sites: Mapping[str, str] = stored.site_urls if stored is not None else {}
+    pages = PageNames(sites, metadata.start_url)
+    turns = TurnReader(read_messages(folder), {}, lambda _: None).read()
+    actions = tuple(read_steps(list_steps(turns), pages, metadata.start_url))
+    return Attempt(folder, metadata, stored, pages, actions)
+
+
+def find_ways(attempt: Attempt) -> list[Way]:
+    """Return what an attempt is compared with: the row's solution, or passed attempts of the same row.
+
+    These are of its run, else of the newest earlier run of the eval that has one. Empty if there is none.
+    """
+    task = attempt.stored.task if attempt.stored is not None else None
+    if task is not None and task.solution:
+        return [Way("the solution", tuple(read_solution(task.solution, attempt.pages)), knows_pages=False)]
+    trial = attempt.folder.parent
+    run, place = trial.parents[3], trial.parents[1].name
+    for number, root in enumerate((run, *_list_earlier(run))):
+        found = list(islice(_list_passed(root / "tasks" / place, attempt.metadata), MOST_PASSED))
+        if found:
+            of_run = f" of run {one_line(root.name, 60)}" if number else ""
+            return [_make_way(folder, data, of_run) for folder, data in found]
+    return []
+
+
+@lru_cache(maxsize=8)
+def _list_earlier(run: Path) -> tuple[Path, ...]:
+    return tuple(islice(earlier(run), MOST_EARLIER))
+
+
+def _list_passed(task: Path, like: TaskMetadata) -> Iterator[tuple[Path, TaskMetadata]]:
+    for record in sorted(task.glob("*/*/attempt-*/metadata.json")):
+        try:
+            data = read_metadata(record.parent)
+        except UsageError:
+            continue
+        is_same = data.query_id == like.query_id and data.row_hash == like.row_hash
+        if is_same and data.verdict is Verdict.PASSED:
+            yield record.parent, data
+
+
+def _make_way(folder: Path, data: TaskMetadata, of_run: str) -> Way:
+    passed = read_attempt(folder, data)
+    variant = "" if data.variant == "default" else f" of {one_line(data.variant, 40)}"
+    return Way(f"passed trial {data.trial}{variant}{of_run}", passed.actions, knows_pages=True)

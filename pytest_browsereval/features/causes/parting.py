@@ -1,0 +1,260 @@
+"""Where a failed attempt parts from what it is compared with: the first step that never comes back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from pytest_browsereval.errors import TerminationReason
+from pytest_browsereval.features.causes.actions import SETS, SOFT, Action
+from pytest_browsereval.features.causes.attempts import Attempt, Way
+from pytest_browsereval.features.causes.targets import OTHER, PERHAPS, SAME, are_alike, compare_targets
+
+REACHED = 0.9
+"""How far two actions are the same that lead to the same page, by whatever way."""
+
+_LIKE = ({"click", "check"}, {"click", "choose"})
+"""Kinds by which one can do the same to one target."""
+
+
+@dataclass(frozen=True)
+class Parting:
+    """Where an attempt parts from a way."""
+
+    kind: str
+    """``failed``, ``value``, ``target``, ``page``, ``left_out``, ``lost``, ``more``, ``early``, ``end``."""
+    step: Action | None
+    """The first wrong step; None if the attempt has none."""
+    instead: Action | None = None
+    """What the way has in its place."""
+    matched: int = 0
+    """How many actions of the way the attempt has done."""
+    unmatched: tuple[Action, ...] = ()
+    """Actions of the attempt that the way does not have."""
+    way: Way | None = None
+
+
+def compare_actions(a: Action, b: Action, *, knows_pages: bool) -> float:
+    """Return how far an action of an attempt does what one of a way does, from 0 to 1."""
+    if a.error:
+        return OTHER
+    if b.page is not None and a.has_moved and a.page == b.page and (not knows_pages or b.has_moved):
+        return REACHED
+    if a.kind != b.kind:
+        is_like = any({a.kind, b.kind} <= kinds for kinds in _LIKE)
+        return min(REACHED, compare_targets(a.target, b.target)) if is_like else OTHER
+    if a.kind == "open":
+        return SAME if a.page == b.page else OTHER
+    # A ref is never written in a solution, and a tool that is not known is compared by its name.
+    if a.kind == "other" and a.tool != b.tool:
+        return OTHER
+    return min(compare_targets(a.target, b.target), _compare_values(a, b))
+
+
+def _compare_values(a: Action, b: Action) -> float:
+    if a.value.strip() == b.value.strip() or a.is_open or b.is_open:
+        return SAME
+    if a.kind == "type":
+        return OTHER
+    first, second = a.value.strip().casefold(), b.value.strip().casefold()
+    if first == second:
+        return SAME
+    # An option by its value and by its label.
+    is_word = [all(c.isalnum() or c in "-_" for c in one) and one.islower() for one in (a.value, b.value)]
+    return PERHAPS if a.kind == "choose" and is_word[0] != is_word[1] else OTHER
+
+
+def align(moves: Sequence[Action], way: Way) -> list[tuple[int, int]]:
+    """Return which action of an attempt stands for which of a way, in their order, the earliest first."""
+    scores = [[compare_actions(a, b, knows_pages=way.knows_pages) for b in way.moves] for a in moves]
+    count = len(way.moves)
+    best = [[0.0] * (count + 1) for _ in range(len(moves) + 1)]
+    for i in range(len(moves) - 1, -1, -1):
+        for j in range(count - 1, -1, -1):
+            taken = scores[i][j] + best[i + 1][j + 1] if scores[i][j] else 0.0
+            best[i][j] = max(taken, best[i + 1][j], best[i][j + 1])
+    pairs, i, j = [], 0, 0
+    while i < len(moves) and j < count:
+        if scores[i][j] and best[i][j] == scores[i][j] + best[i + 1][j + 1]:
+            pairs.append((i, j))
+            i, j = i + 1, j + 1
+        elif best[i][j] == best[i][j + 1]:
+            j += 1
+        else:
+            i += 1
+    return pairs
+
+
+@dataclass(frozen=True)
+class _Gap:
+    """What lies between two matched actions."""
+
+    extra: list[Action]
+    """Of the attempt."""
+    missing: list[Action]
+    """Of the way."""
+    next: tuple[Action, Action] | None
+    """The matched pair behind it; None at the end."""
+
+
+def find_parting(attempt: Attempt, way: Way) -> Parting:
+    """Return where an attempt parts from a way."""
+    return _Search(attempt, way).find()
+
+
+class _Search:
+    def __init__(self, attempt: Attempt, way: Way) -> None:
+        self._attempt, self._way = attempt, way
+        self._moves = attempt.moves
+        self._pairs = align(self._moves, way)
+        taken = {i for i, _ in self._pairs}
+        self._unmatched = tuple(one for i, one in enumerate(self._moves) if i not in taken)
+        self._matched = [self._moves[i] for i, _ in self._pairs]
+
+    def find(self) -> Parting:
+        """Return the first strong departure, else the first weak one, else the end."""
+        strong: list[Parting] = []
+        weak: list[Parting] = []
+        for gap in self._gaps():
+            strong += self._find_strong(gap)
+            weak += self._find_weak(gap)
+        # What only the answer shows is no matter of the way.
+        if strong:
+            return min(strong, key=lambda one: one.step.number if one.step else 10**9)
+        if weak and not _is_about_answer(self._attempt):
+            return weak[0]
+        return self._make("end", self._last(), self._way.end)
+
+    def _make(self, kind: str, step: Action | None, instead: Action | None = None) -> Parting:
+        return Parting(kind, step, instead, len(self._pairs), self._unmatched, self._way)
+
+    def _last(self) -> Action | None:
+        return self._attempt.actions[-1] if self._attempt.actions else None
+
+    def _gaps(self) -> Iterator[_Gap]:
+        ends = [*self._pairs, (len(self._moves), len(self._way.moves))]
+        i = j = 0
+        for place, (to_i, to_j) in enumerate(ends):
+            is_last = place == len(self._pairs)
+            extra = [one for one in self._moves[i:to_i] if not self._is_forgiven(one)]
+            behind = None if is_last else (self._moves[to_i], self._way.moves[to_j])
+            yield _Gap(extra, list(self._way.moves[j:to_j]), behind)
+            i, j = to_i + 1, to_j + 1
+
+    def _is_forgiven(self, one: Action) -> bool:
+        """Whether an extra action does no harm: it changes nothing, or a later one sets the same right."""
+        if one.kind in SOFT:
+            return True
+        later = (other for other in self._matched if other.number > one.number)
+        return one.kind in SETS and any(_set_the_same(one, other) for other in later)
+
+    # -- departures that never come back
+
+    def _find_strong(self, gap: _Gap) -> Iterator[Parting]:
+        before = [one for one in self._matched if not gap.next or one.number < gap.next[0].number]
+        for extra in gap.extra:
+            undone = next(
+                (one for one in before if _set_the_same(one, extra) and one.number < extra.number), None
+            )
+            if undone is not None and not extra.error and undone.value != extra.value:
+                yield self._make("lost", extra, undone)
+                return
+        if gap.next is None:
+            yield from self._find_at_end(gap)
+        elif gap.extra and gap.missing:
+            if not self._has_met(gap):
+                yield from self._find_substitute(gap)
+        elif gap.missing and all(one.kind in SETS for one in gap.missing):  # a form that is left incomplete
+            yield self._make("left_out", gap.next[0], gap.missing[0])
+
+    def _has_met(self, gap: _Gap) -> bool:
+        """Whether both ways have come to the same page, which is known of recorded attempts only."""
+        if gap.next is None or not self._way.knows_pages:
+            return False
+        own, other = gap.next
+        is_there = own.has_moved and own.page == other.page
+        has_moved = any(one.has_moved for one in gap.extra)
+        return is_there or (has_moved and own.before is not None and own.before == other.before)
+
+    def _find_substitute(self, gap: _Gap) -> Iterator[Parting]:
+        for extra in gap.extra:
+            for missing in gap.missing:
+                if kind := _name_substitute(extra, missing):
+                    yield self._make(kind, extra, missing)
+                    return
+
+    def _find_at_end(self, gap: _Gap) -> Iterator[Parting]:
+        extra = self._forgive_excursions(gap.extra)
+        if not gap.missing:
+            extra = [one for one in extra if not one.error]
+            if extra:
+                yield self._make("lost", extra[0])
+        elif extra:
+            first = extra[0]
+            instead = next((one for one in gap.missing if _name_substitute(first, one)), gap.missing[0])
+            kind = _name_substitute(first, instead) or ("failed" if first.error else "target")
+            yield self._make("page" if kind == "target" and first.has_moved else kind, first, instead)
+        else:
+            yield self._make("early", self._last(), gap.missing[0])
+
+    def _forgive_excursions(self, extra: list[Action]) -> list[Action]:
+        """Leave out what led away from a page and back to it, if the agent then ended by itself."""
+        if self._attempt.metadata.termination_reason is not TerminationReason.COMPLETED or not extra:
+            return extra
+        here = extra[0].before
+        away = [one for one in self._attempt.actions if one.number >= extra[0].number]
+        back = [one.number for one in away if one.has_moved and one.page == here]
+        if not back or any(one.kind in SETS and not one.error for one in extra if one.number <= back[-1]):
+            return extra
+        return [one for one in extra if one.number > back[-1]]
+
+    # -- departures that may do no harm
+
+    def _find_weak(self, gap: _Gap) -> Iterator[Parting]:
+        if gap.next is None:
+            return
+        done = [one for one in gap.extra if not one.error]
+        if gap.missing and gap.extra:
+            yield self._make("target", gap.extra[0], gap.missing[0])
+        elif gap.missing:
+            yield self._make("left_out", gap.next[0], gap.missing[0])
+        elif done:
+            yield self._make("more", done[0])
+
+
+def _set_the_same(a: Action, b: Action) -> bool:
+    is_set = a.kind in SETS and b.kind in SETS and a.kind == b.kind and not b.error
+    return is_set and a.target is not None and compare_targets(a.target, b.target) == SAME
+
+
+def _name_substitute(extra: Action, missing: Action) -> str:
+    """Return in which way an action was done in the place of another one; empty if it was not."""
+    is_like = extra.kind == missing.kind or any({extra.kind, missing.kind} <= kinds for kinds in _LIKE)
+    if extra.kind == "wait" and extra.error:
+        return "failed"
+    if not is_like or (extra.kind == "other" and extra.tool != missing.tool):
+        return ""
+    same = compare_targets(extra.target, missing.target)
+    if extra.error:
+        return "failed" if same else ""
+    if extra.kind in SETS and same:
+        return "value" if _compare_values(extra, missing) == OTHER else ""
+    return "target" if are_alike(extra.target, missing.target) else ""
+
+
+def _is_about_answer(attempt: Attempt) -> bool:
+    """Whether all graders that said no look at the answer only: the names of ours say so."""
+    bad = [
+        one
+        for one in attempt.metadata.grader_results.values()
+        if one.verdict == "failed" and not one.advisory
+    ]
+    graders = attempt.stored.graders if attempt.stored is not None else ()
+    types = {str(one.get("name") or one.get("type")): str(one.get("type")) for one in graders}
+    return bool(bad) and all(types.get(one.grader, one.grader) == "answer" for one in bad)
+
+
+def find_nearest(attempt: Attempt, ways: Sequence[Way]) -> Parting | None:
+    """Return the parting from the way that the attempt has followed furthest; None without a way."""
+    found = [find_parting(attempt, way) for way in ways]
+    return max(found, key=lambda one: (one.matched, -len(one.unmatched)), default=None)

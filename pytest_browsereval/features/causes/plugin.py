@@ -1,0 +1,26 @@
+"""``browsereval causes``: why attempts did not pass, and the first step that was wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pytest_browsereval.commands.base import Command
+    from pytest_browsereval.model.causes import Cause
+    from pytest_browsereval.model.results import TaskMetadata
+
+
+def pytest_browsereval_commands() -> Sequence[Command]:
+    """Return the subcommands."""
+    from pytest_browsereval.features.causes.command import COMMANDS
+
+    return COMMANDS
+
+
+def pytest_browsereval_find_cause(metadata: TaskMetadata, folder: Path) -> Cause | None:
+    """Return why an attempt did not pass."""
+    from pytest_browsereval.features.causes.rules import find_cause
+
+    return find_cause(metadata, folder)

@@ -1,0 +1,146 @@
+"""Targets of actions: elements by role and name, selectors and points, as far as a log tells them."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pytest_browsereval.model.display import one_line
+
+NEAR_PX = 24.0
+"""Two points that are nearer than this are taken for one target."""
+
+SAME, PERHAPS, OTHER = 1.0, 0.5, 0.0
+"""How far two targets are the same: a selector and a name may be, nobody can tell."""
+
+_KEYS = ("target", "source", "ref", "element", "selector", "element_description", "index")
+_ROLE = re.compile(r"""role=(\w+)(?:\[name=(?:"([^"]*)"|'([^']*)'|/(.*?)/)(?: [is])?\])?""")
+_NAMED = re.compile(r"""(?:text|label)=(?:"([^"]*)"|'([^']*)'|(.*))""", re.DOTALL)
+_CSS_TEXT = re.compile(r""":(?:text-is|has-text|text)\((["'])(.*?)\1\)""")
+_REF = re.compile(r"\[?(?:ref=)?((?:f\d+)?[es]\d+)\]?")
+_IN_SNAPSHOT = re.compile(
+    r'^\s*- (\w+)(?: "((?:[^"\\]|\\.)*)")?[^\n]*?\[ref=([a-z]*\d+[a-z]?\d*)\]', re.MULTILINE
+)
+_INTO_FRAME = ">>> "
+
+
+@dataclass(frozen=True)
+class Target:
+    """What an action was done to."""
+
+    text: str
+    """As the call has it."""
+    role: str = ""
+    name: str = ""
+    is_whole: bool = False
+    """Whether the name is that of a snapshot: a selector may have a part of it."""
+    point: tuple[float, ...] = ()
+    """CSS pixels of the viewport."""
+
+    @property
+    def is_ref(self) -> bool:
+        """Whether it is a ref of a snapshot that is not in the log."""
+        return not self.is_whole and _REF.fullmatch(self.text.strip()) is not None
+
+    def describe(self) -> str:
+        """Return what a reader calls it."""
+        if self.point:
+            x, y, *_ = self.point
+            return f"({x:g}, {y:g})"
+        return repr(one_line(self.name or self.text, 60))
+
+
+def read_refs(output: str) -> dict[str, Target]:
+    """Return the elements that a snapshot gives refs to."""
+    if "[ref=" not in output:
+        return {}
+    return {
+        ref: Target(ref, role, name.replace('\\"', '"'), is_whole=True)
+        for role, name, ref in _IN_SNAPSHOT.findall(output)
+    }
+
+
+def read_target(params: Mapping[str, Any], refs: Mapping[str, Target]) -> Target | None:
+    """Return what a call acts on; None if it names nothing.
+
+    Args:
+        params: the call's arguments.
+        refs: elements of the latest snapshot.
+    """
+    points = [params.get(key) for key in ("x", "y", "start_x", "start_y", "end_x", "end_y")]
+    numbers = tuple(
+        float(one) for one in points if isinstance(one, int | float) and not isinstance(one, bool)
+    )
+    if len(numbers) >= 2:
+        return Target("", point=numbers)
+    texts = [
+        str(params[key]) for key in _KEYS if isinstance(params.get(key), str | int) and params[key] != ""
+    ]
+    if not texts:
+        return None
+    for text in texts:
+        if (ref := _REF.fullmatch(text.strip())) and ref[1] in refs:
+            return refs[ref[1]]
+    parsed = [_parse(text) for text in texts]
+    # A drag has two ends.
+    if {"source", "target"} <= params.keys():
+        return Target(" → ".join(texts), name=" → ".join(one.name or one.text for one in parsed))
+    return parsed[0]
+
+
+def _parse(text: str) -> Target:
+    last = text.rpartition(_INTO_FRAME)[2].strip()
+    if match := _ROLE.match(last):
+        return Target(text, match[1], match[2] or match[3] or match[4] or "", is_whole=False)
+    if match := _NAMED.fullmatch(last):
+        return Target(text, name=match[1] or match[2] or match[3] or "")
+    match = _CSS_TEXT.search(last)
+    return Target(text, name=match[2] if match else "")
+
+
+def compare_targets(a: Target | None, b: Target | None) -> float:
+    """Return how far two targets are the same: 1, 0, or between where nobody can tell."""
+    if a is None or b is None:
+        return SAME if a is b else PERHAPS
+    if a.point or b.point:
+        return _compare_points(a.point, b.point)
+    if a.text == b.text and not (a.is_whole or b.is_whole):  # a ref is another element on another page
+        return SAME
+    if a.name and b.name:
+        return _compare_names(a, b)
+    is_unknown = a.name or b.name or a.is_ref or b.is_ref
+    return PERHAPS if is_unknown and not (a.role and b.role and a.role != b.role) else OTHER
+
+
+def _compare_points(a: tuple[float, ...], b: tuple[float, ...]) -> float:
+    if not (a and b):
+        return PERHAPS
+    ends = max(1, len(a) // 2)  # a drag has two
+    return SAME if len(a) == len(b) and math.dist(a, b) <= NEAR_PX * ends else OTHER
+
+
+def _compare_names(a: Target, b: Target) -> float:
+    if a.role and b.role and a.role != b.role:
+        return OTHER
+    first, second = _fold(a.name), _fold(b.name)
+    if first == second:
+        return SAME
+    # Selectors find elements by a part of their name.
+    is_part = (a.is_whole and second in first) or (b.is_whole and first in second)
+    return PERHAPS if is_part else OTHER
+
+
+def _fold(name: str) -> str:
+    return " ".join(name.split()).casefold()
+
+
+def are_alike(a: Target | None, b: Target | None) -> bool:
+    """Whether two targets are of one kind, so that one may have been taken for the other."""
+    if a is None or b is None:
+        return a is b
+    if a.point or b.point:
+        return bool(a.point and b.point)
+    return a.role == b.role if a.role and b.role else True

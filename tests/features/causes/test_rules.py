@@ -1,0 +1,205 @@
+"""Where a failed attempt parts from what it is compared with, and which rule names its cause."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_browsereval.errors import TerminationReason
+from pytest_browsereval.features.causes.rules import find_cause, normalise_error
+from pytest_browsereval.model.causes import Cause
+from pytest_browsereval.model.progress import PROGRESS_FILE, Followed, FollowedCheck, Moment
+from tests.features.causes.played import Step, click, done, fill, step, write_attempt, write_manifest
+from tests.recorded import ERRORED, FAILED, PASSED, attempt
+
+ORDER = (fill("Name", "Ada"), click("Red mug", "link", page="/red"), click("Add"), click("Buy"), done())
+"""What a person would do."""
+
+FORM = (fill("Name", "Ada"), step("check", target="label=Terms"), click("Send"), done())
+NAME, RED, ADD, BUY, END = ORDER
+BACK = step("go_back", page="/")
+COVERED = "The button is covered by <div>, which would take the click."
+
+
+def cause_of(run: Path, steps: Sequence[Step], way: Sequence[Step] = ORDER, **record: Any) -> Cause:
+    """Return the cause of a failed attempt of a row with a solution."""
+    data, folder = write_attempt(run, steps, attempt("buy", FAILED, **record), solution=way)
+    cause = find_cause(data, folder)
+    assert cause is not None
+    return cause
+
+
+@pytest.mark.parametrize(
+    ("steps", "name", "number"),
+    [
+        pytest.param((NAME, click("Blue cup", "link"), ADD, BUY, END), "wrong_target", 2, id="wrong item"),
+        pytest.param((fill("Name", "Bob"), RED, ADD, BUY, END), "wrong_value", 1, id="wrong value"),
+        pytest.param((NAME, RED, ADD, BUY, fill("Name", "Bob"), END), "right_state_lost", 5, id="undone"),
+        pytest.param((NAME, RED, ADD, BUY, click("Cancel"), END), "right_state_lost", 5, id="and one more"),
+        pytest.param((NAME, RED, ADD, END), "answered_too_early", 4, id="too early"),
+        pytest.param((NAME, RED, done("I can\u2019t do that.")), "gave_up", 3, id="gives up"),
+        pytest.param((RED, ADD, BUY, END), "step_left_out", 1, id="nothing typed"),
+        pytest.param(
+            (NAME, click("Help", "link", page="/help"), END), "never_reached_page", 2, id="elsewhere"
+        ),
+        pytest.param((NAME, RED, ADD, BUY, END), "wrong_answer", 5, id="all of it"),
+        pytest.param((), "gave_up", None, id="nothing at all"),
+        pytest.param(
+            (NAME, RED, *3 * (click("Add", error=COVERED),), END), "target_not_usable", 3, id="covered"
+        ),
+        pytest.param(
+            (NAME, click("Red cap", "link", error="Nothing matches it."), END),
+            "target_not_found",
+            2,
+            id="no link",
+        ),
+        pytest.param((NAME, RED, *4 * (ADD,), END), "repeated_action", 4, id="four mugs"),
+        pytest.param(
+            (NAME, *3 * (click("A", "link", page="/a"), click("B", "link", page="/b"))),
+            "loop_of_pages",
+            2,
+            id="loop",
+        ),
+    ],
+)
+def test_the_rule_and_the_step(tmp_path: Path, steps: Sequence[Step], name: str, number: int | None) -> None:
+    """Each rule holds of attempts of its kind, and the first wrong step is the one that a person names."""
+    cause = cause_of(tmp_path, steps)
+    assert (cause.name, cause.step) == (name, number), cause
+
+
+@pytest.mark.parametrize(
+    "detour",
+    [
+        pytest.param(
+            (step("snapshot"), step("wait", seconds=1), step("scroll", direction="down")), id="looks"
+        ),
+        pytest.param((click("Help", "link", page="/help"), BACK), id="there and back"),
+        pytest.param((fill("Name", "Bob"),), id="a value that is corrected"),
+        pytest.param((click("Add", error="Nothing matches it."),), id="an action that fails"),
+        pytest.param((step("list_tabs"), step("select_tab", tab_id=1)), id="tabs"),
+    ],
+)
+def test_what_does_no_harm_is_forgiven(tmp_path: Path, detour: Sequence[Step]) -> None:
+    """A detour that comes back is not the first wrong step: that is the wrong item behind it."""
+    steps = (*detour, NAME, click("Blue cup", "link"), ADD, BUY, END)
+    assert cause_of(tmp_path, steps).step == len(detour) + 2
+
+
+def test_a_form_without_its_tick(tmp_path: Path) -> None:
+    """The step that goes on without it is named, and what is missing before it."""
+    cause = cause_of(tmp_path, (FORM[0], FORM[2], END), FORM)
+    assert (cause.name, cause.step) == ("step_left_out", 2)
+    assert cause.line == "at step 2: clicked 'Send', the solution checks 'Terms' before"
+
+
+def test_a_ref_stands_for_the_element_of_the_latest_snapshot(tmp_path: Path) -> None:
+    """Attempts of models name elements by refs, solutions by role and name."""
+    page = '- list:\n  - link "Red mug" [ref=e4]:\n  - link "Blue cup" [ref=e5]\n  - button "Add" [ref=e6]'
+    looked = step("snapshot", says=page)
+    right = (NAME, looked, step("click", target="e4"), step("click", target="[ref=e6]"), BUY, END)
+    assert cause_of(tmp_path / "right", right).name == "wrong_answer"
+    wrong = (NAME, looked, step("click", target="e5"), step("click", target="e6"), BUY, END)
+    cause = cause_of(tmp_path / "wrong", wrong)
+    assert cause.line == "at step 3: clicked 'Blue cup', the solution clicks 'Red mug'"
+
+
+@pytest.mark.parametrize(
+    ("reason", "name"),
+    [
+        (TerminationReason.TIMEOUT, "out_of_time"),
+        (TerminationReason.MAX_STEPS, "out_of_steps"),
+        (TerminationReason.BUDGET, "out_of_budget"),
+    ],
+)
+def test_a_limit(tmp_path: Path, reason: TerminationReason, name: str) -> None:
+    """A limit is the cause where nothing before it is."""
+    cause = cause_of(tmp_path, (NAME, RED), termination_reason=reason)
+    assert (cause.name, cause.step) == (name, 2)
+
+
+def test_a_passed_attempt_of_the_run(tmp_path: Path) -> None:
+    """Without a solution the attempt is compared with one that has passed, by pages too: ports differ."""
+    good = (
+        NAME,
+        click("Mugs", "link", page="/mugs"),
+        click("Red mug", "link", page="/red?s=deadbeef01"),
+        ADD,
+        END,
+    )
+    write_attempt(tmp_path, good, attempt("buy", PASSED, variant="other"))
+    way = (NAME, click("Sale", "link", page="/sale"), click("Red", "link", page="/red?s=deadbeef02"), END)
+    data, folder = write_attempt(tmp_path, way)
+    cause = find_cause(data, folder)
+    assert cause is not None
+    assert (cause.name, cause.step) == ("answered_too_early", 4)
+    assert cause.line == "at step 4: answered 'Done', passed trial 1 of other goes on: clicks 'Add'"
+
+
+def test_a_passed_attempt_of_an_earlier_run(tmp_path: Path) -> None:
+    """The newest earlier run of the config that has one; a row that was edited is another row."""
+    home = tmp_path / "shop"
+    for day, (answer, row_hash) in enumerate((("1", "same"), ("2", "same"), ("3", "edited")), 1):
+        run = home / f"2026010{day}T000000Z-aaaaaa"
+        write_manifest(run)
+        write_attempt(run, (NAME, fill("Size", answer), END), attempt("buy", PASSED, row_hash=row_hash))
+    run = home / "20260109T000000Z-aaaaaa"
+    write_manifest(run)
+    data, folder = write_attempt(run, (NAME, fill("Size", "9"), END), attempt("buy", FAILED, row_hash="same"))
+    cause = find_cause(data, folder)
+    assert cause is not None
+    assert cause.step == 2
+    assert "passed trial 1 of run 20260102T000000Z-aaaaaa types '2' into 'Size'" in cause.line
+
+
+def test_nothing_to_compare_with(tmp_path: Path) -> None:
+    """It says so plainly; the last step after which a check changed is named, if checks were asked."""
+    data, folder = write_attempt(tmp_path, (NAME, RED, ADD, END))
+    cause = find_cause(data, folder)
+    assert cause is not None
+    assert (cause.step, cause.name) == (None, "wrong_answer")
+    assert cause.line.startswith("nothing to compare with")
+    moments = tuple(Moment(step=n, held=(n >= 1, n == 2)) for n in range(4))
+    followed = Followed(checks=(FollowedCheck(name="a"), FollowedCheck(name="b")), moments=moments)
+    (folder / PROGRESS_FILE).write_bytes(followed.as_lines())
+    cause = find_cause(data, folder)
+    assert cause is not None
+    assert (cause.step, cause.name, cause.steps) == (3, "right_state_lost", (3,))
+
+
+def test_a_protected_row_says_nothing_of_what_is_right(tmp_path: Path) -> None:
+    """Neither what the solution does nor what was typed or answered is in the cause."""
+    data = attempt("buy", FAILED, protected=True)
+    steps = (fill("Name", "secret-guess"), RED, ADD, BUY, done("secret-answer"))
+    data, folder = write_attempt(tmp_path, steps, data, solution=ORDER, protected=True)
+    cause = find_cause(data, folder)
+    assert cause is not None
+    assert (cause.name, cause.step) == ("wrong_value", 1)
+    assert "Ada" not in str(cause)
+    assert "secret" not in str(cause)
+
+
+def test_an_errored_attempt(tmp_path: Path) -> None:
+    """What broke is the cause; equal errors are equal texts without numbers, ports and ids."""
+    reason = "http://127.0.0.1:41234/a did not load: ERR_42"
+    data, folder = write_attempt(tmp_path, (), attempt("buy", ERRORED, reason=reason))
+    cause = find_cause(data, folder)
+    assert cause is not None
+    assert (cause.name, cause.label, cause.step) == ("site", "site broke", None)
+    assert cause.detail == "http://N.N.N.N:N/a did not load: ERR_N"
+    assert normalise_error("id 3fa85f6d: 12 s\nmore") == normalise_error("id 9bc1e07a: 7 s\nother")
+
+
+def test_a_damaged_log_has_a_cause_too(tmp_path: Path) -> None:
+    """What cannot be read is left out, whatever a program has left there."""
+    data, folder = write_attempt(tmp_path, (NAME, END), solution=ORDER)
+    (folder / "task.json").write_text("{")
+    (folder / "messages.jsonl").write_bytes(b'\xff{"type": 1}\n[[[\n')
+    (folder / PROGRESS_FILE).write_text("[]")
+    cause = find_cause(data, folder)
+    assert cause is not None
+    assert cause.step is None
+    assert find_cause(attempt("buy", PASSED), folder) is None
