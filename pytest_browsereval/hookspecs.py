@@ -21,12 +21,14 @@ if TYPE_CHECKING:
     from pytest_browsereval.analysis.reader import StoredRun
     from pytest_browsereval.analysis.summary import RunSummary
     from pytest_browsereval.browsers.base import Window
+    from pytest_browsereval.capture.context import CaptureContext
     from pytest_browsereval.commands.base import Command
     from pytest_browsereval.config import EvalConfig
     from pytest_browsereval.graders.base import GraderConfig, Recorded
     from pytest_browsereval.model.causes import Cause
     from pytest_browsereval.model.grades import GraderResult
     from pytest_browsereval.model.messages import Message
+    from pytest_browsereval.model.progress import StepFollower
     from pytest_browsereval.model.remote import RemoteRuns
     from pytest_browsereval.model.results import TaskMetadata
     from pytest_browsereval.model.tasks import Task
@@ -177,6 +179,20 @@ def pytest_browsereval_modify_task(task: Task, config: EvalConfig) -> Task | Non
 @pytest.hookspec
 def pytest_browsereval_window_opened(window: Window, task: Task) -> None:
     """Called when an attempt's window is at its start page, on the loop's thread."""
+
+
+@pytest.hookspec(firstresult=True)
+def pytest_browsereval_follow_attempt(
+    capture: CaptureContext, task: Task, graders: Sequence[GraderConfig], eval_config: EvalConfig
+) -> StepFollower | None:
+    """Called on the loop's thread before the agent is built: return what looks at the page after each step.
+
+    Args:
+        capture: of the attempt; its ``window`` is at the start page.
+        task: its placeholders filled in.
+        graders: of the row, filled in as well.
+        eval_config: of the run.
+    """
 
 
 @pytest.hookspec(firstresult=True)

@@ -20,6 +20,7 @@ from pytest_browsereval.capture.sizes import MAX_MESSAGE_BYTES, Shortener
 from pytest_browsereval.errors import ErrorSource, Fault, LimitReached, TerminationReason
 from pytest_browsereval.model import messages
 from pytest_browsereval.model.display import one_line
+from pytest_browsereval.model.progress import StepFollower
 from pytest_browsereval.model.results import EvalWarning, TaskError
 from pytest_browsereval.model.usage import Usage
 
@@ -102,6 +103,7 @@ class CaptureContext:
         )
         self.findings = Findings()
         """Shared by all parts of the attempt."""
+        self.follower: StepFollower | None = None
         self._is_ahead = False
 
     def nest(self, span_id: str | None, *, role: str | None = None) -> NestedCapture:
@@ -302,15 +304,19 @@ class CaptureContext:
             span_id=call.call_id,
             duration_ms=round((time.perf_counter() - call.started) * 1000, 3),
         )
-        if not picture or not (self._draws or self.config.dom):
+        # A call that was cut has no time left for that.
+        step = int(call.call_id.removeprefix("call-")) if picture or not is_error else None
+        if (step is None or self.follower is None) and not (picture and (self._draws or self.config.dom)):
             self.log(line)
         elif self._is_ahead:
             # Placed now: when the line is written, another part may be speaking.
             unfinished = self.place_message(line)
-            await self.afterwards.begin(unfinished, lambda: self._with_page(unfinished))
+            await self.afterwards.begin(
+                unfinished, lambda: self._with_page(unfinished, step, picture=picture)
+            )
         else:
             try:
-                line = await self._with_page(line)
+                line = await self._with_page(line, step, picture=picture)
             finally:
                 self.log(line)  # what is cancelled here was done all the same
         return line.screenshot
@@ -319,10 +325,12 @@ class CaptureContext:
     def _draws(self) -> bool:
         return self.config.screenshots in ("after", "both")
 
-    async def _with_page(self, line: M) -> M:
+    async def _with_page(self, line: M, step: int | None, *, picture: bool) -> M:
         """Record the page, and return the line with what it came to."""
-        number = await self._record_page(self.screenshot, "picture") if self._draws else None
-        dom = await self._record_page(self.dom, "markup") if self.config.dom else None
+        number = await self._record_page(self.screenshot, "picture") if picture and self._draws else None
+        dom = await self._record_page(self.dom, "markup") if picture and self.config.dom else None
+        if step is not None:
+            await self.ask_page(step)
         return line.model_copy(update={"screenshot": number, "dom": dom, "url": self.window.url or None})
 
     async def first_picture(self) -> None:
@@ -340,6 +348,12 @@ class CaptureContext:
             await self._record_page(self.screenshot, "picture")
         if self.config.dom and not self.dom.count:
             await self._record_page(self.dom, "markup")
+        await self.ask_page(self.findings.calls, is_end=True)
+
+    async def ask_page(self, step: int, *, is_end: bool = False) -> None:
+        """Have the follower of the attempt look at the page, if there is one."""
+        if self.follower is not None:
+            await self.follower.ask(step, is_end=is_end)
 
     async def _record_page(self, recorder: ScreenshotCapture | DomCapture, what: str) -> int | None:
         try:
@@ -410,7 +424,7 @@ class NestedCapture(CaptureContext):
         self.usage, self.usage_by_role, self.steps = Usage(), parent.usage_by_role, 0
         self.last_words = ""
         """The last text that a model of the part said."""
-        self.findings, self.sizes = parent.findings, parent.sizes
+        self.findings, self.sizes, self.follower = parent.findings, parent.sizes, parent.follower
         self._parent, self._span_id, self._role = parent, span_id, role
         self.role = role or parent.role
 

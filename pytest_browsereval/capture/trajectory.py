@@ -211,8 +211,8 @@ class TrajectorySaver:
             row_hash: of the row before anything was filled in.
             observed: hashes of what graders observed the page for, by their names.
         """
-        hidden = {"answer", "rubric", "evals", "solution", "checks"} if task.protected else set()
-        plain = task.model_dump(mode="json", exclude=hidden)
+        hidden = {"answer", "rubric", "evals", "solution", "checks", "milestones"}
+        plain = task.model_dump(mode="json", exclude=hidden if task.protected else None)
         if task.protected:
             plain["metadata"]["source"] = None
             for key in GOLD_KEYS:

@@ -114,6 +114,9 @@ class CaptureConfig(Block):
     """True writes the consoles of pages, and their uncaught errors, to ``console.jsonl``."""
     dom: bool = False
     """True keeps the markup of the page after every tool call that can change it, as ``dom/001.html``, ..."""
+    checks: Literal["end", "each"] = "end"
+    """``each`` asks the ``checks`` and ``milestones`` of a row that a page can answer after every step too,
+    so that an attempt shows how far it came."""
     fsync: bool = False
     """True waits until the disk has confirmed every finished attempt, so that a power failure loses none. A
     killed process loses none in either case."""

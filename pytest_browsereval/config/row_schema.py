@@ -46,6 +46,7 @@ def row_schema(registry: Registry) -> Schema:
     )
     row.update(_describe_checks(registry))
     definitions = {**row.pop("$defs"), "check": check_schema()}
+    definitions["Milestone"]["properties"]["check"]["$ref"] = "#/$defs/check"
     schema = fill_members({"$defs": {**definitions, "row": row}}, registry)
     one = {"$ref": "#/$defs/row"}
     file = {

@@ -44,7 +44,7 @@ PAGE_KEYS = ("url", "title", "text", "role", "js", "storage")
 STORAGES = {"local": "localStorage", "session": "sessionStorage"}
 
 _WORLD = "browsereval"
-_TEXT = """(limit) => {
+READ_TEXT = """(limit) => {
   const parts = [];
   const read = (root) => {
     for (const host of root.querySelectorAll('*')) {
@@ -217,7 +217,7 @@ class LivePage:
         That is the visible text of the body, then of open shadow trees and visible frames of the same
         origin, up to 100,000 characters; values of form fields are not text.
         """
-        seen = await self._evaluate_apart("the page's text", f"({_TEXT})({TEXT_LIMIT})")
+        seen = await self._evaluate_apart("the page's text", f"({READ_TEXT})({TEXT_LIMIT})")
         return seen if isinstance(seen, dict) else {}
 
     async def count_role(self, role: str, name: str | None) -> int:

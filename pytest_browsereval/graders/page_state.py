@@ -157,6 +157,22 @@ def read_page_check(check: Mapping[str, JsonValue]) -> PageCheck:
     return PageCheck(kind, comparator, weight=weight)
 
 
+def check_milestones(task: Task) -> None:
+    """Check that the milestones of a row have names of their own and well formed checks.
+
+    Raises:
+        ValueError: with what to write.
+    """
+    names = [milestone.name for milestone in task.milestones]
+    for place, milestone in enumerate(task.milestones):
+        if milestone.name in names[:place]:
+            raise ValueError(f"two milestones are named {milestone.name!r}. Give one a `name` of its own.")
+        try:
+            read_page_check(milestone.check)
+        except ValueError as error:
+            raise ValueError(f"the milestone {milestone.name!r}: {error}") from None
+
+
 def _only_known_keys(check: Mapping[str, JsonValue], kind: str) -> None:
     beside = PAGE_CHECKS[kind].beside
     for key in check:
@@ -315,7 +331,7 @@ def judge(check: PageCheck, seen: Mapping[str, JsonValue], reading: Reading) -> 
     Raises:
         Fault: it cannot be decided from what was seen.
     """
-    actual, problem = _find_value(check, seen)
+    actual, problem = find_value(check, seen)
     if problem:
         unmet = check.comparator.criterion(check.title, None, reading, weight=check.weight)
         return unmet.model_copy(update={"verdict": Verdict.FAILED, "reason": problem})
@@ -332,7 +348,7 @@ def judge(check: PageCheck, seen: Mapping[str, JsonValue], reading: Reading) -> 
     return criterion
 
 
-def _find_value(check: PageCheck, seen: Mapping[str, JsonValue]) -> tuple[JsonValue, str]:
+def find_value(check: PageCheck, seen: Mapping[str, JsonValue]) -> tuple[JsonValue, str]:
     """Return the value that a check is about, and why there is none, else ""."""
     group: Any = seen.get("roles" if check.kind == "role" else check.kind)
     entry = group

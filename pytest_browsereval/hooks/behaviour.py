@@ -61,6 +61,7 @@ def make_behaviour(config: pytest.Config, loaded: EvalConfig) -> Behaviour:
         create_agent=used("create_agent", lambda context: _create(config, context), ErrorSource.AGENT),
         tool_call=used("tool_call"),
         message=used("message"),
+        follow=used("follow_attempt"),
         grade=used("grade"),
     )
 

@@ -52,6 +52,8 @@ class RunPart:
 def find_part_keys(config: EvalConfig) -> Iterator[tuple[str, ...]]:
     """Yield the keys of a config that nothing but a part acts on: without one the run is refused."""
     yield from (("gate", rule) for rule in config.gate.compares)
+    if config.capture.checks == "each":
+        yield "capture", "checks"
     if config.calibration is not None:
         yield ("calibration",)
     if config.export:

@@ -69,6 +69,7 @@ class AttemptDigest:
     reason: str
     stops_run: bool
     regraded_at: str | None
+    best_progress: float | None
     grades_stamp: int | None = field(default=None, compare=False)
     """A hash over the stamp of ``grades.json`` as it was found to agree; None where nobody has looked."""
     record_stamp: int | None = field(default=None, compare=False)

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 from pytest_browsereval.errors import ErrorSource, TerminationReason
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.messages import DelegationStatus, Message
+from pytest_browsereval.model.progress import Progress
 from pytest_browsereval.model.usage import Usage
 
 
@@ -91,6 +92,13 @@ class TaskMetadata(BaseModel):
     regraded_at: str | None = None
     """When the attempt was last regraded. Grades, verdict, reason and the grading's duration are those of the
     regrade; earlier ones are in ``grades-history.jsonl``."""
+    progress: Progress | None = None
+    """Which checks held on the way; None unless ``capture.checks`` is ``each`` and a page can answer some."""
+
+    @property
+    def best_progress(self) -> float | None:
+        """How far the attempt came, from 0 to 1; None if that is not known."""
+        return None if self.progress is None else self.progress.share
 
     @property
     def warning_count(self) -> int:

@@ -26,6 +26,20 @@ class RowMetadata(BaseModel):
     """The original row, if an importer has kept it."""
 
 
+_LISTS = ("graders", "checks", "milestones", "solution", "tags", "depends_on", "evals", "sites")
+
+
+class Milestone(BaseModel):
+    """A check of the page that an attempt passes on its way."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+
+    name: str = Field(min_length=1)
+    """What reports call it."""
+    check: dict[str, JsonValue]
+    """A check of the page, as in ``checks``."""
+
+
 class Task(BaseModel):
     """One row: the instruction, the start page, and how the result is judged."""
 
@@ -52,6 +66,9 @@ class Task(BaseModel):
     Without what is ``required`` no points pass; what has a ``condition`` counts only where that holds."""
     checks: tuple[dict[str, JsonValue], ...] = ()
     """Conditions for the final page or state; see the graders ``page_state`` and ``state_diff``."""
+    milestones: tuple[Milestone, ...] = ()
+    """What an attempt passes, in order, ``[{name, check}]``. They are asked after every step if
+    ``capture.checks`` is ``each``, and change no verdict."""
     solution: tuple[dict[str, JsonValue], ...] = ()
     """Tool calls that solve the task, ``{"tool": name, ...arguments}``; the ``scripted`` agent plays them."""
     tags: tuple[str, ...] = ()
@@ -71,7 +88,7 @@ class Task(BaseModel):
     protected: bool = False
     """True if the benchmark asks that its answers are never written in plain text."""
 
-    @field_validator("graders", "checks", "solution", "tags", "depends_on", "evals", "sites", mode="before")
+    @field_validator(*_LISTS, mode="before")
     @classmethod
     def _none_is_empty(cls, value: Any) -> Any:
         return () if value is None else value
@@ -81,6 +98,6 @@ class Task(BaseModel):
         # Tags, ids of other rows and the metadata change no result, so a resumed run may reuse old ones.
         fields = {"query", "start_url", "graders", "answer", "rubric", "checks", "revision"}
         # Only if it is set: tasks without it keep the hash that earlier runs have on disk.
-        fields |= {"evals"} if self.evals else set()
+        fields |= {name for name in ("evals", "milestones") if getattr(self, name)}
         text = json.dumps(self.model_dump(mode="json", include=fields), sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -142,6 +142,9 @@ async def attempt(trial: Trial, services: Services, node_id: str) -> AttemptReco
                 opened.callback(course.leave_window, window)
                 if behaviour.window_opened:
                     behaviour.window_opened(window, task)
+                if behaviour.follow:
+                    course.capture.follower = behaviour.follow(course.capture, task, graders, config)
+                    await course.capture.ask_page(0)
                 await _run_agent(course, task, window)
                 if course.recording is not None:
                     await course.recording.end()
@@ -373,6 +376,7 @@ class Course:
             folder.mkdir(parents=True)  # the run goes on, whoever it was
             lost = "the attempt's folder was removed while it ran, with all that was recorded of it"
             self.fault = Fault(ErrorSource.AGENT, lost)
+        progress = capture.follower.finish() if capture and capture.follower else None
         self._warn()
         verdict, source, reason = self.decide()
         usage = capture.usage if capture else Usage()
@@ -408,6 +412,7 @@ class Course:
             reason=services.run.redact(reason),
             limit=services.run.redact(self.limit),
             final_url=self.final_url,
+            progress=progress,
         )
         metadata = self.saver.save_metadata(metadata)
         services.run.budget.note_payment(folder, 0.0 if is_replayed else metadata.cost_usd)

@@ -11,6 +11,7 @@ from pytest_browsereval.browsers.base import Window
 from pytest_browsereval.errors import PLUGIN_ERRORS, ErrorSource, Fault, describe_error
 from pytest_browsereval.graders.grading import StandIn
 from pytest_browsereval.model.messages import Message
+from pytest_browsereval.model.progress import StepFollower
 from pytest_browsereval.model.tasks import Task
 
 ToolCallHook = Callable[[str, dict[str, Any], Task, Window, str], object]
@@ -28,6 +29,8 @@ class Behaviour:
     """Told of every message with the attempt's node id."""
     tool_call: ToolCallHook | None = None
     """Asked before every tool call; a reason refuses it."""
+    follow: Callable[..., StepFollower | None] | None = None
+    """Asked for what follows an attempt step by step."""
     grade: StandIn | None = None
     """Its answer, unless None, stands in for the grader's."""
 

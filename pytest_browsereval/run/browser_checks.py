@@ -83,8 +83,8 @@ def check_capture(config: EvalConfig, survey: Survey) -> None:
     """
     capture, offers = config.capture, Offers(page=config.browser.has_page, browser=config.browser.type)
     refused = {"har": survey.no_har, "trace": survey.no_trace}
-    for name in ("har", "trace", "console", "dom"):
-        if getattr(capture, name) in (False, "off"):
+    for name in ("har", "trace", "console", "dom", "checks"):
+        if getattr(capture, name) in (False, "off", "end"):
             continue
         asker = Asker(f"capture.{name}", "is on", f"Leave {name} out")
         why = next(find_misfits(asker, Needs(page=True), offers), refused.get(name))

@@ -27,6 +27,7 @@ from pytest_browsereval.errors import (
     nearest,
 )
 from pytest_browsereval.graders.base import GraderConfig
+from pytest_browsereval.graders.page_state import check_milestones
 from pytest_browsereval.graders.parts import unfold
 from pytest_browsereval.graders.protection import hide_quotes
 from pytest_browsereval.graders.trust import check_trust
@@ -300,6 +301,7 @@ class Plan:
                 with naming(grader, "check", ValueError):
                     grader.check(task, self.config.base_dir)
                     check_needs(grader, task, offers_of(self.config), self.config)
+            check_milestones(task)
             self._check_addresses(task)
             way = "Prepare the state by the `reset` of the site or by the start_url"
             needs = Needs(page=task.setup_script is not None)
@@ -444,7 +446,8 @@ def read_graders(
 
 
 def _list_unknown_sites(task: Task, sites: Collection[str]) -> Iterator[tuple[str, str]]:
-    given = [{"start_url": task.start_url}, task.checks, task.graders, task.solution]
+    stones = [milestone.check for milestone in task.milestones]
+    given = [{"start_url": task.start_url}, task.checks, stones, task.graders, task.solution]
     return unknown_sites(given, sites)
 
 

@@ -104,7 +104,7 @@ _JSON, _YAML = partial(_list_rows, ".json"), partial(_list_rows, ".yaml")
 _LISTS = frozenset({"graders", "tags", "depends_on"})
 """Columns whose cells may also be written ``a;b``."""
 
-_STRUCTURED = frozenset({"checks", "solution", "metadata", "metadata.additional"})
+_STRUCTURED = frozenset({"checks", "milestones", "solution", "metadata", "metadata.additional"})
 """Columns whose cells are JSON."""
 
 _EITHER = frozenset({"answer", "rubric", "metadata.source"})

@@ -15,7 +15,8 @@ from pytest_browsereval.redaction.text import well_formed
 
 # What pages of one run and of two have in common.
 SHARED = (
-    "choice", "parsing", "details", "texts", "table", "picture", "records", "timeline", "grades", "about",
+    "choice", "parsing", "details", "texts", "table", "picture", "records", "progress", "timeline", "grades",
+    "about",
 )  # fmt: skip
 
 # In the order in which they are joined: a page that is a file cannot import modules.

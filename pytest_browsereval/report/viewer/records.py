@@ -12,6 +12,7 @@ from pytest_browsereval.capture.dom import DOM_FOLDER, INERT
 from pytest_browsereval.capture.har import HAR_FILE
 from pytest_browsereval.capture.output import OUTPUT_FILE
 from pytest_browsereval.capture.trajectory import open_written
+from pytest_browsereval.model.progress import PROGRESS_FILE
 from pytest_browsereval.report.viewer.attempts import StoredAttempt, message_log, names_in
 
 # Bytes. It is four times what the capture writes.
@@ -61,6 +62,8 @@ def records_of(folder: str, files: Sequence[str], folders: Sequence[str]) -> dic
         found |= _text("output", f"{folder}{os.sep}{OUTPUT_FILE}", LONGEST_OUTPUT)
     if CONSOLE_FILE in files:
         found |= _text("console", f"{folder}{os.sep}{CONSOLE_FILE}", LONGEST_CONSOLE)
+    if PROGRESS_FILE in files:
+        found |= _text("progress", f"{folder}{os.sep}{PROGRESS_FILE}", LONGEST_OUTPUT)
     if HAR_FILE in files:
         found |= _requests(f"{folder}{os.sep}{HAR_FILE}")
     if DOM_FOLDER in folders:

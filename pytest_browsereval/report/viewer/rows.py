@@ -26,7 +26,7 @@ LONGEST = 160
 # Rows are lists: names of keys in each of 20,000 rows would be most of the page.
 COLUMNS = (
     "key", "chunk", "verdict", "id", "query", "reason", "dataset", "site", "tags", "variant", "trial",
-    "attempt", "tries", "source", "end", "steps", "ms", "cost", "started",
+    "attempt", "tries", "source", "end", "steps", "ms", "cost", "started", "progress",
 )  # fmt: skip
 
 _SHARED = ("verdict", "dataset", "site", "variant", "source", "end")
@@ -111,6 +111,7 @@ class Table:
             _finite(data.total_duration_ms, 0),
             _finite(data.cost_usd, 6),
             data.started_at,
+            _tell_progress(data),
         ]
 
     def _bare(self, attempt: StoredAttempt, chunk: int, query_id: str, query: str) -> list[Any]:
@@ -183,6 +184,12 @@ class Table:
             "interval": interval and interval.as_json(),
             "cost": total_cost(self._costs.values()),
         }
+
+
+def _tell_progress(data: TaskMetadata) -> list[Any] | None:
+    """Return how far an attempt came, from 0 to 1, and its furthest milestone."""
+    share = data.best_progress
+    return None if share is None or data.progress is None else [share, one_line(data.progress.furthest, 60)]
 
 
 def _finite(value: float | None, digits: int) -> float | None:

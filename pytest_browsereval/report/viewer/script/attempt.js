@@ -97,6 +97,8 @@ function drawAbout(row, details) {
   ]);
   $("grades").replaceChildren(...(details ? gradeParts(row, details) : []));
   drawFindings($("findings"), details);
+  $("progress-parts").replaceChildren(...progressParts(details, goTo));
+  $("progress").hidden = !$("progress-parts").children.length;
   drawTurns(row);
 }
 
@@ -134,6 +136,7 @@ function quarantineInWords(row) {
 
 function drawTimeline() {
   const { entries } = seen;
+  $("timeline-box").append($("detail")); // in a narrow window it stands in one of the lines
   $("entries").replaceChildren(...entries.map((entry, place) => entryLine(entry, () => goTo(place))));
   $("no-entries").hidden = entries.length > 0;
   $("timeline-box").hidden = !entries.length;

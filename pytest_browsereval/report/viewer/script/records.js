@@ -4,7 +4,7 @@
  * @typedef {{at: number, kind: string, text: string, cut: number, url: string, line: number | null, tab: number | null, isError: boolean, entry: number}} Said
  * @typedef {{at: number, method: string, status: number, url: string, type: string, size: number | null, ms: number | null, failure: string, isFailed: boolean, entry: number}} Asked
  * @typedef {{kind: string, text: string}} Written
- * @typedef {{output: Written[], console: Said[], requests: Asked[], isConsole: boolean, isHar: boolean, notes: string[], markup: Set<string>}} Records
+ * @typedef {{output: Written[], console: Said[], requests: Asked[], isConsole: boolean, isHar: boolean, notes: string[], markup: Set<string>, course: Course | null}} Records
  */
 
 const LOUD = new Set(["error", "uncaught", "assert"]);
@@ -22,6 +22,7 @@ function recordsOf(raw) {
     isHar: Array.isArray(raw.har),
     notes,
     markup: new Set(raw.dom || []),
+    course: courseOf(raw.progress || ""),
   };
 }
 

@@ -5,7 +5,7 @@
  * @typedef {{place: number, key: string, chunk: number, verdict: Verdict, id: string, query: string, reason: string,
  *   dataset: string, site: string, tags: string[], variant: string, trial: number, attempt: number, tries: number,
  *   source: string, end: string, steps: number | null, ms: number | null, cost: number | null, started: string,
- *   text: string, run: AboutRun}} Row
+ *   progress?: [number, string] | null, text: string, run: AboutRun}} Row
  */
 
 /** @param {any} table @returns {Row[]} */

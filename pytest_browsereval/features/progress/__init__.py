@@ -1,0 +1,1 @@
+"""How far an attempt came: checks and milestones asked after every step."""

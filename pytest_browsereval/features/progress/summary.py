@@ -1,0 +1,98 @@
+"""What the moments of an attempt come to: the best one, the end, what was lost, the furthest milestone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pytest_browsereval.features.progress.pace import SLOW_S
+from pytest_browsereval.model.display import format_count
+from pytest_browsereval.model.progress import FollowedCheck, Moment, Progress
+
+SLOW = f"the page had taken {SLOW_S:g} s or longer to answer before"
+"""The note of a moment at which nothing was asked."""
+
+
+def sum_up(checks: Sequence[FollowedCheck], moments: Sequence[Moment]) -> Progress | None:
+    """Return the figures of an attempt; None if the page never answered.
+
+    Args:
+        checks: those that were asked.
+        moments: in their order.
+    """
+    known = [one for one in moments if any(held is not None for held in one.held)]
+    if not known:
+        return None
+    plain = [place for place, check in enumerate(checks) if not check.is_milestone]
+    milestones = [place for place, check in enumerate(checks) if check.is_milestone]
+    shares = [(one, _share(one, plain)) for one in known] if plain else []
+    best = max(shares, key=lambda one: one[1], default=None)  # the first of equal ones
+    reached = _find_reached(milestones, known)
+    return Progress(
+        checks=len(plain),
+        best=best and best[1],
+        best_step=best and best[0].step,
+        last=shares[-1][1] if shares else None,
+        last_step=known[-1].step,
+        milestones=len(milestones),
+        reached=reached,
+        furthest=checks[milestones[reached - 1]].name if reached else "",
+        lost=tuple(line for place in plain if (line := _describe_loss(checks[place].name, place, known))),
+        note=_describe_gaps(moments),
+    )
+
+
+def _share(moment: Moment, places: Sequence[int]) -> float:
+    """Return the share of checks that surely held."""
+    return sum(moment.held[place] is True for place in places) / len(places)
+
+
+def _find_reached(milestones: Sequence[int], known: Sequence[Moment]) -> int:
+    """Return the place of the furthest milestone, from 1; what has held since the start was not reached."""
+    given = {place for place in milestones if known[0].step == 0 and known[0].held[place]}
+    furthest = 0
+    for moment in known:
+        given = {place for place in given if moment.held[place] is not False}
+        for number, place in enumerate(milestones, start=1):
+            if moment.held[place] and place not in given:
+                furthest = max(furthest, number)
+    return furthest
+
+
+def _describe_loss(name: str, place: int, known: Sequence[Moment]) -> str:
+    """Return how a check has held and holds no more; "" if it does, or never did."""
+    answers = [one for one in known if one.held[place] is not None]
+    held = [number for number, one in enumerate(answers) if one.held[place]]
+    if not held or held[-1] == len(answers) - 1:
+        return ""
+    before, after = answers[held[-1]], answers[held[-1] + 1]
+    values = [_find_value(place, known, until) for until in (before, after)]
+    if all(values) and values[0] != values[1]:
+        return f"{name}: {values[0]} {_when(before)}, {values[1]} {_when(after)}"
+    return f"{name}: held {_when(before)}, not {_when(after)}"
+
+
+def _find_value(place: int, known: Sequence[Moment], until: Moment) -> str:
+    """Return the value of a check at a moment: it is noted where it was another one before."""
+    value = ""
+    for moment in known:
+        value = moment.found.get(place, value)
+        if moment is until:
+            break
+    return value
+
+
+def _when(moment: Moment) -> str:
+    if moment.is_end:
+        return "at the end"
+    return f"after step {moment.step}" if moment.step else "at the start"
+
+
+def _describe_gaps(moments: Sequence[Moment]) -> str:
+    slow = sum(one.note == SLOW for one in moments)
+    other = sum(bool(one.note) and one.note != SLOW for one in moments)
+    parts = []
+    if slow:
+        parts.append(f"the page was too slow to be asked at {slow} of {format_count(len(moments), 'moment')}")
+    if other:
+        parts.append(f"it could not be asked in full at {other} of {format_count(len(moments), 'moment')}")
+    return "; ".join(parts)
