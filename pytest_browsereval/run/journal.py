@@ -75,13 +75,13 @@ class Journal:
         """
         self._tell("over", node_id=node_id, verdict=verdict, why=why)
 
-    def end(self, exit_code: int) -> None:
-        """Tell that the session has ended.
+    def end(self, exit_code: int, why: Sequence[str] = ()) -> None:
+        """Tell that the session has ended, and why as it did.
 
         Raises:
             OSError: it cannot be written.
         """
-        self._tell("end", exit_code=exit_code)
+        self._tell("end", exit_code=exit_code, why=list(why))
 
     def _tell(self, kind: str, **more: Any) -> None:
         self._store.append(JOURNAL, {"kind": kind, "at": now(), **more})

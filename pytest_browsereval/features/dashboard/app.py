@@ -43,16 +43,27 @@ def _allow_framing(policy: str) -> str:
 
 AGAIN_S = 1
 # The address is printed before pytest has read the evals: until then there is no run to show.
+_WAITING_STYLE = """
+:root { color-scheme: light dark; --back: #f4f5f7; --ink: #1b1f24; --soft: #57606a; }
+@media (prefers-color-scheme: dark) { :root { --back: #0f1318; --ink: #e6edf3; --soft: #a3adb8; } }
+body { background: var(--back); color: var(--ink); margin: 15vh 1.5rem; }
+body { font: 15px/1.5 system-ui, "DejaVu Sans", sans-serif; }
+main { max-width: 34rem; margin: 0 auto; }
+h1 { font-size: 1.25rem; }
+p { color: var(--soft); }
+"""
 WAITING = f"""<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
 <meta name="color-scheme" content="light dark">
+<link rel="icon" href="data:,">
+<style>{_WAITING_STYLE}</style>
 <meta http-equiv="refresh" content="{AGAIN_S}">
 <title>Waiting for the run</title>
 <main>
 <h1>Waiting for the run</h1>
-<p>pytest is still reading the evals. This page loads itself again until there is something to see.</p>
+<p>pytest is still reading the evals. The run opens here by itself as soon as there is something to see.</p>
 </main>
 </html>
 """
@@ -148,7 +159,9 @@ class Dashboard:
         from starlette.responses import HTMLResponse, RedirectResponse
 
         if self.feed(0) is None:  # the address is printed before the evals are read
-            return HTMLResponse(WAITING, 503, headers={"Retry-After": str(AGAIN_S)})
+            policy = f"default-src 'none'; img-src data:; style-src {viewer.hash_of(_WAITING_STYLE)}"
+            headers = {"Retry-After": str(AGAIN_S), "Content-Security-Policy": _allow_framing(policy)}
+            return HTMLResponse(WAITING, 503, headers=headers)
         return RedirectResponse(f"/{self.access.token}/0/")
 
     async def _page(self, request: Request) -> Response:

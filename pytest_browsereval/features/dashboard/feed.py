@@ -165,7 +165,8 @@ class Feed:
         self._note("queue", self._queue.state(running, control))
         self._note("control", {"paused": control.paused, "stopped": control.stopped})
         self._note("run", {"totals": self._table.totals(), **self.about(), **self._standing()})
-        self._note("end", {"exit_code": self._queue.exit_code})
+        ended = {"exit_code": self._queue.exit_code, "why": self._queue.why, "at": self._queue.ended_at}
+        self._note("end", ended)
 
     def _note(self, name: str, state: Any) -> None:
         text = _as_json(state)
@@ -215,7 +216,7 @@ class Feed:
             "now_ms": round(time.time() * 1000),
             "states": {name: json.loads(text) for name, (_, text) in self.states.items()},
             "messages": [json.loads(event.text) for event in messages[-SHOWN_AT_FIRST:]],
-            "folder": str(self.watched.store.root),
+            "folder": str(self.watched.store.root.resolve()),
         }
         rows = self._table.as_json({**self.about(), "home": "", "details": ""})
         return {**rows, **self._standing(), "live": live}

@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.errors import UsageError
+from pytest_browsereval.features.dashboard.endings import explain_ending
 from pytest_browsereval.features.dashboard.feed import Watched
 from pytest_browsereval.features.dashboard.server import DashboardServer
 from pytest_browsereval.hooks.controller import Controller
+from pytest_browsereval.hooks.gating import gating_key
 from pytest_browsereval.hooks.session import EvalSession
 from pytest_browsereval.model.display import one_line
 from pytest_browsereval.redaction.known import redact_known
@@ -21,6 +23,9 @@ from pytest_browsereval.run.plan import Entry
 
 # Characters of a task in the journal; the page cuts it as well.
 LONGEST = 160
+
+# Characters of a reason why the run has ended as it did.
+LONGEST_WHY = 400
 
 
 class LiveView:
@@ -145,8 +150,10 @@ class LiveView:
     def pytest_unconfigure(self) -> None:
         """End the events of open pages, and close the port."""
         exit_code = int(self._pytest.exitstatus) if self._pytest else int(pytest.ExitCode.INTERNAL_ERROR)
-        for journal in self._journals.values():
-            self._keep(journal.end, exit_code)
+        gating = self._session.config.stash.get(gating_key, None)
+        for active_run, journal in self._journals.items():
+            why = explain_ending(active_run, self._controller, gating, exit_code)
+            self._keep(journal.end, exit_code, [one_line(active_run.redact(one), LONGEST_WHY) for one in why])
         if self._server is not None:
             self._server.close()
 

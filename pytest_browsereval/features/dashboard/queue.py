@@ -47,6 +47,9 @@ class Queue:
         self.processes, self.lanes = 1, 1
         self.exit_code: int | None = None
         """Of the session, once it has ended."""
+        self.why: list[str] = []
+        """Why it has ended as it did."""
+        self.began_at, self.ended_at = "", ""
 
     def look(self) -> list[Trial]:
         """Return the trials with an attempt that ended since the last look."""
@@ -63,7 +66,8 @@ class Queue:
         if not self._has_begun:
             return []
         if kind == "begin":
-            self.trials, self.exit_code = {}, None
+            self.trials, self.exit_code, self.why = {}, None, []
+            self.began_at, self.ended_at = str(line["at"]), ""
             self.processes, self.lanes = int(line["processes"]), int(line["lanes"])
         elif kind == "queue":
             for node_id, query_id, variant, trial, query in line["trials"]:
@@ -73,7 +77,8 @@ class Queue:
             trial.is_over, trial.why = True, "" if verdict else line["why"]
             return [trial] if verdict else []
         elif kind == "end":
-            self.exit_code = int(line["exit_code"])
+            self.exit_code, self.ended_at = int(line["exit_code"]), str(line["at"])
+            self.why = [str(one) for one in line.get("why", ())]
         return []
 
     def state(self, running: Collection[str], control: ControlState) -> dict[str, Any]:
@@ -86,6 +91,7 @@ class Queue:
         waiting = [one for name, one in self.trials.items() if not one.is_over and name not in running]
         skipped = [one for one in self.trials.values() if one.why]
         return {
+            "began_at": self.began_at,
             "trials": len(self.trials),
             "over": sum(one.is_over for one in self.trials.values()),
             "waiting": len(waiting),

@@ -54,7 +54,7 @@ class Form:
 @cache
 def policy_of(form: Form) -> str:
     """Return the policy of a page of this form."""
-    return form.policy.format(script=_hash(form.script), style=_hash(form.style))
+    return form.policy.format(script=hash_of(form.script), style=hash_of(form.style))
 
 
 @cache
@@ -102,7 +102,8 @@ def page(data: Mapping[str, Any], title: str, details: str = "", form: Form | No
     return head + "".join(marks[one] if place % 2 == 0 else one for place, one in enumerate(rest))
 
 
-def _hash(text: str) -> str:
+def hash_of(text: str) -> str:
+    """Return what a policy calls a script or a style that may run."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 

@@ -300,7 +300,7 @@ def test_a_slow_page_gets_the_last_verdict(session: Session) -> None:
 
     sent = asyncio.run(work())
     assert sent.count("event: rows") == 1
-    assert sent.rindex("event: rows") < sent.rindex('{"exit_code":0}')
+    assert sent.rindex("event: rows") < sent.rindex('{"exit_code":0,')
 
 
 def test_a_marker_that_goes_takes_no_other_with_it(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:

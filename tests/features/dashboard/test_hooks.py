@@ -9,6 +9,7 @@ import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -147,7 +148,8 @@ def test_the_news_of_a_run(evals: Evals, args: tuple[str, ...]) -> None:
             go(evals)
             told = until(news, lambda one: one.kind == "end" and one.data["exit_code"] is not None)
         assert launched.wait() == 1, launched.output
-    assert told[-1].data == {"exit_code": 1}
+    end = told[-1].data
+    assert (end["exit_code"], end["why"]) == (1, ["1 trial failed"])
     messages = [*data["live"]["messages"], *(one.data for one in told if one.kind == "message")]
     places = [(one["key"], one["line"]) for one in messages]
     assert len(set(places)) == len(places)
@@ -170,7 +172,8 @@ def test_a_run_that_is_interrupted_says_so(evals: Evals) -> None:
         with asker.listening(asker.data()["live"]["last"]) as news:
             launched.send(signal.SIGINT)
             told = until(news, lambda one: one.kind == "end" and one.data["exit_code"] is not None)
-        assert told[-1].data == {"exit_code": 2}
+        assert told[-1].data["exit_code"] == 2
+        assert told[-1].data["why"] == ["it was interrupted", "1 trial not run"]
         assert launched.wait() == 2
     launched.assert_nothing_left()
 
@@ -340,3 +343,28 @@ def test_where_nothing_runs_nothing_is_served(evals: Evals, option: str) -> None
     result = evals.run("shop.eval.yaml", "--eval-dashboard", option)
     assert result.ret == 0
     assert "dashboard: http" not in result.stdout.str()
+
+
+@pytest.mark.parametrize(
+    ("keys", "why"),
+    [
+        ({}, ["1 trial failed", "1 trial errored"]),
+        (
+            {"gate": {"min_pass_rate": 0.9, "max_error_rate": 0.5}},
+            ["gate not met: min_pass_rate: ", "1 trial failed: "],
+        ),
+        (
+            {"gate": {"min_pass_rate": 0.5, "max_error_rate": 0.5}},
+            ["the gate is met", "1 trial failed: the gate decides"],
+        ),
+        ({"budget": {"max_minutes": 1e-9}}, ["3 trials not run, since the budget is used up"]),
+    ],
+)
+def test_a_page_says_why_the_run_has_ended_so(evals: Evals, keys: dict[str, Any], why: list[str]) -> None:
+    """Verdicts, missed rules of the gate, and what was not run: not all that the exit code may mean."""
+    evals.write_rows(row("a"), row("b", says="wrong"), errored_row("c"))
+    evals.write_config(**keys)
+    run = evals.run("--eval-dashboard")
+    lines = (run.folder / "progress.jsonl").read_text().splitlines()
+    found = json.loads(lines[-1])["why"]
+    assert [text[: len(start)] for text, start in zip(found, why, strict=False)] == why

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from contextlib import closing
 from typing import Any
 
@@ -16,6 +17,7 @@ from pytest_browsereval.model.messages import (
     ToolCallMessage,
     ToolResultMessage,
     UserMessage,
+    now,
 )
 from pytest_browsereval.run.control import ControlState
 from pytest_browsereval.run.journal import Places, Queued
@@ -57,23 +59,30 @@ def test_a_run_from_its_start_to_its_end(server: DashboardServer, session: Sessi
             "() => document.querySelector('#lanes img')?.naturalWidth === 640"
         )
         await watcher.sees("#lanes .figures", "1 step, $0")
-        flying.end(graded("buy", grade("state", FAILED), cost_usd=0.5, reason="No mug."))
+        verdict = grade("state", FAILED)
+        flying.end(graded("buy", verdict, cost_usd=0.5, reason="No mug.", started_at=now()))
         session.journal.over("buy", "failed")
         await watcher.sees("#stream li", "✗ failed No mug.")
         await watcher.sees("#now", "1 of 2 trials done, 0 in flight, 1 waiting; $0.500 spent")
         await watcher.sees("#rows tr", "No mug.")
         await watcher.sees("#rate", "0 %")
+        await watcher.sees("#run-facts", "1 of 2")
+        await watcher.sees("#times", "left")
+        assert re.fullmatch(r"\S+ s elapsed, about \S+ s left", await watcher.text("#times"))
         session.fly("find").end(graded("find", grade("state", PASSED), cost_usd=0.0))
         session.journal.over("find", "passed")
         await watcher.sees("#rate", "50 %")
         await watcher.sees("#kinds button", "passed 1")
-        session.journal.end(1)
+        session.journal.end(1, ["1 trial failed"])
         server.close()
-        await watcher.sees("#now[data-state=ended]", "The run has ended: tasks failed")
+        await watcher.sees("#now[data-state=ended]", "The run has ended with exit code 1.")
+        assert await watcher.texts("#why li") == ["1 trial failed"]
+        assert (await watcher.text("#times")).endswith("s in all")
         assert await watcher.page.locator("#pause").is_disabled()
         assert await watcher.texts("#rows .c-id a") == ["buy", "find"]
         await watcher.page.locator("#rows a", has_text="buy").click()
-        await watcher.sees("#problem", "The run has ended, and what served this page with it.")
+        await watcher.sees("#detail h3", "Step 1: click_at")
+        assert (await watcher.text("#written-at")).endswith("a run #1/index.html")
         watcher.complaints = [text for text in watcher.complaints if "ERR_CONNECTION_REFUSED" not in text]
 
     watch(server.url, work)

@@ -9,8 +9,6 @@ const states = DATA.live.states;
 let isLost = false;
 let errors = 0;
 
-const ENDS = /** @type {Record<string, string>} */ ({ 0: "all is well", 1: "tasks failed, the gate is missed, or some were not run", 2: "it was interrupted", 3: "it broke or is incomplete", 4: "it could not be used", 5: "there was nothing to run" });
-
 // -- how things stand
 
 function drawNow() {
@@ -19,6 +17,10 @@ function drawNow() {
   const state = hasEnded ? "ended" : isLost ? "lost" : control.stopped ? "stopping" : control.paused ? "paused" : "running";
   $("now").textContent = `${wordOf(state)} ${figures(queue, run, lanes)}`;
   $("now").dataset.state = state;
+  $("now").dataset.good = String(end.exit_code === 0);
+  $("why").replaceChildren(...(hasEnded ? end.why : []).map((/** @type {string} */ one) => element("li", {}, element("bdi", { textContent: one }))));
+  $("why").hidden = !hasEnded || !end.why.length;
+  $("written").hidden = !hasEnded && !isLost;
   const isOver = hasEnded || isLost;
   $("pause").disabled = $("stop").disabled = isOver || control.stopped;
   $("pause").ariaPressed = String(control.paused);
@@ -27,11 +29,12 @@ function drawNow() {
   $("lanes").hidden = $("lanes-title").hidden = hasEnded;
   drawQueue(queue, !isOver && !control.stopped);
   tellTimes();
+  tellElapsed();
 }
 
 /** @param {string} state */
 function wordOf(state) {
-  if (state === "ended") return `The run has ended: ${ENDS[states.end.exit_code] || "it broke"} (exit code ${states.end.exit_code}).`;
+  if (state === "ended") return `The run has ended with exit code ${states.end.exit_code}.`;
   if (state === "lost") return "Nobody answers any more: the run has ended or was killed.";
   if (state === "stopping") return "Stopping: what is in flight is finished, nothing else begins.";
   if (state === "paused") return "Paused: what is in flight goes on, nothing else begins.";
@@ -43,15 +46,35 @@ function figures(queue, run, lanes) {
   const flights = lanes.flights;
   const costs = [run.totals.cost, ...flights.map((flight) => flight.cost)];
   const known = costs.filter((cost) => cost !== null).reduce((sum, cost) => sum + cost, 0);
-  const spent = `${costs.includes(null) ? "more than " : ""}${money(known)} spent`;
+  const spent = !costs.includes(null) ? `${money(known)} spent` : known ? `more than ${money(known)} spent` : "cost not known";
   return `${queue.over.toLocaleString("en")} of ${counted(queue.trials, "trial")} done, ${flights.length} in flight, ${queue.waiting.toLocaleString("en")} waiting; ${spent}.`;
+}
+
+/** How long the run has taken, and how long the rest will at this pace: what an earlier session had takes no time. */
+function tellElapsed() {
+  const { queue, end } = states;
+  const began = Date.parse(queue.began_at);
+  const isOver = end.exit_code !== null;
+  $("times").textContent = "";
+  if (Number.isNaN(began) || (isLost && !isOver)) return;
+  const elapsed = Math.max(0, (isOver ? Date.parse(end.at) : Date.now() + AHEAD_MS) - began);
+  const made = LIST.filter((row) => STACK.includes(row.verdict) && Date.parse(row.started) >= began).length;
+  const left = queue.trials - queue.over;
+  const rest = made && left && !isOver ? `, about ${time(Math.max((elapsed / made) * left, 1000))} left` : "";
+  $("times").textContent = `${time(Math.max(elapsed, 1000))} ${isOver ? "in all" : "elapsed"}${rest}`;
 }
 
 // -- the run below
 
+/** An attempt without a verdict is in flight, as long as the run goes on. @param {any} row */
+function sayRunning(row) {
+  if (row.verdict === "unfinished") row.reason = "It is running.";
+}
+
 /** @param {any[]} rows as they are now */
 function takeRows(rows) {
   for (const given of rows) {
+    sayRunning(given);
     const known = BY_KEY.get(given.key);
     if (known) {
       const isNew = known.verdict !== given.verdict;
@@ -64,6 +87,7 @@ function takeRows(rows) {
       if (row.verdict !== "unfinished") addVerdict(row);
     }
     if (seen.row && seen.row.key === given.key) refreshSoon();
+    else if (given.verdict !== "unfinished") keepDetails(given);
   }
   LIST = ROWS.filter((row) => row.tries);
   BY_TASK = byTask(LIST);
@@ -76,7 +100,7 @@ let filters = "";
 function drawRun() {
   Object.assign(DATA.totals, states.run.totals);
   const { facts, viewport, resumes, repeats, quarantine } = states.run;
-  Object.assign(DATA.run, { facts, viewport, resumes });
+  Object.assign(DATA.run, { facts, viewport, resumes, selected: states.queue.trials || null, goesOn: states.end.exit_code === null });
   Object.assign(DATA, { repeats, quarantine });
   REPEATS = readRepeats();
   drawSummary();
@@ -180,6 +204,9 @@ const drawSoon = soon(drawNow, 50);
 function begin() {
   const { runs, own, folder, messages } = DATA.live;
   $("run").title = folder;
+  $("written-at").textContent = `${folder}/index.html`;
+  $("copy-path").onclick = () => copyText($("copy-path"), "Copy", `${folder}/index.html`);
+  ROWS.forEach(sayRunning);
   $("runs").hidden = runs.length < 2;
   $("runs").replaceChildren(...runs.map((/** @type {string} */ name, /** @type {number} */ place) => element("a", { href: `../${place}/`, "aria-current": place === own ? "page" : null }, element("bdi", { textContent: name }))));
   $("pause").onclick = () => want(states.control.paused ? "resume" : "pause");
@@ -189,7 +216,10 @@ function begin() {
   messages.forEach(addMessage);
   drawRun();
   drawNow();
-  setInterval(tellTimes, 1000);
+  setInterval(() => {
+    tellTimes();
+    tellElapsed();
+  }, 1000);
   if (states.end.exit_code === null) listen();
 }
 

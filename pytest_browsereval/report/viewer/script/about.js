@@ -8,7 +8,10 @@ function given(target, text, otherwise) {
 
 
 /** Whether one of the others says it already. @param {string} text @param {...string} others */
-const isSaid = (text, ...others) => text.trim() !== "" && others.some((other) => other.includes(text.trim()));
+const isSaid = (text, ...others) => text.trim() !== "" && others.some((other) => ` ${lettersOf(other)} `.includes(` ${lettersOf(text)} `));
+
+/** A text without its punctuation: a reason puts a limit into brackets, an error behind a colon. @param {string} text */
+const lettersOf = (text) => text.replace(/[^\p{L}\p{N}\p{S}]+/gu, " ").trim();
 
 /** The traceback that is kept of an error or a grade, if there is one. @param {any} found */
 function tracebackOf(found) {
@@ -42,7 +45,7 @@ function factsOf(row, details) {
   return [
     ["Ended by", ends],
     ["Duration", row.ms === null ? null : `${counted(Number(row.steps), "step")}, ${time(row.ms)}`],
-    ["Of it the agent", typeof data.agent_duration_ms === "number" && data.agent_duration_ms ? time(data.agent_duration_ms) : null],
+    ["Agent’s time", typeof data.agent_duration_ms === "number" && data.agent_duration_ms ? time(data.agent_duration_ms) : null],
     ["Cost", data.cost_usd ? money(data.cost_usd) : data.cost_usd === null ? "not known" : null],
     ["Tokens", tokens(data.usage)],
     ...Object.entries(data.usage_by_role || {}).map(([role, usage]) => /** @type {[string, Child]} */ ([`  of ${brief(role, 40)}`, tokens(usage)])),

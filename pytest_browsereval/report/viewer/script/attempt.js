@@ -243,6 +243,7 @@ function drawOnce() {
     moveHit(1);
   };
   $("next-hit").onclick = () => moveHit(1);
+  if (!HAS_TEXTS) $("search").placeholder = "Task, reason, tag …";
   $("plots-box").open = !narrow.matches;
   drawSummary();
 }

@@ -8,9 +8,13 @@ function copyButton(title, hash) {
 
 /** @param {any} button @param {string} title @param {string} hash */
 async function copyLink(button, title, hash) {
-  const address = location.href.split("#")[0] + hash;
-  const isCopied = await (navigator.clipboard?.writeText(address).then(() => true, () => false) ?? false);
-  if (!isCopied) prompt("Copy this link:", address); // no clipboard where a page comes by plain HTTP
+  await copyText(button, title, location.href.split("#")[0] + hash);
+}
+
+/** @param {any} button @param {string} title @param {string} text */
+async function copyText(button, title, text) {
+  const isCopied = await (navigator.clipboard?.writeText(text).then(() => true, () => false) ?? false);
+  if (!isCopied) prompt("Copy this:", text); // no clipboard where a page comes by plain HTTP
   button.textContent = isCopied ? "Copied" : title;
   setTimeout(() => (button.textContent = title), 2000);
 }

@@ -23,16 +23,20 @@ function drawSummary() {
   const notes = [];
   if (totals.errored) notes.push(`${counted(totals.errored, "errored trial is", "errored trials are")} not in the rate.`);
   if (totals.damaged) notes.push(`${counted(totals.damaged, "attempt is", "attempts are")} damaged and counted nowhere.`);
-  if (totals.unfinished) notes.push(`${counted(totals.unfinished, "attempt is", "attempts are")} not finished.`);
-  if (run.selected !== null && run.selected > totals.trials) notes.push(`${counted(run.selected - totals.trials, "trial")} of ${run.selected.toLocaleString("en")} never finished.`);
+  if (totals.unfinished && !run.goesOn) notes.push(`${counted(totals.unfinished, "attempt is", "attempts are")} not finished.`);
+  if (run.selected !== null && run.selected > totals.trials && !run.goesOn) notes.push(`${counted(run.selected - totals.trials, "trial")} of ${run.selected.toLocaleString("en")} never finished.`);
   if (run.left_out) notes.push(run.left_out);
   $("notes").textContent = notes.join(" ");
   const known = LIST.filter((row) => row.ms !== null);
   /** @type {[string, Child][]} */
   const facts = Object.entries(run.facts).map(([name, value]) => [name, element("bdi", { textContent: name === "Started" ? moment(String(value)) : String(value) })]);
-  facts.push(["Trials", totals.trials.toLocaleString("en") + (ROWS.length > LIST.length ? `, in ${counted(ROWS.length, "attempt")}` : "")]);
+  const of = run.goesOn && run.selected ? ` of ${run.selected.toLocaleString("en")}` : "";
+  facts.push(["Trials", totals.trials.toLocaleString("en") + of + (ROWS.length > LIST.length ? `, in ${counted(ROWS.length, "attempt")}` : "")]);
   facts.push(["Cost", totals.cost === null ? "not known" : totals.cost ? money(totals.cost) : null]);
-  facts.push(["Sum of attempts", known.length ? time(known.reduce((sum, row) => sum + Number(row.ms), 0)) : null]);
+  const ends = known.map((row) => Date.parse(row.started) + Number(row.ms));
+  const [first, last] = [Math.min(...known.map((row) => Date.parse(row.started))), Math.max(...ends)];
+  if (last > first && !run.resumes.length) facts.push(["Duration", time(last - first)]);
+  facts.push(["Attempts, summed", known.length ? time(known.reduce((sum, row) => sum + Number(row.ms), 0)) : null]);
   facts.push(...repeatsFacts(), ...quarantineFacts());
   if (run.resumes.length) facts.push(["Resumed", element("span", {}, ...run.resumes.flatMap((/** @type {string} */ line) => [element("bdi", { textContent: line }), element("br")]))]);
   fill($("run-facts"), facts);
