@@ -186,6 +186,12 @@ def note_sent(run_folder: Path, url: str) -> None:
         call(run_folder=run_folder, url=url)
 
 
+def judge_run(run_folder: Path, summary: Any, gate: Any) -> tuple[Any, ...]:
+    """Return the ``RuleResult`` of each rule of a gate that a feature or a package decides for a run."""
+    calls = _find_calls("pytest_browsereval_judge_run")
+    return tuple(one for call in calls for one in call(run_folder=run_folder, summary=summary, gate=gate))
+
+
 def _ask_first(hook: str, **arguments: Any) -> Any:
     """Return what the first feature or package returns from a hook that is called beside pytest."""
     return next((found for call in _find_calls(hook) if (found := call(**arguments)) is not None), None)

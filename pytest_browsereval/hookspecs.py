@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pytest_browsereval.browsers.base import Window
     from pytest_browsereval.capture.context import CaptureContext
     from pytest_browsereval.commands.base import Command
-    from pytest_browsereval.config import EvalConfig
+    from pytest_browsereval.config import EvalConfig, GateConfig
     from pytest_browsereval.graders.base import GraderConfig, Recorded
     from pytest_browsereval.model.causes import Cause
     from pytest_browsereval.model.grades import GraderResult
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from pytest_browsereval.model.progress import StepFollower
     from pytest_browsereval.model.remote import RemoteRuns
     from pytest_browsereval.model.results import TaskMetadata
+    from pytest_browsereval.model.rules import RuleResult
     from pytest_browsereval.model.tasks import Task
     from pytest_browsereval.registry import Registry
     from pytest_browsereval.run.active import EarlierRun
@@ -97,6 +98,19 @@ def pytest_browsereval_run_sent(run_folder: Path, url: str) -> None:
     Args:
         run_folder: of the run, or of the part, on this machine.
         url: of the run.
+    """
+
+
+@pytest.hookspec
+def pytest_browsereval_judge_run(  # type: ignore[empty-body]
+    run_folder: Path, summary: RunSummary, gate: GateConfig
+) -> Sequence[RuleResult]:
+    """Called where a gate is decided by a run's folder: return results that stand in for those of rules.
+
+    Args:
+        run_folder: of the run.
+        summary: of it.
+        gate: the rules; a result stands in for the rule whose name it has.
     """
 
 

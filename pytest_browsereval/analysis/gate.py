@@ -45,9 +45,12 @@ def decide(
     Args:
         summary: of the run.
         gate: the rules.
-        against: what the rules say that compare with the gate's baseline.
+        against: what the rules say that compare with the gate's baseline, and results that stand in for those
+            of other rules.
     """
-    return tuple(_rules(summary, gate, against))
+    instead = {rule.name: rule for rule in against}
+    found = {rule.name: instead.get(rule.name, rule) for rule in _rules(summary, gate, against)}
+    return tuple(found.values())
 
 
 def check_unlimited(summary: RunSummary, gate: GateConfig) -> RuleResult | None:

@@ -205,8 +205,8 @@ def _build_config(draft: Draft, path: Path, registry: Registry) -> EvalConfig:
         reader.convert_blocks(draft, registry)
     _complete(draft, path)
     config = _validate(draft, registry)
-    if config is not None and (config.gate.passed_trials or 0) > config.trials:
-        message = f"a row has {config.trials} trials here. Write {config.trials} or less, or more `trials`."
+    if config is not None and (config.gate.passed_trials or 0) > (least := config.least_trials):
+        message = f"a row has {least} trials here. Write {least} or less, or more `trials`."
         draft.report(("gate", "passed_trials"), message.replace("1 trials", "1 trial"))
     if config is not None:
         _take_variables(draft, config)

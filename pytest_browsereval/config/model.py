@@ -7,9 +7,9 @@ import json
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, Field, PrivateAttr, ValidationInfo, field_validator
+from pydantic import AfterValidator, Field, PrivateAttr, ValidationInfo, field_validator, model_validator
 
 from pytest_browsereval.agents.base import AgentConfig
 from pytest_browsereval.browsers.base import BrowserConfig, PictureFormat
@@ -92,6 +92,25 @@ class BudgetConfig(Block):
     """How long after the start of the session attempts may start."""
 
 
+class RoundsConfig(Block):
+    """Trials that are made in rounds, one of each row in each, until enough is known."""
+
+    min: int = Field(default=1, ge=1)
+    """How often each task runs at least."""
+    max: int = Field(ge=2, le=100)
+    """How often each task runs at most."""
+    until: Literal["decided"] = "decided"
+    """What ends the rounds: a sequential test of the gate's pass rates, and of ``compare``, has decided."""
+    compare: tuple[str, str] | None = None
+    """Two variants: further trials are made until it is known which of them passes more often."""
+
+    @model_validator(mode="after")
+    def _leaves_room(self) -> Self:
+        if self.min >= self.max:
+            raise ValueError(f"max is {self.max}, and min {self.min}. Write a larger max.")
+        return self
+
+
 class CaptureConfig(Block):
     """What to record of an attempt besides its messages."""
 
@@ -161,8 +180,8 @@ class EvalConfig(Block):
     """What one attempt may use."""
     budget: BudgetConfig = BudgetConfig()
     """What the whole run may use."""
-    trials: int = Field(default=1, ge=1)
-    """How often each task runs."""
+    trials: Annotated[int, Field(ge=1)] | RoundsConfig = 1
+    """How often each task runs: ``3``, or ``{min: 1, max: 8}`` for as often as a decision takes."""
     retries: int = Field(default=1, ge=0)
     """How many more attempts follow one that *errored*; a failed attempt is never repeated."""
     lanes: int = Field(default=1, ge=1)
@@ -266,6 +285,16 @@ class EvalConfig(Block):
         if self._locate_message is None:  # the config was made without a file
             return ConfigError(f"{self.path}: {'.'.join(map(str, path))}: {message}")
         return ConfigError(self._locate_message(path, str(message)))
+
+    @property
+    def most_trials(self) -> int:
+        """How often each task runs at most."""
+        return self.trials if isinstance(self.trials, int) else self.trials.max
+
+    @property
+    def least_trials(self) -> int:
+        """How often each task runs at least."""
+        return self.trials if isinstance(self.trials, int) else self.trials.min
 
     @property
     def is_gated(self) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Generator, Iterable, Iterator
-from typing import Any, ClassVar
+from typing import Any, ClassVar, get_args
 
 import pytest
 
@@ -24,7 +24,11 @@ from pytest_browsereval.run.active import ActiveRun
 from pytest_browsereval.run.new_trials import NewTrials
 from pytest_browsereval.run.store import TrialKey
 
-UNMADE_KEYS: dict[Unmade, str] = {"budget": "over_budget", "dashboard": "called_off"}
+UNMADE_KEYS: dict[Unmade, str] = {
+    "budget": "over_budget",
+    "dashboard": "called_off",
+    "decided": "not_needed",
+}
 """Under which key the summary tells how many trials were not run for a reason."""
 
 KEEPS_TOGETHER = ("no", "load", "loadgroup")
@@ -44,6 +48,9 @@ class RunPart:
         """Return what rules of the gate say that are the feature's."""
         return ()
 
+    def count_selected(self, active_run: ActiveRun) -> int | None:
+        """Return how many trials the run is to have, where it is the feature that decides; else None."""
+
     def sum_up(self, active_run: ActiveRun, summary: RunSummary) -> tuple[dict[str, Any], list[str]]:
         """Return what stands in ``summary.json``, and the lines of reports beside the pass rate."""
         return {}, []
@@ -58,6 +65,8 @@ def find_part_keys(config: EvalConfig) -> Iterator[tuple[str, ...]]:
         yield ("calibration",)
     if config.export:
         yield ("export",)
+    if not isinstance(config.trials, int):
+        yield ("trials",)
 
 
 controller_key = pytest.StashKey["Controller"]()
@@ -82,8 +91,9 @@ class Controller:
         self.verdicts: dict[str, str] = {}
         self.skipped: set[str] = set()
         """Rows that a fixture or a mark has skipped before their attempt."""
-        self.unmade: dict[Unmade, set[str]] = {"budget": set(), "dashboard": set(), "stopped": set()}
-        """Rows that were not run since something did not allow it: the run lacks them."""
+        self.unmade: dict[Unmade, set[str]] = {kind: set() for kind in get_args(Unmade)}
+        """Rows that were not run since something did not allow it: the run lacks them, but for those that it
+        did not need."""
         self.summaries: dict[ActiveRun, RunSummary] = {}
         self.unsummed: dict[ActiveRun, str] = {}
         """Evals whose run folder cannot be read or written at the end, and why: their gate is undecided."""
@@ -248,6 +258,9 @@ class Controller:
 
     def count_selected(self, active_run: ActiveRun) -> int | None:
         """Return how many trials of an eval there are to be; None if nobody knows."""
+        counts = (part.count_selected(active_run) for part in self.parts.values())
+        if (count := next(filter(None, counts), None)) is not None:
+            return count
         return active_run.trials.count_selected(sum(owner is active_run for owner in self.rows.values()))
 
     def lacking(self) -> list[str]:
@@ -257,7 +270,7 @@ class Controller:
         """
         new = (one for active_run, one in self.summaries.items() if type(active_run.trials) is NewTrials)
         recorded = {trial.metadata.node_id for summary in new for trial in summary.trials}  # some ran ahead
-        done = self.verdicts.keys() | self.skipped | recorded
+        done = self.verdicts.keys() | self.skipped | self.unmade["decided"] | recorded
         return [name for name in self.rows if name not in done]
 
     def stops(self) -> list[str]:
@@ -322,7 +335,7 @@ class Controller:
         """
         if self.has_looped:
             self.summarise()
-        if any(self.unmade.values()) and session.exitstatus == 0:
+        if any(names for why, names in self.unmade.items() if why != "decided") and session.exitstatus == 0:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED  # what was asked for is not known
         has_failed = session.shouldfail or session.shouldstop or int(session.exitstatus) not in (0, 1, 3)
         if not self.has_looped or self.stopped_by_workers or has_failed:

@@ -32,8 +32,9 @@ if TYPE_CHECKING:
     from pytest_browsereval.hooks.collection import EvalFile
 
 
-Unmade = Literal["budget", "dashboard", "stopped"]
-"""What may have kept an attempt from being made: the run's budget, who watches the run, what stopped it."""
+Unmade = Literal["budget", "dashboard", "stopped", "decided"]
+"""What may have kept an attempt from being made: the run's budget, who watches the run, what stopped it; or
+it is not needed, since what it was for is decided."""
 
 
 def attempt_function(description: str | None = None) -> Callable[[], None]:

@@ -94,7 +94,7 @@ class Prefetch:
             lanes, shared = self.lanes, self.session
             self.sessions[active_run] = Session(
                 active_run,
-                self._entries.get(active_run, ()),
+                filter(active_run.is_wanted, self._entries.get(active_run, ())),
                 prepared=shared.prepared.get(active_run),
                 parts=shared.parts.get(active_run),
                 lanes=lanes.width,
@@ -226,7 +226,7 @@ class Prefetch:
         return ""
 
     def _waits(self, item: EvalItem) -> bool:
-        return any(
+        return (isinstance(item, EvalItem) and not item.active_run.is_wanted(item.entry)) or any(
             key in self._selected and self._verdicts.get(key) is not Verdict.PASSED for key in needs_of(item)
         )
 

@@ -54,12 +54,13 @@ class Terminal:
         labels = [f"{name}: " * (not is_single) + agent.label() for name, agent in loaded.variants.items()]
         processes = config.getoption("numprocesses", None)
         dist, budget = config.getoption("dist", "load"), _budget(loaded.budget)
+        most = loaded.most_trials
         parts = [
             f"agent {', '.join(labels)}",
             format_count(count_lanes(loaded, processes or 1), "lane"),
             f"in each of {processes} processes" if processes else "",
             f"--dist {dist}: at most 2 lanes" if processes and dist not in ("load", "no") else "",
-            f"{loaded.trials} trials" if loaded.trials > 1 else "",
+            f"{'up to ' * (most != loaded.least_trials)}{most} trials" if most > 1 else "",
             active_run.cassettes.describe(lambda path: _short(path, config)),
             f"browser {loaded.browser.type}",
             f"budget {budget}" if budget else "",

@@ -247,6 +247,8 @@ class ActiveRun:
         self.control = Control(self.store, spec.controlled_by)
         self.own_runs = OwnRuns(self.config, self.store)
         """Those of tests by hand, which share all else of the config with its items."""
+        self.is_wanted: Callable[[Entry], bool] = lambda _: True
+        """Whether a trial is to be made, as far as is known yet: a feature may make trials in rounds."""
         self.held = ExitStack()
         """The locks that show others that this process writes the run."""
         self.trials = trials(self)

@@ -69,7 +69,7 @@ class NewTrials(Trials):
             record, tries = await attempt(trial, services, node_id), tries + 1
         if record.metadata.stops_run:
             session.stop(record.metadata.reason)
-        if entry.trial == run.config.trials:
+        if entry.trial == run.config.most_trials:
             self.plan.forget(entry)
         return record
 

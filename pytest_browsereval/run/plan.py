@@ -146,7 +146,7 @@ class Plan:
 
     def _attempts(self) -> Iterator[tuple[str, str, int]]:
         """Yield the variants and trials of a row, each with the end of its name."""
-        variants, trials = list(self.config.variants), self.config.trials
+        variants, trials = list(self.config.variants), self.config.most_trials
         for variant in variants:
             for trial in range(1, trials + 1):
                 parts = [variant] * (len(variants) > 1) + [str(trial)] * (trials > 1)

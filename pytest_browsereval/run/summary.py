@@ -62,6 +62,13 @@ def read_summary(root: Path) -> StoredSummary:
     return _read(str(file), make_stamp(file.lstat()))
 
 
+def describe_rounds(root: Path) -> str:
+    """Return what became of trials that were made in rounds, by the summary of a run; "" if they were not."""
+    with contextlib.suppress(OSError, ValueError, LookupError, TypeError):
+        return str(read_summary(root).figures["rounds"]["line"])
+    return ""
+
+
 @lru_cache(maxsize=2)
 def _read(path: str, _stamp: Stamp) -> StoredSummary:
     with open_written(path) as file:

@@ -163,7 +163,7 @@ nmae: x
         f"3: agent.type: unknown agent 'singel'. Did you mean 'single'? Known: {agents}.",
         "6: limits.max_steps: must be at least 1; it is 0.",
         f"7: limits.max_stepz: unknown key. Did you mean 'max_steps'? Allowed: {LIMITS}.",
-        "8: trials: expected a whole number, not 'many'.",
+        "8: trials: expected a whole number, not 'many'. Or: expected a block of keys, not 'many'.",
         f"9: capture.screenshots: 'afterr' is not allowed. Did you mean 'after'? Allowed: {MODES}.",
         f"10: graders.1: unknown grader 'anser'. Did you mean 'answer'? Known: {graders}.",
         f"11: pass_when: 'al' is not a rule. Did you mean 'all'? Allowed: {RULES}.",

@@ -27,6 +27,7 @@ def gate(arguments: argparse.Namespace) -> int:
     from pytest_browsereval.analysis.parts import lacking
     from pytest_browsereval.analysis.quarantine import find_quarantined
     from pytest_browsereval.analysis.summary import summary_of
+    from pytest_browsereval.builtins import judge_run
     from pytest_browsereval.features.compare import gate_report as report
     from pytest_browsereval.features.compare.baseline import against_baseline, lacks_baseline
     from pytest_browsereval.features.compare.gate_junit import junit
@@ -53,7 +54,8 @@ def gate(arguments: argparse.Namespace) -> int:
     selected = count_wanted(store) if (count := store.count_selected()) is None else count
     found = (check_unlimited(summary, rules), lacking(store, summary), contradicting(store, summary))
     beside = (rule for rule in found if rule is not None)
-    results = (*decide(summary, rules, tuple(judge_baseline(rules, compared))), *beside)
+    against = (*judge_baseline(rules, compared), *judge_run(run, summary, rules))
+    results = (*decide(summary, rules, against), *beside)
     if arguments.junit_xml is not None:
         write(arguments.junit_xml, junit(store, summary, rules, results))
     tell(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +61,11 @@ class Planning:
                 basis = folder.name
             except UsageError as error:
                 why = str(error)
-        plan = plan_run([entry.key for entry in left], attempts, retries=config.retries)
+        keys = [entry.key for entry in left]
+        plan = plan_run(keys, attempts, retries=config.retries)
+        sure = [key for key in keys if key.trial <= config.least_trials]
+        if len(sure) < len(keys):
+            plan = replace(plan, least=plan_run(sure, attempts, retries=config.retries))
         at_once = config.num_workers or config.lanes * self._processes
         tasks = len({entry.ref.query_id for entry in left})
         return list(plan_lines(plan, config, tasks=tasks, at_once=at_once, basis=basis, why=why))

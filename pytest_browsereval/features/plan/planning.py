@@ -47,6 +47,8 @@ class RunPlan:
     """Trials of variants that the earlier run does not have."""
     longest_ms: float = 0
     """The longest of the others, by the earlier run: this run takes at least as long."""
+    least: RunPlan | None = None
+    """What is run in any case, where trials are made until something is decided; None: all of it."""
 
 
 def plan_run(trials: Sequence[TrialKey], earlier: Iterable[AttemptDigest], *, retries: int) -> RunPlan:

@@ -25,15 +25,17 @@ def plan_lines(
     parts = [format_count(tasks, "task")]
     if len(config.variants) > 1:
         parts.append(f"{len(config.variants)} variants")
-    if config.trials > 1:
-        parts.append(f"{config.trials} trials each")
-    trials, attempts = format_count(plan.trials, "trial"), format_count(plan.attempts, "attempt")
+    if config.most_trials > 1:
+        parts.append(f"{_range(config.least_trials, config.most_trials)} trials each")
+    trials = format_count(plan.trials, "trial")
+    if plan.least is not None:
+        trials = f"{plan.least.trials} to {trials}"
+    attempts = format_count(plan.attempts, "attempt")
     yield f"to run: {trials} ({', '.join(parts)}), at most {attempts}"
     if basis is None:
         yield f"tokens, cost and time: unknown, because {why}"
     else:
-        # More lanes than trials do not make a run faster.
-        yield from _estimate(plan, max(1, min(at_once, plan.trials - plan.unknown)), basis)
+        yield from _estimate(plan, at_once, basis)
     budget, limits = config.budget, config.limits
     given = {
         "budget.max_cost_usd": budget.max_cost_usd,
@@ -44,21 +46,36 @@ def plan_lines(
     yield f"limits: {', '.join(parts) or 'none (set budget.max_cost_usd or budget.max_minutes)'}"
 
 
+def _range(least: object, most: object) -> str:
+    return str(most) if least == most else f"{least} to {most}"
+
+
 def _estimate(plan: RunPlan, at_once: int, basis: str) -> Iterator[str]:
-    used = plan.expected
+    least = plan.least or plan
+    first, used = least.expected, plan.expected
     if plan.trials == plan.unknown:
         yield f"tokens, cost and time: unknown, because run {basis} has none of these variants"
         return
-    cost = "cost unknown" if used.cost_usd is None else f"${used.cost_usd:,.2f} at the prices of that run"
+    cost = "cost unknown"
+    if first.cost_usd is not None and used.cost_usd is not None:
+        cost = f"{_range(f'${first.cost_usd:,.2f}', f'${used.cost_usd:,.2f}')} at the prices of that run"
+    taken = _range(f"{first.input_tokens:,.0f}", f"{used.input_tokens:,.0f}")
+    given = _range(f"{first.output_tokens:,.0f}", f"{used.output_tokens:,.0f}")
     yield f"estimate from run {basis}:"
-    yield f"  {used.input_tokens:,.0f} tokens in, {used.output_tokens:,.0f} out, {cost}"
-    # However many lanes there are, the longest trial has to end.
-    yield f"  {_time(max(used.duration_ms / at_once, plan.longest_ms))} with {at_once} at once"
+    yield f"  {taken} tokens in, {given} out, {cost}"
+    # More lanes than trials do not make a run faster.
+    at_once = max(1, min(at_once, plan.trials - plan.unknown))
+    yield f"  {_range(_duration(least, at_once), _duration(plan, at_once))} with {at_once} at once"
     if plan.by_variant:
         many = format_count(plan.by_variant, "trial")
         yield f"  {many} of tasks that are new since: the mean of their variant"
     if plan.unknown:
         yield f"  not included: {format_count(plan.unknown, 'trial')} of variants that are new since"
+
+
+def _duration(plan: RunPlan, at_once: int) -> str:
+    # However many lanes there are, the longest trial has to end.
+    return _time(max(plan.expected.duration_ms / at_once, plan.longest_ms))
 
 
 def _time(ms: float) -> str:

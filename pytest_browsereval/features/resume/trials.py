@@ -105,8 +105,9 @@ class ResumedTrials(NewTrials):
             ConfigError: config or rows have drifted; or a grader's program is missing.
             UsageError: a file of the run is damaged.
         """
-        entries, store = list(entries), self.run.store
-        super().check(entries, prepared)
+        every, store = list(entries), self.run.store
+        super().check(every, prepared)
+        entries = list(filter(self.run.is_wanted, every))
         stored = {TrialKey.of(data): data for _, data in store.last_digests()}
         selected = {entry.key for entry in entries}
         self._others = len(stored.keys() - selected)

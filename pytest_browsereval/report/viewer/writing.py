@@ -24,6 +24,7 @@ from pytest_browsereval.report.viewer.records import details_of
 from pytest_browsereval.report.viewer.rows import DAMAGED, Table, about_run
 from pytest_browsereval.report.viewer.standing import quarantine_of, repeats_of, resumes_of
 from pytest_browsereval.run.store import RunStore
+from pytest_browsereval.run.summary import describe_rounds
 
 # Characters. A browser loads such a script in a moment; one for each attempt would make 20,000 files.
 CHUNK = 400_000
@@ -136,6 +137,8 @@ def build_run_data(store: RunStore, table: Table, places: Mapping[str, Any]) -> 
     manifest = store.manifest()
     trials = list(table.trials())
     about = about_run(manifest, store.root.resolve().name, store.count_selected())
+    if rounds := describe_rounds(store.root):
+        about["facts"]["Rounds"] = rounds
     return {
         **table.as_json({**about, "resumes": resumes_of(store.root, manifest), **places}),
         "repeats": repeats_of(trials),

@@ -1,0 +1,302 @@
+"""Rounds in a session: their order, what starts a further one, what is said of trials that are not needed."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import pytest
+
+from pytest_browsereval.analysis.summary import RunSummary, summary_of
+from pytest_browsereval.config.model import RoundsConfig
+from pytest_browsereval.errors import UsageError
+from pytest_browsereval.features.rounds.decision import Standing
+from pytest_browsereval.features.rounds.rules import (
+    describe_comparison,
+    describe_rounds,
+    estimate_savings,
+    find_summary_standing,
+    judge_floors,
+    read_rounds,
+)
+from pytest_browsereval.features.rounds.state import RoundState
+from pytest_browsereval.hooks.controller import Controller, RunPart
+from pytest_browsereval.hooks.items import EvalItem, Unmade
+from pytest_browsereval.hooks.names import runs_nothing
+from pytest_browsereval.hooks.partition import Partition
+from pytest_browsereval.model.rules import RuleResult
+from pytest_browsereval.run.active import ActiveRun
+from pytest_browsereval.run.selection import note_selected, read_selected
+from pytest_browsereval.stats.statistics import CONFIDENCE
+
+IN_ORDER = ("no", "load", "loadfile", "loadscope")
+"""Ways to distribute items by which each worker has its own in their order."""
+
+_TRIAL = re.compile(r"([0-9]+)\]$")
+
+
+class RoundStates:
+    """The runs of a session whose trials are made in rounds."""
+
+    def __init__(self) -> None:
+        self._states: dict[ActiveRun, RoundState | None] = {}
+
+    def find(self, active_run: ActiveRun) -> RoundState | None:
+        """Return the state of a run; None if its trials are not made in rounds here."""
+        if active_run not in self._states:
+            rounds, is_made = active_run.config.trials, active_run.trials.makes_attempts
+            is_found = isinstance(rounds, RoundsConfig) and is_made and not active_run.spec.is_planned
+            self._states[active_run] = RoundState(active_run, rounds) if is_found else None  # type: ignore[arg-type]
+        return self._states[active_run]
+
+    def __iter__(self) -> Iterator[tuple[ActiveRun, RoundState]]:
+        """Yield those that are known."""
+        yield from ((run, state) for run, state in self._states.items() if state is not None)
+
+
+class RoundOrder:
+    """Has items of a round come after those of the one before, and waits where that is not over.
+
+    Args:
+        config: pytest's.
+        states: of the runs.
+    """
+
+    def __init__(self, config: pytest.Config, states: RoundStates) -> None:
+        self._config = config
+        self._states = states
+        self._partition = Partition(config)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Sort the items of each run by their rounds, in the places that they have together."""
+        places: defaultdict[ActiveRun, list[int]] = defaultdict(list)
+        for place, item in enumerate(session.items):
+            if isinstance(item, EvalItem) and isinstance(item.active_run.config.trials, RoundsConfig):
+                places[item.active_run].append(place)
+        for active_run, own in places.items():
+            self._states.find(active_run)
+            items: list[Any] = sorted((session.items[place] for place in own), key=_round_of)
+            for place, item in zip(own, items, strict=True):
+                session.items[place] = item
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        """Skip a trial that is not needed, before its fixtures are set up."""
+        if not isinstance(item, EvalItem) or (state := self._states.find(item.active_run)) is None:
+            return
+        if not runs_nothing(self._config):
+            if hasattr(self._config, "workerinput"):  # the controller decides when all workers are through
+                state.wait(item.entry, self._check_stop)
+            if state.stop is not None and not state.is_wanted(item.entry):
+                item.unmade = state.stop.unmade
+                pytest.skip(state.stop.why)
+
+    def _check_stop(self) -> None:
+        if self._partition.is_stopped():
+            raise KeyboardInterrupt
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_report_teststatus(self, report: Any) -> tuple[str, str, str] | None:
+        """Count them as what they are: they have not passed, and nobody has skipped them."""
+        is_one = report.outcome == "skipped" and getattr(report, "browsereval_unmade", None) == "decided"
+        return ("not needed", "-", "NOT NEEDED") if is_one else None
+
+
+def _round_of(item: EvalItem) -> int:
+    return item.entry.trial
+
+
+class RoundControl(RunPart):
+    """Decides after each round, in the process that all reports reach.
+
+    Args:
+        config: pytest's.
+        states: of the runs.
+        controller: which knows the items.
+    """
+
+    keys = (("trials",),)
+
+    def __init__(self, config: pytest.Config, states: RoundStates, controller: Controller) -> None:
+        self._config = config
+        self._states = states
+        self._controller = controller
+        self._ids: dict[ActiveRun, dict[int, set[str]]] = {}
+        """The items of each round."""
+        self._pending: dict[ActiveRun, dict[int, set[str]]] = {}
+        """Those of them that are not over."""
+
+    # -- before anything is spent
+
+    def check(self, active_run: ActiveRun) -> None:
+        """Refuse what nothing can be decided by.
+
+        Raises:
+            ConfigError: nothing is there to be decided.
+            UsageError: an option contradicts rounds.
+        """
+        config, rounds = active_run.config, active_run.config.trials
+        self._check_resumed(active_run)
+        if not isinstance(rounds, RoundsConfig):
+            return
+        gate, wrong = config.gate, config.wrong
+        for name in rounds.compare or ():
+            if name not in config.variants:
+                named = ", ".join(config.variants)
+                raise wrong(("trials", "compare"), f"{name!r} is not a variant here. Variants: {named}.")
+        shares = [gate.min_pass_rate, *gate.tags.values(), *gate.websites.values(), *gate.variants.values()]
+        if rounds.compare is None and not any(share and share < 1 for share in shares):
+            message = (
+                "rounds end when the gate is decided, and it has no rule that more trials decide. Write "
+                "`gate: {min_pass_rate: 0.8}` or another pass rate between 0 and 1; or name two variants to "
+                "compare, `compare: [a, b]`; or write a number."
+            )
+            raise wrong(("trials",), message)
+        self._check_options(active_run)
+        self._states.find(active_run)
+
+    def _check_resumed(self, active_run: ActiveRun) -> None:
+        """Refuse a resume with other rounds: who asks for more until he likes it has proved nothing."""
+        rounds, before = active_run.config.trials, active_run.store.manifest()
+        is_resumed = active_run.trials.has_earlier and before and active_run.trials.makes_attempts
+        begun = read_rounds(before) if is_resumed else None
+        if is_resumed and begun != (rounds if isinstance(rounds, RoundsConfig) else None):
+            given = before.get("config", {}).get("trials")
+            raise active_run.config.wrong(
+                ("trials",), f"the run {active_run.store.root.name} was begun with {given}. Write that again."
+            )
+
+    def _check_options(self, active_run: ActiveRun) -> None:
+        option, name = self._config.getoption, active_run.config.name
+        dist = option("dist", "no") if option("tx", None) else "no"
+        if dist not in IN_ORDER:
+            raise UsageError(
+                f"eval {name}: trials are made in rounds, and --dist {dist} keeps no order. Leave --dist out."
+            )
+        if option("eval_allow_reruns"):
+            raise UsageError(
+                f"eval {name}: --eval-allow-reruns runs failed rows again, which makes every pass rate look "
+                "better, and trials that are made until something is decided need true ones. Leave it out, "
+                "or write a number of trials (--eval-trials=3)."
+            )
+
+    # -- after each round
+
+    def pytest_runtest_logfinish(self, nodeid: str) -> None:
+        """Look whether a round is over."""
+        active_run = self._controller.rows.get(nodeid)
+        if active_run is not None and (state := self._states.find(active_run)) is not None:
+            self._list_open(active_run).get(_trial_of(nodeid), set()).discard(nodeid)
+            self._advance(active_run, state)
+
+    @pytest.hookimpl(optionalhook=True, trylast=True)
+    def pytest_handlecrashitem(self, crashitem: str) -> None:
+        """Do so after a worker has died: what it was at may be over without an end of its own."""
+        if crashitem in self._controller.finished:
+            self.pytest_runtest_logfinish(crashitem)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self) -> None:
+        """Let workers go that wait for a round which will not end."""
+        for active_run, state in self._states:
+            if state.stop is None and active_run.store.root.is_dir():
+                state.end_round("stopped", "stopped: the session has ended", {})
+
+    def _list_open(self, active_run: ActiveRun) -> dict[int, set[str]]:
+        if active_run not in self._pending:
+            ids: defaultdict[int, set[str]] = defaultdict(set)
+            for name, owner in self._controller.rows.items():
+                if owner is active_run:
+                    ids[_trial_of(name)].add(name)
+            self._ids[active_run] = ids
+            self._pending[active_run] = {number: set(names) for number, names in ids.items()}
+        return self._pending[active_run]
+
+    def _advance(self, active_run: ActiveRun, state: RoundState) -> None:
+        pending = self._list_open(active_run)
+        while state.stop is None and state.admitted < state.rounds.max:
+            if any(names for number, names in pending.items() if number <= state.admitted):
+                return
+            self._decide(active_run, state)
+
+    def _decide(self, active_run: ActiveRun, state: RoundState) -> None:
+        """Admit a further round, or say why there is none."""
+        made = {
+            one for number, ids in self._ids[active_run].items() for one in ids if number <= state.admitted
+        }
+        for kind, why in _CUT_OFF.items():
+            if not made.isdisjoint(self._controller.unmade[kind]):
+                state.end_round(kind, f"{kind}: {why}, so that no further round is made", {})
+                return
+        standing = self._find_standing(active_run, summary_of(active_run.store))
+        decisions = {rule.name: str(decision.answer) for rule, decision in standing.floors}
+        if standing.is_decided:
+            made_by = f"after {state.admitted} of {state.rounds.max} trials of each row"
+            state.end_round("decided", f"not needed: decided {made_by}", decisions)
+            return
+        further = self._ids[active_run].get(state.admitted + 1, set())
+        # First: if the session is killed now, the run lacks these.
+        keys = self._controller.keys_of(active_run, further)
+        note_selected(active_run.store, sorted(keys, key=lambda key: (key.query_id, key.variant)))
+        state.end_round(None, "", decisions)
+
+    def _find_standing(self, active_run: ActiveRun, summary: RunSummary) -> Standing:
+        rounds = active_run.config.trials
+        assert isinstance(rounds, RoundsConfig)  # noqa: S101 it has a state
+        return find_summary_standing(summary, rounds, active_run.config.gate)
+
+    # -- at the end
+
+    def count_selected(self, active_run: ActiveRun) -> int | None:
+        """Return how many trials the run is to have, without those of rounds that nobody needed."""
+        if self._states.find(active_run) is None:
+            return None
+        return len(read_selected(active_run.store) or ())
+
+    def judge(self, active_run: ActiveRun, summary: RunSummary) -> Iterable[RuleResult]:
+        """Return what the test says of the gate's pass rates."""
+        rounds = active_run.config.trials
+        if not isinstance(rounds, RoundsConfig):
+            return ()
+        gate = active_run.config.gate
+        return judge_floors(summary, rounds, gate, self._find_standing(active_run, summary))
+
+    def sum_up(self, active_run: ActiveRun, summary: RunSummary) -> tuple[dict[str, Any], list[str]]:
+        """Return how many rounds were made, what they have decided, and what was saved."""
+        rounds = active_run.config.trials
+        if not isinstance(rounds, RoundsConfig) or not summary.trials:
+            return {}, []
+        standing = self._find_standing(active_run, summary)
+        spared, cost_usd = estimate_savings(summary, rounds)
+        line = describe_rounds(standing, rounds, spared, cost_usd)
+        lines = [f"rounds: {line}"]
+        content: dict[str, Any] = {
+            "line": line,
+            "made": standing.rounds,
+            "most": rounds.max,
+            "is_decided": standing.is_decided,
+            "rules": {rule.name: str(decision.answer) for rule, decision in standing.floors},
+        }
+        if standing.is_decided:
+            content |= {"not_needed": spared, "saved_usd": cost_usd}
+        if standing.compared is not None and rounds.compare is not None:
+            content |= {"compared": [*rounds.compare], "first_is": str(standing.compared.answer)}
+            confidence = active_run.config.gate.confidence or CONFIDENCE
+            lines.append(describe_comparison(summary, standing.compared, rounds, confidence))
+        return {"rounds": content}, lines
+
+
+_CUT_OFF: Mapping[Unmade, str] = {
+    "budget": "it is used up before a round was over",
+    "dashboard": "a trial of a round was cancelled there",
+    "stopped": "the run was stopped in a round",
+}
+"""Why a round is not complete, so that nothing can be decided by it."""
+
+
+def _trial_of(node_id: str) -> int:
+    found = _TRIAL.search(node_id.partition("::")[2].partition("@")[0])
+    return int(found[1]) if found else 1

@@ -1,0 +1,91 @@
+"""Which rounds of a run may be made, as far as a process knows."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import get_args
+
+from pytest_browsereval.config.model import RoundsConfig
+from pytest_browsereval.features.rounds.journal import RoundEnd, RoundJournal
+from pytest_browsereval.hooks.items import Unmade
+from pytest_browsereval.run.active import ActiveRun
+from pytest_browsereval.run.plan import Entry
+
+LOOK_S = 0.1
+"""How often a process looks that waits for the others to end a round."""
+
+
+@dataclass(frozen=True)
+class RoundStop:
+    """Why there is no further round."""
+
+    unmade: Unmade
+    why: str
+
+
+class RoundState:
+    """The rounds of a run.
+
+    Args:
+        run: whose trials are made in rounds; an earlier session may have made some.
+        rounds: how many there are to be.
+    """
+
+    def __init__(self, run: ActiveRun, rounds: RoundsConfig) -> None:
+        self.rounds = rounds
+        self.journal = RoundJournal(run.store)
+        self._session = run.spec.began
+        self.admitted = rounds.min
+        """Up to which number trials are made."""
+        self.stop: RoundStop | None = None
+        self.update()
+        run.is_wanted = self.is_wanted
+
+    def is_wanted(self, entry: Entry) -> bool:
+        """Whether a trial is in a round that is made."""
+        return entry.trial <= self.admitted
+
+    def update(self) -> None:
+        """Learn what the process has written that decides; what ended an earlier session is over."""
+        for line in self.journal.read():
+            if not line.end:
+                self.admitted = max(self.admitted, line.after + 1)
+            elif line.session == self._session:
+                self.take_end(line)
+
+    def take_end(self, line: RoundEnd) -> None:
+        """Have no further round made."""
+        kinds = {str(kind): kind for kind in get_args(Unmade)}
+        self.stop = RoundStop(kinds.get(line.end, "stopped"), line.why)
+
+    def end_round(self, end: Unmade | None, why: str, decisions: dict[str, str]) -> None:
+        """Write down what comes after the rounds that were admitted; only one process may.
+
+        Args:
+            end: what keeps further ones from being made; None if there is one.
+            why: ... in words.
+            decisions: what the test says by then, by the names of rules.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        line = RoundEnd(self._session, self.admitted, end or "", why)
+        self.journal.write(line, decisions)
+        if end is None:
+            self.admitted += 1
+        else:
+            self.take_end(line)
+
+    def wait(self, entry: Entry, look: Callable[[], None]) -> None:
+        """Wait until it is known whether a trial is needed.
+
+        Args:
+            entry: the trial.
+            look: called meanwhile; may raise to stop waiting.
+        """
+        while not self.is_wanted(entry) and self.stop is None:
+            look()
+            time.sleep(LOOK_S)
+            self.update()

@@ -1,0 +1,358 @@
+"""Trials until decided, from the user's files to the exit code."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from pytest_browsereval.testing import ScriptedModel, done
+from tests.hooks.small_evals import Evals, errored_row, row
+
+ROUNDS = {"min": 1, "max": 4, "until": "decided"}
+
+
+def _write(evals: Evals, right: int, wrong: int = 0, **keys: Any) -> None:
+    """Write an eval with so many rows that always pass, and so many that always fail."""
+    evals.write_rows(
+        *(row(f"r{number:02}") for number in range(right)),
+        *(row(f"w{number:02}", says="wrong") for number in range(wrong)),
+    )
+    evals.write_config(**{"trials": ROUNDS, "gate": {"min_pass_rate": 0.8}, **keys})
+
+
+class Interrupt:
+    """Presses Ctrl-C when an item is up."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        if nodeid.endswith(self._name):
+            raise KeyboardInterrupt
+
+
+def test_a_run_ends_when_its_gate_is_decided(evals: Evals) -> None:
+    """Twenty rows that pass meet 80 % after two rounds: the other two are not needed, and all is green."""
+    _write(evals, 20)
+    result = evals.run("--eval-config=shop.eval.yaml", "--junit-xml=junit.xml")
+    assert result.ret == pytest.ExitCode.OK
+    result.stdout.fnmatch_lines(
+        [
+            "*, up to 4 trials, *",
+            "rounds: decided after 2 of 4 trials of each row; 40 trials not needed",
+            "gate min_pass_rate: pass rate 100.0% (40/40) meets 80.0%; decided after 2 of 4*",
+            "*42 passed, 40 not needed*",
+        ]
+    )
+    summary = evals.summary()
+    assert (summary["trials"], summary["selected"], summary["not_needed"]) == (40, 40, 40)
+    assert summary["skipped"] == 0
+    assert summary["rounds"] == {
+        "line": "decided after 2 of 4 trials of each row; 40 trials not needed",
+        "made": 2,
+        "most": 4,
+        "is_decided": True,
+        "rules": {"min_pass_rate": "above"},
+        "not_needed": 40,
+        "saved_usd": 0.0,
+    }
+    folder = evals.run_folder()
+    assert "decided after 2 of 4 trials of each row" in (folder / "index.html").read_text()
+    ends = [json.loads(line) for line in (folder / "rounds.jsonl").read_text().splitlines()]
+    assert [(one["after"], one["end"]) for one in ends] == [(1, ""), (2, "decided")]
+    cases = ET.parse(evals.path / "junit.xml").iter("testcase")  # noqa: S314 our own file
+    reasons = [skip.get("message") for case in cases for skip in case.iter("skipped")]
+    assert reasons == ["not needed: decided after 2 of 4 trials of each row"] * 40
+
+
+def test_the_gate_is_decided_again_by_the_folder(evals: Evals) -> None:
+    """`browsereval gate` says the same of the run, and asks the same rounds about another floor."""
+    _write(evals, 20)
+    evals.run()
+    again = evals.run_command("gate", str(evals.run_folder()))
+    assert again.ret == 0
+    again.stdout.fnmatch_lines(["*meets 80.0%; decided after 2 of 4"])
+    other = evals.run_command("gate", str(evals.run_folder()), "--eval-set=gate.min_pass_rate=0.97")
+    assert other.ret == 1
+    other.stdout.fnmatch_lines(["*100.0% (40/40) neither meets nor misses 97.0%*"])
+
+
+def test_a_run_that_cannot_meet_its_gate_ends_too(evals: Evals) -> None:
+    """It is red as decided: exit code 1, with the rest not paid for."""
+    _write(evals, 8, 12)
+    result = evals.run()
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(
+        ["gate min_pass_rate: pass rate 40.0% (8/20) is under 80.0%; decided after 1*"]
+    )
+    assert evals.summary()["not_needed"] == 60
+
+
+@pytest.mark.parametrize(("undecided", "code"), [("fail", 1), ("pass", 0)])
+def test_a_run_that_decides_nothing_says_so(evals: Evals, undecided: str, code: int) -> None:
+    """At the floor nothing is decided: the run makes all its trials, and is red unless the gate says else."""
+    _write(evals, 4, 1, trials={"min": 2, "max": 3}, gate={"min_pass_rate": 0.8, "undecided": undecided})
+    result = evals.run()
+    assert result.ret == code
+    result.stdout.fnmatch_lines(
+        [
+            "rounds: undecided after 3 of 3 trials of each row",
+            "gate min_pass_rate: pass rate 80.0% (12/15) neither meets nor misses 80.0% *",
+        ]
+    )
+    summary = evals.summary()
+    assert "not_needed" not in summary
+    assert summary["trials"] == summary["selected"] == 15
+
+
+def test_a_rate_above_the_floor_does_not_meet_it_by_itself(evals: Evals) -> None:
+    """Three rows of three passed, which a naive look would call enough; the test does not."""
+    _write(evals, 3, trials={"min": 1, "max": 2})
+    result = evals.run()
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(
+        ["gate min_pass_rate: pass rate 100.0% (6/6) neither meets nor misses 80.0%*"]
+    )
+
+
+def test_a_gate_with_several_floors_ends_when_all_are_met(evals: Evals) -> None:
+    """A floor of one tag alone needs more rounds than that of all rows, and the gate waits for it."""
+    evals.write_rows(
+        *(row(f"s{number}", tags=["smoke"]) for number in range(6)),
+        *(row(f"r{number:02}") for number in range(30)),
+    )
+    evals.write_config(trials=ROUNDS, gate={"min_pass_rate": 0.8, "tags": {"smoke": 0.6}})
+    result = evals.run()
+    assert result.ret == pytest.ExitCode.OK
+    result.stdout.fnmatch_lines(
+        [
+            "gate min_pass_rate: *meets 80.0%; decided after 1 of 4*",
+            "gate tags[[]smoke]: *meets 60.0%; decided after 2",
+        ]
+    )
+
+
+def test_two_variants_are_compared_until_it_is_known(evals: Evals) -> None:
+    """The one that solves its rows passes more often than the one that does nothing; no gate is needed."""
+    evals.write_rows(*(row(f"r{number}") for number in range(12)))
+    variants = {"old": {"type": "noop"}, "new": {"type": "scripted"}}
+    evals.write_config(
+        variants=variants, trials={"max": 6, "compare": ["new", "old"]}, gate={"min_pass_rate": 0.1}
+    )
+    result = evals.run()
+    result.stdout.fnmatch_lines(["new passes more often than old (100.0% and 0.0%); decided after 1 of 6*"])
+    assert evals.summary()["rounds"]["first_is"] == "above"
+
+
+def test_what_errors_counts_for_nothing(evals: Evals) -> None:
+    """Errored rows neither hold a decision up nor bring one about."""
+    evals.write_rows(*(row(f"r{number:02}") for number in range(20)), errored_row("down"))
+    evals.write_config(trials=ROUNDS, gate={"min_pass_rate": 0.8, "max_error_rate": 0.1})
+    result = evals.run("shop.eval.yaml", "--eval-keep-going")
+    assert result.ret == pytest.ExitCode.OK
+    result.stdout.fnmatch_lines(
+        ["gate min_pass_rate: pass rate 100.0% (40/40) meets 80.0%; decided after 2*"]
+    )
+
+
+def test_lanes_do_not_run_into_the_next_round(evals: Evals) -> None:
+    """With four attempts at once, none of a further round begins before the one before is decided."""
+    _write(evals, 20, lanes=4)
+    assert evals.run().ret == pytest.ExitCode.OK
+    assert len(list((evals.run_folder() / "tasks").glob("*/*/*"))) == 40
+
+
+def test_an_interrupted_run_is_resumed_where_it_was(evals: Evals) -> None:
+    """Ctrl-C in the second round: the run is not green, and a resume makes the rest of that round only."""
+    _write(evals, 20)
+    cut = evals.run("shop.eval.yaml", plugins=[Interrupt("r05[2]")])
+    assert cut.ret == pytest.ExitCode.INTERRUPTED
+    assert evals.run_command("gate", str(evals.run_folder())).ret == 1
+    resumed = evals.run("shop.eval.yaml", "--eval-resume")
+    assert resumed.ret == pytest.ExitCode.OK
+    resumed.stdout.fnmatch_lines(
+        [
+            "*resuming run *: * of 40 trials have a result, * to run",
+            "rounds: decided after 2 of 4 trials of each row; 40 trials not needed",
+        ]
+    )
+    assert evals.summary()["trials"] == evals.summary()["selected"] == 40
+    assert evals.run_command("gate", str(evals.run_folder())).ret == 0
+
+
+def test_a_run_that_is_over_is_not_run_again(evals: Evals) -> None:
+    """A resume of a decided run makes no attempt and is as green."""
+    _write(evals, 20)
+    evals.run()
+    resumed = evals.run("shop.eval.yaml", "--eval-resume")
+    assert resumed.ret == pytest.ExitCode.OK
+    resumed.stdout.fnmatch_lines(["*40 of 40 trials have a result, 0 to run", "*42 passed, 40 not needed*"])
+
+
+@pytest.mark.parametrize("option", ["--eval-set=trials.max=9", "--eval-trials=3"])
+def test_a_resume_with_other_rounds_is_refused(evals: Evals, option: str) -> None:
+    """Who asks for more rounds until he likes what they say has proved nothing."""
+    _write(evals, 2, trials={"max": 2})
+    evals.run()
+    resumed = evals.run("shop.eval.yaml", "--eval-resume", option)
+    assert resumed.ret == pytest.ExitCode.USAGE_ERROR
+    resumed.stderr.fnmatch_lines(["*trials: the run * was begun with {*'max': 2*}. Write that again."])
+
+
+def test_a_regrade_decides_by_the_rounds_that_there_are(evals: Evals) -> None:
+    """Grading again makes no trial, and the test looks at the same rounds."""
+    _write(evals, 20)
+    evals.run()
+    regraded = evals.run("shop.eval.yaml", "--eval-regrade=latest")
+    assert regraded.ret == pytest.ExitCode.OK
+    regraded.stdout.fnmatch_lines(["gate min_pass_rate: *meets 80.0%; decided after 2 of 4*", "*42 passed*"])
+
+
+def test_parts_decide_for_their_rows_and_the_whole_is_decided_anew(evals: Evals) -> None:
+    """Each shard ends by itself; the merged run is judged by the rounds that all of them have."""
+    _write(evals, 40)
+    parts = [evals.run("shop.eval.yaml", f"--eval-shard={number}/2") for number in (1, 2)]
+    assert [one.ret for one in parts] == [0, 0]
+    folders = [str(one.folder) for one in parts]
+    merged = evals.run_command("merge", *folders, "-o", str(evals.path / "whole"))
+    assert merged.ret == 0
+    again = evals.run_command("gate", str(evals.path / "whole"))
+    assert again.ret == 0
+    again.stdout.fnmatch_lines(["*pass rate 100.0% (80/80) meets 80.0%; decided after 1 of 4"])
+
+
+def test_the_plan_says_from_what_to_what(evals: Evals) -> None:
+    """`--eval-plan` prices the least and the most, and runs nothing."""
+    _write(evals, 20)
+    evals.run()
+    plan = evals.run("shop.eval.yaml", "--eval-plan")
+    plan.stdout.fnmatch_lines(
+        [
+            "to run: 20 to 80 trials (20 tasks, 1 to 4 trials each), at most 80 attempts",
+            "*0 tokens in, 0 out, $0.00*",
+        ]
+    )
+
+
+def test_two_runs_of_unlike_lengths_are_compared(evals: Evals) -> None:
+    """A run of two rounds and one of three trials each have tasks in common, and that is what counts."""
+    _write(evals, 20)
+    evals.run()
+    first = evals.run_folder()
+    evals.run("shop.eval.yaml", "--eval-trials=3")
+    compared = evals.run_command("compare", str(first), str(evals.run_folder()))
+    assert compared.ret == 0
+    compared.stdout.fnmatch_lines(["*20*"])
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        (
+            {"gate": {"min_pass_rate": 1.0}},
+            "*trials: rounds end when the gate is decided, and it has no rule*",
+        ),
+        ({"gate": {"max_cost_usd": 1}}, "*trials: rounds end when the gate is decided, and it has no rule*"),
+        ({"trials": {"max": 3, "compare": ["a", "b"]}}, "*trials.compare: 'a' is not a variant here*"),
+        ({"trials": {"min": 3, "max": 3}}, "*trials*max is 3, and min 3. Write a larger max*"),
+        ({"trials": {"most": 3}}, "*trials*"),
+        (
+            {"gate": {"min_task_rate": 0.8, "passed_trials": 2}},
+            "*gate.passed_trials: a row has 1 trial here*",
+        ),
+    ],
+)
+def test_what_nothing_can_decide_is_refused(evals: Evals, keys: dict[str, Any], said: str) -> None:
+    """Exit code 4, before anything is spent."""
+    _write(evals, 1, **keys)
+    result = evals.run()
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([said])
+    assert not (evals.path / "results").exists()
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (("--eval-allow-reruns",), "*--eval-allow-reruns runs failed rows again*"),
+        (("-p", "no:browsereval.rounds"), "*trials: the feature that acts on this key is left out*"),
+    ],
+)
+def test_options_that_contradict_rounds_are_refused(evals: Evals, args: tuple[str, ...], said: str) -> None:
+    """A rerun is no further trial, and without the feature nobody would decide."""
+    _write(evals, 1)
+    result = evals.run("shop.eval.yaml", *args)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([said])
+
+
+def _agent(url: str) -> dict[str, Any]:
+    prices = {"input_per_mtok": 1_000_000, "output_per_mtok": 0}
+    return {"type": "single", "model": "m", "baseUrl": url, "apiKey": "ROUNDS_KEY", "prices": prices}
+
+
+def test_a_budget_that_ends_in_a_round_decides_nothing(evals: Evals, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The run lacks the rest of the round: red as with any budget, and more money goes on with it."""
+    monkeypatch.setenv("ROUNDS_KEY", "sk-rounds-0123456789")
+    evals.write_rows(*(row(name, says=None) for name in "abcdefgh"))
+    with ScriptedModel(lambda _: done("right").costing(1, 0)) as server:
+        keys: dict[str, Any] = {
+            "agent": _agent(server.base_url),
+            "trials": {"max": 6},
+            "gate": {"min_pass_rate": 0.6},
+        }
+        evals.write_config(**keys, budget={"max_cost_usd": 10})
+        cut = evals.run("shop.eval.yaml")
+        assert cut.ret == pytest.ExitCode.TESTS_FAILED
+        cut.stdout.fnmatch_lines(
+            [
+                "rounds: undecided after 1 of 6 trials of each row",
+                "gate min_pass_rate: *neither meets nor misses 60.0%*",
+                "gate complete: 6 of the run's 16 trials have no result*",
+                "not run, since the budget is used up: 38 of 48 trials*",
+            ]
+        )
+        more = evals.run("shop.eval.yaml", "--eval-resume", "--eval-set=budget.max_cost_usd=100")
+        assert more.ret == pytest.ExitCode.OK
+        assert len(server.requests) == 16
+    more.stdout.fnmatch_lines(
+        ["rounds: decided after 2 of 6 trials of each row; 32 trials (about $32.00) not"]
+    )
+
+
+@pytest.mark.slow
+def test_workers_wait_for_the_controller_to_decide(evals: Evals) -> None:
+    """Two processes make the same rounds as one, and end together."""
+    _write(evals, 21)
+    result = evals.run("shop.eval.yaml", "-n", "2")
+    assert result.ret == pytest.ExitCode.OK
+    result.stdout.fnmatch_lines(
+        [
+            "rounds: decided after 2 of 4 trials of each row; 42 trials not needed",
+            "*44 passed, 42 not needed*",
+        ]
+    )
+    assert len(list((evals.run_folder() / "tasks").glob("*/*/*"))) == 42
+
+
+@pytest.mark.slow
+def test_workers_that_wait_are_let_go(evals: Evals) -> None:
+    """The first failed row ends the session, and nobody waits for a round that will not end."""
+    _write(evals, 3, 18, gate={"min_pass_rate": 0.1, "rows": "fail"}, trials={"max": 8})
+    result = evals.run("shop.eval.yaml", "-n", "2", "-x")
+    assert result.ret != pytest.ExitCode.OK
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dist", ["worksteal", "loadgroup"])
+def test_what_keeps_no_order_is_refused(evals: Evals, dist: str) -> None:
+    """A worker would wait for a row that is in no queue yet."""
+    _write(evals, 1)
+    result = evals.run("shop.eval.yaml", "-n", "2", "--dist", dist)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    (result.stderr if "keeps no order" in result.stderr.str() else result.stdout).fnmatch_lines(
+        [f"*--dist {dist} keeps no order*"]
+    )

@@ -1,0 +1,187 @@
+"""The sequential test keeps its promise: exactly, by all that can happen and by scipy's distributions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import product
+
+import pytest
+from scipy import stats
+
+from pytest_browsereval.config.model import RoundsConfig
+from pytest_browsereval.features.rounds.decision import Answer, Floor, RoundTable, decide_floor
+from pytest_browsereval.features.rounds.statistics import Wager, binomial_tail
+from pytest_browsereval.model.grades import Verdict
+
+RISK = 0.05
+
+
+def _decide(floor: float, outcome: Sequence[Sequence[int]]) -> Answer:
+    """Return what the whole test says after the last of its rounds, with the look at the end."""
+    verdicts = (Verdict.FAILED, Verdict.PASSED)
+    table = RoundTable((), tuple(tuple(verdicts[value] for value in values) for values in outcome))
+    limits = RoundsConfig(min=1, max=len(outcome))
+    return decide_floor(Floor("", "", floor, table), limits, (RISK, RISK)).answer
+
+
+def _is_decided(floor: float, rounds: Sequence[Sequence[int]], *, above: bool) -> bool:
+    """Return whether the test says, after any of the rounds, that the rate is above (or below) the floor."""
+    sign, low = (1, -floor) if above else (-1, floor - 1)
+    wager = Wager(low, len(rounds[0]))
+    for values in rounds:
+        wager.add_round([sign * (value - floor) for value in values])
+        if wager.log_capital >= -math.log(RISK):
+            return True
+    return False
+
+
+def _count_decided(rates: Sequence[float], floor: float, rounds: int) -> dict[Answer, float]:
+    """Return the probability of each answer, over all that can happen."""
+    found = dict.fromkeys(Answer, 0.0)
+    for outcome in product(product((0, 1), repeat=len(rates)), repeat=rounds):
+        chances = (
+            rate if value else 1 - rate
+            for values in outcome
+            for rate, value in zip(rates, values, strict=True)
+        )
+        if chance := math.prod(chances):
+            found[_decide(floor, outcome)] += chance
+    return found
+
+
+RATES = [(0.5, 0.5, 0.5), (0.2, 0.4, 0.9), (0.0, 0.5, 1.0), (0.05, 0.45, 1.0)]
+
+
+@pytest.mark.parametrize("rates", RATES)
+def test_it_is_wrong_seldom_enough_whatever_the_rows_are(rates: tuple[float, ...]) -> None:
+    """At the floor itself, where it is wrong most often, over all outcomes of three rows in three rounds."""
+    found = _count_decided(rates, sum(rates) / 3, 3)
+    assert max(found[Answer.ABOVE], found[Answer.BELOW]) <= RISK
+    assert sum(found.values()) == pytest.approx(1)
+
+
+def test_it_decides_where_there_is_something_to_decide() -> None:
+    """Far from the floor it says so nearly always, and never the opposite."""
+    found = _count_decided((0.99, 0.99, 0.99), 0.4, 3)
+    assert found[Answer.ABOVE] > 0.9
+    assert found[Answer.BELOW] < 1e-6
+
+
+def _mean_capital(rates: Sequence[float], floor: float, rounds: int) -> float:
+    mean = 0.0
+    for outcome in product(product((0, 1), repeat=len(rates)), repeat=rounds):
+        wager, chance = Wager(-floor, len(rates)), 1.0
+        for values in outcome:
+            wager.add_round([value - floor for value in values])
+            chance *= math.prod(r if v else 1 - r for r, v in zip(rates, values, strict=True))
+        mean += chance * math.exp(wager.log_capital)
+    return mean
+
+
+def test_nobody_wins_on_average_at_the_floor() -> None:
+    """The mean capital over all outcomes is exactly 1 while rows are alike, and less where they differ."""
+    assert _mean_capital((0.5, 0.5), 0.5, 1) == pytest.approx(1)
+    assert _mean_capital((0.7,), 0.7, 5) == pytest.approx(1)
+    for rates in ((0.5, 0.5), (0.1, 0.9), (0.3, 0.7)):
+        assert _mean_capital(rates, 0.5, 3) < 1
+
+
+@pytest.mark.parametrize(("rate", "floor"), [(0.9, 0.8), (0.8, 0.8), (0.95, 0.7)])
+def test_the_first_look_is_a_binomial_test(rate: float, floor: float) -> None:
+    """Of rows alike, what a first round decides depends on how many passed, and scipy knows their chances."""
+    rows = 50
+    needed = [
+        passed
+        for passed in range(rows + 1)
+        if _is_decided(floor, [[1] * passed + [0] * (rows - passed)], above=True)
+    ]
+    assert needed == list(range(needed[0], rows + 1))  # more is never less
+    exact = float(stats.binom.sf(needed[0] - 1, rows, rate))
+    assert exact == pytest.approx(
+        math.fsum(math.comb(rows, n) * rate**n * (1 - rate) ** (rows - n) for n in needed)
+    )
+    assert exact <= RISK or rate > floor
+
+
+def test_unlike_rows_are_decided_falsely_less_often() -> None:
+    """Rows that differ vary less together than rows alike (Hoeffding 1956), by scipy's two distributions."""
+    rates, floor = [0.2] * 10 + [0.99] * 30, (0.2 * 10 + 0.99 * 30) / 40
+    first = next(n for n in range(41) if _is_decided(floor, [[1] * n + [0] * (40 - n)], above=True))
+    unlike = float(stats.poisson_binom.sf(first - 1, rates))
+    assert unlike <= float(stats.binom.sf(first - 1, 40, floor)) <= RISK
+
+
+def test_one_row_over_many_rounds_is_as_likely_as_by_scipy() -> None:
+    """For a single row all depends on counts: going over them gives the chance of a decision."""
+    floor, rounds = 0.5, 9
+
+    def crosses(passed: int, made: int) -> bool:
+        # The order of rounds does not matter to one row.
+        wager = Wager(-floor, 1)
+        for number in range(made):
+            wager.add_round([float(number < passed) - floor])
+        return wager.log_capital >= -math.log(RISK)
+
+    alive, decided = {0: 1.0}, 0.0
+    for made in range(1, rounds + 1):
+        coin = stats.binom(1, floor)
+        following: dict[int, float] = {}
+        for passed, chance in alive.items():
+            for value in (0, 1):
+                following[passed + value] = following.get(passed + value, 0.0) + chance * float(
+                    coin.pmf(value)
+                )
+        decided += math.fsum(chance for passed, chance in following.items() if crosses(passed, made))
+        alive = {passed: chance for passed, chance in following.items() if not crosses(passed, made)}
+    by_paths = sum(
+        _is_decided(floor, [[value] for value in path], above=True) for path in product((0, 1), repeat=rounds)
+    )
+    assert decided == pytest.approx(by_paths / 2**rounds)
+    assert 0 < decided <= RISK
+
+
+def test_rows_that_never_change_are_decided_sooner_than_by_their_number() -> None:
+    """A row's own history is taken off: what always passes or always fails leaves nothing to chance."""
+    steady = [1] * 43 + [0] * 7
+    coins = [[(place * 7 + number * 13) % 50 < 43 for place in range(50)] for number in range(8)]
+    assert sum(map(sum, coins)) == 43 * 8
+    assert _is_decided(0.8, [steady] * 6, above=True)
+    assert not _is_decided(0.8, [[int(one) for one in values] for values in coins[:6]], above=True)
+
+
+def test_errors_change_nothing() -> None:
+    """A value of 0 for all rows leaves the capital as it was."""
+    wager = Wager(-0.8, 3)
+    wager.add_round([0.0, 0.0, 0.0])
+    assert wager.log_capital == pytest.approx(0)
+
+
+@pytest.mark.parametrize(
+    ("hits", "of", "rate"), [(0, 5, 0.3), (4, 5, 0.3), (350, 400, 0.8), (900, 8000, 0.1)]
+)
+def test_the_last_look_is_a_binomial_test(hits: int, of: int, rate: float) -> None:
+    """Its tail is scipy's."""
+    assert binomial_tail(hits, of, rate) == pytest.approx(float(stats.binom.sf(hits - 1, of, rate)), rel=1e-9)
+
+
+def test_the_last_look_is_safe_for_rows_that_differ() -> None:
+    """Where it looks, the tail of unlike rows is below the binomial one (Hoeffding 1956), by scipy's two."""
+    rates = [0.05] * 5 + [0.6] * 10 + [1.0] * 25
+    floor = sum(rates) / len(rates)
+    for hits in range(math.ceil(len(rates) * floor + 1), len(rates) + 1):
+        unlike = float(stats.poisson_binom.sf(hits - 1, rates))
+        assert unlike <= binomial_tail(hits, len(rates), floor) * (1 + 1e-9)
+
+
+def test_errors_count_against_the_last_look() -> None:
+    """Thirty-four that passed are enough; one of them errored, and they are not, as if it had failed."""
+    floor, limits = 0.9, RoundsConfig(min=1, max=2)
+    passed = (Verdict.PASSED,) * 16
+
+    def decide(last: Verdict) -> Answer:
+        table = RoundTable((), ((*passed, last), (*passed, Verdict.PASSED)))
+        return decide_floor(Floor("", "", floor, table), limits, (RISK, RISK)).answer
+
+    assert decide(Verdict.PASSED) is Answer.ABOVE
+    assert decide(Verdict.ERRORED) is decide(Verdict.FAILED) is Answer.UNDECIDED
