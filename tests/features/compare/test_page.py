@@ -196,19 +196,32 @@ def test_hostile_text_is_text(compared: Path, look: Look) -> None:
 
 
 def test_narrow_and_dark(compared: Path, look: Look) -> None:
-    """Nothing is wider than the window at 400 pixels; there one side stands below the other."""
+    """Nothing is wider than the window at 400 pixels; there a tab leads from one side to the other."""
 
     async def work(reader: Reader) -> None:
+        page = reader.page
         for width in (400, 1280):
-            await reader.page.set_viewport_size({"width": width, "height": 700})
+            await page.set_viewport_size({"width": width, "height": 700})
             for place in ("#?", LOST, "#/gone/default"):
                 await reader.open(place)
-                assert await reader.page.evaluate("document.documentElement.scrollWidth") == width
+                assert await page.evaluate("document.documentElement.scrollWidth") == width
             await reader.open(LOST)
-            tops = [(await reader.page.locator(f"#pane-{side}").bounding_box())["y"] for side in ("a", "b")]
-            assert (tops[0] < tops[1]) is (width == 400)
-            lists = [await reader.page.locator(f"#pane-{s} .entries").bounding_box() for s in ("a", "b")]
-            assert width == 400 or lists[0]["y"] == lists[1]["y"]
+            panes, tabs = [page.locator(f"#pane-{side}") for side in ("a", "b")], page.locator("#tabs button")
+            assert [await pane.is_visible() for pane in panes] == [width == 1280, True]
+            heights = "one => [one.scrollHeight, one.clientHeight]"
+            whole, shown = await panes[1].locator(".entries").evaluate(heights)
+            assert whole == shown
+            if width == 400:
+                assert await reader.texts("#tabs button") == ["A (baseline) ✓ passed", "B ✗ failed"]
+                await tabs.first.click()
+                assert [await pane.is_visible() for pane in panes] == [True, False]
+                assert await tabs.first.get_attribute("aria-pressed") == "true"
+                await reader.press("x")
+                assert [await pane.is_visible() for pane in panes] == [False, True]
+            else:
+                lists = [await pane.locator(".entries").bounding_box() for pane in panes]
+                assert lists[0]["y"] == lists[1]["y"]
+                assert not await tabs.first.is_visible()
 
     look(compared, work)
 

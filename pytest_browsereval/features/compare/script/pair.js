@@ -23,6 +23,7 @@ function buildPanes() {
 function activate(side) {
   seen.side = side;
   for (const one of SIDES) panes[one].box.toggleAttribute("data-active", one === side);
+  SIDES.forEach((one, place) => $("tabs").children[place]?.setAttribute("aria-pressed", String(one === side)));
 }
 
 /** @param {Side} side @returns {Side} */
@@ -98,7 +99,14 @@ function drawPair(pair, trial) {
   $("trials").replaceChildren(...(trials.length > 1 ? buttons : []));
   $("parting").textContent = "…";
   for (const side of SIDES) drawPane(panes[side], pair, trialOf(pair, side, trial));
+  $("tabs").replaceChildren(...SIDES.map((side) => tabOf(side, trialOf(pair, side, trial))));
   drawTurns(pair);
+}
+
+/** Where the window is narrow, one side is shown, and a tab leads to the other. @param {Side} side @param {Row | null} row */
+function tabOf(side, row) {
+  const name = element("span", { textContent: `${side.toUpperCase()}${side === "a" ? " (baseline) " : " "}` });
+  return element("button", { type: "button", ariaPressed: String(side === seen.side), onclick: () => side !== seen.side && swap() }, name, row ? badge(row.verdict) : null);
 }
 
 /** @param {Pair} pair @param {Side} side @param {number} trial */
