@@ -6,7 +6,6 @@ Each run has 20 tasks by two variants; an agent changes every 100 runs. The comm
 
 from __future__ import annotations
 
-import json
 import random
 import shutil
 import sys
@@ -19,6 +18,7 @@ from measuring import Cost, arguments, cost_of, median, report, versions
 
 from pytest_browsereval.features.runs.history import HISTORY
 from pytest_browsereval.features.runs.page import RUNS_PAGE
+from pytest_browsereval.run.store import RunStore
 
 RUNS, TASKS = 3_000, 20
 GOALS = {"first_cpu_s": 2.0, "again_s": 2.0, "one_more_s": 2.0}
@@ -73,8 +73,9 @@ def make_run(home: Path, number: int, luck: random.Random) -> None:
         "graders": {"page_state": ["page_state/1/0"]},
         "results": results,
     }
-    (run / "manifest.json").write_text(json.dumps(manifest))
-    (run / "summary.json").write_text(json.dumps(summary))
+    store = RunStore(run)
+    store.write_manifest(manifest)
+    store.write_summary(summary)
 
 
 def measured(results: Path, count: int, rounds: int, before: Path | None) -> dict[str, dict[str, float]]:

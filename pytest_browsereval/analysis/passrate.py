@@ -135,27 +135,31 @@ def pass_rate(
         selected: how many trials there were to be; None if unknown.
         confidence: of the intervals.
     """
-    verdicts: Counter[Verdict] = Counter()
     errored: Counter[str] = Counter()
     sites: dict[Hashable, list[int]] = {}
     tasks: dict[Hashable, list[int]] = {}
+    is_passed, is_errored = Verdict.PASSED, Verdict.ERRORED  # a list of runs has millions of trials
+    passed = judged = 0
     for trial in trials:
         verdict = trial.verdict
-        verdicts[verdict] += 1
-        if verdict is Verdict.ERRORED:
+        if verdict is is_errored:
             # In no group of a site or a task either: what broke says nothing of the agent.
             errored[str(trial.error_source or ErrorSource.UNKNOWN)] += 1
             continue
+        hit = int(verdict is is_passed)
+        passed += hit
+        judged += 1
         for groups, name in ((sites, trial.website), (tasks, trial.query_id)):
-            group = groups.setdefault(name, [0, 0])
-            group[0] += verdict is Verdict.PASSED
-            group[1] += 1
-    judged = verdicts[Verdict.PASSED] + verdicts[Verdict.FAILED]
+            if group := groups.get(name):
+                group[0] += hit
+                group[1] += 1
+            else:
+                groups[name] = [hit, 1]
     return PassRate(
-        passed=verdicts[Verdict.PASSED],
-        failed=verdicts[Verdict.FAILED],
+        passed=passed,
+        failed=judged - passed,
         errored=dict(errored.most_common()),
-        not_run=None if selected is None else max(0, selected - verdicts.total()),
+        not_run=None if selected is None else max(0, selected - judged - errored.total()),
         sites=len(sites),
         by_site=None if None in sites else _pool_groups(sites, confidence),
         # With one trial each, tasks are the trials, and Wilson's interval says the same.

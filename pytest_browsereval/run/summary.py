@@ -19,6 +19,9 @@ T = TypeVar("T")
 
 SUMMARY = "summary.json"
 
+_SMALL = 1 << 18
+"""Bytes. Half of the time to parse all at once; a larger one would fill the memory."""
+
 _RESULTS, _END = b' "results": [\n', b" ]"
 """The lines around the results, as ``format_json`` writes them."""
 
@@ -89,10 +92,17 @@ def parse_summary(file: BinaryIO, take: Callable[[Any], T]) -> tuple[dict[str, A
     Raises:
         ValueError: it is damaged. The results raise it, a LookupError or a TypeError where they are.
     """
-    with contextlib.suppress(ValueError, LookupError, TypeError):
-        return _parse_lines(file, take)
-    file.seek(0)  # something else has written it, or it is damaged
-    loaded = parse_written(file.read())
+    start = file.read(_SMALL)
+    if len(start) == _SMALL:
+        file.seek(0)
+        with contextlib.suppress(ValueError, LookupError, TypeError):
+            return _parse_lines(file, take)
+        file.seek(0)  # something else has written it, or it is damaged
+        start = file.read()
+    try:
+        loaded = from_json(start)
+    except ValueError:
+        loaded = parse_written(start)  # takes more, and says why it is damaged
     if not isinstance(loaded, dict):
         raise ValueError("it is not a block of keys")  # noqa: TRY004 of what somebody has written
     results = loaded.pop("results", None)

@@ -236,7 +236,7 @@ def digest_run(folder: Path, name: str) -> RunDigest:
         parts=tuple(_text(part) for part in _entries(manifest.get("merged_from"))),
         files=_hash_files(manifest),
         graders=_graders(summary),
-        whole=variants[0].figures if len(variants) == 1 else _figures(rows),
+        whole=variants[0].figures if len(variants) == 1 else Figures(**_figures(rows)),
         variants=variants,
     )
 
@@ -401,7 +401,7 @@ def _variants(manifest: Mapping[str, Any], rows: Sequence[StoredRow]) -> Iterato
     for name, trials in own.items():
         plan = known.get(_text(name), VariantDigest(name=_text(name)))
         yield VariantDigest(
-            **dict(_figures(trials)),
+            **_figures(trials),
             name=plan.name,
             agent=plan.agent,
             model=plan.model,
@@ -423,11 +423,11 @@ def hash_rows(trials: Iterable[StoredRow], manifest: Mapping[str, Any]) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-def _figures(rows: Sequence[StoredRow]) -> Figures:
+def _figures(rows: Sequence[StoredRow]) -> dict[str, Any]:
     rate = pass_rate(rows)
     ends = rate.by_task.interval if rate.by_task else rate.interval
     judged = [one for one in rows if one.verdict is not Verdict.ERRORED]
-    return Figures(
+    return dict(  # noqa: C408 as its fields are named
         passed=rate.passed,
         failed=rate.failed,
         errored=sum(rate.errored.values()),
