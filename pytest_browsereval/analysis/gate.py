@@ -53,20 +53,6 @@ def decide(
     return tuple(found.values())
 
 
-def check_unlimited(summary: RunSummary, gate: GateConfig) -> RuleResult | None:
-    """Return a rule that is missed where trials did not pass that the gate does not decide about; else None.
-
-    In pytest these rows are red by themselves.
-    """
-    data = [trial.metadata for trial in summary.trials]
-    bad = sum(one.verdict is not Verdict.PASSED and not gate.decides(one) for one in data)
-    if not bad:
-        return None
-    why = "`rows: fail` allows none" if gate.rows == "fail" else "no rule says how many may not"
-    message = f"{bad} of {len(data)} trials did not pass, and {why}"
-    return RuleResult("rows", is_met=False, message=message)
-
-
 def _rules(summary: RunSummary, gate: GateConfig, against: Sequence[RuleResult]) -> Iterator[RuleResult]:
     whole = [trial.metadata for trial in summary.trials]
     out = find_quarantined(gate, (one.started_at for one in whole))

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pytest_browsereval.graders.verdicts import PassWhen
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.model.tasks import Task
-from pytest_browsereval.run.grading import Grading, decide
 from pytest_browsereval.run.store import TrialKey
 
 
@@ -45,24 +42,3 @@ def make_metadata(task: Task, key: TrialKey, node_id: str, *, row_hash: str, **f
         protected=task.protected,
         **figures,
     )
-
-
-def describe_grading(
-    grading: Grading, pass_when: PassWhen, limit: str, redact: Callable[[str], str]
-) -> dict[str, Any]:
-    """Return the fields of ``TaskMetadata`` that follow from the grades of an attempt.
-
-    Args:
-        grading: its grades.
-        pass_when: how they become a verdict.
-        limit: which limit ended the agent; "" if none did.
-        redact: replaces secrets in a text.
-    """
-    verdict, source, reason = decide(grading.grades, pass_when, limit)
-    return {
-        "grader_results": grading.grades,
-        "grading_duration_ms": round(grading.duration_ms, 3),
-        "verdict": verdict,
-        "error_source": source,
-        "reason": redact(reason),
-    }

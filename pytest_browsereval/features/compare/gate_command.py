@@ -14,15 +14,18 @@ from pytest_browsereval.commands.reporting import add_reports, tell, write
 from pytest_browsereval.commands.runs import HELP, HELP_OF_BASELINE, add_config, find_baseline, find_run
 from pytest_browsereval.errors import ConfigError, UsageError
 from pytest_browsereval.model.display import format_count
+from pytest_browsereval.model.grades import Verdict
+from pytest_browsereval.model.rules import RuleResult
 
 if TYPE_CHECKING:
+    from pytest_browsereval.analysis.summary import RunSummary
     from pytest_browsereval.config import GateConfig
 
 
 def gate(arguments: argparse.Namespace) -> int:
     """Decide by a run's folder whether it meets a gate; 1 if it does not."""
     from pytest_browsereval.analysis.evidence import contradicting
-    from pytest_browsereval.analysis.gate import check_unlimited, decide
+    from pytest_browsereval.analysis.gate import decide
     from pytest_browsereval.analysis.outcomes import outcomes_of
     from pytest_browsereval.analysis.parts import lacking
     from pytest_browsereval.analysis.quarantine import find_quarantined
@@ -52,7 +55,7 @@ def gate(arguments: argparse.Namespace) -> int:
             outcomes = outcomes_of(store, summary)
             compared = against_baseline(rules, base, outcomes, left_out=out, read=read)
     selected = count_wanted(store) if (count := store.count_selected()) is None else count
-    found = (check_unlimited(summary, rules), lacking(store, summary), contradicting(store, summary))
+    found = (_check_unlimited(summary, rules), lacking(store, summary), contradicting(store, summary))
     beside = (rule for rule in found if rule is not None)
     against = (*judge_baseline(rules, compared), *judge_run(run, summary, rules))
     results = (*decide(summary, rules, against), *beside)
@@ -65,6 +68,20 @@ def gate(arguments: argparse.Namespace) -> int:
         markdown=lambda: report.markdown(store.root, summary, selected, results),
     )
     return 0 if all(result.is_met for result in results) else 1
+
+
+def _check_unlimited(summary: RunSummary, gate: GateConfig) -> RuleResult | None:
+    """Return a rule that is missed where trials did not pass that the gate does not decide about; else None.
+
+    In pytest these rows are red by themselves.
+    """
+    data = [trial.metadata for trial in summary.trials]
+    bad = sum(one.verdict is not Verdict.PASSED and not gate.decides(one) for one in data)
+    if not bad:
+        return None
+    why = "`rows: fail` allows none" if gate.rows == "fail" else "no rule says how many may not"
+    message = f"{bad} of {len(data)} trials did not pass, and {why}"
+    return RuleResult("rows", is_met=False, message=message)
 
 
 def _rules(arguments: argparse.Namespace, run: Path) -> tuple[GateConfig, Path]:

@@ -10,7 +10,6 @@ from typing import Any, Literal
 from pydantic import Field, JsonValue
 
 from pytest_browsereval.agents.base import AgentConfig, AgentContext, AgentEvaluator
-from pytest_browsereval.agents.sync_front import run_in_thread
 from pytest_browsereval.errors import (
     PLUGIN_ERRORS,
     ErrorSource,
@@ -21,6 +20,7 @@ from pytest_browsereval.errors import (
     name_raised,
 )
 from pytest_browsereval.features.function_agent.callables import is_async, load_callable, place_of
+from pytest_browsereval.features.function_agent.thread import run_in_thread
 from pytest_browsereval.model.results import AgentResult
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from pytest_browsereval.features.regrade.redacted import settle_redacted
 from pytest_browsereval.features.regrade.stored_plan import StoredEntry, StoredPlan
 from pytest_browsereval.features.regrade.unobserved import OBSERVED_ELSE, list_observations, why_unobserved
 from pytest_browsereval.graders.base import Recorded
+from pytest_browsereval.graders.verdicts import PassWhen
 from pytest_browsereval.model.digest import AttemptDigest
 from pytest_browsereval.model.display import format_count, join_first
 from pytest_browsereval.model.grades import GraderResult, Verdict
@@ -28,12 +29,12 @@ from pytest_browsereval.model.messages import now
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.model.usage import Usage
 from pytest_browsereval.run.active import ActiveRun, Prepared, Trials
-from pytest_browsereval.run.grading import Grading, grade_all, total_cost
+from pytest_browsereval.run.grading import Grading, decide, grade_all, total_cost
 from pytest_browsereval.run.manifest import check_manifest
 from pytest_browsereval.run.plan import Entry, Trial
 from pytest_browsereval.run.preflight import check_trials, preflight_member
 from pytest_browsereval.run.reading import read_metadata
-from pytest_browsereval.run.record import AttemptRecord, describe_grading
+from pytest_browsereval.run.record import AttemptRecord
 from pytest_browsereval.run.selection import count_wanted, note_regraded
 from pytest_browsereval.run.session import Session
 from pytest_browsereval.run.store import TrialKey
@@ -334,7 +335,7 @@ class RegradedTrials(Trials):
             row.save(saver)
         saver.save_grades(grading.grades)
         update = {
-            **describe_grading(grading, self.run.config.pass_when, old.limit, self.run.redact),
+            **_describe_grading(grading, self.run.config.pass_when, old.limit, self.run.redact),
             "stops_run": False,
             "cost_usd": _with(old.cost_usd, grading),
             "regraded_at": now(),
@@ -401,3 +402,24 @@ def _keep_errored(old: TaskMetadata, why: str) -> TaskMetadata:
             "stops_run": False,
         }
     )
+
+
+def _describe_grading(
+    grading: Grading, pass_when: PassWhen, limit: str, redact: Callable[[str], str]
+) -> dict[str, Any]:
+    """Return the fields of ``TaskMetadata`` that follow from the grades of an attempt.
+
+    Args:
+        grading: its grades.
+        pass_when: how they become a verdict.
+        limit: which limit ended the agent; "" if none did.
+        redact: replaces secrets in a text.
+    """
+    verdict, source, reason = decide(grading.grades, pass_when, limit)
+    return {
+        "grader_results": grading.grades,
+        "grading_duration_ms": round(grading.duration_ms, 3),
+        "verdict": verdict,
+        "error_source": source,
+        "reason": redact(reason),
+    }
