@@ -76,7 +76,7 @@ class PageReader:
         ]
         self._script = f"({_READ})({TEXT_LIMIT}, {json.dumps(places)}, {json.dumps(bool(subjects['text']))})"
         self._worlds: dict[Page, int] = {}
-        self._followed: set[Page] = set()
+        self._frames: dict[Page, str] = {}
         self._holds_objects = False
         self.refused: dict[str, str] = {}
         """Expressions that are not asked any more, and why."""
@@ -139,11 +139,11 @@ class PageReader:
         return {"storage": {}}
 
     async def _make_world(self, session: CDPSession, page: Page) -> int:
-        if page not in self._followed:
-            self._followed.add(page)
+        if page not in self._frames:
             page.on("framenavigated", self._forget)
-        tree = await session.send("Page.getFrameTree")
-        named = {"frameId": tree["frameTree"]["frame"]["id"], "worldName": WORLD}
+            tree = await session.send("Page.getFrameTree")
+            self._frames[page] = tree["frameTree"]["frame"]["id"]  # a page keeps that of its main frame
+        named = {"frameId": self._frames[page], "worldName": WORLD}
         world = await session.send("Page.createIsolatedWorld", named)
         return int(world["executionContextId"])
 

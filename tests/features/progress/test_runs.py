@@ -160,3 +160,18 @@ def test_runs_say_how_far_attempts_came(evals: Evals, look: Look) -> None:
         assert "Left out: answer (a page cannot answer it)." in await reader.text("#progress")
 
     look(run.folder / "index.html", work)
+
+    again = evals.run(f"--eval-regrade={run.folder}", "shop.eval.yaml")
+    assert figures(again, "lost") == figures(run, "lost"), "graded again, without a browser"
+
+
+@pytest.mark.slow
+def test_workers_and_resumed_runs_follow_attempts_too(evals: Evals) -> None:
+    """Each process of ``-n 2`` writes the curves of its attempts; a resumed run keeps those there are."""
+    rows = [task("lost", ADD, ADD, REMOVE), task("kept", ADD, ADD)]
+    shop(evals, *rows, gate={"rules": [{"type": "min_progress", "least": 1}]}, lanes=1)
+    run = evals.run_process("shop.eval.yaml", "-n", "2", "-k", "lost")
+    assert figures(run, "lost").best == 1.0
+    again = evals.run_process("shop.eval.yaml", "-n", "2", f"--eval-resume={run.folder}")
+    assert "min_progress: progress 100.0% (mean of 2 judged trials) meets 100.0%" in again.stdout.str()
+    assert [len(curve(again, name).moments) for name in ("lost", "kept")] == [6, 5]
