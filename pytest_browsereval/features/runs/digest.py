@@ -23,7 +23,7 @@ from pytest_browsereval.analysis.passrate import pass_rate
 from pytest_browsereval.analysis.summary import total_cost
 from pytest_browsereval.capture.trajectory import parse_written, read_written
 from pytest_browsereval.errors import ErrorSource
-from pytest_browsereval.features.runs.gates import GATE_FILE, read_gate
+from pytest_browsereval.features.gates import GATE_FILE, read_gate
 from pytest_browsereval.features.runs.provenance import MARSHAL, hash_provenances
 from pytest_browsereval.features.runs.resumes import (
     find_branch,

@@ -10,8 +10,8 @@ import pytest
 
 from pytest_browsereval.analysis.summary import RunSummary
 from pytest_browsereval.errors import UsageError
+from pytest_browsereval.features.gates import write_gate
 from pytest_browsereval.features.runs.digest import ALL_TRIALS, digest_run, read_block
-from pytest_browsereval.features.runs.gates import write_gate
 from pytest_browsereval.features.runs.history import HISTORY, append_digests
 from pytest_browsereval.hooks.controller import Controller, RunPart
 from pytest_browsereval.hooks.gating import Gating

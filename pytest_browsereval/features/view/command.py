@@ -20,6 +20,7 @@ def view(arguments: argparse.Namespace) -> int:
         raise UsageError("--max-mb has no effect without --single-file FILE. Add it.")
     if single is not None and arguments.output is not None:
         raise UsageError("-o is a page with files beside it, --single-file one without. Leave one out.")
+    from pytest_browsereval.features.view.gate import put_gate, read_stored
     from pytest_browsereval.features.view.single import MOST_MB, write_single
     from pytest_browsereval.report.viewer.writing import write_viewer
 
@@ -27,6 +28,7 @@ def view(arguments: argparse.Namespace) -> int:
     with refuse_unwritable(single or arguments.output or run):
         if single is None:
             written = write_viewer(run, arguments.output)
+            put_gate(written.file, read_stored(run))
         else:
             written, message = write_single(run, single, round((arguments.max_mb or MOST_MB) * 1e6))
     damaged = f", {written.damaged} of them damaged" if written.damaged else ""

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from pytest_browsereval.hooks.gating import gating_key
 from pytest_browsereval.report.links import PAGE
 
 
@@ -25,6 +26,21 @@ class Viewing:
         finally:
             self._write(run_folder)
 
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Add what the gate came to, which is decided after the summary."""
+        from pytest_browsereval.features.view.gate import describe_gate, put_gate, words_of
+
+        gating = session.config.stash.get(gating_key, None)
+        results = gating.results if gating else []
+        for store in dict.fromkeys(active_run.store for active_run, _, _ in results):
+            rules = [words_of(rule) for active_run, _, rule in results if active_run.store is store]
+            if (store.root / PAGE).is_file():
+                try:
+                    put_gate(store.root / PAGE, describe_gate(store, rules))
+                except OSError as error:
+                    self._tell(store.root, error)
+
     def _write(self, run_folder: Path) -> None:
         from pytest_browsereval.report.viewer.writing import write_viewer
 
@@ -33,10 +49,13 @@ class Viewing:
         try:
             write_viewer(run_folder)
         except Exception as error:  # noqa: BLE001 the run is over and recorded: a page of it is no part of it
-            message = f"{type(error).__name__}: {error}".partition("\n")[0]
-            self.problems.append(
-                f"{run_folder / PAGE} was not written: {message}. Later: browsereval view {run_folder}"
-            )
+            self._tell(run_folder, error)
+
+    def _tell(self, run_folder: Path, error: Exception) -> None:
+        message = f"{type(error).__name__}: {error}".partition("\n")[0]
+        self.problems.append(
+            f"{run_folder / PAGE} was not written: {message}. Later: browsereval view {run_folder}"
+        )
 
     @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:

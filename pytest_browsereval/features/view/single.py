@@ -12,6 +12,7 @@ from typing import Any
 
 from pytest_browsereval.capture.trajectory import open_written, write_whole
 from pytest_browsereval.errors import UsageError
+from pytest_browsereval.features.view.gate import read_stored
 from pytest_browsereval.model.display import format_count
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.report.links import check_page
@@ -148,6 +149,7 @@ def write_single(run: Path, file: Path, most_bytes: int = MOST_MB * 1_000_000) -
     order.sort()
     store = RunStore(run)
     data = build_run_data(store, table, {"home": "", "details": "", "alone": True, "left_out": ""})
+    data["gate"] = read_stored(run)
     title = title_of(data)
     made.room -= len(page(data, title).encode())
     if made.room < 0:

@@ -140,6 +140,7 @@ def build_run_data(store: RunStore, table: Table, places: Mapping[str, Any]) -> 
     if rounds := describe_rounds(store.root):
         about["facts"]["Rounds"] = rounds
     return {
+        "gate": None,  # at the front, where a feature puts what it came to: it is decided later
         **table.as_json({**about, "resumes": resumes_of(store.root, manifest), **places}),
         "repeats": repeats_of(trials),
         "quarantine": quarantine_of(store.gate(), trials),

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.analysis.summary import summary_of
+from pytest_browsereval.features.gates import GATE_FILE
 from pytest_browsereval.features.runs.digest import RunDigest, State, digest_run, read_digest
-from pytest_browsereval.features.runs.gates import GATE_FILE
 from pytest_browsereval.run.store import RunStore
 from tests.features.runs.conftest import config_with, day, leave_run, name_of, tried
 from tests.recorded import ERRORED, FAILED, PASSED, write_summary

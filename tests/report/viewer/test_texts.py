@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from pytest_browsereval.features.view.gate import put_gate
 from pytest_browsereval.features.view.single import write_single
 from pytest_browsereval.model.messages import ToolCallMessage, ToolResultMessage, UserMessage
 from pytest_browsereval.report.viewer.writing import write_viewer
 from pytest_browsereval.run.store import RunStore
 from tests.labelled import folder_of, grade, graded, paint, write_run
 from tests.recorded import FAILED, PASSED
-from tests.report.viewer.conftest import Look, Reader, write_log
+from tests.report.viewer.conftest import HOSTILE, Look, Reader, write_log
 
 STEP = "#/buy/default/1/attempt-1/step-2"
 ALL = "steps, answers and output of all 7 searched"
@@ -161,3 +162,31 @@ def test_links_and_keys(tmp_path: Path, look: Look) -> None:
         assert await reader.text("#position") == "2 of 3"
 
     look(write_viewer(store.root).file, work)
+
+
+def test_rules_of_the_gate_lead_to_what_decided_them(store: RunStore, look: Look) -> None:
+    """Missed ones first; a link chooses the trials in the table, or opens the row that must pass."""
+    page = write_viewer(store.root).file
+    rules = [
+        ["max_error_rate", "met", "fine", {"verdict": "errored"}],
+        ["tags[cart]", "not met", "pass rate 50%", {"verdict": "failed", "tag": "cart"}],
+        ["must_pass[pay]", "not met", HOSTILE, {"id": "pay"}],
+        ["own", "met", "nothing known", {}],
+    ]
+    put_gate(page, rules)
+
+    async def work(reader: Reader) -> None:
+        await reader.open()
+        assert await reader.text("#gate-title") == "Gate not met: 2 of 4 rules"
+        lines = await reader.texts("#rules li")
+        assert lines[0] == "✗ not met tags[cart] pass rate 50% 1 failed trial"
+        assert lines[2] == "✓ met max_error_rate fine 1 errored trial"
+        assert lines[3] == "✓ met own nothing known"
+        await reader.page.locator("#rules a", has_text="failed trial").click()
+        await reader.sees("#found", "1 of 7")
+        assert await reader.texts("#rows .c-id a") == ["buy"]
+        assert await reader.place() == "?verdict=failed&tag=cart"
+        await reader.page.locator("#rules li", has_text="must_pass").get_by_role("link").click()
+        await reader.sees("#attempt-name", "pay")
+
+    look(page, work)

@@ -246,4 +246,5 @@ function drawOnce() {
   if (!HAS_TEXTS) $("search").placeholder = "Task, reason, tag …";
   $("plots-box").open = !narrow.matches;
   drawSummary();
+  drawGate();
 }

@@ -88,5 +88,5 @@ function tellSearched() {
   const { words, done, of, unread } = texts;
   const whole = of.toLocaleString("en");
   const all = done < of || !of ? `searched ${done.toLocaleString("en")} of ${of ? whole : "…"}` : `steps, answers and output of all ${whole} searched`;
-  $("searched").textContent = words.length ? all + (unread ? `; ${unread.toLocaleString("en")} cannot be read` : "") : "";
+  $("searched").textContent = words.length ? `· ${all}` + (unread ? `; ${unread.toLocaleString("en")} cannot be read` : "") : "";
 }

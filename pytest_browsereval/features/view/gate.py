@@ -1,0 +1,82 @@
+"""What the gate of a run came to, on its page: each rule, and which trials it was decided by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from pytest_browsereval.capture.trajectory import read_written, write_whole
+from pytest_browsereval.datasets.ids import safe_id
+from pytest_browsereval.features.gates import read_gate
+from pytest_browsereval.model.rules import RuleResult
+from pytest_browsereval.report.viewer.page import in_html
+from pytest_browsereval.run.store import RunStore
+
+FACETS = {"tags": "tag", "websites": "site", "variants": "variant"}
+"""What the page calls a part of the trials that a rule limits."""
+
+CHOICES: Mapping[str, Mapping[str, str]] = {
+    "min_pass_rate": {"verdict": "failed"},
+    "min_task_rate": {"verdict": "failed"},
+    "max_error_rate": {"verdict": "errored"},
+    "max_cost_usd": {"sort": "-cost"},
+    "max_mean_steps": {"sort": "-steps"},
+    "max_p95_steps": {"sort": "-steps"},
+    "max_mean_duration_s": {"sort": "-ms"},
+    "max_p95_duration_s": {"sort": "-ms"},
+}
+"""Which trials of the page's table have decided a rule: as its address chooses them."""
+
+# What stands in a page that was written before its gate was decided. The data comes after all that is in its
+# head, and has no `>` of its own, so the last one is it.
+_BLANK = 'id="data">{"gate":null,'
+
+
+def describe_gate(store: RunStore, rules: Iterable[tuple[str, str, str]]) -> list[list[Any]]:
+    """Return what the page shows of the rules.
+
+    Args:
+        store: the run.
+        rules: name, result in a word, and message of each.
+    """
+    block = store.gate()
+    block = block if isinstance(block, Mapping) else {}
+    return [[name, word, message, _choose(name, block)] for name, word, message in rules]
+
+
+def _choose(name: str, block: Mapping[str, Any]) -> Mapping[str, str]:
+    kind, _, part = name.partition("[")
+    known = block.get(kind, ()) if part else ()
+    value = next((str(one) for one in known if f"{safe_id(str(one))}]" == part), None)
+    if kind in FACETS and value is not None:
+        return {"verdict": "failed", FACETS[kind]: value}
+    if kind == "must_pass" and value is not None:
+        return {"id": value}
+    return CHOICES.get(name, {})
+
+
+def read_stored(run: Path) -> list[list[Any]] | None:
+    """Return what the page shows of the gate that the run's session has decided; None if there was none."""
+    try:
+        found = read_gate(run, read_written(run / "summary.json"))
+        rules = [] if found is None else [(r["name"], r["result"], r["message"]) for r in found["rules"]]
+    except (OSError, KeyError, TypeError):
+        return None
+    return describe_gate(RunStore(run), [tuple(map(str, rule)) for rule in rules]) if rules else None  # type: ignore[misc]
+
+
+def put_gate(file: Path, gate: list[list[Any]] | None) -> None:
+    """Put what the gate came to into a page that was written without it.
+
+    Raises:
+        OSError: it cannot be read or written.
+    """
+    head, blank, rest = file.read_text(encoding="utf-8").rpartition(_BLANK)
+    if gate and blank:
+        write_whole(file, f"{head}{blank.replace('null', in_html(gate))}{rest}")
+
+
+def words_of(rule: RuleResult) -> tuple[str, str, str]:
+    """Return what the page shows of a rule."""
+    return rule.name, rule.word, rule.message
