@@ -103,19 +103,28 @@ def make_mixed_run(evals: EvalDriver, **keys: Any) -> Path:
     return run.folder
 
 
+_made: dict[str, Path] = {}
+"""The runs of this process: each module that imports a fixture has one of its own, and shares the run."""
+
+
 @pytest.fixture(scope="session")
 def mixed_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the run with everything in it; do not change it."""
-    return make_mixed_run(Evals(tmp_path_factory.mktemp("mixed")))
+    if "mixed" not in _made:
+        _made["mixed"] = make_mixed_run(Evals(tmp_path_factory.mktemp("mixed")))
+    return _made["mixed"]
 
 
 @pytest.fixture(scope="session", params=["quickstart", "miniwob"])
 def example_run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a run of an example; do not change it. Its tests are slow."""
+    if request.param in _made:
+        return _made[request.param]
     folder = tmp_path_factory.mktemp(request.param)
     config = ROOT / "examples" / request.param / "eval.yaml"
     limit = ["--eval-limit=20"] if request.param == "miniwob" else []
     driver = EvalDriver(folder, options=("-p", "no:playwright"))
     run = driver.run_process(f"--eval-config={config}", f"--eval-output={folder / 'results'}", *limit)
     assert run.ret == pytest.ExitCode.OK, run.stdout.str()
+    _made[request.param] = run.folder
     return run.folder
