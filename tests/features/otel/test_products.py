@@ -132,7 +132,8 @@ def serving_mlflow(programs: Path, folder: Path) -> AbstractContextManager[Calla
         folder / "kept",
     ]
     words = [programs / "mlflow", "server", "--host", "127.0.0.1", "--port", port, "--workers", 1, *store]
-    env = {"MLFLOW_DISABLE_TELEMETRY": "true", "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}
+    jobs = {"MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"}  # six processes that nothing here asks
+    env = {**jobs, "MLFLOW_DISABLE_TELEMETRY": "true", "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}
     return serving(words, f"http://127.0.0.1:{port}", folder, env)
 
 
