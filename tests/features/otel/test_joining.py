@@ -69,4 +69,4 @@ def test_an_mcp_server_learns_which_call_it_serves(evals: Evals, tmp_path: Path)
     calls = [{"traceparent": ids.traceparent} for ids in parts]
     assert meta[0] == ("go", own)
     assert [sent for name, sent in meta if name == "look"] == calls
-    assert [sent for name, sent in meta if name == "draw"] == [own] * 2  # a picture after each call
+    assert [sent for name, sent in meta if name == "draw"] == [own] * 3  # of the start, and after each call
