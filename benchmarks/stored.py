@@ -27,6 +27,7 @@ from pytest_browsereval.capture.message_log import MessageLogger
 from pytest_browsereval.capture.trajectory import TrajectorySaver
 from pytest_browsereval.config import GateConfig
 from pytest_browsereval.errors import ErrorSource, TerminationReason
+from pytest_browsereval.features.index.command import reindex_run
 from pytest_browsereval.features.runs.history import HISTORY
 from pytest_browsereval.graders.answer import AnswerGrader
 from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
@@ -177,7 +178,8 @@ def summarise(run: Path) -> None:
 
     store = RunStore(run)
     summary = summary_of(store)
-    store.write_summary({"selected": len(summary.trials), **summary.as_json()})
+    figures = {"selected": len(summary.trials), **summary.figures()}
+    store.write_summary({**figures, "results": summary.list_results()})
     for line in (*table(summary), *reasons(summary), *disagreements(summary)):
         print(line.text)
     print(*totals(summary, len(summary.trials)))
@@ -237,7 +239,7 @@ def measured(
                 if not is_indexed:
                     shutil.rmtree(folder / "index", ignore_errors=True)
                 elif not (folder / "index").exists():  # of runs that --keep found
-                    RunStore(folder).reindex()
+                    reindex_run(folder)
             if is_cold:
                 forget()
             cost = cost_of(command, run.parent, env={"XDG_CACHE_HOME": str(cache)})

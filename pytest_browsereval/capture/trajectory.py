@@ -7,7 +7,7 @@ import errno
 import json
 import os
 import stat
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -35,12 +35,12 @@ EXECUTORS = "executors"
 """The folder of what executors left behind."""
 
 
-def write_whole(path: Path, text: str | bytes, *, fsync: bool = False) -> None:
+def write_whole(path: Path, text: str | bytes | Iterable[str], *, fsync: bool = False) -> None:
     """Write a file so that a reader sees all of it or none, even if this process is killed.
 
     Args:
         path: where.
-        text: what.
+        text: what, or its parts.
         fsync: have the disk confirm it, so that this holds if the machine loses its power too.
 
     Raises:
@@ -51,13 +51,15 @@ def write_whole(path: Path, text: str | bytes, *, fsync: bool = False) -> None:
     # In the same folder: a rename across file systems is a copy, which a kill can cut.
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        temporary.write_bytes(text.encode() if isinstance(text, str) else text)
+        with temporary.open("wb") as file:
+            parts = (text,) if isinstance(text, str | bytes) else text
+            file.writelines(part.encode() if isinstance(part, str) else part for part in parts)
         if fsync:
             sync(temporary)  # else the disk may know the name before the content
         temporary.replace(path)
         if fsync:
             sync(path.parent)
-    except OSError:
+    except BaseException:
         temporary.unlink(missing_ok=True)
         raise
 

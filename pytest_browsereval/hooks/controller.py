@@ -311,7 +311,8 @@ class Controller:
         for content, _ in beside:
             counted |= content
         gate = active_run.config.public_dump()["gate"]
-        active_run.store.write_summary({**counted, **summary.as_json(), "gate": gate})
+        figures = {**counted, **summary.figures(), "gate": gate}
+        active_run.store.write_summary({**figures, "results": summary.list_results()})
         self._tell_plugins(active_run, summary)
 
     def _tell_plugins(self, active_run: ActiveRun, summary: RunSummary) -> None:

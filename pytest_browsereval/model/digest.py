@@ -102,7 +102,9 @@ def digest(metadata: TaskMetadata, grades_stamp: int | None = None) -> AttemptDi
     }
     kept: dict[str, Any] = {name: getattr(metadata, name) for name in _OF_ATTEMPT}
     kept["usage_text"] = json.dumps([getattr(metadata.usage, name) for name in _USAGE])
-    return AttemptDigest(**kept, grader_results=MappingProxyType(grades), grades_stamp=grades_stamp)
+    kept["tags"] = _keep_tags(metadata.tags)
+    kept["grader_results"] = _keep_grades(tuple(grades.items()))
+    return AttemptDigest(**kept, grades_stamp=grades_stamp)
 
 
 # -- digests as JSON
@@ -156,6 +158,11 @@ def unpack_digest(
 @lru_cache(maxsize=4096)
 def _keep_tags(tags: tuple[str, ...]) -> tuple[str, ...]:
     return tags
+
+
+@lru_cache(maxsize=4096)
+def _keep_grades(grades: tuple[tuple[str, GradeDigest], ...]) -> Mapping[str, GradeDigest]:
+    return MappingProxyType(dict(grades))
 
 
 @lru_cache(maxsize=4096)

@@ -64,15 +64,24 @@ def format_count(number: int, noun: str, plural: str = "") -> str:
 
 def format_json(content: Mapping[str, Any]) -> str:
     """Return JSON with a line for each entry of a list: 20,000 of them, indented, take seconds."""
-    parts = []
+    return "".join(list_json_parts(content))
+
+
+def list_json_parts(content: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the same in parts; a list may be an iterator, whose entries are never in memory together."""
+    before = "{\n"
     for name, value in content.items():
-        if isinstance(value, list) and value:
-            lines = ",\n".join(f"  {json.dumps(one, ensure_ascii=False)}" for one in value)
-            text = f"[\n{lines}\n ]"
+        yield f"{before} {json.dumps(name, ensure_ascii=False)}: "
+        before = ",\n"
+        if isinstance(value, list | Iterator):
+            start = "["
+            for one in value:
+                yield f"{start}\n  {json.dumps(one, ensure_ascii=False)}"
+                start = ","
+            yield "[]" if start == "[" else "\n ]"
         else:
-            text = json.dumps(value, ensure_ascii=False, indent=1).replace("\n", "\n ")
-        parts.append(f" {json.dumps(name, ensure_ascii=False)}: {text}")
-    return "{\n" + ",\n".join(parts) + "\n}\n"
+            yield json.dumps(value, ensure_ascii=False, indent=1).replace("\n", "\n ")
+    yield "\n}\n"
 
 
 def natural(text: str) -> tuple[tuple[int, str], ...]:

@@ -27,7 +27,7 @@ from pytest_browsereval.config_text import format_path
 from pytest_browsereval.datasets.ids import safe_folder
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.digest import AttemptDigest
-from pytest_browsereval.model.display import format_json
+from pytest_browsereval.model.display import list_json_parts
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.messages import SCHEMA_VERSION
 from pytest_browsereval.model.results import TaskMetadata
@@ -170,7 +170,7 @@ class RunStore:
     def write_summary(self, summary: dict[str, Any]) -> Path:
         """Write ``summary.json`` and return its path."""
         target = self.root / SUMMARY
-        write_whole(target, format_json(summary))
+        write_whole(target, list_json_parts(summary))
         return target
 
     def drop_summary(self) -> None:
@@ -468,19 +468,6 @@ class RunStore:
         """
         self.check_version()
         yield from reading.index_digests(self.root)
-
-    def reindex(self) -> int:
-        """Make the index again and return how many attempts it has.
-
-        Raises:
-            UsageError: a file is damaged, a process writes the run, or the index cannot be written.
-        """
-        self.check_version()
-        self.check_idle()
-        try:
-            return reading.reindex(self.root)
-        except OSError as error:
-            raise UsageError(f"the index of {self.root} cannot be written: {error}.") from None
 
     def last_digests(self) -> list[tuple[Path, AttemptDigest]]:
         """Return the last attempt of each trial with its folder, in the order in which they were begun.

@@ -35,6 +35,9 @@ def test_a_file_is_whole_or_not_there(tmp_path: Path) -> None:
     assert path.read_text() == "new"
     with pytest.raises(OSError, match="missing"):
         write_whole(tmp_path / "missing" / "metadata.json", "x")
+    with pytest.raises(ZeroDivisionError):
+        write_whole(path, (str(1 // number) for number in (1, 0)))
+    assert (path.read_text(), list(tmp_path.iterdir())) == ("new", [path])
     taken = tmp_path / "taken.json"
     (taken / "child").mkdir(parents=True)
     with pytest.raises(OSError, match="taken"):

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from pytest_browsereval.errors import UsageError
+from pytest_browsereval.features.index.command import reindex_run
 from pytest_browsereval.model.digest import AttemptDigest, digest
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.run import reading
@@ -314,13 +315,13 @@ def test_reading_that_is_given_up_leaves_the_old_index(run: RunStore) -> None:
 
 def test_reindex_says_why_it_cannot(run: RunStore) -> None:
     """A process writes the run, or the index cannot be written."""
-    assert run.reindex() == 3
+    assert reindex_run(run.root) == 3
     with RunStore(run.root, worker="gw0").hold(), pytest.raises(UsageError, match="still writes this run"):
-        run.reindex()
+        reindex_run(run.root)
     shutil.rmtree(run.root / "index")
     (run.root / "index").write_text("in the way")
     with pytest.raises(UsageError, match="cannot be written"):
-        run.reindex()
+        reindex_run(run.root)
 
 
 def test_reading_that_is_dropped_waits_for_no_thread() -> None:

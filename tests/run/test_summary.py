@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.model.display import format_json
+from pytest_browsereval.model.display import format_json, list_json_parts
 from pytest_browsereval.run import summary as module
 from pytest_browsereval.run.summary import Result, StoredSummary, read_summary
 
@@ -22,6 +22,12 @@ RESULTS: list[dict[str, Any]] = [
 CONTENT = {"selected": 2, "disagreements": [{"results": [1]}], "results": RESULTS, "gate": {"rows": "fail"}}
 
 
+@pytest.fixture(autouse=True, params=[0, 1 << 20], ids=["large", "small"])
+def _size(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Read each line by line, as a large one, and at once."""
+    monkeypatch.setattr(module, "_SMALL", request.param)
+
+
 def read(folder: Path, text: str) -> StoredSummary:
     (folder / "summary.json").write_text(text, encoding="utf-8")
     return read_summary(folder)
@@ -31,6 +37,13 @@ def edit(old: str, new: str) -> str:
     text = format_json(CONTENT)
     assert old in text
     return text.replace(old, new)
+
+
+def test_an_iterator_is_written_as_a_list() -> None:
+    """Entry by entry, also where there is none."""
+    for results in (RESULTS, []):
+        parts = list_json_parts({**CONTENT, "results": iter(results)})
+        assert "".join(parts) == format_json({**CONTENT, "results": results})
 
 
 def test_results_are_read_line_by_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
