@@ -41,6 +41,8 @@ class JobPart:
     """How many trials there were to be; None if unknown."""
     rules: Sequence[RuleResult] = ()
     """What the rules of its gate say; none if it has no gate."""
+    beside: Sequence[str] = ()
+    """What features say beside its pass rate."""
     is_expected: Callable[[AttemptDigest], bool] = lambda _: False
     """Whether a trial may fail because the gate decides about it."""
 
@@ -65,7 +67,8 @@ def job_summary(parts: Sequence[JobPart], room: int = MOST_BYTES) -> str:
 
 def _head(part: JobPart) -> Iterator[str]:
     yield f"### {quote_text(part.name)}: {_outcome(part)}"
-    lines = [*totals(part.summary, part.selected, width=10_000), *draw_repeats(part.summary)]
+    figures = totals(part.summary, part.selected, width=10_000)
+    lines = [*figures, *part.beside, *draw_repeats(part.summary)]
     yield "\n".join(f"- {quote_text(line)}" for line in [*lines, f"run folder {format_path(part.folder)}"])
     if part.rules:
         rules = sorted(part.rules, key=lambda rule: rule.is_met)

@@ -134,9 +134,11 @@ def _judge(checked: Checked, ended: Ended, run: Path) -> int:
         return INCOMPLETE
     if not summary.trials:
         return INCOMPLETE
-    if (there := store.count_selected()) != checked.trials:
+    least, most = checked.trials
+    there = store.count_selected()
+    if there is None or not least <= there <= most:
         _say(
-            f"the run has {there} trials and this command selects {checked.trials}: parts were made with "
+            f"the run has {there} trials and this command selects {most}: parts were made with "
             "other options (-k, --eval-limit) or other rows. Take another --name."
         )
         return INCOMPLETE

@@ -9,7 +9,7 @@ import re
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -33,7 +33,7 @@ from pytest_browsereval.run.store import home_of, new_run_id
 PARTS_FOLDER = ".parts"
 """In the results folder: the bucket of runs for which none is named."""
 CONNECT_S = 10.0
-_TO_RUN = re.compile(r"to run: ([\d,]+) trials?\b")
+_TO_RUN = re.compile(r"to run: ([\d,]+)(?: to ([\d,]+))? trials?\b")
 _OTHERS = re.compile(r"plus [\d,]+ tests? outside of evals")
 SHOWN = 40
 """Lines of what pytest says when it refuses."""
@@ -48,8 +48,8 @@ class Checked:
     options: Options
     done: frozenset[int] = frozenset()
     """Parts that an earlier session has finished."""
-    trials: int = 0
-    """How many the whole run is to have."""
+    trials: tuple[int, int] = (0, 0)
+    """How many the whole run is to have, at least and at most."""
 
     @property
     def path(self) -> str:
@@ -175,8 +175,8 @@ def check_request(checked: Checked, *, is_named: bool) -> Checked:
     return _find_done(checked) if is_named else checked
 
 
-def read_plan(lines: Sequence[str]) -> int:
-    """Return how many trials pytest has planned.
+def read_plan(lines: Sequence[str]) -> tuple[int, int]:
+    """Return how many trials pytest has planned, at least and at most.
 
     Raises:
         UsageError: there is something else than the rows of one eval: no gate and no merged run knows of it.
@@ -185,7 +185,13 @@ def read_plan(lines: Sequence[str]) -> int:
         raise UsageError(f"{others}: a run in parts has rows only. Leave them out; `pytest` runs them.")
     if sum(" plan of eval " in line for line in lines) > 1:
         raise UsageError("there is more than one eval. Leave the others out; each is a run of its own.")
-    return sum(int(found[1].replace(",", "")) for line in lines if (found := _TO_RUN.match(line)))
+    found = [one for line in lines if (one := _TO_RUN.match(line))]
+    least, most = (one[1] for one in found), (one[2] or one[1] for one in found)
+    return _add(least), _add(most)
+
+
+def _add(counts: Iterable[str]) -> int:
+    return sum(int(one.replace(",", "")) for one in counts)
 
 
 def print_plan(lines: Sequence[str]) -> None:
@@ -225,7 +231,7 @@ def _find_done(checked: Checked) -> Checked:
         # The check of a resume: whether config, rows and tools are those that this part was made of.
         words = [word for word in request.common() if word != request.target]
         asked = [*words, "--eval-plan", f"--eval-resume={copy}", *request.division(done[0])]
-        if lacks := read_plan(_ask_pytest(asked, request)):
+        if lacks := read_plan(_ask_pytest(asked, request))[0]:
             raise UsageError(
                 f"part {done[0]} of {checked.run_url} is done without {format_count(lacks, 'trial')} that "
                 "this command selects. Give the options of then (-k, --eval-limit), or take another --name."

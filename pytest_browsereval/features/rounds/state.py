@@ -10,6 +10,7 @@ from typing import get_args
 from pytest_browsereval.config.model import RoundsConfig
 from pytest_browsereval.features.rounds.journal import RoundEnd, RoundJournal
 from pytest_browsereval.hooks.items import Unmade
+from pytest_browsereval.model.display import one_line
 from pytest_browsereval.run.active import ActiveRun
 from pytest_browsereval.run.plan import Entry
 
@@ -58,7 +59,8 @@ class RoundState:
     def take_end(self, line: RoundEnd) -> None:
         """Have no further round made."""
         kinds = {str(kind): kind for kind in get_args(Unmade)}
-        self.stop = RoundStop(kinds.get(line.end, "stopped"), line.why)
+        # Whoever can write into the folder could have written it.
+        self.stop = RoundStop(kinds.get(line.end, "stopped"), one_line(line.why))
 
     def end_round(self, end: Unmade | None, why: str, decisions: dict[str, str]) -> None:
         """Write down what comes after the rounds that were admitted; only one process may.

@@ -26,7 +26,8 @@ OPTIONS = ("trials", "retries", "limits", "budget", "pass_when", "tools", "captu
 
 # Figures of `summary.json` that are shown.
 COUNTS = (
-    "selected", "skipped", "over_budget", "called_off", "trials", "passed", "failed", "errored", "pass_rate",
+    "selected", "skipped", "over_budget", "called_off", "not_needed",
+    "trials", "passed", "failed", "errored", "pass_rate",
 )  # fmt: skip
 
 

@@ -114,7 +114,7 @@ def _counts(run: RunDescription) -> str:
         return (
             f"{of}{rows}; there is no summary.json: the run ended before it was written, or is still running"
         )
-    kinds = ("selected", "passed", "failed", "errored", "skipped", "over_budget", "called_off")
+    kinds = ("selected", "passed", "failed", "errored", "skipped", "over_budget", "called_off", "not_needed")
     lines = [f"{counts[kind]} {kind.replace('_', ' ')}" for kind in kinds if counts.get(kind)]
     have = ("skipped", "passed", "failed", "errored")
     without = counts.get("selected", 0) - sum(counts.get(kind, 0) for kind in have)

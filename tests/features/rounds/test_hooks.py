@@ -68,6 +68,17 @@ def test_a_run_ends_when_its_gate_is_decided(evals: Evals) -> None:
     assert reasons == ["not needed: decided after 2 of 4 trials of each row"] * 40
 
 
+def test_a_job_summary_says_what_was_saved(evals: Evals, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the terminal does; `browsereval show` counts what was not needed."""
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(evals.path / "summary.md"))
+    _write(evals, 20)
+    evals.run()
+    assert "rounds: decided after 2 of 4 trials" in (evals.path / "summary.md").read_text()
+    shown = evals.run_command("show", str(evals.run_folder()))
+    assert "40 not needed" in " ".join(shown.stdout.str().split())
+
+
 def test_the_gate_is_decided_again_by_the_folder(evals: Evals) -> None:
     """`browsereval gate` says the same of the run, and asks the same rounds about another floor."""
     _write(evals, 20)
@@ -336,6 +347,36 @@ def test_workers_wait_for_the_controller_to_decide(evals: Evals) -> None:
         ]
     )
     assert len(list((evals.run_folder() / "tasks").glob("*/*/*"))) == 42
+
+
+DYING = """
+import os, pathlib
+def solve(context):
+    died = pathlib.Path(__file__).with_name("died")
+    if context.task.query_id == "r03" and len(list(pathlib.Path(__file__).parent.glob("seen-*"))) >= 12:
+        if not died.exists():
+            died.touch()
+            os._exit(9)
+    pathlib.Path(__file__).with_name(f"seen-{os.urandom(8).hex()}").touch()
+    return "right"
+"""
+
+
+@pytest.mark.slow
+def test_a_worker_that_dies_in_a_round_is_waited_for(evals: Evals) -> None:
+    """Another one takes its place and makes the rest of the round, which then decides."""
+    (evals.path / "my_agent.py").write_text(DYING)
+    _write(
+        evals,
+        12,
+        agent={"type": "function", "function": "my_agent:solve"},
+        retries=1,
+        gate={"min_pass_rate": 0.7},
+    )
+    result = evals.run("shop.eval.yaml", "-n", "2")
+    assert (evals.path / "died").exists()
+    assert result.ret == pytest.ExitCode.OK
+    result.stdout.fnmatch_lines(["rounds: decided after 2 of 4 trials of each row; 24 trials not needed"])
 
 
 @pytest.mark.slow
