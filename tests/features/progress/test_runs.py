@@ -158,6 +158,10 @@ def test_runs_say_how_far_attempts_came(evals: Evals, look: Look) -> None:
         assert await reader.page.locator("#progress img").count() == 0
         await reader.open("#/state/default/1/attempt-1")
         assert "Left out: answer (a page cannot answer it)." in await reader.text("#progress")
+        await reader.page.set_viewport_size({"width": 400, "height": 800})
+        await reader.open("#/lost/default/1/attempt-1")
+        await reader.page.evaluate("location.hash = '#/stones/default/1/attempt-1'")
+        await reader.sees("#progress p", "It reached milestone 4 of 5")
 
     look(run.folder / "index.html", work)
 
