@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
-from pytest_browsereval.capture.trajectory import EVIDENCE_FILE, TASK_FILE, load_written, read_written
+from pytest_browsereval.capture.trajectory import TASK_FILE, read_written
 from pytest_browsereval.errors import DatasetError
 from pytest_browsereval.model.messages import Message, read_message
 from pytest_browsereval.model.tasks import Task
@@ -96,21 +96,3 @@ def check_log(folder: Path, *, is_empty_allowed: bool = False) -> None:
         why = f"{file} cannot be read: No such file. Restore it."
     if why:
         raise DatasetError(why)
-
-
-def read_evidence(folder: Path) -> dict[str, JsonValue]:
-    """Return what graders observed; empty if none did.
-
-    Raises:
-        DatasetError: the file is damaged.
-    """
-    file = folder / EVIDENCE_FILE
-    if not file.exists():
-        return {}
-    try:
-        evidence = load_written(file)
-    except (OSError, ValueError) as error:
-        raise DatasetError(f"{file} is damaged: {error}. Restore it.") from None
-    if not isinstance(evidence, dict):
-        raise DatasetError(f"{file} is damaged: it is not a block of graders. Restore it.")
-    return evidence

@@ -15,6 +15,7 @@ from pytest_browsereval.datasets.ids import safe_id
 from pytest_browsereval.datasets.reader import index_rows, read_row
 from pytest_browsereval.datasets.rows import refuse
 from pytest_browsereval.errors import DatasetError, ErrorSource, Fault, UsageError
+from pytest_browsereval.features.regrade.evidence import read_evidence
 from pytest_browsereval.graders.base import GraderConfig
 from pytest_browsereval.graders.parts import fill_sites
 from pytest_browsereval.graders.protection import hide_quotes
@@ -28,7 +29,7 @@ from pytest_browsereval.redaction.text import redact_json
 from pytest_browsereval.run.active import ActiveRun
 from pytest_browsereval.run.plan import Entry, Plan, Trial, check_needs, mark_names, read_graders
 from pytest_browsereval.run.store import TrialKey
-from pytest_browsereval.run.stored import StoredTask, check_log, read_evidence, read_stored
+from pytest_browsereval.run.stored import StoredTask, check_log, read_stored
 from pytest_browsereval.run.toolsets import Toolsets
 from pytest_browsereval.sites import fill
 

@@ -17,6 +17,7 @@ from pytest_browsereval.capture.trajectory import TrajectorySaver
 from pytest_browsereval.config.model import BudgetConfig
 from pytest_browsereval.errors import ErrorSource, Fault, RunStopped, UsageError
 from pytest_browsereval.features.regrade.current_rows import CurrentPlan
+from pytest_browsereval.features.regrade.evidence import read_evidence
 from pytest_browsereval.features.regrade.redacted import settle_redacted
 from pytest_browsereval.features.regrade.stored_plan import StoredEntry, StoredPlan
 from pytest_browsereval.features.regrade.unobserved import OBSERVED_ELSE, list_observations, why_unobserved
@@ -38,7 +39,7 @@ from pytest_browsereval.run.record import AttemptRecord
 from pytest_browsereval.run.selection import count_wanted, note_regraded
 from pytest_browsereval.run.session import Session
 from pytest_browsereval.run.store import TrialKey
-from pytest_browsereval.run.stored import StoredTask, read_evidence, read_stored
+from pytest_browsereval.run.stored import StoredTask, read_stored
 
 NAMED = 5
 """Ids that a note lists."""

@@ -14,6 +14,7 @@ from pytest_browsereval.capture.message_log import MessageLogger
 from pytest_browsereval.capture.trajectory import HISTORY_FILE, TrajectorySaver
 from pytest_browsereval.config import config_from
 from pytest_browsereval.errors import ConfigError, DatasetError, ErrorSource, Fault, UsageError
+from pytest_browsereval.features.regrade.evidence import read_evidence
 from pytest_browsereval.features.regrade.stored_plan import StoredEntry
 from pytest_browsereval.features.regrade.trials import RegradedTrials, history_record
 from pytest_browsereval.graders.base import GraderConfig, Recorded
@@ -27,7 +28,6 @@ from pytest_browsereval.run.lookup import run_folder
 from pytest_browsereval.run.reading import read_metadata
 from pytest_browsereval.run.session import Session
 from pytest_browsereval.run.store import RunStore, TrialKey
-from pytest_browsereval.run.stored import read_evidence
 from pytest_browsereval.testing import ScriptedModel, says
 from tests.recorded import attempt
 from tests.support import until
