@@ -17,6 +17,7 @@ from pytest_browsereval.capture.trajectory import TASK_FILE, read_written
 from pytest_browsereval.datasets.ids import CAPITALS, name_attempt, original_id
 from pytest_browsereval.errors import ErrorSource, UsageError
 from pytest_browsereval.graders.judging.pictures import find_pictures, number_of
+from pytest_browsereval.model.causes import Cause
 from pytest_browsereval.model.digest import AttemptDigest
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.messages import Message
@@ -155,6 +156,13 @@ class StoredAttempt:
         known = self.metadata.protected
         task = self.task if known is None else None
         return known if known is not None else task is None or task.protected
+
+    @property
+    def cause(self) -> Cause | None:
+        """Why it did not pass, by rules over its steps, and the first wrong one; None if it passed."""
+        from pytest_browsereval.builtins import make_cause_finder
+
+        return make_cause_finder()(self.metadata, self.folder)
 
     @property
     def messages(self) -> tuple[Message, ...]:

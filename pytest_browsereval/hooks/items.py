@@ -17,6 +17,7 @@ from pytest_browsereval.hooks.behaviour import describe_outcome
 from pytest_browsereval.hooks.marks import take_mark
 from pytest_browsereval.hooks.names import is_by_hand
 from pytest_browsereval.hooks.representation import represent
+from pytest_browsereval.model.causes import Cause
 from pytest_browsereval.model.display import one_line
 from pytest_browsereval.model.grades import Verdict, cost_of
 from pytest_browsereval.model.results import TaskMetadata
@@ -87,6 +88,8 @@ class EvalItem(pytest.Function, PlainId):
     entry: Entry
     metadata: TaskMetadata | None = None
     folder: Path | None = None
+    cause: Cause | None = None
+    """Why its attempt did not pass, if a feature knows that."""
     was_begun: bool = False
     """Whether this process has run its attempt, or taken one that was there."""
     was_judged: bool = False
@@ -168,7 +171,11 @@ class EvalItem(pytest.Function, PlainId):
         output.report_warnings(self.folder)
         self.obj = attempt_function(self.metadata.query)
         resumed = [("resumed", True)] if self.was_resumed else []
-        self._figures = (*properties(self.metadata, self.folder), *resumed)
+        if self.metadata.verdict is Verdict.FAILED:
+            find = self.ihook.pytest_browsereval_find_cause
+            self.cause = find(metadata=self.metadata, folder=self.folder)
+        known = [("cause", self.cause.name), ("first_wrong_step", self.cause.step)] if self.cause else []
+        self._figures = (*properties(self.metadata, self.folder), *known, *resumed)
         self.user_properties.extend(self._figures)
         hook = self.ihook.pytest_browsereval_task_done
         try:
@@ -219,7 +226,7 @@ class EvalItem(pytest.Function, PlainId):
 
     def release(self) -> None:
         """Let go of the attempt: thousands of items live until pytest ends, and their reports tell it all."""
-        self.metadata = self.folder = None
+        self.metadata = self.folder = self.cause = None
         self.output = ()
         self.obj = eval_attempt
 
@@ -231,7 +238,7 @@ class EvalItem(pytest.Function, PlainId):
         """
         assert self.metadata is not None  # noqa: S101 set before either exception is raised
         assert self.folder is not None  # noqa: S101 the same
-        text = explain(self.metadata, self.folder, self.config.getoption("tbstyle", "auto"))
+        text = explain(self.metadata, self.folder, self.config.getoption("tbstyle", "auto"), self.cause)
         raised = next(iter(tracebacks(error.details for error in self.metadata.errors)), "")
         path, line = place_in(raised) or (self.entry.ref.path, self.entry.ref.line)
         if why:

@@ -21,3 +21,7 @@ class Cause:
     """The number of the first wrong step; None if nothing tells which it is."""
     line: str
     """Where the attempt parts from what it is compared with, in a line."""
+
+    def describe(self) -> str:
+        """Return the cause and the first wrong step in a line."""
+        return self.label if self.step is None else f"{self.label}; parts {self.line}"

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from pytest_browsereval.capture.message_log import read_messages
 from pytest_browsereval.capture.tracebacks import shorten, tracebacks
+from pytest_browsereval.model.causes import Cause
 from pytest_browsereval.model.display import format_count, one_line, printable
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.messages import (
@@ -29,7 +30,7 @@ LONGEST_LINE = 500
 MOST_LINES = 60
 
 
-def explain(metadata: TaskMetadata, folder: Path, style: str = "auto") -> str:
+def explain(metadata: TaskMetadata, folder: Path, style: str = "auto", cause: Cause | None = None) -> str:
     """Return the report of an attempt: why it is bad, task, answer, grades, where to look, steps, tracebacks.
 
     The reason is the first line, and no line repeats it.
@@ -38,10 +39,12 @@ def explain(metadata: TaskMetadata, folder: Path, style: str = "auto") -> str:
         metadata: of the attempt.
         folder: its folder, which the steps are read from.
         style: of tracebacks, as ``--tb`` has it.
+        cause: why it did not pass, if that is known.
     """
     if style == "line":
         return headline(metadata)
-    return "\n".join((*_lines(metadata, folder), *_tracebacks(metadata, style)))
+    known = [f"cause    {one_line(cause.describe(), 400)}"] if cause and not metadata.error_source else []
+    return "\n".join((*_lines(metadata, folder, known), *_tracebacks(metadata, style)))
 
 
 def headline(metadata: TaskMetadata) -> str:
@@ -53,7 +56,7 @@ def _verdict(metadata: TaskMetadata) -> str:
     return f"{metadata.verdict} ({metadata.error_source})" if metadata.error_source else str(metadata.verdict)
 
 
-def _lines(metadata: TaskMetadata, folder: Path) -> Iterator[str]:
+def _lines(metadata: TaskMetadata, folder: Path, known: Iterable[str]) -> Iterator[str]:
     yield printable(f"{_verdict(metadata)}: {metadata.reason}")
     yield ""
     yield f"task     {one_line(metadata.query)}"
@@ -71,6 +74,7 @@ def _lines(metadata: TaskMetadata, folder: Path) -> Iterator[str]:
     )
     time = "time not known" if took is None else f"{took / 1000:.1f} s"
     yield f"agent    {kind}, {steps}, {time}, {metadata.termination_reason}"
+    yield from known
     if metadata.usage_by_role:
         yield "tokens   " + "; ".join(
             f"{role} {_format_usage(u)}" for role, u in metadata.usage_by_role.items()

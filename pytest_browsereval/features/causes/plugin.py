@@ -6,6 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
+from pytest_browsereval.hooks.names import is_worker
+
 if TYPE_CHECKING:
     from pytest_browsereval.commands.base import Command
     from pytest_browsereval.model.causes import Cause
@@ -24,3 +28,13 @@ def pytest_browsereval_find_cause(metadata: TaskMetadata, folder: Path) -> Cause
     from pytest_browsereval.features.causes.rules import find_cause
 
     return find_cause(metadata, folder)
+
+
+def pytest_browsereval_start(config: pytest.Config) -> None:
+    """Count the causes of each run beside its pass rate."""
+    if is_worker(config):
+        return
+    from pytest_browsereval.features.causes.hooks import CausePart
+    from pytest_browsereval.hooks.controller import controller_key
+
+    config.stash[controller_key].parts["causes"] = CausePart()

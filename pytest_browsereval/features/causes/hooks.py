@@ -1,0 +1,62 @@
+"""The causes of a run in its summary: counted, a line for each verdict."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from pytest_browsereval.analysis.summary import RunSummary
+from pytest_browsereval.errors import UsageError
+from pytest_browsereval.features.causes.groups import BAD
+from pytest_browsereval.features.causes.rules import find_cause
+from pytest_browsereval.hooks.controller import RunPart
+from pytest_browsereval.model.causes import Cause
+from pytest_browsereval.model.display import join_first, one_line
+from pytest_browsereval.model.grades import Verdict
+from pytest_browsereval.run.active import ActiveRun
+from pytest_browsereval.run.reading import read_metadata
+
+MOST_COUNTED = 1_000
+"""Attempts of a verdict that are looked at when a run ends, which takes half a second."""
+
+MOST_NAMED = 4
+
+
+class CausePart(RunPart):
+    """Counts the causes of the attempts that did not pass, where two or more share one."""
+
+    def sum_up(self, active_run: ActiveRun, summary: RunSummary) -> tuple[dict[str, Any], list[str]]:
+        """Return a line for each verdict whose attempts share a cause."""
+        root = active_run.store.root
+        lines = (_describe(verdict, summary, root) for verdict in BAD)
+        return {}, [line for line in lines if line]
+
+
+def _describe(verdict: Verdict, summary: RunSummary, root: Path) -> str:
+    bad = [one.folder for one in summary.trials if one.metadata.verdict is verdict]
+    if len(bad) < 2:
+        return ""
+    found = Counter(_name(cause) for cause in _find(bad[:MOST_COUNTED]))
+    if max(found.values(), default=0) < 2:
+        return ""
+    of = f" (of the first {MOST_COUNTED:,})" if len(bad) > MOST_COUNTED else ""
+    parts = [f"{count:,} {name}" for name, count in found.most_common()]
+    return f"causes of {verdict}{of}: {join_first(parts, MOST_NAMED)}; browsereval causes {root.name}"
+
+
+def _find(folders: list[Path]) -> Iterator[Cause]:
+    for folder in folders:
+        try:
+            cause = find_cause(read_metadata(folder), folder)
+        except UsageError:  # the gate reports damaged records
+            continue
+        if cause is not None:
+            yield cause
+
+
+def _name(cause: Cause) -> str:
+    """Return the cause, and what it is about where errors are told apart by that."""
+    is_error = cause.name == "same_error" and cause.detail
+    return f"{cause.label} ({one_line(cause.detail, 60)})" if is_error else cause.label
