@@ -6,6 +6,7 @@ import re
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -172,6 +173,7 @@ def make_table(run: Any, name: str) -> Any:
     return found
 
 
+@cache
 def make_cause_finder() -> Callable[[TaskMetadata, Path], Cause | None]:
     """Return what finds why an attempt did not pass; None if it passed, or if nobody knows."""
     calls = [*_find_calls("pytest_browsereval_find_cause")]

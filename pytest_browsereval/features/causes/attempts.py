@@ -31,6 +31,9 @@ from pytest_browsereval.run.stored import StoredTask, read_stored
 MOST_EARLIER = 20
 """Earlier runs that are searched for a passed attempt."""
 
+MOST_MOVES = 500
+"""Actions of a way, and of an attempt, that are aligned."""
+
 MOST_PASSED = 5
 """Passed attempts of a row that a failed one is compared with."""
 
@@ -49,7 +52,7 @@ class Way:
         moves = list_moves(self.actions)
         if self.knows_pages:  # an agent has tried what a person who writes a solution does not
             moves = [one for one in moves if not one.error and one.kind not in SOFT]
-        object.__setattr__(self, "moves", moves)
+        object.__setattr__(self, "moves", moves[:MOST_MOVES])
 
     @property
     def end(self) -> Action | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pytest_browsereval.errors import TerminationReason
 from pytest_browsereval.features.causes.actions import SETS, SOFT, Action
-from pytest_browsereval.features.causes.attempts import Attempt, Way
+from pytest_browsereval.features.causes.attempts import MOST_MOVES, Attempt, Way
 from pytest_browsereval.features.causes.targets import OTHER, PERHAPS, SAME, are_alike, compare_targets
 
 REACHED = 0.9
@@ -66,6 +66,7 @@ def _compare_values(a: Action, b: Action) -> float:
 
 def align(moves: Sequence[Action], way: Way) -> list[tuple[int, int]]:
     """Return which action of an attempt stands for which of a way, in their order, the earliest first."""
+    moves = moves[:MOST_MOVES]
     scores = [[compare_actions(a, b, knows_pages=way.knows_pages) for b in way.moves] for a in moves]
     count = len(way.moves)
     best = [[0.0] * (count + 1) for _ in range(len(moves) + 1)]

@@ -17,7 +17,7 @@ SAME, PERHAPS, OTHER = 1.0, 0.5, 0.0
 """How far two targets are the same: a selector and a name may be, nobody can tell."""
 
 _KEYS = ("target", "source", "ref", "element", "selector", "element_description", "index")
-_ROLE = re.compile(r"""role=(\w+)(?:\[name=(?:"([^"]*)"|'([^']*)'|/(.*?)/)(?: [is])?\])?""")
+_ROLE = re.compile(r"""role=(\w+)(?:\[name=(?:"(.*)"|'(.*)'|/(.*)/)[^\]]*\])?""", re.DOTALL)
 _NAMED = re.compile(r"""(?:text|label)=(?:"([^"]*)"|'([^']*)'|(.*))""", re.DOTALL)
 _CSS_TEXT = re.compile(r""":(?:text-is|has-text|text)\((["'])(.*?)\1\)""")
 _REF = re.compile(r"\[?(?:ref=)?((?:f\d+)?[es]\d+)\]?")

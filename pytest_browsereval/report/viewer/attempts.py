@@ -9,8 +9,11 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from pytest_browsereval.builtins import make_cause_finder
 from pytest_browsereval.capture.trajectory import open_written
 from pytest_browsereval.errors import UsageError
+from pytest_browsereval.model.causes import Cause
+from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.run.reading import read_metadata
 from pytest_browsereval.run.records import attempt_number
@@ -34,6 +37,8 @@ class StoredAttempt:
     """``metadata.json`` as it stands; empty if there is none."""
     problem: str = ""
     """Why there is no metadata; empty if the attempt is still in flight, or was killed."""
+    cause: Cause | None = None
+    """Why it did not pass, if a feature knows that."""
 
     @property
     def number(self) -> int:
@@ -99,9 +104,11 @@ def read_attempt(folder: str, key: str) -> StoredAttempt:
         return StoredAttempt(folder, key, None, "", f"metadata.json cannot be read: {error.strerror}")
     text = data.decode("utf-8", "replace")
     try:
-        return StoredAttempt(folder, key, TaskMetadata.model_validate_json(data), text)
+        metadata = TaskMetadata.model_validate_json(data)
     except ValidationError:
         return StoredAttempt(folder, key, None, text, _why(Path(folder)))
+    cause = None if metadata.verdict is Verdict.PASSED else make_cause_finder()(metadata, Path(folder))
+    return StoredAttempt(folder, key, metadata, text, cause=cause)
 
 
 def _why(folder: Path) -> str:

@@ -46,6 +46,8 @@ def details_of(attempt: StoredAttempt, *, is_served: bool = False) -> list[Any]:
     names = names_in(attempt.folder)
     records = records_of(attempt.folder, names.files, [] if is_served else names.folders)
     files = [] if is_served else names.files
+    if attempt.cause is not None:
+        records["cause"] = {"text": attempt.cause.describe(), "step": attempt.cause.step}
     return [attempt.text, log, files, names.pictures, left_out, attempt.problem, records]
 
 
@@ -73,7 +75,7 @@ def records_of(folder: str, files: Sequence[str], folders: Sequence[str]) -> dic
 
 def without_texts(records: Mapping[str, Any]) -> dict[str, Any]:
     """Return the records without output, console and requests, for a page that has no room for them."""
-    kept = {key: value for key, value in records.items() if key == "dom"}
+    kept = {key: value for key, value in records.items() if key in ("dom", "cause")}
     left = [name for key, name in TEXTS.items() if key in records]
     return {**kept, **({"note": f"Left out: {' and '.join(left)}."} if left else {})}
 

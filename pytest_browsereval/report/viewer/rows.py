@@ -26,10 +26,10 @@ LONGEST = 160
 # Rows are lists: names of keys in each of 20,000 rows would be most of the page.
 COLUMNS = (
     "key", "chunk", "verdict", "id", "query", "reason", "dataset", "site", "tags", "variant", "trial",
-    "attempt", "tries", "source", "end", "steps", "ms", "cost", "started", "progress",
+    "attempt", "tries", "source", "end", "steps", "ms", "cost", "started", "progress", "cause",
 )  # fmt: skip
 
-_SHARED = ("verdict", "dataset", "site", "variant", "source", "end")
+_SHARED = ("verdict", "dataset", "site", "variant", "source", "end", "cause")
 
 
 class Table:
@@ -63,7 +63,7 @@ class Table:
             return [row]
         is_again = attempt.key in self._costs
         self._costs[attempt.key] = _finite(data.cost_usd, 12)
-        row, trial = self._row(attempt.key, data, chunk), TrialKey.of(data)
+        row, trial = self._row(attempt, data, chunk), TrialKey.of(data)
         before = self._last.get(trial)
         if before is None or is_again:
             row[_PLACE["tries"]] = before[_PLACE["tries"]] if before else 1
@@ -89,10 +89,10 @@ class Table:
             named[name] = [all_of[one] for one in given] if name == "tags" else all_of[given]
         return named
 
-    def _row(self, key: str, data: TaskMetadata, chunk: int) -> list[Any]:
+    def _row(self, attempt: StoredAttempt, data: TaskMetadata, chunk: int) -> list[Any]:
         share = self._word
         return [
-            key,
+            attempt.key,
             chunk,
             share("verdict", str(data.verdict)),
             data.query_id,
@@ -112,6 +112,7 @@ class Table:
             _finite(data.cost_usd, 6),
             data.started_at,
             _tell_progress(data),
+            share("cause", attempt.cause.label if attempt.cause else ""),
         ]
 
     def _bare(self, attempt: StoredAttempt, chunk: int, query_id: str, query: str) -> list[Any]:
@@ -132,7 +133,7 @@ class Table:
             "attempt": attempt.number,
             "tries": 1,
             "started": "",
-            **{name: share(name, "") for name in ("dataset", "site", "source", "end")},
+            **{name: share(name, "") for name in ("dataset", "site", "source", "end", "cause")},
         }
         return [known.get(name) for name in COLUMNS]
 

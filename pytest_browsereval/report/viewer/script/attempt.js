@@ -58,10 +58,12 @@ async function showAttempt(row, entry) {
   $("attempt").ariaBusy = "false";
 }
 
-/** The entry that is open at first: what was searched for, or the last step. @param {Entry[]} entries */
+/** The entry that is open at first: what was searched for, the first wrong step, or the last one. @param {Entry[]} entries */
 function placeToOpen(entries) {
   const last = entries.findLastIndex((one) => one.number !== null);
-  return nextHit(-1, 1) ?? (last >= 0 ? last : entries.length - 1);
+  const wrong = seen.details?.cause?.step ?? null;
+  const first = wrong === null ? -1 : entries.findIndex((one) => one.number === wrong);
+  return nextHit(-1, 1) ?? (first >= 0 ? first : last >= 0 ? last : entries.length - 1);
 }
 
 /** @param {Row} row */
@@ -85,6 +87,7 @@ function drawAbout(row, details) {
   given($("reason"), asText(data.reason) || details?.problem || row.reason, "");
   fill($("facts"), [
     ...factsOf(row, details),
+    ["Cause", details?.cause ? causeOf(row, details.cause) : row.cause],
     ["Site", row.site],
     ["Tags", row.tags.join(", ")],
     ["Started", moment(row.started)],
@@ -100,6 +103,12 @@ function drawAbout(row, details) {
   $("progress-parts").replaceChildren(...progressParts(details, goTo));
   $("progress").hidden = !$("progress-parts").children.length;
   drawTurns(row);
+}
+
+/** @param {Row} row @param {{text: string, step: number | null}} cause */
+function causeOf(row, { text, step }) {
+  if (step === null) return text;
+  return element("span", {}, element("bdi", { textContent: text }), " ", element("a", { href: addressOf(row, `step-${step}`), textContent: `step ${step}` }));
 }
 
 /** Other attempts of the trial. @param {Row} row */

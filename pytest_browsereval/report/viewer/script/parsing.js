@@ -2,7 +2,7 @@
 
 /**
  * @typedef {{metadata: any, lines: any[], files: string[], pictures: Map<number, string>, problem: string, notes: string[],
- *   records: Records}} Details
+ *   records: Records, cause: {text: string, step: number | null} | null}} Details
  */
 
 /** The number of the picture that is taken before anything is done. */
@@ -24,6 +24,7 @@ function parsed([metadata, log, files, pictures, leftOut, problem, records]) {
     problem,
     notes,
     records: recordsOf(records || {}),
+    cause: records?.cause || null,
   };
 }
 

@@ -37,6 +37,7 @@ const FACETS = {
   trial: { title: "Trial", of: (row) => [String(row.trial)] },
   repeats: { title: "Repeats", of: (row) => [repeatsOf(row)?.stability || ""] },
   quarantine: { title: "Quarantine", of: (row) => [quarantineOf(row) && `until ${quarantineOf(row)}`] },
+  cause: { title: "Cause", of: (row) => [row.cause] },
   source: { title: "Error source", of: (row) => [row.source] },
   end: { title: "Ended by", of: (row) => [row.end] },
 };
