@@ -72,7 +72,7 @@ def find_run(
         UsageError: there is no such run, or there are several; the message has the newest ones.
     """
     if "://" in given:
-        return _fetch_one(given, is_changed=is_changed, with_files=with_files)
+        return fetch_one(given, is_changed=is_changed, with_files=with_files)
     from pytest_browsereval.run.lookup import LATEST, LATEST_ON, Runs, check_whole, is_run
 
     if given not in ("", LATEST) and is_run(Path(given), is_empty_allowed=is_empty_allowed):
@@ -90,19 +90,26 @@ def find_run(
             raise UsageError(
                 f"{given}: there are runs of {len(runs.homes)} evals. Name its config by --config."
             )
-        return _choose(given, runs.homes[0])
+        from pytest_browsereval.builtins import choose_run
+
+        return Path(choose_run(given, str(runs.homes[0])))
     return runs.find(given, Path(), is_empty_allowed=is_empty_allowed)
 
 
-def _choose(given: str, home: Path, before: str | None = None) -> Path:
-    from pytest_browsereval.builtins import choose_run
-
-    return Path(choose_run(given, str(home), before))
-
-
-def _fetch_one(
+def fetch_one(
     url: str, *, before: str | None = None, is_changed: bool = False, with_files: bool = True
 ) -> Path:
+    """Return a copy of the run at a URL.
+
+    Args:
+        url: of the run.
+        before: the id of a run; neither it nor later ones are meant by ``latest``.
+        is_changed: whether the command writes into it.
+        with_files: whether pictures, traces and other files of attempts are needed beside their records.
+
+    Raises:
+        UsageError: it cannot be had, or is in several parts.
+    """
     found = _fetch(url, before=before, is_changed=is_changed, with_files=with_files)
     if len(found) > 1:
         raise UsageError(
@@ -150,33 +157,3 @@ def find_runs(
         else:
             folders.append(find_run(one, config, with_files=with_files))
     return folders
-
-
-def find_baseline(
-    given: str, config: Path | None = None, *, of: Path | None = None, with_files: bool = False
-) -> Path:
-    """Return the folder of a run, or the file of a baseline.
-
-    Args:
-        given: what was typed.
-        config: the file that ``--config`` names.
-        of: the run that is compared with it: *latest* is then the one before it, and never itself.
-        with_files: whether pictures, traces and other files of attempts are needed beside their records.
-
-    Raises:
-        UsageError: there is no such run, or there are several.
-    """
-    from pytest_browsereval.run.lookup import LATEST, LATEST_ON, Runs
-
-    if Path(given).is_file():
-        return Path(given)
-    # The newest run may be the one that is compared.
-    if of is not None:
-        run = of.resolve()
-        if given == LATEST:
-            return Runs(run.parent, (run.parent,)).find(given, Path(), before=run)
-        if "://" in given:
-            return _fetch_one(given, before=run.name, with_files=with_files)
-        if given.startswith(LATEST_ON):
-            return _choose(given, run.parent, run.name)
-    return find_run(given, config, with_files=with_files)

@@ -8,9 +8,8 @@ from typing import Any
 
 from pytest_browsereval.contracts import check_result, describe_member, describe_wrong, naming
 from pytest_browsereval.datasets.base import DatasetConfig, RowRef, Select
-from pytest_browsereval.datasets.rows import refuse
 from pytest_browsereval.datasets.selection import select_rows
-from pytest_browsereval.errors import DatasetError, PluginError
+from pytest_browsereval.errors import PluginError
 from pytest_browsereval.model.tasks import Task
 
 
@@ -69,21 +68,3 @@ def read_row(dataset: DatasetConfig, ref: RowRef) -> Task:
             "which `index` has listed. A row has one id; mend the plug-in."
         )
     return task
-
-
-def read_all(rows: Iterable[tuple[DatasetConfig, RowRef]]) -> list[Task]:
-    """Return the tasks of many rows.
-
-    Raises:
-        DatasetError: some are wrong; the message lists the first five problems and counts the rest.
-    """
-    tasks: list[Task] = []
-    problems: list[str] = []
-    for dataset, ref in rows:
-        try:
-            tasks.append(read_row(dataset, ref))
-        except DatasetError as error:
-            problems += str(error).splitlines()
-    if problems:
-        refuse(problems)
-    return tasks

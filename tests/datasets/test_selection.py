@@ -9,9 +9,9 @@ import pytest
 
 from pytest_browsereval.datasets.base import RowRef, Select
 from pytest_browsereval.datasets.jsonl import JsonLinesConfig
-from pytest_browsereval.datasets.reader import read_all
 from pytest_browsereval.datasets.selection import check_depends_on, select_rows
 from pytest_browsereval.errors import DatasetError
+from pytest_browsereval.features.interop.tasks import read_all
 from pytest_browsereval.model.tasks import Task
 
 FILE = Path("rows.jsonl")

@@ -7,8 +7,9 @@ from pathlib import Path
 
 from pytest_browsereval.commands.base import Command
 from pytest_browsereval.commands.reporting import add_reports, refuse_unwritable, tell
-from pytest_browsereval.commands.runs import HELP_OF_BASELINE, add_config, find_baseline
+from pytest_browsereval.commands.runs import HELP_OF_BASELINE, add_config
 from pytest_browsereval.errors import UsageError
+from pytest_browsereval.features.compare.lookup import find_baseline
 
 
 def compare(arguments: argparse.Namespace) -> int:

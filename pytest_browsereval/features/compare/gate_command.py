@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 from pytest_browsereval.commands.base import Command, add_overrides, registry_near
 from pytest_browsereval.commands.reporting import add_reports, tell, write
-from pytest_browsereval.commands.runs import HELP, HELP_OF_BASELINE, add_config, find_baseline, find_run
+from pytest_browsereval.commands.runs import HELP, HELP_OF_BASELINE, add_config, find_run
 from pytest_browsereval.errors import ConfigError, UsageError
+from pytest_browsereval.features.compare.lookup import find_baseline
 from pytest_browsereval.model.display import format_count
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.rules import RuleResult

@@ -25,7 +25,8 @@ STDOUT = "-"
 def import_rows(arguments: argparse.Namespace) -> int:
     """Write the rows as JSON Lines, and print their number, their hash and what was left out."""
     from pytest_browsereval.datasets.benchmark import BenchmarkConfig
-    from pytest_browsereval.datasets.reader import index_rows, read_all
+    from pytest_browsereval.datasets.reader import index_rows
+    from pytest_browsereval.features.interop.tasks import read_all
 
     here = Path.cwd()
     dataset = _dataset(arguments.type, arguments.path, arguments.set)
