@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
-import itertools
 from collections.abc import Mapping
 from contextlib import ExitStack
 from typing import Any
 
 from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.run.manifest import place_of
-from pytest_browsereval.run.store import RunStore, TrialKey
+from pytest_browsereval.run.store import RunStore
 
 
 class OwnRuns:
@@ -57,24 +55,3 @@ class OwnRuns:
     def let_go(self) -> None:
         """Let others write the runs."""
         self._held.close()
-
-
-def new_trial(store: RunStore, query_id: str, variant: str) -> TrialKey:
-    """Return a trial that nobody has made yet, in any process: a test may run a row again and again.
-
-    Args:
-        store: the run.
-        query_id: of the row.
-        variant: of the agent.
-
-    Raises:
-        OSError: the run folder cannot be written.
-    """
-    for number in itertools.count(1):
-        key = TrialKey(query_id, variant, number)
-        folder = store.trial_folder(key)
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with contextlib.suppress(FileExistsError):
-            folder.mkdir()
-            return key
-    raise AssertionError("unreachable")
