@@ -60,6 +60,15 @@ SEARCH = f"""async text => {{
 }}"""
 
 
+SEARCH_TEXTS = """async text => {
+  const field = document.querySelector('#search');
+  field.value = text;
+  field.dispatchEvent(new Event('input'));
+  const isDone = () => /of all .* searched/.test(document.querySelector('#searched').textContent);
+  do await new Promise(done => setTimeout(done, 50)); while (!isDone());
+}"""
+
+
 def add_pictures(run: Path) -> None:
     """Give each attempt ten steps with a picture each, as an agent leaves them."""
     source = run / "picture.jpeg"
@@ -172,6 +181,10 @@ async def _used(page: Page, file: Path) -> dict[str, float]:
     found["scroll_ms_a_frame"] = 1000 * await since() / 60
     await page.evaluate(SEARCH, "product 77")
     found["search_ms"] = 1000 * await since()
+    began = time.perf_counter()
+    await page.evaluate(SEARCH_TEXTS, "the basket and check out")  # of the prompts, beside the page
+    found["search_texts_wall_s"] = time.perf_counter() - began
+    found["search_texts_s"] = await since()
     began = time.perf_counter()
     await page.evaluate("() => { location.hash = document.querySelector('#rows a').getAttribute('href'); }")
     await page.wait_for_function("() => document.querySelector('#attempt').ariaBusy === 'false'")

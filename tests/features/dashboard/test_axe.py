@@ -54,5 +54,10 @@ def test_axe_finds_nothing(axe: str, server: DashboardServer, session: Session, 
             if scheme == "dark":
                 await watcher.page.get_by_role("button", name="Resume").click()
                 await watcher.page.wait_for_selector("#now[data-state=running]")
+        session.journal.end(1, ["gate not met: min_pass_rate: pass rate 0.0%"])
+        await watcher.page.wait_for_selector("#now[data-state=ended]")
+        await watcher.page.evaluate(axe)
+        found = await watcher.page.evaluate("axe.run()")
+        assert [(rule["id"], rule["nodes"][0]["html"]) for rule in found["violations"]] == []
 
     watch(server.url, work)
