@@ -29,7 +29,7 @@ function drawSummary() {
   $("notes").textContent = notes.join(" ");
   const known = LIST.filter((row) => row.ms !== null);
   /** @type {[string, Child][]} */
-  const facts = Object.entries(run.facts).map(([name, value]) => [name, element("bdi", { textContent: name === "Started" ? moment(String(value)) : String(value) })]);
+  const facts = Object.entries(run.facts).map(([name, value]) => [name, element("bdi", { textContent: factText(name, String(value)), title: String(value) })]);
   const of = run.goesOn && run.selected ? ` of ${run.selected.toLocaleString("en")}` : "";
   facts.push(["Trials", totals.trials.toLocaleString("en") + of + (ROWS.length > LIST.length ? `, in ${counted(ROWS.length, "attempt")}` : "")]);
   facts.push(["Cost", totals.cost === null ? "not known" : totals.cost ? money(totals.cost) : null]);
@@ -41,6 +41,9 @@ function drawSummary() {
   if (run.resumes.length) facts.push(["Resumed", element("span", {}, ...run.resumes.flatMap((/** @type {string} */ line) => [element("bdi", { textContent: line }), element("br")]))]);
   fill($("run-facts"), facts);
 }
+
+/** A fact of the run in short; where the browser was found stands in its tip. @param {string} name @param {string} value */
+const factText = (name, value) => (name === "Started" ? moment(value) : name === "Browser" ? value.replace(/ \(.*$/, "") : value);
 
 /** What repeated trials say of each other. @returns {[string, Child][]} */
 function repeatsFacts() {
