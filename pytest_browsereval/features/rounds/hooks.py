@@ -217,7 +217,7 @@ class RoundControl(RunPart):
 
     def _advance(self, active_run: ActiveRun, state: RoundState) -> None:
         pending = self._list_open(active_run)
-        while state.stop is None and state.admitted < state.rounds.max:
+        while state.stop is None:
             if any(names for number, names in pending.items() if number <= state.admitted):
                 return
             self._decide(active_run, state)
@@ -236,6 +236,9 @@ class RoundControl(RunPart):
         if standing.is_decided:
             made_by = f"after {state.admitted} of {state.rounds.max} trials of each row"
             state.end_round("decided", f"not needed: decided {made_by}", decisions)
+            return
+        if state.admitted >= state.rounds.max:
+            state.end_round("last", "the last round was made, and nothing is decided", decisions)
             return
         further = self._ids[active_run].get(state.admitted + 1, set())
         # First: if the session is killed now, the run lacks these.

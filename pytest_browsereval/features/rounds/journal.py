@@ -22,7 +22,7 @@ class RoundEnd:
     after: int
     """Rounds that were made."""
     end: str = ""
-    """What keeps further ones from being made, one of ``Unmade``; empty if there is a further one."""
+    """What keeps further ones from being made, one of ``Unmade`` or *last*; empty if there is one."""
     why: str = ""
     """... in words."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import get_args
+from typing import Literal, get_args
 
 from pytest_browsereval.config.model import RoundsConfig
 from pytest_browsereval.features.rounds.journal import RoundEnd, RoundJournal
@@ -62,7 +62,7 @@ class RoundState:
         # Whoever can write into the folder could have written it.
         self.stop = RoundStop(kinds.get(line.end, "stopped"), one_line(line.why))
 
-    def end_round(self, end: Unmade | None, why: str, decisions: dict[str, str]) -> None:
+    def end_round(self, end: Unmade | Literal["last"] | None, why: str, decisions: dict[str, str]) -> None:
         """Write down what comes after the rounds that were admitted; only one process may.
 
         Args:

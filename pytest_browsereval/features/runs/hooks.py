@@ -35,7 +35,8 @@ class AllTrials(RunPart):
         else:
             try:
                 config = active_run.config
-                count = sum(1 for _ in active_run.plan.entries(is_limited=False))
+                entries = active_run.plan.entries(is_limited=False)
+                count = sum(map(active_run.is_wanted, entries))  # rounds that nobody needed are not lacking
                 count += count // len(config.variants) * self._left_out.get(config.path, 0)
             except UsageError:  # the rows were changed meanwhile
                 count = None

@@ -114,6 +114,8 @@ def test_a_run_that_decides_nothing_says_so(evals: Evals, undecided: str, code: 
             "gate min_pass_rate: pass rate 80.0% (12/15) neither meets nor misses 80.0% *",
         ]
     )
+    ends = (evals.run_folder() / "rounds.jsonl").read_text().splitlines()
+    assert [json.loads(line)["end"] for line in ends] == ["", "last"]
     summary = evals.summary()
     assert "not_needed" not in summary
     assert summary["trials"] == summary["selected"] == 15
@@ -201,6 +203,66 @@ def test_a_run_that_is_over_is_not_run_again(evals: Evals) -> None:
     resumed = evals.run("shop.eval.yaml", "--eval-resume")
     assert resumed.ret == pytest.ExitCode.OK
     resumed.stdout.fnmatch_lines(["*40 of 40 trials have a result, 0 to run", "*42 passed, 40 not needed*"])
+
+
+def test_a_decided_run_is_a_whole_one(evals: Evals) -> None:
+    """It may be a baseline, in the history it is no part of a run, and one of some rows is."""
+    _write(evals, 20)
+    evals.run()
+    whole = evals.summary()
+    assert whole["all_trials"] == whole["selected"] == 40
+    assert evals.run_command("baseline", str(evals.run_folder()), str(evals.path / "base.json")).ret == 0
+    evals.run("shop.eval.yaml", "--eval-limit=10")
+    some = evals.summary()
+    assert some["all_trials"] > some["selected"]
+
+
+def test_rows_that_depend_on_others_are_made_in_rounds(evals: Evals) -> None:
+    """In each round the one that others wait for comes first."""
+    evals.write_rows(
+        *(row(f"r{number:02}", depends_on=["z"]) for number in range(19)),
+        row("z"),
+    )
+    evals.write_config(trials=ROUNDS, gate={"min_pass_rate": 0.8})
+    result = evals.run("shop.eval.yaml", "-v")
+    assert result.ret == pytest.ExitCode.OK
+    order = [
+        line.split("::")[1].split(" ")[0] for line in result.outlines if line.startswith("shop.eval.yaml::")
+    ]
+    assert order[0] == "z[1]"
+    assert order[20] == "z[2]"
+
+
+def test_other_evals_and_tests_of_the_session_go_their_own_way(evals: Evals) -> None:
+    """Only trials of rounds are sorted by them, and only these are not needed."""
+    _write(evals, 20)
+    evals.write_config("other.eval.yaml", trials=2)
+    evals.pytester.makepyfile(test_own="def test_own(): pass")
+    result = evals.run("shop.eval.yaml", "other.eval.yaml", "test_own.py")
+    assert result.ret == pytest.ExitCode.OK
+    assert result.parseoutcomes()["passed"] == 40 + 2 + 40 + 1
+    assert evals.summary("other")["selected"] == 40
+    assert "rounds" not in evals.summary("other")
+
+
+def test_rows_that_are_skipped_take_no_part(evals: Evals) -> None:
+    """A mark that skips a row always leaves it out of all rounds, and the others decide."""
+    evals.write_rows(*(row(f"r{number:02}") for number in range(20)), row("off", tags=["off"]))
+    evals.write_config(trials=ROUNDS, gate={"min_pass_rate": 0.8})
+    evals.pytester.makeconftest(
+        "import pytest\n\ndef pytest_runtest_setup(item):\n"
+        "    if item.get_closest_marker('off'): pytest.skip('off today')\n"
+    )
+    result = evals.run("shop.eval.yaml")
+    result.stdout.fnmatch_lines(["rounds: decided after 2 of 4 trials of each row; * not needed"])
+
+
+def test_the_first_failure_may_end_a_session(evals: Evals) -> None:
+    """`-x` ends it as ever where rows are shown as they are: nothing is decided, and exit code 1 says so."""
+    _write(evals, 3, 17, gate={"min_pass_rate": 0.1, "rows": "fail"})
+    result = evals.run("shop.eval.yaml", "-x")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert "not needed" not in result.stdout.str()
 
 
 @pytest.mark.parametrize("option", ["--eval-set=trials.max=9", "--eval-trials=3"])
