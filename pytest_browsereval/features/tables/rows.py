@@ -28,8 +28,8 @@ from pytest_browsereval.run.reading import work_ahead
 from pytest_browsereval.run.records import RECORD
 from pytest_browsereval.run.stored import LOG_FILE, read_log
 
-AHEAD = 4
-"""Attempts that a thread reads at once: the logs of 32 times as many wait in memory."""
+AHEAD = 1
+"""Attempts that a thread reads at once: the logs of 32 of them wait in memory, and may be large."""
 
 
 @dataclass(frozen=True)
