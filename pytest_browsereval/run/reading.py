@@ -12,6 +12,7 @@ import itertools
 import json
 import os
 import re
+import time
 from bisect import bisect_left
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
@@ -37,6 +38,9 @@ THREADS = 16
 
 BATCH = 32
 """Tasks that a thread looks at, or records that it reads, before it hands them over."""
+
+WORTH_THREADS = BATCH // 4
+"""Waits of a batch from which on threads do the rest: a cold disk has one and more for each record."""
 
 WORTH_INDEXING = 100
 """Records that the index lacks, from which on a reader makes it again: that takes 10 ms and more."""
@@ -105,7 +109,10 @@ def _list_names(folder: str) -> list[str]:
 def work_ahead(
     work: Callable[[Given], Iterable[Found]], given: Iterable[Given], size: int = BATCH
 ) -> Generator[Found, None, None]:
-    """Yield what the work finds, in the order of what is given; threads are a few batches ahead.
+    """Yield what the work finds, in the order of what is given.
+
+    As soon as a batch waits for the disk, threads are a few batches ahead. In memory they would wait for
+    Python's lock instead: on two idle cores that takes four times as long.
 
     Args:
         work: waits for the disk most of its time.
@@ -117,6 +124,15 @@ def work_ahead(
         return [found for one in batch for found in work(one)]
 
     todo, waiting = iter(given), deque[Future[list[Found]]]()
+    for batch in iter(lambda: list(itertools.islice(todo, BATCH)), []):
+        before = _count_waits()
+        found = work_all(batch)
+        waits = _count_waits() - before
+        if waits > WORTH_THREADS:
+            waiting.append(Future())
+            waiting[0].set_result(found)
+            break
+        yield from found
     pool = ThreadPoolExecutor(THREADS)
     try:
         while (batch := list(itertools.islice(todo, size))) or waiting:
@@ -129,6 +145,15 @@ def work_ahead(
         # Nobody wants the rest, and nothing is waited for: the garbage collector may close this generator
         # in any thread, one that starts for example and holds a lock that the end of another one needs.
         pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _count_waits() -> int:
+    """Return how often this thread has waited; for how many milliseconds, where the system does not count."""
+    try:
+        from resource import RUSAGE_THREAD, getrusage
+    except ImportError:
+        return int(1000 * (time.perf_counter() - time.thread_time()))
+    return getrusage(RUSAGE_THREAD).ru_nvcsw
 
 
 # -- what is in them
@@ -280,36 +305,24 @@ def _has_no_others(root: str, task: str, folders: Iterable[str]) -> bool:
         return False
 
 
-def index_digests(root: Path) -> Iterator[tuple[str, AttemptDigest]]:
-    """Yield the same from the records alone, and index them if that can be written.
+def index_digests(root: Path, *, is_needed: bool = False) -> Iterator[tuple[str, AttemptDigest]]:
+    """Yield the same from the records alone, and index them.
+
+    Args:
+        root: the run's folder.
+        is_needed: whether an index that cannot be written is an error, once all were read.
 
     Raises:
         UsageError: a folder cannot be read, or a record is damaged.
+        OSError: the index is needed and cannot be written.
     """
     with NewIndex(root) as index:
-        yield from _read_into(root, index)
-        with contextlib.suppress(OSError):
+        for folder, metadata, stamp in _read_all(root):
+            data = digest(metadata, find_agreeing(root / folder, metadata))
+            index.add(folder, stamp, data)
+            yield folder, data
+        with contextlib.suppress(*(() if is_needed else (OSError,))):
             index.finish()
-
-
-def reindex(root: Path) -> int:
-    """Make the index of a run again and return how many attempts it has.
-
-    Raises:
-        UsageError: a folder cannot be read, or a record is damaged.
-        OSError: the index cannot be written.
-    """
-    with NewIndex(root) as index:
-        count = sum(1 for _ in _read_into(root, index))
-        index.finish()
-    return count
-
-
-def _read_into(root: Path, index: NewIndex) -> Iterator[tuple[str, AttemptDigest]]:
-    for folder, metadata, stamp in _read_all(root):
-        data = digest(metadata, find_agreeing(root / folder, metadata))
-        index.add(folder, stamp, data)
-        yield folder, data
 
 
 def _read_all(root: Path) -> Iterator[Stored]:

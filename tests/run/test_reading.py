@@ -324,8 +324,24 @@ def test_reindex_says_why_it_cannot(run: RunStore) -> None:
         reindex_run(run.root)
 
 
-def test_reading_that_is_dropped_waits_for_no_thread() -> None:
+def test_threads_read_ahead_where_the_disk_is_slow(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not before a batch has waited, and in the same order."""
+    waits, threads = iter([0, 0, 0, 99]), set[tuple[int, int]]()
+    monkeypatch.setattr(reading, "_count_waits", lambda: next(waits))
+
+    def read(number: int) -> list[int]:
+        threads.add((number // reading.BATCH, threading.get_ident()))
+        return [number]
+
+    numbers = range(5 * reading.BATCH)
+    assert list(reading.work_ahead(read, numbers)) == list(numbers)
+    own = {batch for batch, thread in threads if thread == threading.get_ident()}
+    assert own == {0, 1}
+
+
+def test_reading_that_is_dropped_waits_for_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     """The garbage collector may drop it in a thread that holds a lock which the end of others needs."""
+    monkeypatch.setattr(reading, "WORTH_THREADS", -1)
     blocked, goes_on = threading.Event(), threading.Event()
 
     def read(number: int) -> list[int]:
