@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from pytest_browsereval.analysis.turns import StoredStep
@@ -62,16 +63,22 @@ _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 
 def find_kind(tool: str, params: Mapping[str, Any]) -> str:
     """Return which kind of action a tool is, by its name; ``other`` if that does not tell."""
-    if tool in _OF_TOOL:
-        return _OF_TOOL[tool]
-    names = [tool, *(str(params[key]) for key in ("action", "type") if isinstance(params.get(key), str))]
-    for name in names:
-        for word in _WORDS.findall(name):
-            if (kind := _OF_WORD.get(word.lower())) is not None:
-                return kind
-            if word.lower() not in _PREFIXES and word.lower() != "go":
-                break
-    return "other"
+    if (kind := _kind_of(tool)) is not None:
+        return kind
+    names = (params[key] for key in ("action", "type") if isinstance(params.get(key), str))
+    return next((kind for kind in map(_kind_of, names) if kind is not None), "other")
+
+
+@lru_cache(maxsize=4096)
+def _kind_of(name: str) -> str | None:
+    if name in _OF_TOOL:
+        return _OF_TOOL[name]
+    for word in _WORDS.findall(name[:200]):
+        if (kind := _OF_WORD.get(word.lower())) is not None:
+            return kind
+        if word.lower() not in _PREFIXES and word.lower() != "go":
+            break
+    return None
 
 
 @dataclass(frozen=True)

@@ -70,7 +70,7 @@ class Attempt:
     pages: PageNames
     actions: tuple[Action, ...]
 
-    @property
+    @cached_property
     def moves(self) -> list[Action]:
         """The actions that are aligned."""
         return list_moves(self.actions)

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from pytest_browsereval.model.display import one_line
@@ -91,6 +92,7 @@ def read_target(params: Mapping[str, Any], refs: Mapping[str, Target]) -> Target
     return parsed[0]
 
 
+@lru_cache(maxsize=4096)
 def _parse(text: str) -> Target:
     last = text.rpartition(_INTO_FRAME)[2].strip()
     if match := _ROLE.match(last):
@@ -133,6 +135,7 @@ def _compare_names(a: Target, b: Target) -> float:
     return PERHAPS if is_part else OTHER
 
 
+@lru_cache(maxsize=4096)  # of names that are compared with many others
 def _fold(name: str) -> str:
     return " ".join(name.split()).casefold()
 

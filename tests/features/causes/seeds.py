@@ -182,7 +182,7 @@ SHOP = (
     Seed(
         "waits until its time is over",
         "shop-cheapest-stationery",
-        (check('role=radio[name="Stationery"]'), wait("6 products", 30)),
+        (check('role=radio[name="Stationery"]'), wait("6 products", 60)),
         "page_too_slow",
         2,
     ),
