@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
 from pytest_browsereval.features.progress import pace
 from pytest_browsereval.model.progress import PROGRESS_FILE, Followed, Progress
+from pytest_browsereval.testing import ModelRequest, Reply, ScriptedModel, call, calls, done
 from pytest_browsereval.testing.evals import EvalRun
 from tests.hooks.small_evals import Evals, row
 from tests.report.viewer.conftest import Look, Reader
@@ -179,3 +181,28 @@ def test_workers_and_resumed_runs_follow_attempts_too(evals: Evals) -> None:
     again = evals.run_process("shop.eval.yaml", "-n", "2", f"--eval-resume={run.folder}")
     assert "min_progress: progress 100.0% (mean of 2 judged trials) meets 100.0%" in again.stdout.str()
     assert [len(curve(again, name).moments) for name in ("lost", "kept")] == [6, 5]
+
+
+def plays(request: ModelRequest) -> Reply:
+    """Add two mugs, remove one, and end: by the conversation so far."""
+    turns: int = sum(message["role"] == "assistant" for message in request.messages)
+    clicks = [calls(call("click", target=f"text={name}")) for name in ("Add", "Add", "Remove")]
+    replies: list[Reply] = [*clicks, done("Two mugs.")]
+    return replies[turns]
+
+
+@pytest.mark.slow
+def test_a_model_is_not_told_and_a_replay_has_the_same_curve(evals: Evals) -> None:
+    """No request has a word of a check or of the curve, and replies from a cassette come to the same."""
+    with ScriptedModel(plays) as server:
+        model = {"type": "single", "model": "scripted", "base_url": server.base_url}
+        shop(evals, task("lost", milestones=STONES, query="Buy mugs."), variants={"default": model})
+        run = evals.run("--eval-llm=record", "shop.eval.yaml")
+        said = "".join(json.dumps(request.body) for request in server.requests)
+    assert [sum(map(bool, one.held[:2])) for one in curve(run, "lost").moments] == [0, 0, 2, 0, 0, 0]
+    assert "in the cart" not in said
+    assert "held" not in said
+    again = evals.run("--eval-llm=replay", "shop.eval.yaml")
+    assert again.attempt("lost").replayed
+    assert curve(again, "lost") == curve(run, "lost")
+    assert figures(again, "lost") == figures(run, "lost")
