@@ -156,17 +156,23 @@ class Dashboard:
     # -- answers
 
     async def _home(self, _: Request) -> Response:
-        from starlette.responses import HTMLResponse, RedirectResponse
+        from starlette.responses import RedirectResponse
 
-        if self.feed(0) is None:  # the address is printed before the evals are read
-            policy = f"default-src 'none'; img-src data:; style-src {viewer.hash_of(_WAITING_STYLE)}"
-            headers = {"Retry-After": str(AGAIN_S), "Content-Security-Policy": _allow_framing(policy)}
-            return HTMLResponse(WAITING, 503, headers=headers)
-        return RedirectResponse(f"/{self.access.token}/0/")
+        return RedirectResponse(f"/{self.access.token}/0/") if self.feed(0) else self._wait()
+
+    def _wait(self) -> Response:
+        """Return the page until there is a run: the address is printed before the evals are read."""
+        from starlette.responses import HTMLResponse
+
+        policy = f"default-src 'none'; img-src data:; style-src {viewer.hash_of(_WAITING_STYLE)}"
+        headers = {"Retry-After": str(AGAIN_S), "Content-Security-Policy": _allow_framing(policy)}
+        return HTMLResponse(WAITING, 503, headers=headers)
 
     async def _page(self, request: Request) -> Response:
         from starlette.responses import HTMLResponse
 
+        if self.feed(0) is None:
+            return self._wait()
         feed = self._of(request)
         data = feed.data()
         names = [one.watched.name for one in self.feeds]

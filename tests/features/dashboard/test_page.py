@@ -369,6 +369,9 @@ def test_who_comes_early_waits_for_the_run(session: Session, watch: Watch) -> No
         async def work(watcher: Watcher) -> None:
             await watcher.page.goto(server.url)
             assert (await watcher.text("main")).startswith("Waiting for the run pytest is still reading")
+            await watcher.page.goto(f"{server.url}0/")
+            assert "opens here by itself" in await watcher.text("main")
+            await watcher.page.goto(server.url)
             runs.append(Watched("shop", session.store, session.control))
             await watcher.page.wait_for_url(f"{server.url}0/")
             await watcher.sees("#run", "shop")

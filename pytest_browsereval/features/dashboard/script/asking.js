@@ -30,6 +30,14 @@ async function askDetails({ key, verdict }) {
 /** Asks for the details of an attempt that is over, unless they are there. @param {Row} row */
 const keepDetails = (row) => sent.has(row.key) || sentSize > MOST_SENT || void askDetails(row).catch(() => null);
 
+const MOST_AHEAD = 300;
+
+/** Asks for those that were over before the page was opened, one after another, what did not pass first. @param {Row[]} rows */
+async function keepKnown(rows) {
+  const over = rows.filter((row) => row.verdict !== "unfinished").sort((a, b) => Number(a.verdict === "passed") - Number(b.verdict === "passed"));
+  for (const row of over.slice(0, MOST_AHEAD)) if (!sent.has(row.key) && (await askDetails(row).catch(() => null)) === null) return;
+}
+
 /** To search in texts of attempts, all of them would be asked for. */
 const HAS_TEXTS = false;
 const keptOf = () => undefined;

@@ -220,7 +220,9 @@ function begin() {
     tellTimes();
     tellElapsed();
   }, 1000);
-  if (states.end.exit_code === null) listen();
+  if (states.end.exit_code !== null) return;
+  listen();
+  keepKnown([...ROWS]);
 }
 
 begin();
