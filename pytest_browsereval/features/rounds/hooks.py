@@ -12,7 +12,6 @@ import pytest
 from pytest_browsereval.analysis.summary import RunSummary, summary_of
 from pytest_browsereval.config.model import RoundsConfig
 from pytest_browsereval.errors import UsageError
-from pytest_browsereval.features.rounds.decision import Standing
 from pytest_browsereval.features.rounds.rules import (
     describe_comparison,
     describe_rounds,
@@ -140,7 +139,7 @@ class RoundControl(RunPart):
         """
         config, rounds = active_run.config, active_run.config.trials
         self._check_resumed(active_run)
-        if not isinstance(rounds, RoundsConfig):
+        if not isinstance(rounds, RoundsConfig) or not active_run.trials.makes_attempts:
             return
         gate, wrong = config.gate, config.wrong
         for name in rounds.compare or ():
@@ -231,7 +230,8 @@ class RoundControl(RunPart):
             if not made.isdisjoint(self._controller.unmade[kind]):
                 state.end_round(kind, f"{kind}: {why}, so that no further round is made", {})
                 return
-        standing = self._find_standing(active_run, summary_of(active_run.store))
+        summary = summary_of(active_run.store)
+        standing = find_summary_standing(summary, state.rounds, active_run.config.gate)
         decisions = {rule.name: str(decision.answer) for rule, decision in standing.floors}
         if standing.is_decided:
             made_by = f"after {state.admitted} of {state.rounds.max} trials of each row"
@@ -246,10 +246,12 @@ class RoundControl(RunPart):
         note_selected(active_run.store, sorted(keys, key=lambda key: (key.query_id, key.variant)))
         state.end_round(None, "", decisions)
 
-    def _find_standing(self, active_run: ActiveRun, summary: RunSummary) -> Standing:
+    def _find_rounds(self, active_run: ActiveRun) -> RoundsConfig | None:
+        """Return how many rounds the run was to have; None if it is not made in rounds."""
+        if not active_run.trials.makes_attempts:  # whatever the config says now, its trials were made so
+            return read_rounds(active_run.store.manifest())
         rounds = active_run.config.trials
-        assert isinstance(rounds, RoundsConfig)  # noqa: S101 it has a state
-        return find_summary_standing(summary, rounds, active_run.config.gate)
+        return rounds if isinstance(rounds, RoundsConfig) else None
 
     # -- at the end
 
@@ -261,18 +263,17 @@ class RoundControl(RunPart):
 
     def judge(self, active_run: ActiveRun, summary: RunSummary) -> Iterable[RuleResult]:
         """Return what the test says of the gate's pass rates."""
-        rounds = active_run.config.trials
-        if not isinstance(rounds, RoundsConfig):
-            return ()
         gate = active_run.config.gate
-        return judge_floors(summary, rounds, gate, self._find_standing(active_run, summary))
+        if (rounds := self._find_rounds(active_run)) is None:
+            return ()
+        return judge_floors(summary, rounds, gate, find_summary_standing(summary, rounds, gate))
 
     def sum_up(self, active_run: ActiveRun, summary: RunSummary) -> tuple[dict[str, Any], list[str]]:
         """Return how many rounds were made, what they have decided, and what was saved."""
-        rounds = active_run.config.trials
-        if not isinstance(rounds, RoundsConfig) or not summary.trials:
+        rounds = self._find_rounds(active_run)
+        if rounds is None or not summary.trials:
             return {}, []
-        standing = self._find_standing(active_run, summary)
+        standing = find_summary_standing(summary, rounds, active_run.config.gate)
         spared, cost_usd = estimate_savings(summary, rounds)
         line = describe_rounds(standing, rounds, spared, cost_usd)
         lines = [f"rounds: {line}"]

@@ -275,11 +275,12 @@ def test_a_resume_with_other_rounds_is_refused(evals: Evals, option: str) -> Non
     resumed.stderr.fnmatch_lines(["*trials: the run * was begun with {*'max': 2*}. Write that again."])
 
 
-def test_a_regrade_decides_by_the_rounds_that_there_are(evals: Evals) -> None:
-    """Grading again makes no trial, and the test looks at the same rounds."""
+@pytest.mark.parametrize("options", [(), ("--eval-set=trials=3",)])
+def test_a_regrade_decides_by_the_rounds_that_there_are(evals: Evals, options: tuple[str, ...]) -> None:
+    """Grading again makes no trial; the test looks at the rounds that there are, whatever is typed now."""
     _write(evals, 20)
     evals.run()
-    regraded = evals.run("shop.eval.yaml", "--eval-regrade=latest")
+    regraded = evals.run("shop.eval.yaml", "--eval-regrade=latest", *options)
     assert regraded.ret == pytest.ExitCode.OK
     regraded.stdout.fnmatch_lines(["gate min_pass_rate: *meets 80.0%; decided after 2 of 4*", "*42 passed*"])
 
