@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from pytest_browsereval.llm.completion import ToolRequest as ToolRequest
     from pytest_browsereval.llm.config import LLMConfig as LLMConfig
     from pytest_browsereval.llm.judge import JudgeConfig as JudgeConfig
+    from pytest_browsereval.model.causes import Cause as Cause
     from pytest_browsereval.model.digest import AttemptDigest as AttemptDigest
     from pytest_browsereval.model.digest import GradeDigest as GradeDigest
     from pytest_browsereval.model.grades import Criterion as Criterion
@@ -129,6 +130,7 @@ _HOMES = {
     "llm.config": "LLMConfig",
     "llm.judge": "JudgeConfig",
     "model.digest": "AttemptDigest GradeDigest",
+    "model.causes": "Cause",
     "model.grades": "Criterion GraderResult Verdict",
     "model.messages": "AssistantMessage DelegationMessage DelegationResultMessage ErrorMessage Message "
     "ToolCallMessage ToolResultMessage UserMessage",

@@ -52,7 +52,7 @@ GROUPS = {
         DelegationMessage DelegationResultMessage
     """,
     "runs": """
-        open_run StoredRun StoredAttempt StoredTurn StoredStep StoredDelegation
+        open_run StoredRun StoredAttempt StoredTurn StoredStep StoredDelegation Cause
     """,
     "commands": """
         ExportConfig Exported ImportFormat Imported Command RunStore TrialKey

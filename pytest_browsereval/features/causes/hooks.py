@@ -9,8 +9,6 @@ from typing import Any
 
 from pytest_browsereval.analysis.summary import RunSummary
 from pytest_browsereval.errors import UsageError
-from pytest_browsereval.features.causes.groups import BAD
-from pytest_browsereval.features.causes.rules import find_cause
 from pytest_browsereval.hooks.controller import RunPart
 from pytest_browsereval.model.causes import Cause
 from pytest_browsereval.model.display import join_first, one_line
@@ -30,7 +28,7 @@ class CausePart(RunPart):
     def sum_up(self, active_run: ActiveRun, summary: RunSummary) -> tuple[dict[str, Any], list[str]]:
         """Return a line for each verdict whose attempts share a cause."""
         root = active_run.store.root
-        lines = (_describe(verdict, summary, root) for verdict in BAD)
+        lines = (_describe(one, summary, root) for one in (Verdict.FAILED, Verdict.ERRORED))
         return {}, [line for line in lines if line]
 
 
@@ -47,6 +45,8 @@ def _describe(verdict: Verdict, summary: RunSummary, root: Path) -> str:
 
 
 def _find(folders: list[Path]) -> Iterator[Cause]:
+    from pytest_browsereval.features.causes.rules import find_cause
+
     for folder in folders:
         try:
             cause = find_cause(read_metadata(folder), folder)

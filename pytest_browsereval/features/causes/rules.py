@@ -128,7 +128,9 @@ def _repeated_action(failure: Failure) -> Evidence | None:
     # What the way has is no repetition, however often it is there.
     if sum(one.number in own for one in steps) < len(steps) // 2:
         return None
-    return Evidence(steps, " / ".join(dict.fromkeys(one.describe(past=False) for one in steps)))
+    is_open = not failure.attempt.is_protected
+    said = dict.fromkeys(one.describe(past=False, with_value=is_open) for one in steps)
+    return Evidence(steps, " / ".join(said))
 
 
 # -- actions that fail

@@ -180,6 +180,12 @@ def test_a_protected_row_says_nothing_of_what_is_right(tmp_path: Path) -> None:
     assert (cause.name, cause.step) == ("wrong_value", 1)
     assert "Ada" not in str(cause)
     assert "secret" not in str(cause)
+    again = (*3 * (fill("Name", "secret-guess"),), done("secret-answer"))
+    data, folder = write_attempt(tmp_path / "again", again, data, solution=ORDER, protected=True)
+    cause = find_cause(data, folder)
+    assert cause is not None
+    assert (cause.name, cause.detail) == ("repeated_action", "types into 'Name'")
+    assert "secret" not in str(cause)
 
 
 def test_an_errored_attempt(tmp_path: Path) -> None:
