@@ -143,6 +143,7 @@ class RunStore:
         self._numbers = itertools.count(1)
         self._index = IndexFile(root, worker)
         self.records = Records(root)
+        self._own_lock: str | None = None
         self.synced_from = root if fsync else None
         """The run's folder, if the disk is to confirm every finished attempt."""
 
@@ -275,7 +276,11 @@ class RunStore:
                     f"{self.root} is a copy of {original}, which a process still writes: both would run the "
                     "rest. Wait for it, or end it."
                 )
-            yield
+            self._own_lock = RESUME_LOCK
+            try:
+                yield
+            finally:
+                self._own_lock = None
 
     def check_idle(self, *, besides: str | None = None) -> None:
         """Check that no process writes the run; nothing is written for it.
@@ -292,9 +297,9 @@ class RunStore:
                     pass
 
     def is_idle(self) -> bool:
-        """Whether no process writes the run."""
+        """Whether no other process writes the run."""
         try:
-            self.check_idle()
+            self.check_idle(besides=self._own_lock)
         except UsageError:
             return False
         return True

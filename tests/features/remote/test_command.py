@@ -15,6 +15,7 @@ __all__ = ["bucket", "cache"]
 COMMANDS: dict[str, tuple[str, ...]] = {
     "baseline": ("URL", "base.json"),
     "calibrate": ("URL",),
+    "causes": ("URL",),
     "compare": ("URL", "OTHER"),
     "doctor": ("shop.eval.yaml", "--run=URL"),
     "export": ("URL", "--to=online-mind2web", "-o", "exported"),
@@ -33,6 +34,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
 READ = {
     "baseline": "4 trials, pass rate 75.0% of 4",
     "calibrate": "0 of 4 attempts are labelled",
+    "causes": "1 trial failed, by cause",
     "compare": "tasks: 4 unchanged",
     "doctor": "row 'bad': its own solution fails",
     "export": "4 of 4 trials",
