@@ -43,7 +43,7 @@ class Progress(_Frozen):
     """The figures of an attempt's record. Shares are from 0 to 1, steps those of :class:`Moment`."""
 
     checks: int = 0
-    """How many checks, milestones not counted, were asked."""
+    """How many checks the row has, also those that were left out; milestones are not counted."""
     best: float | None = None
     """The largest share of the checks that held at one moment; None if there are none, or none answered."""
     best_step: int | None = None

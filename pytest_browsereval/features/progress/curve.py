@@ -14,10 +14,10 @@ from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.capture.context import CaptureContext
 from pytest_browsereval.capture.trajectory import write_whole
 from pytest_browsereval.errors import ErrorSource, Fault, describe_error
-from pytest_browsereval.features.progress.checks import PageQuestion, list_questions
+from pytest_browsereval.features.progress.checks import NOT_OF_A_PAGE, PageQuestion, list_questions
 from pytest_browsereval.features.progress.pace import Pace
 from pytest_browsereval.features.progress.page import LIMIT_S, PageReader
-from pytest_browsereval.features.progress.summary import SLOW, sum_up
+from pytest_browsereval.features.progress.summary import NO_PAGE, SLOW, sum_up
 from pytest_browsereval.graders.base import GraderConfig
 from pytest_browsereval.graders.evaluation import limit_evaluations
 from pytest_browsereval.graders.page_state import find_value
@@ -106,7 +106,7 @@ class CheckFollower:
         if self._window.dead:
             return "the window was gone"
         if not self._window.url:
-            return "no page was open"
+            return NO_PAGE
         return "a dialog was open" if self._window.dialog is not None else ""
 
     def _tell(self, error: Exception) -> None:
@@ -171,7 +171,8 @@ class CheckFollower:
                 return None
             write_whole(self._capture.config.folder / PROGRESS_FILE, followed.as_lines())
             asked = [check for check in followed.checks if not check.left_out]
-            return sum_up(asked, followed.moments)
+            others = [one for one in followed.checks if one.left_out and one.left_out != NOT_OF_A_PAGE]
+            return sum_up(asked, followed.moments, sum(not one.is_milestone for one in others))
         except Exception as error:  # noqa: BLE001 a full disk, say
             self._tell(error)
             return None
@@ -187,13 +188,21 @@ class CheckFollower:
             refused = {
                 place: why for place, why in refused.items() if not moment.held or moment.held[place] is None
             }
-        kept = [place for place in range(len(self._questions)) if place not in refused]
+        # A milestone keeps its place: without it, the next one would be as far.
+        kept = [
+            place
+            for place, question in enumerate(self._questions)
+            if question.is_milestone or place not in refused
+        ]
         asked = [
             FollowedCheck(name=self._questions[place].name, is_milestone=self._questions[place].is_milestone)
             for place in kept
         ]
         also = [
-            FollowedCheck(name=self._questions[place].name, left_out=why) for place, why in refused.items()
+            asked[kept.index(place)].model_copy(update={"left_out": why})
+            if place in kept
+            else FollowedCheck(name=self._questions[place].name, left_out=why)
+            for place, why in refused.items()
         ]
         moments = (
             moment.model_copy(

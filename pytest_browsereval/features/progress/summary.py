@@ -10,25 +10,29 @@ from pytest_browsereval.model.progress import FollowedCheck, Moment, Progress
 
 SLOW = f"the page had taken {SLOW_S:g} s or longer to answer before"
 """The note of a moment at which nothing was asked."""
+NO_PAGE = "no page was open"
 
 
-def sum_up(checks: Sequence[FollowedCheck], moments: Sequence[Moment]) -> Progress | None:
+def sum_up(checks: Sequence[FollowedCheck], moments: Sequence[Moment], left_out: int = 0) -> Progress | None:
     """Return the figures of an attempt; None if the page never answered.
 
     Args:
         checks: those that were asked.
         moments: in their order.
+        left_out: how many checks more the row has. Nobody knows whether they held, so none of them counts
+            as held: a page could have them left out, and would come further by it.
     """
     known = [one for one in moments if any(held is not None for held in one.held)]
     if not known:
         return None
     plain = [place for place, check in enumerate(checks) if not check.is_milestone]
     milestones = [place for place, check in enumerate(checks) if check.is_milestone]
-    shares = [(one, _share(one, plain)) for one in known] if plain else []
+    total = len(plain) + left_out
+    shares = [(one, _count_held(one, plain) / total) for one in known] if plain else []
     best = max(shares, key=lambda one: one[1], default=None)  # the first of equal ones
-    reached = _find_reached(milestones, known)
+    reached = _find_reached(milestones, moments[0], known)
     return Progress(
-        checks=len(plain),
+        checks=total if plain else 0,
         best=best and best[1],
         best_step=best and best[0].step,
         last=shares[-1][1] if shares else None,
@@ -41,14 +45,15 @@ def sum_up(checks: Sequence[FollowedCheck], moments: Sequence[Moment]) -> Progre
     )
 
 
-def _share(moment: Moment, places: Sequence[int]) -> float:
-    """Return the share of checks that surely held."""
-    return sum(moment.held[place] is True for place in places) / len(places)
+def _count_held(moment: Moment, places: Sequence[int]) -> int:
+    """Return how many checks surely held."""
+    return sum(moment.held[place] is True for place in places)
 
 
-def _find_reached(milestones: Sequence[int], known: Sequence[Moment]) -> int:
-    """Return the place of the furthest milestone, from 1; what has held since the start was not reached."""
-    given = {place for place in milestones if known[0].step == 0 and known[0].held[place]}
+def _find_reached(milestones: Sequence[int], start: Moment, known: Sequence[Moment]) -> int:
+    """Return the place of the furthest milestone, from 1; what may have held from the start is not."""
+    is_empty = start.note == NO_PAGE
+    given = {p for p in milestones if not is_empty and (not start.held or start.held[p] is not False)}
     furthest = 0
     for moment in known:
         given = {place for place in given if moment.held[place] is not False}

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.features.progress import pace
+from pytest_browsereval.features.progress.page import PageReader
 from pytest_browsereval.model.progress import PROGRESS_FILE, Followed, Progress
 from pytest_browsereval.testing import ModelRequest, Reply, ScriptedModel, call, calls, done
 from pytest_browsereval.testing.evals import EvalRun
@@ -169,6 +170,41 @@ def test_runs_say_how_far_attempts_came(evals: Evals, look: Look) -> None:
 
     again = evals.run(f"--eval-regrade={run.folder}", "shop.eval.yaml")
     assert figures(again, "lost") == figures(run, "lost"), "graded again, without a browser"
+
+
+def test_what_a_page_has_left_out_brings_nobody_further(
+    evals: Evals, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither what was not asked, nor what may have held on a start page that gave no answer."""
+    asked = PageReader.read
+    started: list[PageReader] = []
+
+    async def read_late(self: PageReader) -> dict[str, Any]:
+        if self not in started:
+            started.append(self)
+            raise TimeoutError
+        return await asked(self)
+
+    monkeypatch.setattr(PageReader, "read", read_late)
+    changing = {"js": "fetch('/cart')", "equals": 1}
+    here = [{"name": "in the shop", "check": {"title": "Shop"}}]
+    added = {"name": "added", "check": {"text": "2 items in cart"}}
+    shop(
+        evals,
+        task("checks", checks=[{"title": "Shop"}, changing, {"js": "window.sold = 1", "equals": 2}]),
+        task("start", ADD, milestones=here),
+        task("stones", ADD, ADD, milestones=[*here, added, {"name": "sold", "check": changing}]),
+        gate={"min_pass_rate": 0, "rules": [{"type": "min_progress", "least": 0.5}]},
+    )
+    run = evals.run()
+    checks = figures(run, "checks")
+    assert (checks.checks, checks.best) == (3, 1 / 3)
+    assert (figures(run, "start").milestones, figures(run, "start").reached) == (1, 0)
+    stones = figures(run, "stones")
+    assert (stones.milestones, stones.reached, stones.furthest) == (3, 2, "added")
+    assert [one.name for one in curve(run, "stones").checks if one.left_out] == ["sold"]
+    run.stdout.fnmatch_lines(["gate min_progress: progress 33.3% (mean of 3 judged trials) is under 50.0%"])
+    assert run.ret == 1
 
 
 @pytest.mark.slow
