@@ -23,6 +23,9 @@ SOFT = frozenset({"hover", "scroll"})
 HARMLESS = frozenset({"look", "wait", "back", "tabs", "end"})
 """Kinds that are no part of the way: looking, waiting, history, tabs."""
 
+UNREAD = "unread"
+"""The kind of a model's reply that was no call."""
+
 _KINDS = {
     "click": "click tap dblclick double right activate follow submit",
     "type": "fill type input enter write upload set",
@@ -122,6 +125,8 @@ class Action:
             with_value: whether what was typed, chosen or answered may be said.
         """
         words = _describe(self, past=past, with_value=with_value)
+        if self.kind == UNREAD:
+            return words
         return f"{words} in vain ({one_line(self.error, 100).rstrip('.')})" if self.error and past else words
 
 
@@ -137,6 +142,8 @@ _BETWEEN = {"type": "into", "choose": "in", "press": "in"}
 
 
 def _describe(one: Action, *, past: bool, with_value: bool) -> str:
+    if one.kind == UNREAD:
+        return "replied what is not a call" if past else "replies what is not a call"
     verb = _conjugate(_VERBS.get(_name_verb(one), f"call {one_line(one.tool, 40)}"), past=past)
     target = one.target.describe() if one.target else ""
     if one.kind == "open":
@@ -195,7 +202,9 @@ def read_steps(steps: Iterable[StoredStep], pages: PageNames, start: str | None)
         output = step.output
         after = pages.name(result.url) if result is not None and result.url else page
         failed = result is None or result.is_error
-        kind = find_kind(call.tool, call.params)
+        # A reply of a model that was no call: it names a tool, and nothing was done.
+        is_unread = call.params.keys() == {"malformed"}
+        kind = UNREAD if is_unread else find_kind(call.tool, call.params)
         yield Action(
             number=step.number,
             tool=call.tool,

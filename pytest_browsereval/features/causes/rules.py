@@ -9,7 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from pytest_browsereval.errors import TerminationReason
-from pytest_browsereval.features.causes.actions import Action
+from pytest_browsereval.features.causes.actions import UNREAD, Action
 from pytest_browsereval.features.causes.attempts import Attempt, find_ways, read_attempt
 from pytest_browsereval.features.causes.parting import Parting, find_nearest
 from pytest_browsereval.model.causes import Cause
@@ -179,6 +179,15 @@ def normalise_error(text: str) -> str:
     return one_line(re.sub(r"\b(?=[a-f]*\d)[0-9a-f]{6,}\b|\d+", "N", line), LONGEST)
 
 
+def _reply_not_a_call(failure: Failure) -> Evidence | None:
+    replies = [one for one in failure.attempt.actions if one.kind == UNREAD]
+    last = failure.attempt.actions[-1:]
+    decides = last[0].kind == UNREAD if last else False
+    if not decides and (failure.step is None or failure.step.kind != UNREAD):
+        return None
+    return Evidence(replies, normalise_error(replies[-1].error))
+
+
 # -- how it ended
 
 
@@ -255,6 +264,7 @@ def _wrong_answer(failure: Failure) -> Evidence | None:
 RULES: tuple[tuple[str, str, Rule], ...] = (
     ("loop_of_pages", "loop of pages", _loop_of_pages),
     ("repeated_action", "repeated action", _repeated_action),
+    ("reply_not_a_call", "reply that is not a call", _reply_not_a_call),
     ("target_not_found", "target not found", _with_error(_NOT_FOUND)),
     ("target_not_usable", "target not usable", _with_error(_NOT_USABLE)),
     ("page_too_slow", "page too slow", _page_too_slow),
@@ -273,6 +283,9 @@ RULES: tuple[tuple[str, str, Rule], ...] = (
     ("wrong_answer", "wrong answer or result", _wrong_answer),
 )
 """Name, label and rule of each cause of a failure."""
+
+BY_ACTIONS = frozenset(name for name, _, _ in RULES[: [rule[0] for rule in RULES].index("out_of_time")])
+"""Causes that rest on what was done, and so begin at a step."""
 
 NONE = ("none_of_these", "none of these")
 
@@ -297,22 +310,34 @@ def find_cause(metadata: TaskMetadata, folder: Path) -> Cause | None:
 
 def _name_cause(failure: Failure) -> Cause:
     step = failure.step
-    number, line = (step.number if step else None), describe_parting(failure)
     for name, label, rule in RULES:
         if (found := rule(failure)) is not None:
-            steps = tuple(one.number for one in found.steps if one is not None)[:MOST_STEPS]
+            shown = [one for one in found.steps if one is not None][:MOST_STEPS]
+            if step is None and name in BY_ACTIONS:  # without a way, where the cause begins
+                step = next(iter(shown), None)
+            number, line = (step.number if step else None), describe_parting(failure, step)
+            steps = tuple(one.number for one in shown)
             return Cause(name, label, one_line(found.detail, LONGEST), steps, number, line)
+    number, line = (step.number if step else None), describe_parting(failure, step)
     return Cause(*NONE, "", (), number, line)
 
 
 # -- in words
 
 
-def describe_parting(failure: Failure) -> str:
-    """Return in a line where an attempt parts from its way, without what is right for a protected row."""
+def describe_parting(failure: Failure, first: Action | None) -> str:
+    """Return in a line where an attempt parts from its way, without what is right for a protected row.
+
+    Args:
+        failure: the attempt.
+        first: the step that is named where there is no way.
+    """
     parting = failure.parting
     if parting is None:
-        known = f"no check changed after step {failure.step.number}" if failure.step else "no step is named"
+        if failure.step is not None:
+            known = f"no check changed after step {failure.step.number}"
+        else:
+            known = f"the cause begins at step {first.number}" if first is not None else "no step is named"
         return f"nothing to compare with: no solution, no attempt of the row has passed; {known}"
     name = parting.way.name if parting.way else ""
     if parting.step is None:

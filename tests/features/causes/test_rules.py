@@ -170,6 +170,26 @@ def test_nothing_to_compare_with(tmp_path: Path) -> None:
     assert (cause.step, cause.name, cause.steps) == (3, "right_state_lost", (3,))
 
 
+def test_a_reply_that_is_not_a_call(tmp_path: Path) -> None:
+    """It names a tool and does nothing, so that it neither answers nor gives up."""
+    unread = step("click", error="Your reply was not one JSON object.", malformed="{")
+    data, folder = write_attempt(tmp_path, (NAME, unread, unread), solution=ORDER)
+    cause = find_cause(data, folder)
+    assert cause is not None
+    assert (cause.name, cause.steps, cause.step) == ("reply_not_a_call", (2, 3), 2)
+    assert cause.line == "at step 2: replied what is not a call, the solution clicks 'Red mug'"
+
+
+def test_a_cause_begins_at_a_step(tmp_path: Path) -> None:
+    """Where there is nothing to compare with, the step that shows the cause first is named."""
+    lost = click("Yes", error="Nothing matches text=Yes.")
+    data, folder = write_attempt(tmp_path, (NAME, lost, lost))
+    cause = find_cause(data, folder)
+    assert cause is not None
+    assert (cause.name, cause.step) == ("target_not_found", 2)
+    assert cause.line.endswith("has passed; the cause begins at step 2")
+
+
 def test_a_protected_row_says_nothing_of_what_is_right(tmp_path: Path) -> None:
     """Neither what the solution does nor what was typed or answered is in the cause."""
     data = attempt("buy", FAILED, protected=True)
