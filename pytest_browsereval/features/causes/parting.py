@@ -108,9 +108,18 @@ class _Search:
         self._attempt, self._way = attempt, way
         self._moves = attempt.moves
         self._pairs = align(self._moves, way)
-        taken = {i for i, _ in self._pairs}
+        taken, met = {i for i, _ in self._pairs}, {j for _, j in self._pairs}
+        for i, one in enumerate(self._moves):  # done in another order, as fields of a form are
+            same = [j for j in range(len(way.moves)) if j not in met and self._is_same(one, way.moves[j])]
+            if i not in taken and same:
+                taken.add(i)
+                met.add(same[0])
+        self._met = met
         self._unmatched = tuple(one for i, one in enumerate(self._moves) if i not in taken)
-        self._matched = [self._moves[i] for i, _ in self._pairs]
+        self._matched = [self._moves[i] for i in sorted(taken)]
+
+    def _is_same(self, one: Action, other: Action) -> bool:
+        return compare_actions(one, other, knows_pages=self._way.knows_pages) > PERHAPS
 
     def find(self) -> Parting:
         """Return the first strong departure, else the first weak one, else the end."""
@@ -127,7 +136,7 @@ class _Search:
         return self._make("end", self._last(), self._way.end)
 
     def _make(self, kind: str, step: Action | None, instead: Action | None = None) -> Parting:
-        return Parting(kind, step, instead, len(self._pairs), self._unmatched, self._way)
+        return Parting(kind, step, instead, len(self._met), self._unmatched, self._way)
 
     def _last(self) -> Action | None:
         return self._attempt.actions[-1] if self._attempt.actions else None
@@ -137,9 +146,11 @@ class _Search:
         i = j = 0
         for place, (to_i, to_j) in enumerate(ends):
             is_last = place == len(self._pairs)
-            extra = [one for one in self._moves[i:to_i] if not self._is_forgiven(one)]
+            own = (one for one in self._moves[i:to_i] if one not in self._matched)
+            extra = [one for one in own if not self._is_forgiven(one)]
+            missing = [self._way.moves[place] for place in range(j, to_j) if place not in self._met]
             behind = None if is_last else (self._moves[to_i], self._way.moves[to_j])
-            yield _Gap(extra, list(self._way.moves[j:to_j]), behind)
+            yield _Gap(extra, missing, behind)
             i, j = to_i + 1, to_j + 1
 
     def _is_forgiven(self, one: Action) -> bool:

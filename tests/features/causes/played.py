@@ -56,7 +56,9 @@ def write_attempt(
     folder = run / "tasks" / data.query_id / data.variant / str(data.trial) / f"attempt-{data.attempt}"
     folder.mkdir(parents=True)
     row = Task(query_id=data.query_id, query=data.query, solution=solution_of(*solution), **task)
-    stored = StoredTask(task=row, graders=({"type": "page_state"},), site_urls={"shop": BASE})
+    stored = StoredTask(
+        task=row, graders=({"type": "page_state", "name": "answer"},), site_urls={"shop": BASE}
+    )
     (folder / "task.json").write_text(stored.model_dump_json())
     (folder / "messages.jsonl").write_text("".join(_lines(steps)))
     (folder / "metadata.json").write_text(data.model_dump_json())

@@ -12,7 +12,7 @@ from pytest_browsereval.errors import TerminationReason
 from pytest_browsereval.features.causes.rules import find_cause, normalise_error
 from pytest_browsereval.model.causes import Cause
 from pytest_browsereval.model.progress import PROGRESS_FILE, Followed, FollowedCheck, Moment
-from tests.features.causes.played import Step, click, done, fill, step, write_attempt, write_manifest
+from tests.features.causes.played import BASE, Step, click, done, fill, step, write_attempt, write_manifest
 from tests.recorded import ERRORED, FAILED, PASSED, attempt
 
 ORDER = (fill("Name", "Ada"), click("Red mug", "link", page="/red"), click("Add"), click("Buy"), done())
@@ -87,6 +87,52 @@ def test_what_does_no_harm_is_forgiven(tmp_path: Path, detour: Sequence[Step]) -
     """A detour that comes back is not the first wrong step: that is the wrong item behind it."""
     steps = (*detour, NAME, click("Blue cup", "link"), ADD, BUY, END)
     assert cause_of(tmp_path, steps).step == len(detour) + 2
+
+
+SEARCH = (fill("Search", "red"), step("press_key", key="Enter"), click("Red mug", "link"), done("$5"))
+FIELDS = (fill("Name", "Ada"), fill("City", "Oslo"), fill("Zip", "1"), click("Send"), done())
+
+
+@pytest.mark.parametrize(
+    ("way", "steps", "name", "number"),
+    [
+        pytest.param(
+            SEARCH,
+            (step("snapshot"), click("Blue cup", "link", page="/blue"), done("$6")),
+            "never_reached_page",
+            2,
+            id="another page without a search",
+        ),
+        pytest.param(
+            FIELDS,
+            (fill("City", "Oslo"), fill("Name", "Ada"), fill("Zip", "2"), click("Send"), done()),
+            "wrong_value",
+            3,
+            id="fields in another order",
+        ),
+        pytest.param(
+            FIELDS,
+            (fill("Street", "Ada"), *FIELDS[1:]),
+            "wrong_target",
+            1,
+            id="another field",
+        ),
+        pytest.param((ADD, BUY, END), (ADD, ADD, BUY, END), "needless_step", 2, id="twice instead of once"),
+        pytest.param(
+            (click("Cart", "link"), BUY, END),
+            (step("navigate", url=f"{BASE}/cart", page="/cart"), BUY, click("Cancel"), END),
+            "right_state_lost",
+            3,
+            id="by the address, and undone",
+        ),
+    ],
+)
+def test_other_ways(
+    tmp_path: Path, way: Sequence[Step], steps: Sequence[Step], name: str, number: int
+) -> None:
+    """Another order, and another way to a page, are no departure."""
+    cause = cause_of(tmp_path, steps, way)
+    assert (cause.name, cause.step) == (name, number), cause
 
 
 def test_a_form_without_its_tick(tmp_path: Path) -> None:
