@@ -127,6 +127,7 @@ class RoundControl(RunPart):
         """The items of each round."""
         self._pending: dict[ActiveRun, dict[int, set[str]]] = {}
         """Those of them that are not over."""
+        self._is_begun = False
 
     # -- before anything is spent
 
@@ -184,6 +185,11 @@ class RoundControl(RunPart):
 
     # -- after each round
 
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self) -> None:
+        """Note that items are run: a session that only lists them, or is refused, ends no round."""
+        self._is_begun = not runs_nothing(self._config)
+
     def pytest_runtest_logfinish(self, nodeid: str) -> None:
         """Look whether a round is over."""
         active_run = self._controller.rows.get(nodeid)
@@ -200,7 +206,7 @@ class RoundControl(RunPart):
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:
         """Let workers go that wait for a round which will not end."""
-        for active_run, state in self._states:
+        for active_run, state in self._states if self._is_begun else ():
             if state.stop is None and active_run.store.root.is_dir():
                 state.end_round("stopped", "stopped: the session has ended", {})
 

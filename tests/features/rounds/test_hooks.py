@@ -205,6 +205,19 @@ def test_a_run_that_is_over_is_not_run_again(evals: Evals) -> None:
     resumed.stdout.fnmatch_lines(["*40 of 40 trials have a result, 0 to run", "*42 passed, 40 not needed*"])
 
 
+def test_a_session_that_runs_nothing_ends_no_round(evals: Evals) -> None:
+    """A list of the items and a resume that is refused leave what was decided as it is."""
+    _write(evals, 20)
+    evals.run("shop.eval.yaml")
+    file = evals.run_folder() / "rounds.jsonl"
+    decided = file.read_bytes()
+    assert evals.run("shop.eval.yaml", "--eval-resume", "--collect-only").ret == pytest.ExitCode.OK
+    assert file.read_bytes() == decided
+    evals.write_rows(*(row(f"r{number:02}", query="Say another.") for number in range(20)))
+    assert evals.run("shop.eval.yaml", "--eval-resume").ret == pytest.ExitCode.USAGE_ERROR
+    assert file.read_bytes() == decided
+
+
 def test_a_decided_run_is_a_whole_one(evals: Evals) -> None:
     """It may be a baseline, in the history it is no part of a run, and one of some rows is."""
     _write(evals, 20)
