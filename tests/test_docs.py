@@ -246,7 +246,7 @@ def find_commands(page: str) -> Iterator[tuple[int, list[str]]]:
                 words = shlex.split(part, comments=True)
                 while words and re.match(r"[A-Z_]+=", words[0]):
                     words = words[1:]
-                words = words[: words.index(">")] if ">" in words else words
+                words = words[: next((n for n, one in enumerate(words) if one in (">", ">>")), None)]
                 if words and words[0] in ("pytest", "browsereval"):
                     yield number, words
 

@@ -338,7 +338,9 @@ def describe_parting(failure: Failure, first: Action | None) -> str:
             known = f"no check changed after step {failure.step.number}"
         else:
             known = f"the cause begins at step {first.number}" if first is not None else "no step is named"
-        return f"nothing to compare with: no solution, no attempt of the row has passed; {known}"
+        # That of a protected row is not recorded.
+        solution = "no solution is recorded" if failure.attempt.is_protected else "no solution"
+        return f"nothing to compare with: {solution}, no attempt of the row has passed; {known}"
     name = parting.way.name if parting.way else ""
     if parting.step is None:
         return f"did nothing; compared with {name}"
@@ -349,7 +351,8 @@ def _parts_of(failure: Failure, parting: Parting, name: str) -> Iterator[str]:
     is_open = not failure.attempt.is_protected
     step, instead = parting.step, parting.instead
     if step is not None:
-        yield step.describe(with_value=is_open)
+        has_ended = parting.kind == "end" and step.kind != "end"  # its own last step was right
+        yield "ended" if has_ended else step.describe(with_value=is_open)
     if parting.kind == "end":
         yield f"after all that {name} does"
     elif instead is None or parting.kind == "more":

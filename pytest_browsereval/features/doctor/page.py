@@ -125,7 +125,7 @@ def _find_kind(findings: Sequence[Finding]) -> Kind:
 def _card(findings: Sequence[Finding], query: str, next_one: str, file: Path) -> Iterator[str]:
     """Yield what was found about a row."""
     first = findings[0]
-    yield f'<article class="card">\n<h3 class="id">{_text(first.query_id or first.where)}</h3>'
+    yield f'<article class="card">\n<h3 class="id">{_text(one_line(first.query_id or first.where))}</h3>'
     if query:
         yield f'<p class="soft">{_text(query)}</p>'
     for one in findings:
