@@ -12,7 +12,7 @@ from pydantic import Field
 from pytest_browsereval.analysis.reader import StoredRun
 from pytest_browsereval.config.export import ExportConfig, Exported
 from pytest_browsereval.datasets.ids import safe_folder
-from pytest_browsereval.features.tables.rows import read_rows
+from pytest_browsereval.features.tables.reader import read_all_rows
 from pytest_browsereval.features.tables.schema import COLUMNS, Row, TableName
 
 ROWS, CHARACTERS = 10_000, 20_000_000
@@ -49,7 +49,7 @@ class TablesExport(ExportConfig):
             path.parent.mkdir(parents=True, exist_ok=True)
         lost: list[str] = []
         with _begin(paths, self.open_table) as batches:
-            for rows in read_rows(run, self.tables, lost):
+            for rows in read_all_rows(run, self.tables, lost):
                 for table, given in rows.items():
                     batches[table].add(given)
         return Exported(str(self.output), len(run.summary.trials), lost=tuple(sorted(lost)))

@@ -28,6 +28,9 @@ from pytest_browsereval.run.reading import work_ahead
 from pytest_browsereval.run.records import RECORD
 from pytest_browsereval.run.stored import LOG_FILE, read_log
 
+Rows = dict[TableName, list[Row]]
+"""Of an attempt, by table."""
+
 AHEAD = 1
 """Attempts that a thread reads at once: the logs of 32 of them wait in memory, and may be large."""
 
@@ -50,14 +53,18 @@ class Stored:
 
 
 def read_rows(
-    run: StoredRun, tables: Collection[TableName], lost: list[str] | None = None
-) -> Iterator[dict[TableName, list[Row]]]:
+    run: StoredRun,
+    tables: Collection[TableName],
+    lost: list[str] | None = None,
+    attempts: Iterable[StoredAttempt] | None = None,
+) -> Iterator[Rows]:
     """Yield the rows of each attempt, by table.
 
     Args:
         run: whose rows.
         tables: which ones.
         lost: gets a line for each attempt whose log cannot be read to its end.
+        attempts: which ones of the run; all by default.
 
     Raises:
         UsageError: a record is damaged.
@@ -76,7 +83,7 @@ def read_rows(
             )
         ]
 
-    for attempt, record, log in work_ahead(read, run.attempts, AHEAD):
+    for attempt, record, log in work_ahead(read, run.attempts if attempts is None else attempts, AHEAD):
         metadata, data = _parse_record(record) or attempt.metadata, attempt.digest
         key = run.id, name, data.query_id, data.variant, data.trial, data.attempt
         is_protected = metadata.protected

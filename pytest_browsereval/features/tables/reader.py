@@ -1,0 +1,104 @@
+"""Reads the attempts of a large run for its tables: every other batch by a process of its own."""
+
+from __future__ import annotations
+
+import marshal
+import os
+import subprocess
+import sys
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
+from itertools import chain, islice
+from pathlib import Path
+from typing import IO
+
+from pytest_browsereval.analysis.reader import StoredAttempt, StoredRun
+from pytest_browsereval.features.tables.rows import Rows, read_rows
+from pytest_browsereval.features.tables.schema import TableName
+
+WORTH_A_PROCESS = 2_000
+"""Attempts: these take a second to read, and a process 0.4 s to start."""
+
+BATCH = 64
+"""Attempts that the processes take by turns. Their rows are to fit into the pipe between them."""
+
+PIPE_BYTES = 1 << 20
+"""What users may ask Linux for."""
+
+
+def read_all_rows(run: StoredRun, tables: Collection[TableName], lost: list[str]) -> Iterator[Rows]:
+    """Yield the rows of each attempt, by table, as ``read_rows`` does.
+
+    What the other process cannot read, for whatever reason, is read here.
+
+    Args:
+        run: whose rows.
+        tables: which ones.
+        lost: gets a line for each attempt whose log cannot be read to its end.
+
+    Raises:
+        UsageError: a record is damaged.
+    """
+    batches = split_attempts(run, BATCH)
+    if len(run.attempts) < WORTH_A_PROCESS or (os.cpu_count() or 1) == 1 or not sys.executable:
+        yield from read_rows(run, tables, lost)
+        return
+    with subprocess.Popen(  # noqa: S603 ourselves
+        [sys.executable, "-P", "-m", __name__, str(run.files), ",".join(tables), str(BATCH)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    ) as process:
+        try:
+            assert process.stdout is not None  # noqa: S101 a pipe
+            _widen(process.stdout)
+            own = read_rows(run, tables, lost, chain.from_iterable(batches[::2]))
+            for number, batch in enumerate(batches):
+                if number % 2 == 0:
+                    yield from islice(own, len(batch))
+                elif (found := _receive(process.stdout, batch)) is not None:
+                    lost += found[1]
+                    yield from found[0]
+                else:
+                    yield from read_rows(run, tables, lost, batch)
+        finally:
+            process.kill()
+
+
+def split_attempts(run: StoredRun, size: int) -> list[Sequence[StoredAttempt]]:
+    """Return the attempts of a run in batches."""
+    return [run.attempts[begin : begin + size] for begin in range(0, len(run.attempts), size)]
+
+
+def _widen(pipe: IO[bytes]) -> None:
+    """Let the other process go on while this one is at work."""
+    with suppress(ImportError, AttributeError, OSError):
+        import fcntl
+
+        fcntl.fcntl(pipe.fileno(), fcntl.F_SETPIPE_SZ, PIPE_BYTES)
+
+
+def _receive(pipe: IO[bytes], batch: Sequence[StoredAttempt]) -> tuple[list[Rows], list[str]] | None:
+    """Return the rows of a batch and what was lost; None if the other process has not read just these."""
+    try:
+        places, rows, lost = marshal.load(pipe)  # noqa: S302 plain values, from ourselves
+    except (EOFError, ValueError, TypeError, OSError):
+        return None
+    return (rows, lost) if places == [one.place for one in batch] else None
+
+
+def main(folder: Path, tables: Collection[TableName], size: int) -> None:
+    """Write every other batch to standard output, its places in front."""
+    run = StoredRun(folder)
+    batches = split_attempts(run, size)[1::2]
+    lost: list[str] = []
+    rows = read_rows(run, tables, lost, chain.from_iterable(batches))
+    for batch in batches:
+        made = list(islice(rows, len(batch)))
+        marshal.dump(([one.place for one in batch], made, lost), sys.stdout.buffer)
+        sys.stdout.buffer.flush()
+        lost.clear()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2].split(","), int(sys.argv[3]))  # type: ignore[arg-type]
