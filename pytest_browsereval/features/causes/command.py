@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from itertools import islice
 
 from pytest_browsereval.commands.base import Command
 from pytest_browsereval.commands.reporting import add_reports, tell
-from pytest_browsereval.commands.runs import HELP, add_config, find_runs
-from pytest_browsereval.errors import UsageError
+from pytest_browsereval.features.named_runs import add_runs, find_named_runs
 
 
 def causes(arguments: argparse.Namespace) -> int:
@@ -16,15 +14,9 @@ def causes(arguments: argparse.Namespace) -> int:
     from pytest_browsereval.analysis.reader import StoredRun
     from pytest_browsereval.features.causes import report
     from pytest_browsereval.features.causes.groups import group_causes
-    from pytest_browsereval.run.lookup import age, earlier
+    from pytest_browsereval.run.lookup import age
 
-    runs = find_runs(arguments.run_names, arguments.config, with_files=False)
-    if arguments.last is not None:
-        if len(runs) != 1:
-            raise UsageError(f"--last adds earlier runs to one run, and {len(runs)} are named. Name one.")
-        runs += islice(earlier(runs[0]), arguments.last)
-    if len({run.resolve() for run in runs}) < len(runs):
-        raise UsageError("a run is named twice. Name each once.")
+    runs = find_named_runs(arguments)
     found = group_causes([StoredRun(run) for run in sorted(runs, key=lambda run: age(run.resolve()))])
     tell(
         arguments,
@@ -36,16 +28,7 @@ def causes(arguments: argparse.Namespace) -> int:
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
-    from pytest_browsereval.hooks.names import positive_integer
-
-    parser.add_argument("run_names", metavar="RUN", nargs="+", help=HELP)
-    add_config(parser)
-    parser.add_argument(
-        "--last",
-        metavar="N",
-        type=positive_integer,
-        help="include the N runs of the same config before it",
-    )
+    add_runs(parser)
     add_reports(parser)
 
 
