@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 
 from pytest_browsereval.commands.base import Command
 from pytest_browsereval.commands.reporting import add_reports, tell
+from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.named_runs import add_runs, find_named_runs
 
 
@@ -18,6 +20,15 @@ def causes(arguments: argparse.Namespace) -> int:
 
     runs = find_named_runs(arguments)
     found = group_causes([StoredRun(run) for run in sorted(runs, key=lambda run: age(run.resolve()))])
+    if arguments.explain:
+        from pytest_browsereval.features.causes.judging import name_groups
+
+        if arguments.config is None:
+            raise UsageError("--explain asks the judge of a config. Name it by --config FILE.")
+        names = name_groups(found, found.runs[-1].folder, arguments.config, arguments.judge_set)
+        found = replace(found, names=names)
+    elif arguments.judge_set:
+        raise UsageError("--judge-set is about the judge that --explain asks. Add --explain.")
     tell(
         arguments,
         text=lambda: "\n".join(report.text(found)).rstrip() + "\n",
@@ -29,6 +40,18 @@ def causes(arguments: argparse.Namespace) -> int:
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
     add_runs(parser)
+    parser.add_argument(
+        "--explain",
+        action="store_true",
+        help="also ask the judge of --config for a name of each group, which costs a little",
+    )
+    parser.add_argument(
+        "--judge-set",
+        metavar="KEY=VALUE",
+        action="append",
+        default=[],
+        help="with --explain, override a key of the judge: model=gpt-5 (repeatable)",
+    )
     add_reports(parser)
 
 

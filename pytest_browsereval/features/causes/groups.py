@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -35,6 +35,7 @@ class Member:
     verdict: Verdict
     cause: Cause
     folder: str
+    is_protected: bool
 
     def as_json(self) -> dict[str, Any]:
         """Return it as plain values."""
@@ -72,6 +73,18 @@ class Group:
 
 
 @dataclass(frozen=True)
+class Names:
+    """What a judge calls the groups, and what that took."""
+
+    of: Mapping[tuple[Verdict, str], str]
+    """By verdict and cause; or why it gave none."""
+    model: str
+    requests: int
+    cost_usd: float | None
+    """None if a price is unknown."""
+
+
+@dataclass(frozen=True)
 class Causes:
     """The groups of runs."""
 
@@ -82,6 +95,12 @@ class Causes:
     """How many trials of each verdict a column has."""
     groups: tuple[Group, ...]
     """Failed before errored, the largest first."""
+    names: Names | None = None
+    """What a judge calls them, if one was asked."""
+
+    def find_name(self, group: Group) -> str:
+        """Return what the judge calls a group; empty if it was not asked."""
+        return "" if self.names is None else self.names.of.get((group.verdict, group.name), "")
 
     def count(self, verdict: Verdict, column: Column | None = None) -> int:
         """Return how many trials have a verdict, in all columns or in one."""
@@ -90,8 +109,11 @@ class Causes:
 
     def as_json(self) -> dict[str, Any]:
         """Return all of it as plain values."""
+        names = self.names
+        judge = names and {"model": names.model, "requests": names.requests, "cost_usd": names.cost_usd}
         return {
             "runs": [run.id for run in self.runs],
+            "judge": judge,
             "columns": [
                 {"run": one.run, "variant": one.variant, **{str(v): self.totals[one, v] for v in Verdict}}
                 for one in self.columns
@@ -101,6 +123,7 @@ class Causes:
                     "verdict": str(group.verdict),
                     "cause": group.name,
                     "label": group.label,
+                    "name_by_judge": self.find_name(group) or None,
                     "count": len(group.members),
                     "share": len(group.members) / self.count(group.verdict),
                     "counts": [group.count(column) for column in self.columns],
@@ -132,7 +155,9 @@ def _members(attempts: Iterable[StoredAttempt]) -> Iterator[Member]:
         cause = find_cause(one.metadata, one.folder)
         if cause is not None:
             column = Column(one.run.id, one.variant)
-            yield Member(column, one.query_id, one.trial, one.verdict, cause, str(Path(one.place)))
+            yield Member(
+                column, one.query_id, one.trial, one.verdict, cause, str(Path(one.place)), one.is_protected
+            )
 
 
 def gather(members: Iterable[Member]) -> list[Group]:

@@ -33,17 +33,22 @@ def text(found: Causes, width: int = WIDTH) -> Iterator[str]:
         for group in groups:
             share = percent(len(group.members) / found.count(verdict), 0)
             yield f"  {fit(group.label, _LABELS)} {len(group.members):>5,}  {share:>5}"
-            yield from _about(group, width)
+            yield from _about(group, found.find_name(group), width)
         if len(found.columns) > 1:
             yield ""
             yield from _table(found, groups, width)
         yield ""
+    if (names := found.names) is not None:
+        cost = "cost unknown" if names.cost_usd is None else f"${names.cost_usd:.4f}"
+        requests = format_count(names.requests, "request")
+        yield f"The judge is {names.model}: {requests}, {cost}. What it says is advice."
     if not found.groups:
         yield "All trials passed: there is no cause to show."
 
 
-def _about(group: Group, width: int) -> Iterator[str]:
-    lines = [f"{count:,} of them: {one_line(detail)}" for detail, count in group.details[:MOST_DETAILS]]
+def _about(group: Group, name: str, width: int) -> Iterator[str]:
+    lines = [f"the judge: {name}"] if name else []
+    lines += [f"{count:,} of them: {one_line(detail)}" for detail, count in group.details[:MOST_DETAILS]]
     lines += [f"{name_member(one)}: {describe_member(one)}" for one in group.members[:MOST_EXAMPLES]]
     for line in (*lines, *count_rest(len(group.members), MOST_EXAMPLES)):
         yield from (f"    {part}" for part in wrap_text(line, width - 4))
@@ -99,5 +104,6 @@ def _markdown_table(found: Causes, groups: Sequence[Group], verdict: Verdict) ->
         share = percent(len(group.members) / found.count(verdict), 0)
         counts = [f"{group.count(one):,}" for one in columns]
         example = quote_text(f"{name_member(first)}: {describe_member(first)}", 300)
-        rows.append((quote_text(group.label), f"{len(group.members):,}", share, *counts, example))
+        label = f"{group.label}: {name}" if (name := found.find_name(group)) else group.label
+        rows.append((quote_text(label), f"{len(group.members):,}", share, *counts, example))
     yield from draw_table(head, rows, "lrr" + "r" * len(columns) + "l")
