@@ -57,6 +57,6 @@ def _find(folders: list[Path]) -> Iterator[Cause]:
 
 
 def _name(cause: Cause) -> str:
-    """Return the cause, and what it is about where errors are told apart by that."""
+    """Return the cause; of an error also what it is about."""
     is_error = cause.name == "same_error" and cause.detail
     return f"{cause.label} ({one_line(cause.detail, 60)})" if is_error else cause.label

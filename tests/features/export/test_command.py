@@ -310,7 +310,7 @@ def test_a_run_without_its_manifest_has_the_same_ids(evals: Evals) -> None:
 
 
 def test_a_run_that_is_still_written_is_not_called_ended(evals: Evals) -> None:
-    """Who exports it is told to wait."""
+    """The export says to wait."""
     evals.write_rows(row("a"), row("b"))
     evals.write_config()
     run = evals.run("shop.eval.yaml").folder

@@ -382,7 +382,7 @@ def _agent(url: str) -> dict[str, Any]:
 
 
 def test_a_budget_that_ends_in_a_round_decides_nothing(evals: Evals, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The run lacks the rest of the round: red as with any budget, and more money goes on with it."""
+    """The run lacks the rest of the round: red as with any budget, and more money resumes it."""
     monkeypatch.setenv("ROUNDS_KEY", "sk-rounds-0123456789")
     evals.write_rows(*(row(name, says=None) for name in "abcdefgh"))
     with ScriptedModel(lambda _: done("right").costing(1, 0)) as server:
