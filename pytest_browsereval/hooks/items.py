@@ -171,14 +171,14 @@ class EvalItem(pytest.Function, PlainId):
         output.report_warnings(self.folder)
         self.obj = attempt_function(self.metadata.query)
         resumed = [("resumed", True)] if self.was_resumed else []
-        if self.metadata.verdict is Verdict.FAILED:
-            find = self.ihook.pytest_browsereval_find_cause
-            self.cause = find(metadata=self.metadata, folder=self.folder)
-        known = [("cause", self.cause.name), ("first_wrong_step", self.cause.step)] if self.cause else []
-        self._figures = (*properties(self.metadata, self.folder), *known, *resumed)
-        self.user_properties.extend(self._figures)
-        hook = self.ihook.pytest_browsereval_task_done
+        hook = self.ihook.pytest_browsereval_find_cause
         try:
+            if self.metadata.verdict is Verdict.FAILED:
+                self.cause = hook(metadata=self.metadata, folder=self.folder)
+            known = [("cause", self.cause.name), ("first_wrong_step", self.cause.step)] if self.cause else []
+            self._figures = (*properties(self.metadata, self.folder), *known, *resumed)
+            self.user_properties.extend(self._figures)
+            hook = self.ihook.pytest_browsereval_task_done
             hook(metadata=self.metadata, folder=self.folder)
         except (pytest.skip.Exception, pytest.fail.Exception) as outcome:  # the row has its verdict
             raise HookBroken(describe_outcome(hook.name, outcome)) from outcome

@@ -153,6 +153,20 @@ def test_task_done_cannot_excuse_a_row(
     }  # fmt: skip
 
 
+@pytest.mark.parametrize("call", ["xfail", "skip", "fail"])
+def test_find_cause_cannot_excuse_a_row(evals: Evals, call: str) -> None:
+    """It is asked about failed rows alone; the row stays failed in the run, and is an error here."""
+    write_hook(evals, "find_cause(metadata, folder)", call)
+    evals.write_rows(row("a", says="wrong"), row("b"))
+    evals.write_config()
+    result = evals.run("shop.eval.yaml")
+    found = result.parseoutcomes()
+    assert found == {"errors": 1, "passed": 1}
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines([f"*pytest_browsereval_find_cause called pytest.{call}(): so*"])
+    assert counts(evals)["failed"] == 1
+
+
 @pytest.mark.parametrize("call", ["xfail", "skip", "fail", "exit"])
 def test_run_summary_cannot_excuse_a_run(evals: Evals, call: str) -> None:
     """The gate is decided all the same, and the broken hook makes the run incomplete."""
