@@ -5,8 +5,6 @@ from __future__ import annotations
 from pytest_browsereval.config.gate import GateConfig
 from pytest_browsereval.config.loading import config_from, gate_from, load_config, load_gate, load_place
 from pytest_browsereval.config.model import CaptureConfig, EvalConfig, LimitsConfig
-from pytest_browsereval.config.row_schema import row_schema
-from pytest_browsereval.config.schema import config_schema
 
 __all__ = [
     "CaptureConfig",
@@ -14,10 +12,8 @@ __all__ = [
     "GateConfig",
     "LimitsConfig",
     "config_from",
-    "config_schema",
     "gate_from",
     "load_config",
     "load_gate",
     "load_place",
-    "row_schema",
 ]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from pytest_browsereval.config.schema import Schema, accept_camel_case, describe_model
 from pytest_browsereval.features.browseros.run_config import Leftovers
 from pytest_browsereval.features.browseros.suites import BACKENDS, KINDS
+from pytest_browsereval.features.config_schema import Schema, accept_camel_case, describe_model
 
 _JUDGE = {
     "grader_model": "The model that graders ask; short for `judge.model`.",

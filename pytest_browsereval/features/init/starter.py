@@ -97,7 +97,7 @@ def _stored_name(name: str) -> str:
 
 def _make_schema() -> str:
     from pytest_browsereval.builtins import load_registry
-    from pytest_browsereval.config import config_schema
+    from pytest_browsereval.features.config_schema import config_schema
 
     return json.dumps(config_schema(load_registry()), indent=1) + "\n"
 

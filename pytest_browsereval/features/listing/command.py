@@ -32,7 +32,8 @@ def providers(_: argparse.Namespace) -> int:
 def schema(arguments: argparse.Namespace) -> int:
     """Print the JSON schema of eval configs or of rows, with the members of installed packages."""
     from pytest_browsereval.builtins import load_registry
-    from pytest_browsereval.config import config_schema, row_schema
+    from pytest_browsereval.features.config_schema import config_schema
+    from pytest_browsereval.features.row_schema import row_schema
 
     registry = registry_near(Path(arguments.near)) if arguments.near else load_registry()
     describe = row_schema if arguments.what == "rows" else config_schema
