@@ -45,7 +45,7 @@ class _Block:
     more: int | None = None
     """Bytes that its message log and its records would add, which are left out; None if there are none."""
     records: int = 0
-    """Outputs, consoles and HAR files that are left out."""
+    """Outputs, consoles, HAR files and curves of progress that are left out."""
     logs: int = 0
     pictures: dict[str, str] = field(default_factory=dict)
     """Data addresses by the files' names."""
@@ -67,7 +67,7 @@ class _Page:
         self.logs = 0
         """Message logs that did not fit."""
         self.records = 0
-        """Outputs, consoles and HAR files that did not fit."""
+        """Outputs, consoles, HAR files and curves of progress that did not fit."""
         self.pictures = 0
         """Pictures that did not fit."""
 
@@ -198,7 +198,7 @@ def _size(file: Path) -> int:
 def _describe_left_out(made: _Page, most_bytes: int) -> str:
     counts = (
         (made.logs, "message log"),
-        (made.records, "output, console or HAR file"),
+        (made.records, "output, console, HAR or progress file"),
         (made.pictures, "picture"),
     )
     parts = [format_count(count, name) for count, name in counts if count]

@@ -32,7 +32,7 @@ LONGEST_ADDRESS = 1_000
 
 
 # A page that stands alone leaves these out when they do not fit.
-TEXTS = {"output": OUTPUT_FILE, "console": CONSOLE_FILE, "har": HAR_FILE}
+TEXTS = {"output": OUTPUT_FILE, "console": CONSOLE_FILE, "har": HAR_FILE, "progress": PROGRESS_FILE}
 
 
 def details_of(attempt: StoredAttempt, *, is_served: bool = False) -> list[Any]:

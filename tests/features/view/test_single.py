@@ -147,7 +147,7 @@ def test_a_console_is_no_message_log(tmp_path: Path) -> None:
     (folder / "messages.jsonl").write_bytes(b"")
     (folder / "console.jsonl").write_text(LINE * 10_000)
     _, told = alone(store.root, tmp_path / "page.html", 250_000)
-    assert told == "Left out, to stay below 0.25 MB: 1 output, console or HAR file."
+    assert told == "Left out, to stay below 0.25 MB: 1 output, console, HAR or progress file."
 
 
 def test_the_last_of_a_thousand_pictures_comes_first(tmp_path: Path) -> None:

@@ -63,6 +63,80 @@ def test_scripts_that_are_gone_are_counted(store: RunStore, look: Look) -> None:
     look(page, work)
 
 
+def test_a_log_that_is_left_out_is_said(tmp_path: Path, look: Look) -> None:
+    """What a page for sending has no room for: the attempt says so, its pictures have names, a search too."""
+    store = write_run(tmp_path / "run", *(graded(name, grade("state", FAILED)) for name in ("big", "small")))
+    folder = folder_of(store, "big")
+    (folder / "screenshots").mkdir()
+    for number in range(4):
+        paint(folder / "screenshots" / f"{number:03}.png", f"page {number}")
+    write_log(folder, UserMessage(content="wombat " * 100_000))
+    write_log(folder_of(store, "small"), UserMessage(content="a badger"))
+    file = tmp_path / "page.html"
+    _, message = write_single(store.root, file, 300_000)
+    assert "1 message log" in message
+
+    async def work(reader: Reader) -> None:
+        await reader.open("#/big/default/1/attempt-1")
+        assert "The message log of this attempt (700 kB) is left out of this page" in await reader.text(
+            "#no-entries"
+        )
+        assert await reader.texts("#strip .name") == ["Start", "Picture 1", "Picture 2", "Picture 3"]
+        await reader.page.locator("#strip button").nth(2).click()
+        assert await reader.text("#detail h3") == "Picture 2"
+        assert await reader.page.locator("#detail img").get_attribute("alt") == "The page in picture 2"
+        assert await reader.page.locator("#find-box").is_hidden()
+        await reader.open("#?q=wombat")
+        await reader.sees("#searched", "all 2 searched, without what this page leaves out of 1")
+        assert await reader.text("#found") == "No trial fits."
+        await reader.page.locator("#search").fill("badger")
+        await reader.sees("#found", "1 of 2")
+        await reader.open("#/small/default/1/attempt-1")
+        assert await reader.page.locator("#no-entries").is_hidden()
+
+    look(file, work)
+
+
+def test_a_search_that_goes_on_says_so(store: RunStore, look: Look) -> None:
+    """Nothing is called missing before all is read; a single sign is looked for in the table only."""
+    watch = """() => {
+      window.said = [];
+      const found = document.querySelector("#found");
+      const note = () => found.textContent !== window.said.at(-1) && window.said.push(found.textContent);
+      new MutationObserver(note).observe(found, { childList: true, characterData: true, subtree: true });
+    }"""
+
+    async def work(reader: Reader) -> None:
+        await reader.open()
+        await reader.page.evaluate(watch)
+        await reader.page.locator("#search").fill("timestamp")
+        await reader.sees("#found", "No trial fits.")
+        assert await reader.page.evaluate("window.said") == ["Searching …", "No trial fits."]
+        await reader.page.locator("#search").fill("ß")
+        await reader.sees("#searched", "searched for words of two signs or more")
+        assert await reader.text("#found") == "No trial fits."
+
+    look(write_viewer(store.root).file, work)
+
+
+def test_escape_leaves_a_field_for_what_it_searches(store: RunStore, look: Look) -> None:
+    """The focus goes to the step or the row that one is at, not to the start of the page."""
+
+    async def work(reader: Reader) -> None:
+        await reader.open(STEP)
+        await reader.press("/")
+        await reader.page.keyboard.type("mugs")
+        await reader.press("Escape")
+        focused = "document.activeElement.getAttribute('aria-current')"
+        assert await reader.page.evaluate(focused) == "step"
+        await reader.press("Escape")
+        await reader.sees("#found", "7 of 7")
+        await reader.press("/", "Escape")
+        assert await reader.page.evaluate("document.activeElement.closest('tbody')?.id") == "rows"
+
+    look(write_viewer(store.root).file, work)
+
+
 def test_an_attempt_is_searched(store: RunStore, look: Look) -> None:
     """Lines that have all words are marked; Enter, n and N go from one to the next, and round."""
 

@@ -9,7 +9,7 @@
  */
 
 /** A run has no texts beside the table. */
-const [isInTexts, searchTexts, tellSearched] = [() => false, () => {}, () => {}];
+const [isInTexts, isSearching, searchTexts, tellSearched] = [() => false, () => false, () => {}, () => {}];
 
 const OUTCOMES = ["not met", "met", "no gate", "partial", "merged", "unfinished", "damaged", "copy"];
 Object.assign(MARKS, { "not met": "✗", met: "✓", "no gate": "•", partial: "◐", merged: "Σ", unfinished: "…", damaged: "‽", copy: "⧉" });

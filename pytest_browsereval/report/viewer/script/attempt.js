@@ -5,7 +5,7 @@ const seen = { row: null, details: null, entries: [], place: -1 };
 
 /** @param {string[]} names of the address */
 function openItem(names) {
-  const entry = /^(?:step|line)-\d+$/.test(names[names.length - 1]) ? names.pop() : "";
+  const entry = /^(?:step|line|picture)-\d+$/.test(names[names.length - 1]) ? names.pop() : "";
   const key = names.join("/");
   const row = BY_KEY.get(key) || lastOf(key);
   if (!row) {
@@ -40,7 +40,7 @@ async function showAttempt(row, entry) {
       const details = await detailsOf(row);
       if (seen.row !== row) return;
       seen.details = details;
-      seen.entries = entriesOf(details);
+      seen.entries = details.lines.length ? entriesOf(details) : pictureEntries(row, details);
     } catch (error) {
       if (seen.row !== row) return;
       tell(error instanceof Error ? error.message : String(error));
@@ -147,14 +147,21 @@ function drawTimeline() {
   const { entries } = seen;
   $("timeline-box").append($("detail")); // in a narrow window it stands in one of the lines
   $("entries").replaceChildren(...entries.map((entry, place) => entryLine(entry, () => goTo(place))));
-  $("no-entries").hidden = entries.length > 0;
   $("timeline-box").hidden = !entries.length;
   const { row, details } = seen;
+  $("no-entries").hidden = Boolean(details?.lines.length);
+  $("no-entries").textContent = details?.leftOut ? leftOutInWords(details) : entries.length ? "No message is recorded." : "Nothing is recorded.";
   $("records").replaceChildren(...(row && details ? recordParts(row, details, entries, goTo) : []));
   $("records").hidden = !$("records").children.length;
   $("detail").replaceChildren();
   if (row && details) drawStrip(row, entries, details, goTo);
-  $("find-box").hidden = !entries.length;
+  $("find-box").hidden = !details?.lines.length;
+}
+
+/** @param {Details} details */
+function leftOutInWords({ leftOut, pictures }) {
+  const size = `The message log of this attempt (${bytes(leftOut)}) is left out of this page, which would have become too large.`;
+  return `${size} The steps${pictures.size ? ", and pictures that are not here," : ""} are in the run’s folder, or in a page with a larger --max-mb.`;
 }
 
 /** @param {number} place */

@@ -116,7 +116,7 @@ function redraw() {
   drawRows(true);
   $("table").setAttribute("aria-rowcount", String(shownRows.length + 1));
   const found = `${shownRows.length.toLocaleString("en")} of ${LIST.length.toLocaleString("en")}`;
-  $("found").textContent = shownRows.length ? found + drawChosen(shownRows) : KIND.nothing;
+  $("found").textContent = shownRows.length ? found + drawChosen(shownRows) : isSearching() ? "Searching …" : KIND.nothing;
   $("clear").hidden = !isChosen();
   tellSearched();
 }

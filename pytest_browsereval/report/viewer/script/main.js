@@ -52,6 +52,12 @@ function decoded(text) {
   }
 }
 
+/** Goes on from a field to what it searches: the step that is open, or the first row. @param {HTMLElement} field */
+function leaveField(field) {
+  field.blur();
+  /** @type {HTMLElement | null} */ (document.querySelector($("overview").hidden ? '#closeup [aria-current="step"]' : "#rows a"))?.focus({ preventScroll: true });
+}
+
 function showKeys() {
   $("help").open = true;
   $("help").querySelector("summary").focus();
@@ -65,7 +71,7 @@ const ON_LIST = { ...LIST_KEYS, ArrowUp: () => moveRow(-1), ArrowDown: () => mov
 document.addEventListener("keydown", (event) => {
   const target = /** @type {HTMLElement} */ (event.target);
   const isField = target.matches("input:not([type=checkbox]), textarea, select");
-  if (isField && event.key === "Escape") target.blur();
+  if (isField && event.key === "Escape") leaveField(target);
   const scrolls = event.key.startsWith("Arrow") && target.matches("pre, .scrolls");
   if (isField || scrolls || event.ctrlKey || event.altKey || event.metaKey || event.isComposing) return;
   const act = $("keys").checked ? ($("overview").hidden ? ON_ITEM : ON_LIST)[event.key] : undefined;

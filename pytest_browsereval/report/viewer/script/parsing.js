@@ -2,7 +2,7 @@
 
 /**
  * @typedef {{metadata: any, lines: any[], files: string[], pictures: Map<number, string>, problem: string, notes: string[],
- *   records: Records, cause: {text: string, step: number | null} | null}} Details
+ *   leftOut: number, records: Records, cause: {text: string, step: number | null} | null}} Details
  */
 
 /** The number of the picture that is taken before anything is done. */
@@ -11,7 +11,7 @@ const START = 0;
 /** @param {any[]} raw @returns {Details} */
 function parsed([metadata, log, files, pictures, leftOut, problem, records]) {
   const notes = [];
-  if (leftOut) notes.push(`The last ${leftOut.toLocaleString("en")} bytes of messages.jsonl are not shown.`);
+  if (leftOut && log) notes.push(`The last ${leftOut.toLocaleString("en")} bytes of messages.jsonl are not shown.`);
   const texts = log.split("\n");
   const cut = texts.pop();
   if (cut) notes.push("The last line of messages.jsonl is cut: the attempt was killed while it was written.");
@@ -23,6 +23,7 @@ function parsed([metadata, log, files, pictures, leftOut, problem, records]) {
     pictures: new Map(numbered.filter((/** @type {[number, string]} */ [number]) => !Number.isNaN(number))),
     problem,
     notes,
+    leftOut: log ? 0 : leftOut,
     records: recordsOf(records || {}),
     cause: records?.cause || null,
   };

@@ -176,7 +176,7 @@ function saidList(said, entries, go) {
 /** @param {Entry[]} entries @param {number} place @param {((place: number) => void) | null} go */
 function stepButton(entries, place, go) {
   const entry = entries[place];
-  if (!entry || !go) return null;
+  if (!entry || !go || entry.kind === "picture") return null;
   const name = entry.number === null ? `line ${place + 1}` : `step ${entry.number}`;
   return element("button", { type: "button", className: "to", textContent: name, onclick: () => go(place) });
 }

@@ -11,6 +11,7 @@ function framesOf(entries, details) {
   const frames = [...details.pictures].sort(([a], [b]) => a - b).map(([number, file]) => {
     const place = places.get(number);
     const entry = place === undefined ? null : entries[place];
+    if (!details.lines.length) return entry && { number, file, place: Number(place), title: entry.title };
     if (number === START) return { number, file, place: 0, title: "Start" };
     if (number > last) return { number, file, place: entries.length - 1, title: "End" };
     return entry && { number, file, place: Number(place), title: entry.number === null ? entry.title : `Step ${entry.number}: ${entry.title}` };

@@ -15,7 +15,7 @@ function wordsIn(value, found = []) {
 }
 
 /** What is looked for, and how far that is. */
-const texts = { words: /** @type {string[]} */ ([]), turn: 0, done: 0, of: 0, unread: 0, timer: 0, found: /** @type {Map<any, Map<string, string>>} */ (new Map()) };
+const texts = { words: /** @type {string[]} */ ([]), turn: 0, done: 0, of: 0, unread: 0, partly: 0, isShort: false, timer: 0, found: /** @type {Map<any, Map<string, string>>} */ (new Map()) };
 
 /** Whether a text of an item, such as a step of an attempt, has a word. @param {any} item @param {string} word */
 const isInTexts = (item, word) => texts.found.get(item)?.has(word) || false;
@@ -29,12 +29,16 @@ function excerptOf(item) {
   return [around.slice(0, place), around.slice(place, place + word.length), around.slice(place + word.length)];
 }
 
+/** Whether what is not found yet may still be found. */
+const isSearching = () => texts.words.length > 0 && (!texts.of || texts.done < texts.of);
+
 /** Begins to search when the words are others than before. @param {string[]} words */
 function searchTexts(words) {
   const wanted = HAS_TEXTS && words.every((word) => word.length > 1) ? words : [];
+  texts.isShort = HAS_TEXTS && words.length > 0 && !wanted.length;
   if (wanted.join(" ") === texts.words.join(" ")) return;
   clearTimeout(texts.timer);
-  Object.assign(texts, { words: wanted, turn: texts.turn + 1, done: 0, of: 0, unread: 0, found: new Map() });
+  Object.assign(texts, { words: wanted, turn: texts.turn + 1, done: 0, of: 0, unread: 0, partly: 0, found: new Map() });
   tellSearched();
   if (wanted.length) texts.timer = setTimeout(() => readTexts(texts.turn), 250); // somebody is typing
 }
@@ -71,7 +75,8 @@ const drawFound = () => $("overview").hidden || redraw();
 /** @param {any} item of the list @param {any[] | undefined} raw details of one of its attempts */
 function searchAttempt(item, raw) {
   if (!raw) return void (texts.unread += 1);
-  const [metadata, log, , , , , records] = raw;
+  const [metadata, log, , , leftOut, , records] = raw;
+  if (leftOut || records?.note) texts.partly += 1;
   const { query, final_answer: answer, reason, errors, warnings, grader_results: grades } = tryParse(metadata) || {};
   const lines = log.split("\n").map(line);
   const all = wordsIn([query, answer, reason, errors, warnings, grades, lines, records?.output, records?.console, records?.har]).join("\n");
@@ -85,8 +90,10 @@ function searchAttempt(item, raw) {
 }
 
 function tellSearched() {
-  const { words, done, of, unread } = texts;
+  const { words, done, of, unread, partly, isShort } = texts;
   const whole = of.toLocaleString("en");
-  const all = done < of || !of ? `searched ${done.toLocaleString("en")} of ${of ? whole : "…"}` : `steps, answers and output of all ${whole} searched`;
-  $("searched").textContent = words.length ? `· ${all}` + (unread ? `; ${unread.toLocaleString("en")} cannot be read` : "") : "";
+  const all = isSearching() ? `searched ${done.toLocaleString("en")} of ${of ? whole : "…"}` : `steps, answers and output of all ${whole} searched`;
+  const less = (partly ? `, without what this page leaves out of ${partly.toLocaleString("en")}` : "") + (unread ? `; ${unread.toLocaleString("en")} cannot be read` : "");
+  const short = isShort ? "· steps, answers and output are searched for words of two signs or more" : "";
+  $("searched").textContent = words.length ? `· ${all}${less}` : short;
 }

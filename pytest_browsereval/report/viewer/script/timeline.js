@@ -36,6 +36,15 @@ function entriesOf(details) {
   return entries;
 }
 
+/** What stands for a timeline where there is no log: the pictures that are there. @param {Row} row @param {Details} details @returns {Entry[]} */
+function pictureEntries(row, details) {
+  const shown = [...details.pictures].filter(([, file]) => !row.run.alone || insideOf(row, file)).sort(([a], [b]) => a - b);
+  return shown.map(([number], place) => {
+    const title = number === START ? "Start" : `Picture ${number}`;
+    return { ...entryOf({ type: "picture" }, place, 0, new Map()), kind: "picture", name: `picture-${number}`, title, brief: "", picture: number };
+  });
+}
+
 /** Gives the pictures of the start and of the end to the first and the last entry. @param {Entry[]} entries @param {Details} details @param {Set<number>} drawn */
 function placeEnds(entries, details, drawn) {
   const [first, last] = [entries[0], entries[entries.length - 1]];
@@ -121,6 +130,7 @@ function entryBody(row, entry, details) {
   const body = element("article", { className: "step", ariaLabel: named }, element("h3", {}, element("bdi", { textContent: named })));
   if (entry.failed) body.querySelector("h3").append(" ", element("span", { className: "failed", textContent: entry.failed }));
   body.append(...pictureParts(row, entry, details));
+  if (entry.kind === "picture") return body;
   if (entry.kind === "tool_call" || entry.kind === "tool_result") {
     if (entry.thought) body.append(...textBox("The model said", entry.thought));
     if (message.params && Object.keys(message.params).length) body.append(...textBox("Arguments", argumentsText(message.params)));
@@ -167,7 +177,7 @@ function pictureParts(row, entry, details) {
   if (!after && !before) return [];
   const isBefore = Boolean(before && (showsBefore || !after));
   const points = pointsOf(entry.message.params);
-  const when = entry.picture === START ? "at the start" : entry.number === null ? "at the end" : `${isBefore ? "before" : "after"} step ${entry.number}`;
+  const when = entry.picture === START ? "at the start" : entry.kind === "picture" ? `in picture ${entry.picture}` : entry.number === null ? "at the end" : `${isBefore ? "before" : "after"} step ${entry.number}`;
   const parts = [pictureOf(row, String(isBefore ? before : after), `The page ${when}`, points)];
   if (before && after) parts.unshift(beforeAfter(isBefore));
   else if (before) parts.push(element("p", { className: "hint", textContent: "No picture of its own; this is the page before it." }));
