@@ -108,8 +108,7 @@ class AnswerGrader(GraderConfig):
             Fault: a pattern takes too long.
         """
         references = self._references(recorded.task)
-        # An agent may answer with a whole page: comparing one would take longer than the grader has.
-        answer = beginning((recorded.final_answer or "").strip(), TEXT_LIMIT)
+        answer = (recorded.final_answer or "").strip()
         score, reason = 0.0, "no answer was given"
         if answer:
             # In a thread, since a slow pattern blocks until its process has been ended.
@@ -144,7 +143,8 @@ class AnswerGrader(GraderConfig):
         return (0.0, reason) if reason else (1.0, "")
 
     def _fold(self, value: JsonValue) -> str:
-        return fold(str(value), case_sensitive=self.case_sensitive)
+        # An agent may answer with a whole page: comparing one would take longer than the grader has.
+        return fold(beginning(str(value), TEXT_LIMIT), case_sensitive=self.case_sensitive)
 
     def _is_same(self, reference: JsonValue, value: JsonValue) -> bool:
         if isinstance(reference, str) and isinstance(value, str):
@@ -190,7 +190,7 @@ class AnswerGrader(GraderConfig):
 
     def _compare_set(self, reference: list[JsonValue], answer: str) -> tuple[float, str]:
         """Return F1 over the items; the answer is right only if both sides hold the same ones."""
-        given = values.split_items(answer, reference)
+        given = values.split_items(beginning(answer, TEXT_LIMIT), reference)
         missing = [r for r in reference if not any(self._is_same(r, item) for item in given)]
         extra = [item for item in given if not any(self._is_same(r, item) for r in reference)]
         if not missing and not extra:

@@ -67,7 +67,8 @@ _PLACE_LIMIT = 80
 def show(value: JsonValue, limit: int = SHOWN_LIMIT) -> str:
     """Return a value as JSON, cut to a length that suits a sentence."""
     text = json.dumps(value, ensure_ascii=False, default=str)
-    return text if len(text) <= limit else f"{beginning(text, limit)}… ({len(text)} characters)"
+    size = len(value) if isinstance(value, str) else len(text)
+    return text if len(text) <= limit else f"{beginning(text, limit)}… ({size} characters)"
 
 
 def clip(value: JsonValue) -> JsonValue:

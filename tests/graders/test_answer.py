@@ -188,3 +188,12 @@ def test_a_huge_answer_is_judged() -> None:
     result = grade("mug", "mug " + "x" * 3_000_000, match="includes")
     assert result.verdict is Verdict.PASSED
     assert len(result.model_dump_json()) < 2_000
+
+
+@pytest.mark.parametrize("match", ["exact", "includes", "regex", "number", "date"])
+def test_an_answer_of_any_length_is_counted_whole(match: str) -> None:
+    """Only its beginning is compared, and shown."""
+    reference = "2025-03-04" if match == "date" else 7 if match == "number" else "mug"
+    result = grade(reference, "x y " * 50_000 + "mug 7 2025-03-04", match=match)
+    assert result.verdict is Verdict.FAILED
+    assert "… (200016 characters)" in str(result.reasoning)
