@@ -28,7 +28,7 @@ from pytest_browsereval.report.viewer.attempts import (
 from pytest_browsereval.report.viewer.rows import Table, about_run
 from pytest_browsereval.report.viewer.standing import quarantine_of, repeats_of, resumes_of
 from pytest_browsereval.run.control import Control
-from pytest_browsereval.run.store import RunStore
+from pytest_browsereval.run.store import RunStore, TrialKey
 
 # The folder is read only while a page is open.
 POLL_S = 0.25
@@ -108,7 +108,10 @@ class Feed:
             self._tell_all("message", flight.look())
         for flight in ended:
             self._tell_all("message", flight.look())
-            self._take(read_attempt(flight.folder, flight.key))
+            attempt = read_attempt(flight.folder, flight.key)
+            self._take(attempt)
+            if attempt.metadata is not None:
+                self._queue.made.add(TrialKey.of(attempt.metadata))
         for done in over:
             parts = self.watched.store.trial_folder(done.key).relative_to(self._tasks).parts
             self._take_tries(parts, done)
@@ -125,6 +128,10 @@ class Feed:
                 if attempt.metadata is not None or attempt.problem:  # else it may have begun just now
                     self._known.add(attempt.key)
                     self._stored[attempt.key.rpartition("/")[0]] = attempt.key
+                if attempt.metadata is not None and attempt.metadata.started_at >= (
+                    self._queue.began_at or "~"
+                ):
+                    self._queue.made.add(TrialKey.of(attempt.metadata))
 
     def _tell_unfinished(self, folder: str, key: str, trial: Trial | None) -> None:
         query_id, query = (trial.key.query_id, trial.query) if trial else ("", "")

@@ -50,6 +50,9 @@ class Queue:
         self.why: list[str] = []
         """Why it has ended as it did."""
         self.began_at, self.ended_at = "", ""
+        self.made: set[TrialKey] = set()
+        """Trials with an attempt that has ended in the session: pytest reports trials in their order, so one
+        that is slow holds back what is known of all behind it."""
 
     def look(self) -> list[Trial]:
         """Return the trials with an attempt that ended since the last look."""
@@ -66,7 +69,7 @@ class Queue:
         if not self._has_begun:
             return []
         if kind == "begin":
-            self.trials, self.exit_code, self.why = {}, None, []
+            self.trials, self.exit_code, self.why, self.made = {}, None, [], set()
             self.began_at, self.ended_at = str(line["at"]), ""
             self.processes, self.lanes = int(line["processes"]), int(line["lanes"])
         elif kind == "queue":
@@ -88,12 +91,14 @@ class Queue:
             running: items of the attempts in flight.
             control: whether it is paused or stopped, and what is skipped.
         """
-        waiting = [one for name, one in self.trials.items() if not one.is_over and name not in running]
+        rest = [one for name, one in self.trials.items() if not one.is_over and name not in running]
+        waiting = [one for one in rest if one.key not in self.made]
         skipped = [one for one in self.trials.values() if one.why]
+        over = sum(one.is_over for one in self.trials.values()) - len(skipped)
         return {
             "began_at": self.began_at,
             "trials": len(self.trials),
-            "over": sum(one.is_over for one in self.trials.values()),
+            "over": over + len(rest) - len(waiting),
             "waiting": len(waiting),
             "next": [{**_as_json(one), "is_skipped": one.key in control.skipped} for one in waiting[:NEXT]],
             "skipped": len(skipped),

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from pytest_browsereval.errors import ErrorSource
 from pytest_browsereval.features.dashboard import feed
 from pytest_browsereval.features.dashboard.feed import Watched
 from pytest_browsereval.features.dashboard.flights import Flights
@@ -20,6 +21,7 @@ from pytest_browsereval.model.messages import (
     ToolCallMessage,
     ToolResultMessage,
     UserMessage,
+    now,
 )
 from pytest_browsereval.model.usage import Usage
 from pytest_browsereval.report.viewer.attempts import StoredAttempt, iter_attempts
@@ -129,7 +131,7 @@ def test_the_queue_is_that_of_the_session(asker: Asker, session: Session) -> Non
     session.journal.over("t1", "passed")
     session.journal.over("t2", None, "budget: it is used up")
     queue = asker.data()["live"]["states"]["queue"]
-    assert (queue["trials"], queue["over"], queue["waiting"], queue["skipped"]) == (250, 2, 247, 1)
+    assert (queue["trials"], queue["over"], queue["waiting"], queue["skipped"]) == (250, 1, 247, 1)
     assert [one["id"] for one in queue["next"]][:3] == ["t3", "t4", "t5"]
     assert [one["id"] for one in queue["next"] if one["is_skipped"]] == ["t5"]
     assert len(queue["next"]) == 100
@@ -139,6 +141,26 @@ def test_the_queue_is_that_of_the_session(asker: Asker, session: Session) -> Non
     again.begin("t2")
     queue = asker.data()["live"]["states"]["queue"]
     assert (queue["trials"], queue["waiting"], queue["skipped"]) == (1, 1, 0)
+
+
+def test_what_a_slow_trial_holds_back_is_over_all_the_same(asker: Asker, session: Session) -> None:
+    """Reports come in order; what is made again is in flight, what an older session made waits."""
+    session.begin("slow", "quick", "early", "broken", "old", "next")
+    session.fly("early").end(graded("early", grade("state", PASSED), started_at=now()))
+    session.fly("old").end(graded("old", grade("state", PASSED), started_at="2020-01-01T00:00:00.000Z"))
+    session.fly("slow")
+    quick, broken = session.fly("quick"), session.fly("broken")
+    queue = asker.data()["live"]["states"]["queue"]
+    assert (queue["over"], [one["id"] for one in queue["next"]]) == (1, ["old", "next"])
+    quick.end(graded("quick", grade("state", PASSED)))
+    broken.end(graded("broken", error_source=ErrorSource.SITE))
+    queue = asker.data()["live"]["states"]["queue"]
+    assert (queue["over"], [one["id"] for one in queue["next"]]) == (3, ["old", "next"])
+    session.fly("broken")
+    assert asker.data()["live"]["states"]["queue"]["over"] == 2
+    for name in ("slow", "quick", "early"):
+        session.journal.over(name, "passed")
+    assert asker.data()["live"]["states"]["queue"]["over"] == 3
 
 
 def test_attempts_that_nobody_saw_are_found(asker: Asker, session: Session) -> None:

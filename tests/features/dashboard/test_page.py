@@ -45,7 +45,7 @@ def test_a_run_from_its_start_to_its_end(server: DashboardServer, session: Sessi
 
     async def work(watcher: Watcher) -> None:
         await watcher.open()
-        await watcher.sees("#now", "Running. 0 of 0 trials done")
+        await watcher.sees("#now", "Starting: nothing has begun yet.")
         session.begin("buy", "find")
         await watcher.sees("#now", "0 of 2 trials done, 0 in flight, 2 waiting")
         await watcher.sees("#queue li", "find Do find.")
@@ -84,6 +84,45 @@ def test_a_run_from_its_start_to_its_end(server: DashboardServer, session: Sessi
         await watcher.sees("#detail h3", "Step 1: click_at")
         assert (await watcher.text("#written-at")).endswith("a run #1/index.html")
         watcher.complaints = [text for text in watcher.complaints if "ERR_CONNECTION_REFUSED" not in text]
+
+    watch(server.url, work)
+
+
+def test_a_run_that_was_cut_short(server: DashboardServer, session: Session, watch: Watch) -> None:
+    """What was not run is not done; messages that are read late stand where they belong."""
+
+    async def work(watcher: Watcher) -> None:
+        await watcher.open()
+        await watcher.sees("#now", "Starting: nothing has begun yet.")
+        assert await watcher.page.locator("#stop").is_disabled()
+        assert await watcher.text("#queue-more") == "Which tasks wait is not known."
+        session.begin("a", "b", "c")
+        times = ["2026-01-01T12:00:00.000Z", "2026-01-01T12:00:05.000Z", "2026-01-01T12:00:09.000Z"]
+        late, early = session.fly("b"), session.fly("a")
+        late.say(UserMessage(content="third", timestamp=times[2]))
+        await watcher.sees("#stream li", "third")
+        early.say(
+            *(
+                UserMessage(content=text, timestamp=at)
+                for text, at in zip(["first", "2nd"], times, strict=False)
+            )
+        )
+        await watcher.sees("#stream li", "2nd")
+        said = await watcher.texts("#stream li .brief")
+        assert said == ["third", "2nd", "first"]
+        early.end(graded("a", grade("state", PASSED), started_at=times[0], total_duration_ms=6_000))
+        session.journal.over("a", "passed")
+        await watcher.sees("#now", "1 of 3 trials done, 1 in flight, 1 waiting;")
+        lines = await watcher.texts("#stream li")
+        assert lines[1].startswith("12:00:06 a ✓ passed")
+        late.end(None)
+        for name in "bc":
+            session.journal.over(name, None, "dashboard: the run was stopped there")
+        await watcher.sees("#now", "1 of 3 trials done, 0 in flight, 0 waiting, 2 not run;")
+        session.journal.end(1, ["2 trials not run"])
+        server.close()
+        await watcher.sees("#now", "The run has ended with exit code 1. 1 of 3 trials done, 2 not run;")
+        watcher.complaints = [text for text in watcher.complaints if "ERR_" not in text]
 
     watch(server.url, work)
 

@@ -14,15 +14,16 @@ let errors = 0;
 function drawNow() {
   const { queue, control, run, lanes, end } = states;
   const hasEnded = end.exit_code !== null;
-  const state = hasEnded ? "ended" : isLost ? "lost" : control.stopped ? "stopping" : control.paused ? "paused" : "running";
-  $("now").textContent = `${wordOf(state)} ${figures(queue, run, lanes)}`;
+  const isStarting = !queue.began_at && !lanes.flights.length && !LIST.length;
+  const state = hasEnded ? "ended" : isLost ? "lost" : control.stopped ? "stopping" : control.paused ? "paused" : isStarting ? "starting" : "running";
+  $("now").textContent = isStarting ? wordOf(state) : `${wordOf(state)} ${figures(queue, run, lanes, hasEnded)}`;
   $("now").dataset.state = state;
   $("now").dataset.good = String(end.exit_code === 0);
   $("why").replaceChildren(...(hasEnded ? end.why : []).map((/** @type {string} */ one) => element("li", {}, element("bdi", { textContent: one }))));
   $("why").hidden = !hasEnded || !end.why.length;
   $("written").hidden = !hasEnded && !isLost;
   const isOver = hasEnded || isLost;
-  $("pause").disabled = $("stop").disabled = isOver || control.stopped;
+  $("pause").disabled = $("stop").disabled = isOver || control.stopped || isStarting;
   $("pause").ariaPressed = String(control.paused);
   $("pause").textContent = control.paused ? "Resume" : "Pause";
   drawLanes(hasEnded ? { ...lanes, flights: [] } : lanes);
@@ -38,16 +39,20 @@ function wordOf(state) {
   if (state === "lost") return "Nobody answers any more: the run has ended or was killed.";
   if (state === "stopping") return "Stopping: what is in flight is finished, nothing else begins.";
   if (state === "paused") return "Paused: what is in flight goes on, nothing else begins.";
+  if (state === "starting") return "Starting: nothing has begun yet.";
   return "Running.";
 }
 
-/** @param {Queue} queue @param {any} run @param {Lanes} lanes */
-function figures(queue, run, lanes) {
+/** @param {Queue} queue @param {any} run @param {Lanes} lanes @param {boolean} hasEnded */
+function figures(queue, run, lanes, hasEnded) {
   const flights = lanes.flights;
   const costs = [run.totals.cost, ...flights.map((flight) => flight.cost)];
   const known = costs.filter((cost) => cost !== null).reduce((sum, cost) => sum + cost, 0);
   const spent = !costs.includes(null) ? `${money(known)} spent` : known ? `more than ${money(known)} spent` : "cost not known";
-  return `${queue.over.toLocaleString("en")} of ${counted(queue.trials, "trial")} done, ${flights.length} in flight, ${queue.waiting.toLocaleString("en")} waiting; ${spent}.`;
+  const whole = queue.began_at && `${queue.over.toLocaleString("en")} of ${counted(queue.trials, "trial")} done`; // tests by hand have no queue
+  const now = hasEnded ? [] : [`${flights.length} in flight`, queue.began_at && `${queue.waiting.toLocaleString("en")} waiting`];
+  const unmade = queue.skipped > 0 && `${queue.skipped.toLocaleString("en")} not run`;
+  return `${[whole, ...now, unmade].filter(Boolean).join(", ")}; ${spent}.`;
 }
 
 /** How long the run has taken, and how long the rest will at this pace: what an earlier session had takes no time. */
@@ -59,7 +64,7 @@ function tellElapsed() {
   if (Number.isNaN(began) || (isLost && !isOver)) return;
   const elapsed = Math.max(0, (isOver ? Date.parse(end.at) : Date.now() + AHEAD_MS) - began);
   const made = LIST.filter((row) => STACK.includes(row.verdict) && Date.parse(row.started) >= began).length;
-  const left = queue.trials - queue.over;
+  const left = queue.trials - queue.over - queue.skipped;
   const rest = made && left && !isOver ? `, about ${time(Math.max((elapsed / made) * left, 1000))} left` : "";
   $("times").textContent = `${time(Math.max(elapsed, 1000))} ${isOver ? "in all" : "elapsed"}${rest}`;
 }
@@ -153,18 +158,26 @@ function addMessage({ key, line, message }) {
   if (seen.row && seen.row.key === key) refreshSoon();
 }
 
+/** When an attempt was over. @param {Row} row */
+function endOf({ started, ms }) {
+  const end = Date.parse(started) + (ms || 0);
+  return Number.isNaN(end) ? "" : new Date(end).toISOString();
+}
+
 /** @param {Row} row */
 function addVerdict(row) {
-  addLine(row.key, "", "", element("span", {}, badge(row.verdict), " ", element("bdi", { className: "brief", textContent: row.reason })));
+  addLine(row.key, endOf(row), "", element("span", {}, badge(row.verdict), " ", element("bdi", { className: "brief", textContent: row.reason })));
 }
 
 /** @param {string} key @param {string} at @param {string} entry @param {any} words */
 function addLine(key, at, entry, words) {
   const row = BY_KEY.get(key) || /** @type {any} */ ({ key });
-  const clock = /T(\d\d:\d\d:\d\d)/.exec(at)?.[1] || new Date(Date.now() + AHEAD_MS).toISOString().slice(11, 19);
+  const ms = Number.isNaN(Date.parse(at)) ? Date.now() + AHEAD_MS : Date.parse(at);
   const link = element("a", { className: "whose", href: addressOf(row, entry) }, element("bdi", { textContent: row.id ? nameOf(row) : key }));
   const box = $("stream");
-  box.prepend(element("li", {}, element("span", { className: "at", textContent: clock }), " ", link, " ", words));
+  const clock = new Date(ms).toISOString().slice(11, 19);
+  const made = element("li", { "data-ms": ms }, element("span", { className: "at", textContent: clock }), " ", link, " ", words);
+  box.insertBefore(made, [...box.children].find((one) => Number(/** @type {HTMLElement} */ (one).dataset.ms) <= ms) || null); // some are read late
   while (box.children.length > MOST_LINES) box.lastElementChild.remove();
   $("no-stream").hidden = true;
 }
