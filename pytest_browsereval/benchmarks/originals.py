@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
+from pytest_browsereval.benchmarks.base import RowProblem
 from pytest_browsereval.config_text import DocumentError
 from pytest_browsereval.config_text.json_text import json_value
-from pytest_browsereval.datasets.benchmark import RowProblem
 from pytest_browsereval.redaction.known import beginning
 
 

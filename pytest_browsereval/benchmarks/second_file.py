@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 
 from pydantic import PrivateAttr
 
+from pytest_browsereval.benchmarks.base import BenchmarkConfig, Imported
 from pytest_browsereval.config_text import Document, parse, read_text
 from pytest_browsereval.datasets.base import RowRef
-from pytest_browsereval.datasets.benchmark import BenchmarkConfig, Imported
 from pytest_browsereval.datasets.source import State, refuse_unreadable, state_of
 from pytest_browsereval.session_caches import cache_for_session
 

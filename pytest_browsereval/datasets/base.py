@@ -65,6 +65,9 @@ class DatasetConfig(Component):
     """True if ``index`` applies ``select`` itself, because it finds the rows without reading each of them.
     Otherwise ``index`` returns all rows, and the run selects."""
 
+    title: ClassVar[str] = ""
+    """The name of the published benchmark that the rows are from, for messages; empty for others."""
+
     path: Path
     """The file; relative to the eval config."""
     select: Select = Select()
@@ -102,6 +105,15 @@ class DatasetConfig(Component):
 
     def notes(self, base_dir: Path) -> tuple[str, ...]:
         """Return notes for the run's header: how many rows were left out, and why.
+
+        Raises:
+            DatasetError: the file cannot be read.
+        """
+        del base_dir
+        return ()
+
+    def list_dropped(self, base_dir: Path) -> tuple[tuple[str, str], ...]:
+        """Return the ids of rows that were left out on purpose, with the reasons.
 
         Raises:
             DatasetError: the file cannot be read.

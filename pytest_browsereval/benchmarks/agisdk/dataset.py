@@ -9,10 +9,10 @@ from typing import Any, Literal
 from pydantic import Field
 
 from pytest_browsereval.benchmarks.agisdk.files import INSTALL, package_folder, tasks_folder
+from pytest_browsereval.benchmarks.base import BenchmarkConfig, Dropped, RowProblem, text_of
 from pytest_browsereval.benchmarks.packages import INSTALLED
 from pytest_browsereval.config_text import DocumentError, read_text
 from pytest_browsereval.config_text.json_text import json_value
-from pytest_browsereval.datasets.benchmark import BenchmarkConfig, Dropped, RowProblem, text_of
 from pytest_browsereval.datasets.source import Row
 from pytest_browsereval.errors import DatasetError
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pytest_browsereval.datasets.benchmark import BenchmarkConfig, RowProblem, text_of
+from pytest_browsereval.benchmarks.base import BenchmarkConfig, RowProblem, text_of
 
 
 class AssistantBenchConfig(BenchmarkConfig):

@@ -8,7 +8,7 @@ import hashlib
 from itertools import cycle
 from typing import Any, Literal
 
-from pytest_browsereval.datasets.benchmark import BenchmarkConfig, RowProblem, text_of
+from pytest_browsereval.benchmarks.base import BenchmarkConfig, RowProblem, text_of
 
 
 class BrowseCompConfig(BenchmarkConfig):

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from pytest_browsereval.datasets.benchmark import BenchmarkConfig, RowProblem, text_of
+from pytest_browsereval.benchmarks.base import BenchmarkConfig, RowProblem, text_of
 
 
 class InfinityConfig(BenchmarkConfig):

@@ -8,9 +8,9 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from pytest_browsereval.benchmarks.base import BenchmarkConfig, RowProblem, read_rows, text_of
 from pytest_browsereval.benchmarks.originals import address
 from pytest_browsereval.config_text import DocumentError
-from pytest_browsereval.datasets.benchmark import BenchmarkConfig, RowProblem, read_rows, text_of
 from pytest_browsereval.datasets.source import Row
 
 TAG = "not-live"

@@ -6,8 +6,8 @@ import re
 from datetime import date
 from typing import Any, Literal
 
+from pytest_browsereval.benchmarks.base import BenchmarkConfig, RowProblem, text_of
 from pytest_browsereval.benchmarks.originals import address, host_of, number_of
-from pytest_browsereval.datasets.benchmark import BenchmarkConfig, RowProblem, text_of
 
 # Ends the id of a task that took another one's place: month, day, year.
 _REPLACED = re.compile(r"_(\d{2})(\d{2})(\d{2})$")

@@ -8,9 +8,9 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from pytest_browsereval.benchmarks.base import BenchmarkConfig
 from pytest_browsereval.benchmarks.packages import INSTALLED, folder_of
 from pytest_browsereval.config_text import DocumentError
-from pytest_browsereval.datasets.benchmark import BenchmarkConfig
 from pytest_browsereval.datasets.source import Row
 from pytest_browsereval.errors import DatasetError, nearest
 

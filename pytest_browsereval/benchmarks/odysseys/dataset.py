@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+from pytest_browsereval.benchmarks.base import BenchmarkConfig, RowProblem, text_of
 from pytest_browsereval.benchmarks.originals import address, host_of, number_of, rubric_of
-from pytest_browsereval.datasets.benchmark import BenchmarkConfig, RowProblem, text_of
 
 PERFECT: dict[str, Any] = {"type": "rubric", "passes_by": "process", "score": "items", "threshold": 1}
 """The benchmark's own rule: the score is the share of items that are met, and all of them pass."""

@@ -6,8 +6,8 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from pytest_browsereval.benchmarks.base import Dropped, RowProblem, text_of
 from pytest_browsereval.benchmarks.webarena.family import KEPT, WebArenaRows, evals_of
-from pytest_browsereval.datasets.benchmark import Dropped, RowProblem, text_of
 
 # Beside the keys of WebArena's own rows.
 _VISUAL_KEYS = ("viewport_size", "reasoning_difficulty", "visual_difficulty", "comments")

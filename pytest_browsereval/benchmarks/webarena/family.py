@@ -10,10 +10,10 @@ from typing import Any, ClassVar
 
 from pydantic import Field, field_validator
 
+from pytest_browsereval.benchmarks.base import BenchmarkConfig, Dropped, RowProblem, text_of
 from pytest_browsereval.benchmarks.packages import INSTALLED, folder_of
 from pytest_browsereval.benchmarks.webarena.programs import PROGRAMS
 from pytest_browsereval.config_text import DocumentError
-from pytest_browsereval.datasets.benchmark import BenchmarkConfig, Dropped, RowProblem, text_of
 from pytest_browsereval.datasets.source import Row
 from pytest_browsereval.errors import DatasetError, nearest
 from pytest_browsereval.model.display import format_count

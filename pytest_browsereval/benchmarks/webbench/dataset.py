@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 from typing import Any, Literal
 
+from pytest_browsereval.benchmarks.base import BenchmarkConfig, text_of
 from pytest_browsereval.benchmarks.originals import address, host_of
-from pytest_browsereval.datasets.benchmark import BenchmarkConfig, text_of
 
 READING = "READ"
 

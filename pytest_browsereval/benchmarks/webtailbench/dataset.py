@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
+from pytest_browsereval.benchmarks.base import RowProblem, text_of
 from pytest_browsereval.benchmarks.originals import address, rubric_of
 from pytest_browsereval.benchmarks.second_file import TwoFilesConfig
 from pytest_browsereval.config_text import format_path
-from pytest_browsereval.datasets.benchmark import RowProblem, text_of
 from pytest_browsereval.errors import DatasetError
 
 _RUBRIC_KEYS = ("precomputed_rubric", "rubric")

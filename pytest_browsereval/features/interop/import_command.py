@@ -24,7 +24,6 @@ STDOUT = "-"
 
 def import_rows(arguments: argparse.Namespace) -> int:
     """Write the rows as JSON Lines, and print their number, their hash and what was left out."""
-    from pytest_browsereval.datasets.benchmark import BenchmarkConfig
     from pytest_browsereval.datasets.reader import index_rows
     from pytest_browsereval.features.interop.tasks import read_all
 
@@ -42,9 +41,7 @@ def import_rows(arguments: argparse.Namespace) -> int:
         write(target, text)
     digest = hashlib.sha256(text.encode()).hexdigest()
     lines = [f"{format_count(len(tasks), 'row')}, sha256 {digest}", *dataset.notes(here)]
-    if isinstance(dataset, BenchmarkConfig):
-        dropped = dataset.import_rows(here).dropped
-        lines += [f"left out: {query_id}: {reason}" for query_id, reason in dropped]
+    lines += [f"left out: {query_id}: {reason}" for query_id, reason in dataset.list_dropped(here)]
     lines += _needing_trust(tasks)
     print("\n".join(lines), file=sys.stderr if target is None else sys.stdout)
     return 0

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
+from pytest_browsereval.benchmarks.base import Dropped, RowProblem
 from pytest_browsereval.benchmarks.webarena.family import WebArenaRows
-from pytest_browsereval.datasets.benchmark import Dropped, RowProblem
 
 KEPT = ("intent_template", "intent_template_id", "instantiation_dict")
 

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from pytest_browsereval.config_text import format_path
-from pytest_browsereval.datasets.benchmark import BenchmarkConfig
 from pytest_browsereval.datasets.rows import TYPE_BY_SUFFIX
 from pytest_browsereval.features.doctor.lint.base import Finding, Given, Level, Row
 from pytest_browsereval.sites import names_in, unknown_sites
@@ -95,7 +94,7 @@ def unpinned_data(given: Given) -> Iterator[Finding]:
         by_set.setdefault(id(row.dataset), []).append(row)
     for rows in by_set.values():
         dataset = rows[0].dataset
-        if isinstance(dataset, BenchmarkConfig) and all(row.task.revision is None for row in rows):
+        if dataset.title and all(row.task.revision is None for row in rows):
             yield Finding(
                 "unpinned-data",
                 Level.NOTE,

@@ -44,13 +44,11 @@ class Imported:
 class BenchmarkConfig(DatasetConfig):
     """Base of the importers.
 
-    A member converts one original row in ``convert``; order and ids follow from the file alone.
+    A member converts one original row in ``convert``; order and ids follow from the file alone. Its
+    ``title`` in lower case is also the ``dataset`` of its rows.
     """
 
     selects: ClassVar[bool] = True
-
-    title: ClassVar[str] = ""
-    """The name of the benchmark, for messages; in lower case also the ``dataset`` of its rows."""
 
     graders: tuple[str | dict[str, JsonValue], ...] = ()
     """Graders of the rows, instead of those of the benchmark."""
@@ -126,10 +124,14 @@ class BenchmarkConfig(DatasetConfig):
             raise changed_file(where, ref.query_id)
         return to_task(rows[ref.offset][1], where)
 
+    def list_dropped(self, base_dir: Path) -> tuple[tuple[str, str], ...]:
+        """Return the rows that have no task, each with the reason."""
+        return self.import_rows(base_dir).dropped
+
     def notes(self, base_dir: Path) -> tuple[str, ...]:
         """Return how many rows were left out, and why."""
         by_reason: dict[str, list[str]] = {}
-        for query_id, reason in self.import_rows(base_dir).dropped:
+        for query_id, reason in self.list_dropped(base_dir):
             by_reason.setdefault(reason, []).append(query_id)
         return tuple(
             f"{self.title}: {format_count(len(ids), 'row')} left out ({reason}): {', '.join(ids[:3])}"
