@@ -10,7 +10,7 @@ from pathlib import Path
 from pytest_browsereval.commands.base import registry_near
 from pytest_browsereval.datasets.ids import safe_folder, safe_id
 from pytest_browsereval.errors import UsageError
-from pytest_browsereval.run.bucket import parse_bucket
+from pytest_browsereval.features.bucket import parse_bucket
 
 ACCEPTED = "1,5"
 """Exit codes of a part that is done: rows did not pass, which the gate judges, or it has no row."""

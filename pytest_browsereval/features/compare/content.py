@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from pytest_browsereval.analysis.outcomes import RunOutcomes
 from pytest_browsereval.features.compare.compare import (
     MEASURES,
     Change,
@@ -14,6 +13,7 @@ from pytest_browsereval.features.compare.compare import (
     Side,
 )
 from pytest_browsereval.features.compare.paired import Judgement
+from pytest_browsereval.features.outcomes import RunOutcomes
 from pytest_browsereval.model.grades import Verdict
 
 

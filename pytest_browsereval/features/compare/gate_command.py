@@ -27,7 +27,6 @@ def gate(arguments: argparse.Namespace) -> int:
     """Decide by a run's folder whether it meets a gate; 1 if it does not."""
     from pytest_browsereval.analysis.evidence import contradicting
     from pytest_browsereval.analysis.gate import decide
-    from pytest_browsereval.analysis.outcomes import outcomes_of
     from pytest_browsereval.analysis.parts import lacking
     from pytest_browsereval.analysis.quarantine import find_quarantined
     from pytest_browsereval.analysis.summary import summary_of
@@ -37,6 +36,7 @@ def gate(arguments: argparse.Namespace) -> int:
     from pytest_browsereval.features.compare.gate_junit import junit
     from pytest_browsereval.features.compare.reader import read_beside
     from pytest_browsereval.features.compare.rules import judge_baseline
+    from pytest_browsereval.features.outcomes import outcomes_of
     from pytest_browsereval.run.manifest import check_manifest
     from pytest_browsereval.run.selection import count_wanted
     from pytest_browsereval.run.store import RunStore
@@ -170,11 +170,11 @@ def _find_base(run: Path, folder: object, rules: GateConfig) -> Path:
 
 def baseline(arguments: argparse.Namespace) -> int:
     """Write a run as a small file that can be committed."""
-    from pytest_browsereval.analysis.outcomes import read_outcomes
     from pytest_browsereval.analysis.parts import lacking
     from pytest_browsereval.analysis.summary import summary_of
     from pytest_browsereval.config_text import format_path
     from pytest_browsereval.features.compare.baseline import write_baseline
+    from pytest_browsereval.features.outcomes import read_outcomes
     from pytest_browsereval.model.display import percent
     from pytest_browsereval.run.store import RunStore
 

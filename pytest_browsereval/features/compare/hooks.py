@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from pytest_browsereval.analysis.outcomes import outcomes_of
 from pytest_browsereval.analysis.quarantine import find_quarantined
 from pytest_browsereval.analysis.summary import RunSummary
 from pytest_browsereval.errors import UsageError
@@ -15,6 +14,7 @@ from pytest_browsereval.features.compare.baseline import against_baseline, check
 from pytest_browsereval.features.compare.compare import RunComparison, compare
 from pytest_browsereval.features.compare.report import text
 from pytest_browsereval.features.compare.rules import judge_baseline
+from pytest_browsereval.features.outcomes import outcomes_of
 from pytest_browsereval.hooks.controller import Controller, RunPart
 from pytest_browsereval.hooks.terminal import stdout_encoding
 from pytest_browsereval.model.rules import RuleResult

@@ -7,10 +7,10 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from pytest_browsereval.analysis.outcomes import Outcome, RunOutcomes
 from pytest_browsereval.capture.trajectory import write_whole
 from pytest_browsereval.features.compare.compare import MEASURES, Change, Pair, RunComparison, Side
 from pytest_browsereval.features.compare.report import basis, counts, figures, verdict, why
+from pytest_browsereval.features.outcomes import Outcome, RunOutcomes
 from pytest_browsereval.model.display import one_line, percent
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.report.links import PAGE, check_page, way_from

@@ -13,9 +13,9 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from pytest_browsereval.analysis.outcomes import Outcome, RunOutcomes, read_outcomes
 from pytest_browsereval.errors import ErrorSource
 from pytest_browsereval.features.compare.baseline import read_run
+from pytest_browsereval.features.outcomes import Outcome, RunOutcomes, read_outcomes
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.run.summary import SUMMARY
 

@@ -9,9 +9,9 @@ from math import ceil
 from pathlib import Path
 
 from pytest_browsereval.analysis.summary import TrialOutcome, summary_of
-from pytest_browsereval.commands.process import run_pytest
 from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.features.doctor.lint.base import Finding, Row
+from pytest_browsereval.features.process import run_pytest
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.run.store import RunStore
 

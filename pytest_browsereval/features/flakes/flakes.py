@@ -9,10 +9,10 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from pytest_browsereval.analysis.outcomes import RunOutcomes, check_run, fingerprints_of, outcomes_of
 from pytest_browsereval.analysis.repeats import Repeats, Stability, TaskRepeats, repeats
 from pytest_browsereval.analysis.summary import TrialOutcome, summary_of
 from pytest_browsereval.errors import UsageError
+from pytest_browsereval.features.outcomes import RunOutcomes, check_run, fingerprints_of, outcomes_of
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.run.lookup import age
 from pytest_browsereval.run.provenance import differences_by_key

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from pytest_browsereval.analysis.evidence import describe_contradictions
-from pytest_browsereval.analysis.new_run import make_run
-from pytest_browsereval.analysis.outcomes import check_run
 from pytest_browsereval.analysis.summary import summary_of
 from pytest_browsereval.capture.trajectory import load_written
 from pytest_browsereval.config_text import format_path
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.merge.parts import count_trials, describe_shared_parts, join_parts
+from pytest_browsereval.features.new_run import make_run
+from pytest_browsereval.features.outcomes import check_run
 from pytest_browsereval.model.display import join_first
 from pytest_browsereval.model.messages import now
 from pytest_browsereval.run.budget import LEDGER

@@ -17,12 +17,12 @@ from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 from pytest_browsereval.commands.base import registry_near, version_of
-from pytest_browsereval.commands.process import GRACE_S
 from pytest_browsereval.commands.runs import find_run
 from pytest_browsereval.config import EvalConfig, load_config
 from pytest_browsereval.datasets.ids import safe_folder, safe_id
 from pytest_browsereval.datasets.reader import index_rows
 from pytest_browsereval.errors import UsageError
+from pytest_browsereval.features.process import GRACE_S
 from pytest_browsereval.features.ray.request import Options, Request, read_options
 from pytest_browsereval.model.display import format_count, one_line
 from pytest_browsereval.model.remote import PartsThere

@@ -14,8 +14,8 @@ from pydantic import JsonValue
 
 from pytest_browsereval.analysis.reader import StoredRun
 from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowserConfig
-from pytest_browsereval.commands.process import run_pytest
 from pytest_browsereval.config import EvalConfig
+from pytest_browsereval.features.process import run_pytest
 from pytest_browsereval.features.record.row import format_row
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.results import TaskMetadata

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import SplitResult, urlsplit
 
 from pytest_browsereval.errors import UsageError
+from pytest_browsereval.features.bucket import parse_bucket
 from pytest_browsereval.features.remote.threads import run_apart
 from pytest_browsereval.model.display import one_line
 from pytest_browsereval.redaction.address import plain_urls
 from pytest_browsereval.redaction.known import redact_known
-from pytest_browsereval.run.bucket import parse_bucket
 
 if TYPE_CHECKING:
     from obstore import Attributes

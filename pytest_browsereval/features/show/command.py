@@ -46,7 +46,7 @@ def show(arguments: argparse.Namespace) -> int:
 
 def _differences(a: RunDescription, b: RunDescription, problems: list[str]) -> list[str]:
     """Return in what two runs differ, graders by their fingerprints; adds why these cannot be compared."""
-    from pytest_browsereval.analysis.outcomes import judge_differences, read_outcomes
+    from pytest_browsereval.features.outcomes import judge_differences, read_outcomes
     from pytest_browsereval.run.provenance import all_differences
 
     differences = [*all_differences(a.manifest, b.manifest)]

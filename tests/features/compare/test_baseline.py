@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.analysis.gate import decide
-from pytest_browsereval.analysis.outcomes import outcomes_of
 from pytest_browsereval.analysis.summary import RunSummary, summary_of
 from pytest_browsereval.config import GateConfig
 from pytest_browsereval.errors import UsageError
@@ -17,6 +16,7 @@ from pytest_browsereval.features.compare.baseline import against_baseline, read_
 from pytest_browsereval.features.compare.compare import RunComparison, compare
 from pytest_browsereval.features.compare.content import as_json
 from pytest_browsereval.features.compare.rules import judge_baseline
+from pytest_browsereval.features.outcomes import outcomes_of
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.model.rules import RuleResult
 from pytest_browsereval.run.store import RunStore

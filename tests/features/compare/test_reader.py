@@ -12,9 +12,9 @@ from typing import Any, NoReturn
 import pytest
 
 from pytest_browsereval.__main__ import main
-from pytest_browsereval.analysis.outcomes import read_outcomes
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.compare import reader
+from pytest_browsereval.features.outcomes import read_outcomes
 from tests.features.compare.test_compare import run
 from tests.recorded import ERRORED, FAILED, PASSED, attempt
 

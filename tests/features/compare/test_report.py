@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from pytest_browsereval.analysis.outcomes import RunOutcomes
 from pytest_browsereval.features.compare.compare import compare
 from pytest_browsereval.features.compare.report import text
+from pytest_browsereval.features.outcomes import RunOutcomes
 from pytest_browsereval.model.display import width_of
 from tests.features.compare.test_compare import run, two
 from tests.recorded import ERRORED, FAILED, PASSED, attempt

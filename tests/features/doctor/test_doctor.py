@@ -11,9 +11,9 @@ from typing import Any, Literal
 import pytest
 
 from pytest_browsereval.builtins import builtin_registry
-from pytest_browsereval.commands.process import run_pytest
 from pytest_browsereval.config import load_config
 from pytest_browsereval.features.doctor.doctor import Check, Options, Report, State, examine
+from pytest_browsereval.features.process import run_pytest
 from pytest_browsereval.graders.answer import AnswerGrader
 from pytest_browsereval.graders.base import Golden
 from pytest_browsereval.model.grades import Verdict

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from pytest_browsereval.features.bucket import SCHEMES
 from pytest_browsereval.features.remote.bucket import KEYS, Bucket, RemoteError
 from pytest_browsereval.features.remote.listing import Parcel
 from pytest_browsereval.features.remote.pull import fetch
 from pytest_browsereval.features.remote.push import Push
-from pytest_browsereval.run.bucket import SCHEMES
 from tests.features.remote.test_push_and_pull import bucket, cache, objects, pushed, written
 from tests.hooks.small_evals import Evals
 

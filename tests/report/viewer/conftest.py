@@ -9,7 +9,6 @@ from typing import Any, Protocol
 
 import pytest
 
-from pytest_browsereval.analysis.outcomes import read_outcomes
 from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowser
 from pytest_browsereval.browsers.playwright.manager import WindowManager
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
@@ -19,6 +18,7 @@ from pytest_browsereval.capture.message_log import MessageLogger
 from pytest_browsereval.errors import ErrorSource
 from pytest_browsereval.features.compare.compare import RunComparison, compare
 from pytest_browsereval.features.compare.page import write_comparison
+from pytest_browsereval.features.outcomes import read_outcomes
 from pytest_browsereval.model.grades import Criterion
 from pytest_browsereval.model.messages import (
     AssistantMessage,
