@@ -17,15 +17,15 @@ from pytest_browsereval.builtins import choose_run, fetch_run
 from pytest_browsereval.config import EvalConfig, load_config
 from pytest_browsereval.config_text import format_path
 from pytest_browsereval.errors import ConfigError, RegistryError, UsageError, nearest
+from pytest_browsereval.graders.base import GraderConfig
 from pytest_browsereval.hooks.behaviour import make_behaviour
 from pytest_browsereval.hooks.conflicts import check_options_of_evals
 from pytest_browsereval.hooks.names import is_controlled_key, is_planned_key, results_url_key
 from pytest_browsereval.hooks.registration import Registration
-from pytest_browsereval.hooks.scoring import Evals2
 from pytest_browsereval.redaction.address import plain_url
 from pytest_browsereval.redaction.known import redact_known
 from pytest_browsereval.run.active import ActiveRun, EarlierRun, Prepared, RunSpec
-from pytest_browsereval.run.cassettes import LIVE, CassetteSource
+from pytest_browsereval.run.cassettes import CassetteSource
 from pytest_browsereval.run.lookup import LATEST, LATEST_ON, run_folder
 from pytest_browsereval.run.new_trials import NewTrials
 from pytest_browsereval.run.shards import Parts
@@ -69,7 +69,10 @@ class EvalSession:
         self.began = float(given.get("browsereval_began") or time.time())
         found: CassetteSource | None = config.hook.pytest_browsereval_cassettes(config=config)
         self.cassettes = found or CassetteSource()
-        self.evals2 = Evals2.read(os.environ)
+        self.beside: list[GraderConfig] = []
+        """Advisory graders of features, which are asked beside those of config and rows."""
+        self.notes: list[str] = []
+        """What features say of each run before it starts."""
         self.runs: dict[Path, ActiveRun] = {}
         self.prepared: dict[ActiveRun, Prepared] = {}
         """What the checks of each run have found out, in the process that makes them."""
@@ -250,23 +253,22 @@ class EvalSession:
             folder: of an earlier run; None for a new one.
             baseline: what it is compared with.
         """
-        option, registry = self.config.getoption, self.registration.registry
-        asks_models = self.cassettes.mode == LIVE
+        option = self.config.getoption
         root = home_of(loaded.output_dir, loaded.name) / self.run_id if folder is None else folder
         return RunSpec(
             config=loaded,
-            registry=registry,
+            registry=self.registration.registry,
             store=RunStore(root, worker=self.worker, fsync=loaded.capture.fsync),
             began=self.began,
             behaviour=make_behaviour(self.config, loaded),
             cassettes=self.cassettes,
             baseline=baseline,
             limit=option("eval_limit"),
-            beside=self.evals2.graders(registry, asks_models=asks_models),
+            beside=tuple(self.beside),
             keeps_going=option("eval_keep_going"),
             controlled_by=self.run_id if self.config.stash.get(is_controlled_key, False) else None,
             is_planned=self.config.stash.get(is_planned_key, False),
-            notes=self.evals2.notes(asks_models=asks_models),
+            notes=tuple(self.notes),
         )
 
     def find_earlier_run(self, brought: Path | None = None) -> EarlierRun | None:

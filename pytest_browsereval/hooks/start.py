@@ -17,7 +17,6 @@ from pytest_browsereval.hooks.progress import Progress
 from pytest_browsereval.hooks.records import RecordKeeping
 from pytest_browsereval.hooks.redaction import SafeReports
 from pytest_browsereval.hooks.reruns import OneTry
-from pytest_browsereval.hooks.scoring import ScoreFile
 from pytest_browsereval.hooks.selecting import Selecting
 from pytest_browsereval.hooks.session import EvalSession, eval_session_key
 from pytest_browsereval.hooks.surroundings import Surroundings
@@ -72,9 +71,6 @@ def _register(session: EvalSession, config: pytest.Config) -> None:
     manager.register(Closing(session), "browsereval-closing")
     manager.register(Selecting(session), "browsereval-selecting")
     manager.register(RecordKeeping(session), "browsereval-record-keeping")
-    if (scores := session.evals2.output_file) is not None:
-        path = config.invocation_params.dir / scores
-        manager.register(ScoreFile(path, session.began), "browsereval-scores")
     if session.is_worker:
         return
     controller = config.stash[controller_key] = Controller(session)

@@ -5,7 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import pytest
+
     from pytest_browsereval.registry import Registry
+
+
+def pytest_browsereval_start(config: pytest.Config) -> None:
+    """Score trajectories if the environment says so."""
+    from pytest_browsereval.features.judges.environment import score_runs
+
+    score_runs(config)
 
 
 def pytest_browsereval_register(registry: Registry) -> None:

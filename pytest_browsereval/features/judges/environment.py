@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,8 +15,11 @@ import pytest
 
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.graders.base import GraderConfig
+from pytest_browsereval.hooks.session import eval_session_key
 from pytest_browsereval.model.results import TaskMetadata
+from pytest_browsereval.redaction.known import redact_known
 from pytest_browsereval.registry import Registry
+from pytest_browsereval.run.cassettes import LIVE
 
 ENABLE, OUTPUT_FILE = "ENABLE_EVALS2", "EVALS2_OUTPUT_FILE"
 KEY, MODEL, BASE_URL = "OPENAI_API_KEY_FOR_SCORING", "OPENAI_MODEL_FOR_SCORING", "OPENAI_BASE_URL_FOR_SCORING"
@@ -34,14 +38,13 @@ ON, OFF = ("true", "1"), ("", "false", "0")
 class Evals2:
     """What the environment says of it."""
 
-    is_on: bool = False
     judge: Mapping[str, str] | None = None
     """The model that scores goal and plan; None: they are scored by rules."""
     output_file: str | None = None
 
     @classmethod
-    def read(cls, environ: Mapping[str, str]) -> Evals2:
-        """Return it.
+    def read(cls, environ: Mapping[str, str]) -> Evals2 | None:
+        """Return it; None if it is off.
 
         Args:
             environ: the environment.
@@ -53,23 +56,21 @@ class Evals2:
         if given not in (*ON, *OFF):
             raise UsageError(f"{ENABLE} is {given!r}. Set it to true or false.")
         if given in OFF:
-            return cls()
+            return None
         judge = None
         if environ.get(KEY):
             judge = {"provider": "openai", "model": environ.get(MODEL) or DEFAULT_MODEL, "api_key": KEY}
             if base_url := environ.get(BASE_URL):
                 judge["base_url"] = base_url
-        return cls(is_on=True, judge=judge, output_file=environ.get(OUTPUT_FILE) or None)
+        return cls(judge=judge, output_file=environ.get(OUTPUT_FILE) or None)
 
-    def graders(self, registry: Registry, *, asks_models: bool) -> tuple[GraderConfig, ...]:
+    def make_grader(self, registry: Registry, *, asks_models: bool) -> GraderConfig:
         """Return the grader that is asked beside those of config and rows; it never decides.
 
         Args:
             registry: where it is looked up.
             asks_models: False where calls of models are recorded or replayed, which have none of this one.
         """
-        if not self.is_on:
-            return ()
         block: dict[str, object] = {"type": "trajectory_score", "name": LABEL, "advisory": True}
         if self.judge is not None and asks_models:
             block |= {"method": "model", "judge": dict(self.judge)}
@@ -77,15 +78,34 @@ class Evals2:
             block, context={"registry": registry}
         )
         assert isinstance(made, GraderConfig)  # noqa: S101 what the family holds
-        return (made,)
+        return made
 
-    def notes(self, *, asks_models: bool) -> tuple[str, ...]:
+    def describe(self, *, asks_models: bool) -> str:
         """Return what a reader of the run should know."""
-        if not self.is_on:
-            return ()
         model = self.judge["model"] if self.judge is not None and asks_models else None
         by = f"by the model {model}" if model else "by rules"
-        return (f"{ENABLE}: every trajectory is scored {by}; the grade {LABEL!r} decides nothing",)
+        return f"{ENABLE}: every trajectory is scored {by}; the grade {LABEL!r} decides nothing"
+
+
+def score_runs(config: pytest.Config) -> None:
+    """Have the runs of a session scored if the environment says so.
+
+    Raises:
+        pytest.UsageError: it is wrong.
+    """
+    try:
+        evals2 = Evals2.read(os.environ)
+    except UsageError as error:
+        raise pytest.UsageError(redact_known(str(error))) from None
+    if evals2 is None:
+        return
+    session = config.stash[eval_session_key]
+    asks_models = session.cassettes.mode == LIVE
+    session.beside.append(evals2.make_grader(session.registration.registry, asks_models=asks_models))
+    session.notes.append(evals2.describe(asks_models=asks_models))
+    if evals2.output_file is not None:
+        file = ScoreFile(config.invocation_params.dir / evals2.output_file, session.began)
+        config.pluginmanager.register(file, "browsereval-scores")
 
 
 class ScoreFile:
