@@ -30,11 +30,13 @@ from pytest_browsereval.errors import ErrorSource, TerminationReason
 from pytest_browsereval.features.index.command import reindex_run
 from pytest_browsereval.features.runs.history import HISTORY
 from pytest_browsereval.graders.answer import AnswerGrader
+from pytest_browsereval.model.digest import digest
 from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
 from pytest_browsereval.model.messages import ToolCallMessage, ToolResultMessage, UserMessage, now
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.model.usage import Usage
+from pytest_browsereval.run.index import DIGESTS, IndexFile, make_lines
 from pytest_browsereval.run.selection import note_selected
 from pytest_browsereval.run.store import AttemptFolder, RunStore, TrialKey
 
@@ -156,15 +158,36 @@ def _grade(name: str, verdict: Verdict, number: int) -> GraderResult:
     )
 
 
-def make_run(root: Path, attempts: int, bad: int) -> Path:
+def write_digests(root: Path, attempts: int, bad: int) -> None:
+    """Write what a copy of a run at a URL has: digests of its attempts, and none of their folders."""
+    store, picture = RunStore(root), root / "none.jpeg"
+    (root / "tasks").mkdir()
+    (root / DIGESTS).mkdir()
+    for first in range(0, attempts, 10_000):
+        found = []
+        for number in range(first, min(first + 10_000, attempts)):
+            path = store.trial_folder(key := TrialKey(f"shop-{number:05d}")) / "attempt-1"
+            folder = AttemptFolder(path, 1, picture, IndexFile(root, "main"))
+            found.append((path.relative_to(root).as_posix(), digest(_metadata(key, folder, "", number, bad))))
+        lines = b"".join(make_lines(found))
+        (root / DIGESTS / f"{1 + first // 10_000:06}.jsonl").write_bytes(lines)
+
+
+def make_run(root: Path, attempts: int, bad: int, *, has_folders: bool = True) -> Path:
     """Write a run of so many attempts, by two processes, and return its folder, as a session leaves it."""
     store = RunStore(root)
+    root.mkdir(parents=True)
     store.write_manifest({"name": "shop", "run_id": root.name})
     note_selected(store, (TrialKey(f"shop-{number:05d}") for number in range(attempts)))
-    parts = [range(0, attempts, 2), range(1, attempts, 2)]
-    with ProcessPoolExecutor(len(parts)) as pool:
-        list(pool.map(partial(write, root, bad=bad), parts))
-    summary = summarise_digests(store.index_digests(), root)
+    if has_folders:
+        parts = [range(0, attempts, 2), range(1, attempts, 2)]
+        with ProcessPoolExecutor(len(parts)) as pool:
+            list(pool.map(partial(write, root, bad=bad), parts))
+        found = store.index_digests()
+    else:
+        write_digests(root, attempts, bad)
+        found = store.placed_digests()
+    summary = summarise_digests(found, root)
     store.write_summary({"selected": attempts, "skipped": 0, **summary.as_json()})
     return root
 
@@ -238,7 +261,7 @@ def measured(
             for folder in (run, other):
                 if not is_indexed:
                     shutil.rmtree(folder / "index", ignore_errors=True)
-                elif not (folder / "index").exists():  # of runs that --keep found
+                elif not (folder / "index").exists() and not (folder / DIGESTS).exists():  # --keep
                     reindex_run(folder)
             if is_cold:
                 forget()
@@ -269,6 +292,7 @@ def main() -> None:
         return
     parser = arguments(__doc__ or "", rounds=3)
     parser.add_argument("--attempts", type=int, default=20_000)
+    parser.add_argument("--digests", action="store_true", help="runs of digests only, as copies of URLs are")
     parser.add_argument("--without-index", action="store_true", help="each reads a run that has no index")
     parser.add_argument(
         "--keep", type=Path, metavar="DIR", help="keep the runs here, and use those that are there"
@@ -284,7 +308,7 @@ def main() -> None:
         runs = [folder / name for name in ("run-a", "run-b")]
         for number, run in enumerate(runs):
             if not run.exists():
-                make_run(run, options.attempts, bad=5 + number)
+                make_run(run, options.attempts, bad=5 + number, has_folders=not options.digests)
         goal_s = GOAL_S if options.attempts <= 20_000 else GOAL_OF_MANY_S
         figures = measured(
             runs[0],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,7 +19,7 @@ from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.rules import RuleResult
 from pytest_browsereval.run.reading import work_ahead
 from pytest_browsereval.run.store import RunStore
-from pytest_browsereval.run.summary import FIGURES, SUMMARY, Result, StoredSummary, read_summary
+from pytest_browsereval.run.summary import FIGURES, SUMMARY, Result, read_figures, read_results
 
 
 def contradicting(store: RunStore, summary: RunSummary) -> RuleResult | None:
@@ -80,8 +81,8 @@ def check_contradictions(store: RunStore, summary: RunSummary) -> None:
 
 def _stored_contradictions(
     store: RunStore, summary: RunSummary, *, with_lost: bool
-) -> Iterator[tuple[Path, str]]:
-    """Yield how the summary of a run contradicts its records, with their folders.
+) -> Sequence[tuple[Path, str]]:
+    """Return how the summary of a run contradicts its records, with their folders.
 
     Args:
         store: the run.
@@ -89,32 +90,39 @@ def _stored_contradictions(
         with_lost: whether to tell results without a record. What a run has lost cannot regress against it.
     """
     # An agent's program may change records of its run; the summary is written when it is gone.
-    file, is_contradicted = store.root / SUMMARY, False
+    figures, results = dict[str, Any](), iter(list[Result]())
     try:
-        stored = read_summary(store.root)
-    except FileNotFoundError:
-        stored = StoredSummary({}, ())
+        with contextlib.suppress(FileNotFoundError):
+            figures = read_figures(store.root)
+            results = (one for one in read_results(store.root) if one.verdict)
+        return list(_compare_results(store, summary, figures, results, with_lost=with_lost))
     except (OSError, ValueError):
-        stored = StoredSummary({}, None)
-    if stored.results is None:
-        yield file, f"{SUMMARY} is damaged"
-        return
-    results = [one for one in stored.results if one.verdict]
-    for trial, said in _pair_up(summary.trials, results):
-        own = _summary_contradicts(trial, said) if stored.figures else ""
+        return [(store.root / SUMMARY, f"{SUMMARY} is damaged")]
+
+
+def _compare_results(
+    store: RunStore,
+    summary: RunSummary,
+    figures: Mapping[str, Any],
+    results: Iterator[Result],
+    *,
+    with_lost: bool,
+) -> Iterator[tuple[Path, str]]:
+    file, is_contradicted = store.root / SUMMARY, False
+    others: dict[tuple[str, str, int], Result] = {}
+    for trial, said in _pair_up(summary.trials, results, others):
+        own = _summary_contradicts(trial, said) if figures else ""
         if other := own or _grades_contradict(trial):
             is_contradicted = True
             yield trial.folder, _name(store, trial, other)
-    if with_lost and len(results) > len(summary.trials):
+    if with_lost and others:
         there = {(one.query_id, one.variant, one.trial) for one in (t.metadata for t in summary.trials)}
-        for one in (one for one in results if one[:3] not in there):
-            name, verdict = (
-                one_line(f"{one[0]}, {one[1]}, trial {one[2]}", 100),
-                one_line(str(one.verdict), 20),
-            )
+        for one in (one for key, one in others.items() if key not in there):
+            name = one_line(f"{one[0]}, {one[1]}, trial {one[2]}", 100)
+            verdict = one_line(str(one.verdict), 20)
             yield file, f"{name}: {verdict} by {SUMMARY}, and its record is missing"
-    if stored.figures and not is_contradicted and len(results) == len(summary.trials):  # else trials lack
-        yield from ((file, f"{SUMMARY}: {other}") for other in _find_wrong_totals(stored.figures, summary))
+    if figures and not is_contradicted and not others:  # else trials lack
+        yield from ((file, f"{SUMMARY}: {other}") for other in _find_wrong_totals(figures, summary))
 
 
 def _find_wrong_totals(stored: Mapping[str, Any], summary: RunSummary) -> Iterator[str]:
@@ -137,19 +145,22 @@ def _name(store: RunStore, trial: TrialOutcome, other: str) -> str:
 
 
 def _pair_up(
-    trials: Sequence[TrialOutcome], results: Sequence[Result]
-) -> Iterable[tuple[TrialOutcome, Result | None]]:
-    """Yield the trials with their results, which are in the same order unless somebody has changed a file."""
-    if len(trials) == len(results) and all(map(_is_of, results, trials)):
-        return zip(trials, results, strict=True)
-    known = {one[:3]: one for one in results}
-    data = ((trial, trial.metadata) for trial in trials)
-    return ((trial, known.get((one.query_id, one.variant, one.trial))) for trial, one in data)
+    trials: Iterable[TrialOutcome], results: Iterator[Result], others: dict[tuple[str, str, int], Result]
+) -> Iterator[tuple[TrialOutcome, Result | None]]:
+    """Yield the trials with their results, which are in the same order unless somebody has changed a file.
 
-
-def _is_of(result: Result, trial: TrialOutcome) -> bool:
-    data = trial.metadata
-    return result[:3] == (data.query_id, data.variant, data.trial)
+    Args:
+        trials: of the records.
+        results: of the summary; those of 200,000 trials take 40 MiB, so one is read after another.
+        others: gets the results that no trial has.
+    """
+    for trial in trials:
+        data = trial.metadata
+        key = data.query_id, data.variant, data.trial
+        while key not in others and (said := next(results, None)) is not None:
+            others[said[:3]] = said
+        yield trial, others.pop(key, None)
+    others.update((one[:3], one) for one in results)
 
 
 def _summary_contradicts(trial: TrialOutcome, said: Result | None) -> str:

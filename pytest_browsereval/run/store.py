@@ -42,7 +42,7 @@ from pytest_browsereval.run.locks import (
     note_place,
 )
 from pytest_browsereval.run.records import Lost, Records, attempt_number, parse_lines
-from pytest_browsereval.run.summary import SUMMARY, read_summary
+from pytest_browsereval.run.summary import SUMMARY, read_figures
 
 T = TypeVar("T")
 
@@ -209,7 +209,7 @@ class RunStore:
     def _summary(self) -> dict[str, Any]:
         """Return the summary without its results; empty before it was written, and if it is damaged."""
         try:
-            return read_summary(self.root).figures
+            return read_figures(self.root)
         except (OSError, ValueError):
             return {}
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import random
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, TypeVar
@@ -22,8 +21,8 @@ SUMMARY = "summary.json"
 _SMALL = 1 << 18
 """Bytes. Half of the time to parse all at once; a larger one would fill the memory."""
 
-_RESULTS, _END = b' "results": [\n', b" ]"
-"""The lines around the results, as ``format_json`` writes them."""
+_RESULTS, _END, _ENDS = b' "results": [\n', b" ]", (b"},\n", b"}\n")
+"""The lines around the results, as ``format_json`` writes them, and how theirs end."""
 
 
 class Result(NamedTuple):
@@ -41,18 +40,8 @@ class Result(NamedTuple):
 _NAMES, FIGURES = Result._fields[:4], Result._fields[4:]
 
 
-@dataclass(frozen=True)
-class StoredSummary:
-    """What a summary says."""
-
-    figures: dict[str, Any]
-    """All but the results."""
-    results: tuple[Result, ...] | None
-    """None if they are damaged."""
-
-
-def read_summary(root: Path) -> StoredSummary:
-    """Return what the summary of a run says, which a process parses once while it does not change.
+def read_figures(root: Path) -> dict[str, Any]:
+    """Return all but the results of a run's summary, which a process parses once while it does not change.
 
     Args:
         root: the run's folder.
@@ -62,24 +51,34 @@ def read_summary(root: Path) -> StoredSummary:
         ValueError: it is damaged.
     """
     file = root / SUMMARY
-    return _read(str(file), make_stamp(file.lstat()))
+    return _read_figures(str(file), make_stamp(file.lstat()))
+
+
+def read_results(root: Path) -> Iterator[Result]:
+    """Yield the results of a run's summary one by one: those of 200,000 trials take 40 MiB.
+
+    Raises:
+        OSError: it is missing, or cannot be read.
+        ValueError: it is damaged.
+    """
+    with open_written(str(root / SUMMARY)) as file:
+        try:
+            yield from parse_summary(file, _take)[1]
+        except (LookupError, TypeError):
+            raise ValueError("a result has another form") from None
 
 
 def describe_rounds(root: Path) -> str:
     """Return what became of trials that were made in rounds, by the summary of a run; "" if they were not."""
     with contextlib.suppress(OSError, ValueError, LookupError, TypeError):
-        return str(read_summary(root).figures["rounds"]["line"])
+        return str(read_figures(root)["rounds"]["line"])
     return ""
 
 
 @lru_cache(maxsize=2)
-def _read(path: str, _stamp: Stamp) -> StoredSummary:
+def _read_figures(path: str, _stamp: Stamp) -> dict[str, Any]:
     with open_written(path) as file:
-        figures, results = parse_summary(file, _take)
-        try:
-            return StoredSummary(figures, tuple(results))
-        except (LookupError, TypeError):
-            return StoredSummary(figures, None)
+        return parse_summary(file, _take)[0]
 
 
 def parse_summary(file: BinaryIO, take: Callable[[Any], T]) -> tuple[dict[str, Any], Iterable[T]]:
@@ -90,7 +89,8 @@ def parse_summary(file: BinaryIO, take: Callable[[Any], T]) -> tuple[dict[str, A
         take: what is taken of a result; it may raise errors of these kinds.
 
     Raises:
-        ValueError: it is damaged. The results raise it, a LookupError or a TypeError where they are.
+        ValueError: it is damaged. The results raise it, a LookupError or a TypeError where they are, and
+            are read from the file when they are asked for.
     """
     start = file.read(_SMALL)
     if len(start) == _SMALL:
@@ -109,7 +109,7 @@ def parse_summary(file: BinaryIO, take: Callable[[Any], T]) -> tuple[dict[str, A
     return loaded, (take(one) for given in (results,) for one in given)
 
 
-def _parse_lines(file: BinaryIO, take: Callable[[Any], T]) -> tuple[dict[str, Any], list[T]]:
+def _parse_lines(file: BinaryIO, take: Callable[[Any], T]) -> tuple[dict[str, Any], Iterator[T]]:
     """Return the same, the results line by line: all of 200,000 at once would fill the memory.
 
     Raises:
@@ -118,27 +118,35 @@ def _parse_lines(file: BinaryIO, take: Callable[[Any], T]) -> tuple[dict[str, An
         TypeError: the same.
     """
     rest: list[bytes] = []
-    results: list[T] = []
+    begin = None
     mark = random.getrandbits(60)  # in their place; of several results in a file, the last counts
     for line in file:
         if line != _RESULTS:
             rest.append(line)
         else:
-            ended = b",\n"
-            for inner in file:
-                if inner.startswith(_END):
-                    rest.append(b' "results": %d%s' % (mark, inner.removeprefix(_END)))
-                    break
-                if ended != b",\n":
-                    raise ValueError("a comma is missing")
-                ended = inner[-2:]
-                results.append(take(from_json(inner.removesuffix(b",\n"))))
-            if ended == b",\n":
-                raise ValueError("a result is missing")
+            begin = file.tell()
+            inner = next((one for one in file if not (one[:4] == b'  {"' and one.endswith(_ENDS))), b"")
+            if not inner.startswith(_END):
+                raise ValueError("one is not a line")
+            rest.append(b' "results": %d%s' % (mark, inner.removeprefix(_END)))
     figures: dict[str, Any] = from_json(b"".join(rest))
-    if figures.pop("results") != (mark if results else []):
+    if figures.pop("results") != ([] if begin is None else mark):
         raise ValueError("there are others elsewhere")
-    return figures, results
+    return figures, _take_lines(file, begin, take)
+
+
+def _take_lines(file: BinaryIO, begin: int | None, take: Callable[[Any], T]) -> Iterator[T]:
+    if begin is not None:
+        file.seek(begin)
+        ended = b",\n"
+        for line in file:
+            if (ended != b",\n") is not line.startswith(_END):
+                raise ValueError("a comma is missing, or a result")
+            if line.startswith(_END):
+                return
+            ended = line[-2:]
+            yield take(from_json(line.removesuffix(b",\n")))
+        raise ValueError("it was cut")
 
 
 def _take(one: dict[str, Any]) -> Result:

@@ -11,7 +11,7 @@ import pytest
 
 from pytest_browsereval.model.display import format_json, list_json_parts
 from pytest_browsereval.run import summary as module
-from pytest_browsereval.run.summary import Result, StoredSummary, read_summary
+from pytest_browsereval.run.summary import Result, read_figures, read_results
 
 pytestmark = pytest.mark.quick
 
@@ -28,9 +28,9 @@ def _size(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(module, "_SMALL", request.param)
 
 
-def read(folder: Path, text: str) -> StoredSummary:
+def read(folder: Path, text: str) -> tuple[dict[str, Any], list[Result]]:
     (folder / "summary.json").write_text(text, encoding="utf-8")
-    return read_summary(folder)
+    return read_figures(folder), list(read_results(folder))
 
 
 def edit(old: str, new: str) -> str:
@@ -49,10 +49,19 @@ def test_an_iterator_is_written_as_a_list() -> None:
 def test_results_are_read_line_by_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A summary as runs write it is never parsed as a whole."""
     monkeypatch.setattr(module, "parse_written", None)
-    found = read(tmp_path, format_json(CONTENT))
-    assert found.figures == {key: value for key, value in CONTENT.items() if key != "results"}
-    assert found.results == tuple(Result(one["query_id"], "v", 1, "passed", 3, ..., None) for one in RESULTS)
-    assert read(tmp_path, format_json({**CONTENT, "results": []})).results == ()
+    figures, results = read(tmp_path, format_json(CONTENT))
+    assert figures == {key: value for key, value in CONTENT.items() if key != "results"}
+    assert results == [Result(one["query_id"], "v", 1, "passed", 3, ..., None) for one in RESULTS]
+    assert read(tmp_path, format_json({**CONTENT, "results": []}))[1] == []
+
+
+def test_results_of_a_large_one_are_not_in_memory(tmp_path: Path) -> None:
+    """They are read from the file one by one, and its figures without them."""
+    (tmp_path / "summary.json").write_text(edit('"trial": 1', '"trial": []'), encoding="utf-8")
+    assert read_figures(tmp_path)["selected"] == 2
+    results = read_results(tmp_path)
+    with pytest.raises(ValueError, match="another form"):
+        list(results)
 
 
 @pytest.mark.parametrize("write", [json.dumps, lambda content: json.dumps(content, indent=1)])
@@ -92,15 +101,16 @@ def test_damage_is_noticed(tmp_path: Path, name: str) -> None:
 )
 def test_results_may_be_damaged_alone(tmp_path: Path, text: str) -> None:
     """The figures are those of the file."""
-    found = read(tmp_path, text)
-    assert found.results is None
-    assert "results" not in found.figures
+    (tmp_path / "summary.json").write_text(text, encoding="utf-8")
+    assert "results" not in read_figures(tmp_path)
+    with pytest.raises(ValueError, match="another form"):
+        list(read_results(tmp_path))
 
 
 def test_the_last_of_several_results_counts(tmp_path: Path) -> None:
     """As for any reader of JSON."""
     again = edit('"gate"', '"results": [],\n "gate"')
-    assert read(tmp_path, again).results == ()
+    assert read(tmp_path, again)[1] == []
 
 
 def test_a_link_is_not_read(tmp_path: Path) -> None:
@@ -108,4 +118,4 @@ def test_a_link_is_not_read(tmp_path: Path) -> None:
     (tmp_path / "other").write_text(format_json(CONTENT))
     (tmp_path / "summary.json").symlink_to(tmp_path / "other")
     with pytest.raises(OSError):  # noqa: PT011 the system's words
-        read_summary(tmp_path)
+        read_figures(tmp_path)

@@ -26,7 +26,8 @@ def compare(arguments: argparse.Namespace) -> int:
         find_baseline(given, arguments.config, with_files=with_files) for given in (arguments.a, arguments.b)
     )
     with read_beside(second) as read_second:
-        a, b = read_run(first), read_second()
+        a = read_run(first)
+        b = read_second(a)
     found = compare_runs(
         a,
         b,

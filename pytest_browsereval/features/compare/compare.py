@@ -335,11 +335,14 @@ def _sides(
     run: RunOutcomes, names: Mapping[str, str], only: str | None = None
 ) -> dict[tuple[str, str], Side]:
     """Return the run's tasks; of one variant only where others may have the name that it gets."""
-    found: dict[tuple[str, str], list[Outcome]] = {}
+    first: dict[tuple[str, str], Outcome] = {}
+    more: dict[tuple[str, str], list[Outcome]] = {}  # most tasks have one trial
     for trial in run.trials:
         if only is None or trial.variant == only:
-            found.setdefault((trial.query_id, names.get(trial.variant, trial.variant)), []).append(trial)
-    return {key: Side.of(trials) for key, trials in found.items()}
+            key = trial.query_id, names.get(trial.variant, trial.variant)
+            if first.setdefault(key, trial) is not trial:
+                more.setdefault(key, []).append(trial)
+    return {key: Side.of((trial, *more.get(key, ()))) for key, trial in first.items()}
 
 
 def _pair(key: tuple[str, str], a: Side | None, b: Side | None, *, with_edited: bool) -> Pair:

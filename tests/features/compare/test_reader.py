@@ -54,7 +54,24 @@ def test_what_goes_over_is_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     written = io.BytesIO()
     monkeypatch.setattr(sys, "stdout", SimpleNamespace(buffer=written))
     reader.main(Path("a"))
-    assert reader.unpack(written.getvalue(), Path("a")) == read_outcomes(Path("a"))
+    other, run = read_outcomes(Path("b")), read_outcomes(Path("a"))
+    written.seek(0)
+    found = reader.read_packed(written, Path("a"), other)
+    assert found == run
+    assert [one.query_id for one in found.trials] == [one.query_id for one in other.trials]
+    # Equal texts of two runs are kept once.
+    pairs = zip(found.trials, other.trials, strict=True)
+    assert all(one.query_id is two.query_id and one.row_hash is two.row_hash for one, two in pairs)
+
+
+@pytest.mark.parametrize("size", [0, 7, 8, 100, -1])
+def test_a_process_that_is_cut_off_comes_to_nothing(size: int) -> None:
+    """Wherever that was."""
+    written = io.BytesIO()
+    reader.write_packed(run := read_outcomes(Path("a")), written)
+    cut = io.BytesIO(written.getvalue()[:size])
+    with pytest.raises((EOFError, ValueError, TypeError, LookupError)):
+        reader.read_packed(cut, Path("a"), run)
 
 
 def test_a_damaged_baseline_is_told_as_ever(capsys: pytest.CaptureFixture[str]) -> None:
