@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.errors import UsageError
+from pytest_browsereval.features.judges.trajectory_score import TrajectoryScoreGrader
 from pytest_browsereval.graders.base import GraderConfig
 from pytest_browsereval.hooks.session import eval_session_key
 from pytest_browsereval.model.results import TaskMetadata
@@ -68,17 +69,13 @@ class Evals2:
         """Return the grader that is asked beside those of config and rows; it never decides.
 
         Args:
-            registry: where it is looked up.
+            registry: the members that there are.
             asks_models: False where calls of models are recorded or replayed, which have none of this one.
         """
-        block: dict[str, object] = {"type": "trajectory_score", "name": LABEL, "advisory": True}
+        block: dict[str, object] = {"name": LABEL, "advisory": True}
         if self.judge is not None and asks_models:
             block |= {"method": "model", "judge": dict(self.judge)}
-        made = registry.get("grader", "trajectory_score").model_validate(
-            block, context={"registry": registry}
-        )
-        assert isinstance(made, GraderConfig)  # noqa: S101 what the family holds
-        return made
+        return TrajectoryScoreGrader.model_validate(block, context={"registry": registry})
 
     def describe(self, *, asks_models: bool) -> str:
         """Return what a reader of the run should know."""
