@@ -34,7 +34,8 @@ def grade(name: str, verdict: Verdict = PASSED, *, fingerprint: str = "", **more
 def graded(query_id: str, *grades: GraderResult, **more: Any) -> TaskMetadata:
     """Return an attempt with these grades; its verdict is that of the first one."""
     verdict = grades[0].verdict if grades else ERRORED
-    return attempt(query_id, verdict, grader_results={one.grader: one for one in grades}, **more)
+    given = {"protected": False, **more}
+    return attempt(query_id, verdict, grader_results={one.grader: one for one in grades}, **given)
 
 
 def write_run(root: Path, *attempts: TaskMetadata) -> RunStore:

@@ -99,3 +99,11 @@ def test_grades_of_other_tasks_are_as_they_are(tmp_path: Path) -> None:
     """Nothing is hidden where nobody asked for it."""
     (grade,) = all_graded([AnswerGrader()], recorded_in(tmp_path, "43", row={"answer": "42"})).values()
     assert grade.criteria[0].expected == "42"
+
+
+def test_words_of_our_reports_stay(tmp_path: Path) -> None:
+    """An answer that has the word *answer* takes it out of no label."""
+    row = {"answer": "The answer is forty-two", "protected": True}
+    (grade,) = all_graded([AnswerGrader()], recorded_in(tmp_path, "The answer is forty", row=row)).values()
+    assert grade.reasoning == f'the answer is "The answer is {X}", not "{X}"'
+    assert grade.criteria[0].name == "answer (exact)"

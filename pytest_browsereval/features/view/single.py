@@ -13,6 +13,12 @@ from typing import Any
 from pytest_browsereval.capture.trajectory import open_written, write_whole
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.view.gate import read_stored
+from pytest_browsereval.features.view.protection import (
+    WHY,
+    is_protected,
+    withhold_attempt,
+    withhold_details,
+)
 from pytest_browsereval.model.display import format_count
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.report.links import check_page
@@ -70,6 +76,14 @@ class _Page:
         """Outputs, consoles, HAR files and curves of progress that did not fit."""
         self.pictures = 0
         """Pictures that did not fit."""
+        self.withheld: set[str] = set()
+        """Keys of attempts of protected rows."""
+
+    def withhold(self, number: int, attempt: StoredAttempt) -> None:
+        """Add an attempt of a protected row, without what was said in it."""
+        self.withheld.add(attempt.key)
+        block = self.blocks[number] = _Block(attempt.key, withhold_details(attempt))
+        self.room -= block.size(number)
 
     def add(self, number: int, attempt: StoredAttempt) -> None:
         """Add an attempt without its message log and records: what it came to is never left out."""
@@ -124,7 +138,8 @@ def write_single(run: Path, file: Path, most_bytes: int = MOST_MB * 1_000_000) -
     """Write the viewer of a run as one file that needs nothing beside it.
 
     Every attempt is in it with what it came to. Message logs and then pictures are added as long as they fit:
-    those of attempts that did not pass first, and of each its last pictures.
+    those of attempts that did not pass first, and of each its last pictures. Attempts of protected rows are
+    in it without any text or picture.
 
     Args:
         run: the run folder.
@@ -141,11 +156,24 @@ def write_single(run: Path, file: Path, most_bytes: int = MOST_MB * 1_000_000) -
     check_run(run)
     check_page(file)
     table, order, made = Table(), list[tuple[bool, int, str]](), _Page(most_bytes - 500)
+    unknown: list[tuple[int, StoredAttempt]] = []
     for number, attempt in enumerate(iter_attempts(run / "tasks"), 1):
+        if is_protected(attempt):
+            table.add(withhold_attempt(attempt), number)
+            made.withhold(number, attempt)
+            continue
         table.add(attempt, number)
+        if attempt.metadata is None:
+            unknown.append((number, attempt))
+            continue
         made.add(number, attempt)
-        has_passed = attempt.metadata is not None and attempt.metadata.verdict is Verdict.PASSED
-        order.append((has_passed, number, attempt.key))
+        order.append((attempt.metadata.verdict is Verdict.PASSED, number, attempt.key))
+    for number, attempt in unknown:  # of a run that has protected rows, these may be of one
+        if made.withheld:
+            made.withhold(number, attempt)
+        else:
+            made.add(number, attempt)
+            order.append((False, number, attempt.key))
     order.sort()
     store = RunStore(run)
     data = build_run_data(store, table, {"home": "", "details": "", "alone": True, "left_out": ""})
@@ -162,7 +190,7 @@ def write_single(run: Path, file: Path, most_bytes: int = MOST_MB * 1_000_000) -
         made.add_texts(number, run / "tasks" / key, key)
     for number, picture in _pictures(run, order):
         made.add_picture(number, picture)
-    message = _describe_left_out(made, most_bytes)
+    message = " ".join(filter(None, (_describe_left_out(made, most_bytes), _describe_withheld(made))))
     blocks = "\n".join(block.markup(number) for number, block in sorted(made.blocks.items()))
     data["run"]["left_out"] = message
     write_whole(file, page(data, title, blocks))
@@ -193,6 +221,12 @@ def _size(file: Path) -> int:
         return os.stat(file, follow_symlinks=False).st_size  # noqa: PTH116 a path follows links
     except OSError:
         return 0
+
+
+def _describe_withheld(made: _Page) -> str:
+    if not made.withheld:
+        return ""
+    return f"Texts and pictures of {format_count(len(made.withheld), 'attempt')} are left out: {WHY}."
 
 
 def _describe_left_out(made: _Page, most_bytes: int) -> str:

@@ -12,10 +12,13 @@ import pytest
 from pytest_browsereval.__main__ import main
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.view.single import write_single
+from pytest_browsereval.model.messages import UserMessage
 from pytest_browsereval.report.viewer import attempts
+from pytest_browsereval.report.viewer.writing import write_viewer
 from pytest_browsereval.run.store import RunStore
-from tests.labelled import folder_of, graded, write_run
-from tests.report.viewer.conftest import HOSTILE, Look, Reader
+from tests.labelled import folder_of, grade, graded, paint, write_run
+from tests.recorded import PASSED
+from tests.report.viewer.conftest import HOSTILE, Look, Reader, write_log
 
 LINE = '{"type": "user", "content": "é"}\n'
 STEP = "#/buy/default/1/attempt-1/step-2"
@@ -162,3 +165,46 @@ def test_the_last_of_a_thousand_pictures_comes_first(tmp_path: Path) -> None:
     found, told = alone(store.root, file, file.stat().st_size - 1)
     assert list(found["a"][7]) == ["1000.png"]
     assert "1 picture" in told
+
+
+@pytest.mark.parametrize("known", [True, None])
+def test_of_a_protected_row_only_figures_are_sent(tmp_path: Path, look: Look, *, known: bool | None) -> None:
+    """Verdict and score are there, no text and no picture, and why not; also where no record says it."""
+    said = grade("answer", PASSED, reasoning="he said Wombat")
+    secret = graded("gold", said, protected=known, query="Wombat?", reason="Wombat", final_answer="Wombat")
+    store = write_run(tmp_path / "run", secret, graded("open", grade("state", PASSED), query="a badger"))
+    write_log(folder_of(store, "gold"), UserMessage(content="Wombat"))
+    (folder_of(store, "gold") / "screenshots").mkdir()
+    paint(folder_of(store, "gold") / "screenshots/001.png", "Wombat")
+    killed = folder_of(store, "open").parent / "attempt-2"
+    killed.mkdir()
+    (killed / "messages.jsonl").write_text('{"type": "user", "content": "Wombat"}\n')
+    file = tmp_path / "page.html"
+    _, message = write_single(store.root, file)
+    assert message.startswith("Texts and pictures of 2 attempts are left out: what leaves a benchmark")
+    assert "Wombat" not in file.read_text()
+    assert "data:image/png" not in file.read_text()
+
+    async def work(reader: Reader) -> None:
+        await reader.open("#?q=wombat")
+        assert message in await reader.text("#notes")
+        await reader.sees("#searched", "all 3 searched, without what this page leaves out of 2")
+        await reader.open("#/gold/default/1/attempt-1")
+        assert "left out, as its row is protected" in await reader.text("#no-entries")
+        assert await reader.text("#attempt-verdict") == "✓ passed"
+        assert "score 1" in await reader.text("#grades")
+        await reader.open("#/open/default/1/attempt-1")
+        assert await reader.text("#query") == "a badger"
+
+    look(file, work)
+
+
+def test_the_page_of_the_run_says_what_is_protected(tmp_path: Path, look: Look) -> None:
+    """It stays beside the logs, and says of whom they must not leave this machine."""
+    store = write_run(tmp_path / "run", graded("gold", grade("answer", PASSED), protected=True))
+
+    async def work(reader: Reader) -> None:
+        await reader.open("#/gold/default/1/attempt-1")
+        assert "benchmark asks that what its attempts said is not published" in await reader.text("#facts")
+
+    look(write_viewer(store.root).file, work)

@@ -96,6 +96,7 @@ function drawAbout(row, details) {
     ["Repeats", repeatsInWords(row)],
     ["Other trials", linksTo((BY_TASK.get(taskOf(row.id, row.variant)) || []).filter((other) => other.trial !== row.trial), (other) => `trial ${other.trial}: ${other.verdict}`)],
     ["Quarantine", quarantineInWords(row)],
+    ["Protected", data.protected ? "the row’s benchmark asks that what its attempts said is not published" : null],
     ["Files", filesOf(row, details)],
   ]);
   $("grades").replaceChildren(...(details ? gradeParts(row, details) : []));
@@ -159,7 +160,8 @@ function drawTimeline() {
 }
 
 /** @param {Details} details */
-function leftOutInWords({ leftOut, pictures }) {
+function leftOutInWords({ leftOut, pictures, metadata }) {
+  if (metadata.protected) return `The message log of this attempt (${bytes(leftOut)}) is left out, as its row is protected.`;
   const size = `The message log of this attempt (${bytes(leftOut)}) is left out of this page, which would have become too large.`;
   return `${size} The steps${pictures.size ? ", and pictures that are not here," : ""} are in the run’s folder, or in a page with a larger --max-mb.`;
 }

@@ -1,0 +1,46 @@
+"""What a page for sending may hold of protected rows: verdicts and figures, no text and no picture."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+from pytest_browsereval.capture.trajectory import TASK_FILE
+from pytest_browsereval.errors import UsageError
+from pytest_browsereval.features.foreign_record import withhold
+from pytest_browsereval.report.viewer.attempts import StoredAttempt
+from pytest_browsereval.run.stored import read_stored
+
+WHY = "what leaves a benchmark of protected rows must not have their texts"
+
+
+def is_protected(attempt: StoredAttempt) -> bool | None:
+    """Return whether answers of its row are never written in clear; None where nobody knows yet."""
+    if attempt.metadata is None:
+        return None
+    if (known := attempt.metadata.protected) is not None:
+        return known
+    folder = Path(attempt.folder)
+    try:
+        return not (folder / TASK_FILE).is_file() or read_stored(folder).task.protected
+    except UsageError:  # damaged
+        return True
+
+
+def withhold_attempt(attempt: StoredAttempt) -> StoredAttempt:
+    """Return an attempt without what its row, the agent, pages and graders said."""
+    if attempt.metadata is None:
+        return replace(attempt, text="")
+    record = withhold(attempt.metadata)
+    return replace(attempt, metadata=record, text=record.model_dump_json(by_alias=True), cause=None)
+
+
+def withhold_details(attempt: StoredAttempt) -> list[object]:
+    """Return the details of an attempt for its page: what it came to, and that the rest is left out."""
+    try:
+        size = os.stat(f"{attempt.folder}{os.sep}messages.jsonl", follow_symlinks=False).st_size  # noqa: PTH116 as the viewer reads it
+    except OSError:
+        size = 0
+    note = f"Its row is protected: texts and pictures are left out, since {WHY}."
+    return [withhold_attempt(attempt).text, "", [], [], size, attempt.problem, {"note": note}]
