@@ -97,6 +97,7 @@ def _check_own(rule: GateRule, name: str, data: Sequence[AttemptDigest], gate: G
     """Return the result of a plug-in's rule; one that raises is not met."""
     try:
         result: object = rule.check(data)
+        tasks = tuple(map(str, result.tasks)) if isinstance(result, RuleResult) else ()
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # noqa: BLE001 what pytest's functions raise too: no row is judged here
@@ -109,7 +110,7 @@ def _check_own(rule: GateRule, name: str, data: Sequence[AttemptDigest], gate: G
     message = one_line(redact_known(str(result.message)), 400)
     if result.is_undecided:  # `gate.undecided` says what becomes of it, not the rule
         return build_undecided(name, message, gate)
-    return replace(result, name=name, is_met=result.is_met is True, message=message)
+    return replace(result, name=name, is_met=result.is_met is True, message=message, tasks=tasks)
 
 
 # -- pass rates

@@ -34,10 +34,15 @@ def write_gate(run: Path, rules: Sequence[RuleResult]) -> None:
         return
     content = {
         "is_met": all(rule.is_met for rule in rules),
-        "rules": [{"name": one.name, "result": one.word, "message": one.message} for one in rules],
+        "rules": [_describe(one) for one in rules],
         "summary": digest_summary(read_written(run / "summary.json")),
     }
     write_whole(file, json.dumps(content, ensure_ascii=False, indent=1) + "\n")
+
+
+def _describe(rule: RuleResult) -> dict[str, Any]:
+    tasks = {"tasks": list(dict.fromkeys(rule.tasks))} if rule.tasks else {}
+    return {"name": rule.name, "result": rule.word, "message": rule.message, **tasks}
 
 
 def digest_summary(content: bytes) -> str:

@@ -15,6 +15,8 @@ class RuleResult:
     message: str
     """The figures behind the result, in one line."""
     is_undecided: bool = False
+    tasks: tuple[str, ...] = ()
+    """Ids of the rows that decided it, if it is about single ones: the run's page leads to their trials."""
 
     @property
     def word(self) -> str:

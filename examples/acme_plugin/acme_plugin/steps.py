@@ -25,4 +25,5 @@ class StepsRule(GateRule):
         worst = max(judged, key=lambda one: one.total_steps)
         relation = "is within" if worst.total_steps <= self.most else "is over"
         message = f"{worst.query_id} took {worst.total_steps} steps, which {relation} {self.most}"
-        return RuleResult(self.type, is_met=worst.total_steps <= self.most, message=message)
+        over = tuple(one.query_id for one in judged if one.total_steps > self.most)
+        return RuleResult(self.type, is_met=not over, message=message, tasks=over)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from pytest_browsereval.analysis.gate import NAMED, ROUNDING, build_undecided
 from pytest_browsereval.config import GateConfig
@@ -50,7 +51,8 @@ def _max_regressions(compared: RunComparison, ceiling: int) -> RuleResult:
     message = (
         f"{len(bad)} regressed against {one_line(compared.a.name, 60)}{listed}{without}; at most {ceiling}"
     )
-    return RuleResult(name, len(bad) <= ceiling, message + also)
+    tasks = tuple(pair.query_id for pair in bad)
+    return RuleResult(name, len(bad) <= ceiling, message + also, tasks=tasks)
 
 
 def _none_in_both(compared: RunComparison) -> str:
@@ -73,15 +75,16 @@ def _max_drop(compared: RunComparison, ceiling: float, gate: GateConfig) -> Rule
         ends = f"{_points(low, digits)} to {_points(high, digits)}"
         figures += f", {gate.confidence * 100:g} % interval {ends},"
     allowed = f"{plain(ceiling * 100, digits)} points"
+    worse = [pair.query_id for pair in compared.whole.compared if pair.cell and pair.cell.difference < 0]
+    tasks = tuple(dict.fromkeys(worse))
     if low >= -ceiling - ROUNDING:
-        return RuleResult(name, is_met=True, message=f"{figures} is within a drop of {allowed}")
+        return RuleResult(name, is_met=True, message=f"{figures} is within a drop of {allowed}", tasks=tasks)
     if high < -ceiling - ROUNDING:
-        return RuleResult(name, is_met=False, message=f"{figures} is over a drop of {allowed}")
+        return RuleResult(name, is_met=False, message=f"{figures} is over a drop of {allowed}", tasks=tasks)
     more = one.more_tasks_beside(-ceiling)
     many = "no number of tasks like these" if more is None else f"about {format_count(more, 'more task')}"
-    return build_undecided(
-        name, f"{figures} is neither within nor over a drop of {allowed}; {many} would decide", gate
-    )
+    message = f"{figures} is neither within nor over a drop of {allowed}; {many} would decide"
+    return replace(build_undecided(name, message, gate), tasks=tasks)
 
 
 def _points(share: float, digits: int) -> str:

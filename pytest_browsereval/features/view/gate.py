@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,9 @@ from pytest_browsereval.model.rules import RuleResult
 from pytest_browsereval.report.viewer.page import in_html
 from pytest_browsereval.run.store import RunStore
 
+Rule = tuple[str, str, str, Sequence[str]]
+"""Name, result in a word, message, and the rows that decided it."""
+
 FACETS = {"tags": "tag", "websites": "site", "variants": "variant"}
 """What the page calls a part of the trials that a rule limits."""
 
@@ -20,6 +23,7 @@ CHOICES: Mapping[str, Mapping[str, str]] = {
     "min_pass_rate": {"verdict": "failed"},
     "min_task_rate": {"verdict": "failed"},
     "max_error_rate": {"verdict": "errored"},
+    "min_progress": {"sort": "progress"},
     "max_cost_usd": {"sort": "-cost"},
     "max_mean_steps": {"sort": "-steps"},
     "max_p95_steps": {"sort": "-steps"},
@@ -33,19 +37,24 @@ CHOICES: Mapping[str, Mapping[str, str]] = {
 _BLANK = 'id="data">{"gate":null,'
 
 
-def describe_gate(store: RunStore, rules: Iterable[tuple[str, str, str]]) -> list[list[Any]]:
+def describe_gate(store: RunStore, rules: Iterable[Rule]) -> list[list[Any]]:
     """Return what the page shows of the rules.
 
     Args:
         store: the run.
-        rules: name, result in a word, and message of each.
+        rules: of its gate.
     """
     block = store.gate()
     block = block if isinstance(block, Mapping) else {}
-    return [[name, word, message, _choose(name, block)] for name, word, message in rules]
+    return [
+        [name, word, message, _choose(name, block, tasks), list(dict.fromkeys(tasks))]
+        for name, word, message, tasks in rules
+    ]
 
 
-def _choose(name: str, block: Mapping[str, Any]) -> Mapping[str, str]:
+def _choose(name: str, block: Mapping[str, Any], tasks: Sequence[str]) -> Mapping[str, str]:
+    if tasks:
+        return {"rule": name}
     kind, _, part = name.partition("[")
     known = block.get(kind, ()) if part else ()
     value = next((str(one) for one in known if f"{safe_id(str(one))}]" == part), None)
@@ -53,17 +62,22 @@ def _choose(name: str, block: Mapping[str, Any]) -> Mapping[str, str]:
         return {"verdict": "failed", FACETS[kind]: value}
     if kind == "must_pass" and value is not None:
         return {"id": value}
-    return CHOICES.get(name, {})
+    return CHOICES.get(kind, {}) if kind == "min_progress" else CHOICES.get(name, {})
 
 
 def read_stored(run: Path) -> list[list[Any]] | None:
     """Return what the page shows of the gate that the run's session has decided; None if there was none."""
     try:
         found = read_gate(run, read_written(run / "summary.json"))
-        rules = [] if found is None else [(r["name"], r["result"], r["message"]) for r in found["rules"]]
-    except (OSError, KeyError, TypeError):
+        rules = [] if found is None else [_read(rule) for rule in found["rules"]]
+    except (OSError, KeyError, TypeError, AttributeError):
         return None
-    return describe_gate(RunStore(run), [tuple(map(str, rule)) for rule in rules]) if rules else None  # type: ignore[misc]
+    return describe_gate(RunStore(run), rules) if rules else None
+
+
+def _read(rule: Mapping[str, Any]) -> Rule:
+    name, word, message = (str(rule[key]) for key in ("name", "result", "message"))
+    return name, word, message, [str(one) for one in rule.get("tasks", ())]
 
 
 def put_gate(file: Path, gate: list[list[Any]] | None) -> None:
@@ -77,6 +91,6 @@ def put_gate(file: Path, gate: list[list[Any]] | None) -> None:
         write_whole(file, f"{head}{blank.replace('null', in_html(gate))}{rest}")
 
 
-def words_of(rule: RuleResult) -> tuple[str, str, str]:
+def words_of(rule: RuleResult) -> Rule:
     """Return what the page shows of a rule."""
-    return rule.name, rule.word, rule.message
+    return rule.name, rule.word, rule.message, rule.tasks

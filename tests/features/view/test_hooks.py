@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.commands.base import run_command
+from pytest_browsereval.features.view.gate import describe_gate
+from pytest_browsereval.run.store import RunStore
 from tests.hooks.small_evals import Evals, row
 
 
@@ -33,6 +35,52 @@ def test_a_run_has_its_page(evals: Evals) -> None:
     (details,) = (evals.run_folder() / "index.files").iterdir()
     assert details.read_text().count('"tasks/') == 0
     assert '"a/default/1/attempt-1":' in details.read_text()
+
+
+RULE = """
+from typing import Literal
+from pytest_browsereval import GateRule, RuleResult
+
+class Answered(GateRule):
+    type: Literal["answered"] = "answered"
+
+    def check(self, trials):
+        bad = [one.query_id for one in trials if one.query_id != "a"]
+        return RuleResult("x", is_met=False, message="too few", tasks=bad)
+
+class Junk(Answered):
+    type: Literal["junk"] = "junk"
+
+    def check(self, trials):
+        return RuleResult("x", is_met=True, message="fine", tasks=3)
+
+def pytest_browsereval_register(registry):
+    registry.register(Answered)
+    registry.register(Junk)
+"""
+
+
+def test_each_rule_leads_to_what_decided_it(evals: Evals) -> None:
+    """Rules against a baseline and of plug-ins by their rows, progress by its order."""
+    evals.pytester.makeconftest(RULE)
+    evals.write_rows(row("a"), row("b", says="wrong"), row("c"))
+    evals.write_config()
+    evals.run("shop.eval.yaml")
+    base = str(evals.run_folder())
+    evals.write_rows(row("a", says="wrong"), row("b", says="wrong"), row("c"))
+    rules = [{"type": "answered"}, {"type": "junk"}]
+    evals.write_config(gate={"max_regressions": 0, "max_drop": 0.1, "rules": rules})
+    result = evals.run("shop.eval.yaml", f"--eval-baseline={base}")
+    result.stdout.fnmatch_lines(["*the rule 'junk' broke: TypeError: *"])
+    gate = {name: (word, choice, tasks) for name, word, _, choice, tasks in data_of(evals)["gate"]}
+    assert gate["max_regressions"] == ("not met", {"rule": "max_regressions"}, ["a"])
+    assert gate["max_drop"] == ("not met", {"rule": "max_drop"}, ["a"])
+    assert gate["answered"] == ("not met", {"rule": "answered"}, ["b", "c"])
+    assert gate["junk"][1:] == ({}, [])
+    progress = describe_gate(RunStore(evals.run_folder()), [("min_progress[2]", "not met", "", ())])
+    assert progress == [["min_progress[2]", "not met", "", {"sort": "progress"}, []]]
+    run_command("view", str(evals.run_folder()))
+    assert gate == {name: (word, choice, tasks) for name, word, _, choice, tasks in data_of(evals)["gate"]}
 
 
 def test_a_page_that_cannot_be_written_breaks_nothing(evals: Evals) -> None:
@@ -68,7 +116,7 @@ def test_the_page_has_the_gate_and_what_decided_it(evals: Evals) -> None:
     evals.write_config(gate=rules)
     assert evals.run("shop.eval.yaml").ret == 1
     gate = data_of(evals)["gate"]
-    assert {name: (word, choice) for name, word, _, choice in gate} == {
+    assert {name: (word, choice) for name, word, _, choice, _ in gate} == {
         "min_pass_rate": ("not met", {"verdict": "failed"}),
         "tags[cart]": ("met", {"verdict": "failed", "tag": "cart"}),
         "must_pass[c+2f1]": ("met", {"id": "c/1"}),

@@ -16,10 +16,14 @@ function drawGate() {
 }
 
 /** Links to what a rule was decided by. @param {Record<string, string>} chosen */
-function trialsOfRule({ id, sort, ...facets }) {
+function trialsOfRule({ id, sort, rule, ...facets }) {
   if (id !== undefined)
     return LIST.filter((row) => row.id === id).flatMap((row) => [element("a", { href: addressOf(row), textContent: `${row.trial > 1 || many("trial") ? `trial ${row.trial}: ` : ""}${row.verdict}` }), " "]);
-  if (sort) return [element("a", { href: `#?${new URLSearchParams({ sort })}`, textContent: "trials, the largest first" })];
+  if (sort) return [element("a", { href: `#?${new URLSearchParams({ sort })}`, textContent: `trials, the ${sort.startsWith("-") ? "largest" : "smallest"} first` })];
+  if (rule !== undefined) {
+    const { length } = LIST.filter((row) => FACETS.rule.of(row).includes(rule));
+    return length ? [element("a", { href: `#?${new URLSearchParams({ rule })}`, textContent: `its ${counted(length, "trial")}` })] : [];
+  }
   const { verdict, ...others } = facets;
   const count = LIST.filter((row) => row.verdict === verdict && Object.entries(others).every(([name, value]) => FACETS[name].of(row).includes(value))).length;
   return verdict && count ? [element("a", { href: `#?${new URLSearchParams(facets)}`, textContent: counted(count, `${verdict} trial`) })] : [];

@@ -20,6 +20,10 @@ const repeatsOf = (row) => REPEATS.get(taskOf(row.id, row.variant));
 /** Until when a task is left out of the gate's rates. @param {Row} row @returns {string} */
 const quarantineOf = (row) => (Object.hasOwn(DATA.quarantine.now, row.id) ? DATA.quarantine.now[row.id] : "");
 
+/** Rules of the gate by the ids of the rows that decided them. @type {Map<string, string[]>} */
+const RULES = new Map();
+for (const [name, , , , tasks = []] of DATA.gate || []) for (const id of tasks) RULES.set(id, [...(RULES.get(id) || []), name]);
+
 const KIND = {
   name: "verdict",
   all: PARTS,
@@ -38,6 +42,7 @@ const FACETS = {
   repeats: { title: "Repeats", of: (row) => [repeatsOf(row)?.stability || ""] },
   quarantine: { title: "Quarantine", of: (row) => [quarantineOf(row) && `until ${quarantineOf(row)}`] },
   cause: { title: "Cause", of: (row) => [row.cause] },
+  rule: { title: "Gate rule", of: (row) => RULES.get(row.id) || [""] },
   source: { title: "Error source", of: (row) => [row.source] },
   end: { title: "Ended by", of: (row) => [row.end] },
 };
