@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -28,10 +29,14 @@ from pytest_browsereval.hooks.partition import Partition
 from pytest_browsereval.model.rules import RuleResult
 from pytest_browsereval.run.active import ActiveRun
 from pytest_browsereval.run.selection import note_selected, read_selected
+from pytest_browsereval.run.store import TrialKey
 from pytest_browsereval.stats.statistics import CONFIDENCE
 
 IN_ORDER = ("no", "load", "loadfile", "loadscope")
 """Ways to distribute items by which each worker has its own in their order."""
+
+NONE_MADE = "no trial of the row was made"
+"""Begins the reason why a trial is not made whose row was skipped in the first round: nothing is saved by it."""
 
 _TRIAL = re.compile(r"([0-9]+)\]$")
 
@@ -67,6 +72,7 @@ class RoundOrder:
         self._config = config
         self._states = states
         self._partition = Partition(config)
+        self._made: dict[tuple[ActiveRun, TrialKey], bool] = {}
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
@@ -91,7 +97,14 @@ class RoundOrder:
                 state.wait(item.entry, self._check_stop)
             if state.stop is not None and not state.is_wanted(item.entry):
                 item.unmade = state.stop.unmade
-                pytest.skip(state.stop.why)
+                pytest.skip(state.stop.why if self._is_made(item) else f"{NONE_MADE}; {state.stop.why}")
+
+    def _is_made(self, item: EvalItem) -> bool:
+        """Return whether the row has a trial of the first round: a fixture or a mark may have skipped it."""
+        place = item.active_run, replace(item.entry.key, trial=1)
+        if place not in self._made:
+            self._made[place] = place[0].store.verdict(place[1]) is not None
+        return self._made[place]
 
     def _check_stop(self) -> None:
         if self._partition.is_stopped():
@@ -101,7 +114,8 @@ class RoundOrder:
     def pytest_report_teststatus(self, report: Any) -> tuple[str, str, str] | None:
         """Count them as what they are: they have not passed, and nobody has skipped them."""
         is_one = report.outcome == "skipped" and getattr(report, "browsereval_unmade", None) == "decided"
-        return ("not needed", "-", "NOT NEEDED") if is_one else None
+        is_needless = is_one and NONE_MADE not in str(report.longrepr)
+        return ("not needed", "-", "NOT NEEDED") if is_needless else None
 
 
 def _round_of(item: EvalItem) -> int:
@@ -296,7 +310,8 @@ class RoundControl(RunPart):
             content |= {"compared": [*rounds.compare], "first_is": str(standing.compared.answer)}
             confidence = active_run.config.gate.confidence or CONFIDENCE
             lines.append(describe_comparison(summary, standing.compared, rounds, confidence))
-        return {"rounds": content}, lines
+        # Whoever reads the controller's count of them has rows in it that are skipped in each round.
+        return {"rounds": content, **({"not_needed": spared} if standing.is_decided and spared else {})}, lines
 
 
 _CUT_OFF: Mapping[Unmade, str] = {

@@ -259,15 +259,22 @@ def test_other_evals_and_tests_of_the_session_go_their_own_way(evals: Evals) -> 
 
 
 def test_rows_that_are_skipped_take_no_part(evals: Evals) -> None:
-    """A mark that skips a row always leaves it out of all rounds, and the others decide."""
-    evals.write_rows(*(row(f"r{number:02}") for number in range(20)), row("off", tags=["off"]))
+    """What a fixture skips is left out of all rounds, the others decide, and nothing is saved by it."""
+    evals.write_rows(*(row(f"r{number:02}") for number in range(20)), row("off"))
     evals.write_config(trials=ROUNDS, gate={"min_pass_rate": 0.8})
     evals.pytester.makeconftest(
-        "import pytest\n\ndef pytest_runtest_setup(item):\n"
-        "    if item.get_closest_marker('off'): pytest.skip('off today')\n"
+        "import pytest\n\n@pytest.fixture(autouse=True)\ndef off(request):\n"
+        "    if request.node.name.startswith('off'): pytest.skip('off today')\n"
     )
-    result = evals.run("shop.eval.yaml")
-    result.stdout.fnmatch_lines(["rounds: decided after 2 of 4 trials of each row; * not needed"])
+    result = evals.run("shop.eval.yaml", "-rs")
+    result.stdout.fnmatch_lines(
+        [
+            "rounds: decided after 2 of 4 trials of each row; 40 trials not needed",
+            "SKIPPED *: no trial of the row was made; not needed: decided after 2 of 4 *",
+        ]
+    )
+    assert result.parseoutcomes() == {"passed": 42, "skipped": 4, "not": 40}  # its words are split
+    assert evals.summary()["not_needed"] == evals.summary()["rounds"]["not_needed"] == 40
 
 
 def test_the_first_failure_may_end_a_session(evals: Evals) -> None:
