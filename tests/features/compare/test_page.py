@@ -76,7 +76,7 @@ def test_pairs_are_chosen_and_sorted(compared: Path, look: Look) -> None:
         await reader.open("#?sort=-steps")
         assert (await ids(reader))[0] == "lost"
         await reader.open("#?q=nothing+like+it")
-        assert await reader.text("#found") == "No task fits."
+        await reader.sees("#found", "No task fits.")
 
     look(compared, work)
 

@@ -101,7 +101,7 @@ def test_rows_are_chosen_and_sorted(page: Path, look: Look) -> None:
         assert await reader.text("#found") == "1 of 7"
         assert await reader.texts(".rates button[aria-pressed=true]") == ["shop 50 % of 2"]
         await reader.open("#?verdict=errored&sort=nonsense&site=nowhere")
-        assert await reader.text("#found") == "No trial fits."
+        await reader.sees("#found", "No trial fits.")
 
     look(page, work)
 
