@@ -311,7 +311,10 @@ class RoundControl(RunPart):
             confidence = active_run.config.gate.confidence or CONFIDENCE
             lines.append(describe_comparison(summary, standing.compared, rounds, confidence))
         # Whoever reads the controller's count of them has rows in it that are skipped in each round.
-        return {"rounds": content, **({"not_needed": spared} if standing.is_decided and spared else {})}, lines
+        return {
+            "rounds": content,
+            **({"not_needed": spared} if standing.is_decided and spared else {}),
+        }, lines
 
 
 _CUT_OFF: Mapping[Unmade, str] = {
