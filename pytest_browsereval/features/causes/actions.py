@@ -40,12 +40,13 @@ _KINDS = {
     "scroll": "scroll swipe wheel",
     "wait": "wait sleep pause",
     "look": "snapshot read get list screenshot take extract find look observe see view show inspect think",
-    "end": "done finish give answer terminate stop",
+    "end": "done finish give answer terminate stop fail infeasible",
 }
 _OF_WORD = {word: kind for kind, words in _KINDS.items() for word in words.split()}
 _OF_TOOL = {
     "go_back": "back", "go_forward": "back", "list_tabs": "tabs", "open_tab": "tabs", "select_tab": "tabs",
-    "close_tab": "tabs", "type_keys": "type", "hover_at": "hover", "scroll_at": "scroll",
+    "close_tab": "tabs", "report_infeasible": "end", "type_keys": "type", "hover_at": "hover",
+    "scroll_at": "scroll",
 }  # fmt: skip
 _PREFIXES = frozenset({"browser", "page", "mcp", "playwright", "web", "computer", "mouse", "element"})
 _VALUES = (
@@ -61,6 +62,13 @@ _VALUES = (
     "accept",
     "direction",
 )
+_GIVES_UP = frozenset({"give_up", "fail", "infeasible", "report_infeasible"})
+"""Tools that end an attempt which did not get there."""
+_SUCCEEDS = {
+    **dict.fromkeys(("true", "success", "succeeded", "successful", "done", "completed", "complete"), True),
+    **dict.fromkeys(("false", "failure", "failed", "fail", "infeasible", "impossible", "give_up"), False),
+}
+"""What an agent says of its end by a value, as ``done(success=False)`` does."""
 _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 
 
@@ -101,6 +109,8 @@ class Action:
     error: str = ""
     """Why it failed; empty if it did not, or if nobody knows."""
     has_result: bool = True
+    succeeds: bool | None = None
+    """Whether it ends the attempt as done or gives up; None if it does neither, or says it in words only."""
 
     @property
     def has_moved(self) -> bool:
@@ -174,6 +184,16 @@ def _conjugate(verb: str, *, past: bool) -> str:
     return f"{done} {rest}".strip()
 
 
+def _find_success(kind: str, tool: str, params: Mapping[str, Any]) -> bool | None:
+    """Return what a call that ends an attempt says of it, by its name or by a value that is no sentence."""
+    if kind != "end":
+        return None
+    if not _GIVES_UP.isdisjoint((tool, params.get("action"), params.get("type"))):
+        return False
+    said = (str(params[key]).lower() for key in ("success", "status") if params.get(key) is not None)
+    return next((_SUCCEEDS[one] for one in said if one in _SUCCEEDS), None)
+
+
 def _value_of(kind: str, params: Mapping[str, Any], tool: str) -> str:
     if kind == "check":
         return "off" if "uncheck" in tool else "on"
@@ -215,6 +235,7 @@ def read_steps(steps: Iterable[StoredStep], pages: PageNames, start: str | None)
             page=after,
             error=(output.partition("\n")[0] or "no result") if failed else "",
             has_result=result is not None,
+            succeeds=None if is_unread else _find_success(kind, call.tool, call.params),
         )
         refs = read_refs(output) or refs
         page = after

@@ -203,10 +203,12 @@ def _gave_up(failure: Failure) -> Evidence | None:
     data, last = failure.attempt.metadata, failure.attempt.actions[-1:]
     if data.termination_reason is not TerminationReason.COMPLETED:
         return None
+    if last and last[0].succeeds is not None:  # rather than what it says in whatever language
+        return None if last[0].succeeds else Evidence(last)
     has_done_all = bool(last) and failure.kind in ("end", "lost")
     is_silent = not (data.final_answer or "").strip() and not has_done_all
     says_so = _GIVES_UP.search((data.final_answer or "")[:300].replace("\u2019", "'"))
-    return Evidence(last) if is_silent or says_so or (last and last[0].tool == "give_up") else None
+    return Evidence(last) if is_silent or says_so else None
 
 
 # -- where it parts

@@ -41,6 +41,15 @@ def cause_of(run: Path, steps: Sequence[Step], way: Sequence[Step] = ORDER, **re
         pytest.param((NAME, RED, ADD, BUY, click("Cancel"), END), "right_state_lost", 5, id="and one more"),
         pytest.param((NAME, RED, ADD, END), "answered_too_early", 4, id="too early"),
         pytest.param((NAME, RED, done("I can\u2019t do that.")), "gave_up", 3, id="gives up"),
+        pytest.param((NAME, RED, step("give_up", reason="Es geht nicht.")), "gave_up", 3, id="by a tool"),
+        pytest.param((NAME, RED, step("done", answer="Nein.", success=False)), "gave_up", 3, id="by a value"),
+        pytest.param((NAME, RED, step("terminate", status="failure")), "gave_up", 3, id="by a status"),
+        pytest.param(
+            (NAME, RED, ADD, step("done", answer="I did not find a discount: paid.", success=True)),
+            "answered_too_early",
+            4,
+            id="says it is done",
+        ),
         pytest.param((RED, ADD, BUY, END), "step_left_out", 1, id="nothing typed"),
         pytest.param(
             (NAME, click("Help", "link", page="/help"), END), "never_reached_page", 2, id="elsewhere"
