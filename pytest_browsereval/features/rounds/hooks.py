@@ -36,7 +36,7 @@ IN_ORDER = ("no", "load", "loadfile", "loadscope")
 """Ways to distribute items by which each worker has its own in their order."""
 
 NONE_MADE = "no trial of the row was made"
-"""Begins the reason why a trial is not made whose row was skipped in the first round: nothing is saved by it."""
+"""Begins the reason why a trial is not made whose row was skipped in the first round; that saves nothing."""
 
 _TRIAL = re.compile(r"([0-9]+)\]$")
 
