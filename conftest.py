@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import shutil
 import sys
 import tempfile
+from functools import cache
+from pathlib import Path
 
 import pytest
 
@@ -91,13 +94,36 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
     return lines
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Import no file of tests that has none for ``-m``, or only those of a tier that is left out."""
+    if config.option.eval_config or collection_path.suffix != ".py" or "test_" not in collection_path.name:
+        return None
+    marks, of_all = _marks_of(collection_path)
+    named = config.option.markexpr
+    has_none = named in (*TIERS, "quick") and named not in marks
+    return has_none or of_all in _left_out(config) or None
+
+
+@cache
+def _marks_of(file: Path) -> tuple[set[str], str]:
+    """Return the marks that a file names, and the one that all its tests have."""
+    text = file.read_text(encoding="utf-8")
+    of_all = re.search(r"^pytestmark = \[?pytest\.mark\.(\w+)", text, re.MULTILINE)
+    return set(re.findall(r"\bmark\.(\w+)", text)), of_all[1] if of_all else ""
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out the tiers that ``-m`` does not name."""
-    left_out = _left_out(config)
-    skipped = [item for item in items if any(item.get_closest_marker(tier) for tier in left_out)]
+    left_out, kept, skipped = set(_left_out(config)), [], []
+    for item in items:
+        tiers = {mark.name for mark in item.iter_markers()}.intersection(TIERS)
+        if tiers and not tiers <= _marks_of(item.path)[0]:
+            names = ", ".join(sorted(tiers))
+            raise pytest.UsageError(f"{item.path}: write {names} into the file itself: -m looks for it there")
+        (kept if tiers.isdisjoint(left_out) else skipped).append(item)
     if skipped:
         config.hook.pytest_deselected(items=skipped)
-        items[:] = [item for item in items if item not in skipped]
+        items[:] = kept
 
 
 @pytest.hookimpl(trylast=True)

@@ -78,10 +78,8 @@ def test_ci_runs_every_part_and_fails_with_any(tmp_path: Path, failing: str) -> 
     assert len(failed) == (failing != "nothing")
 
 
-SKIPPED = """
-import pytest
-
-pytestmark = pytest.mark.peers
+# In one line: this file is none of that tier.
+SKIPPED = """import pytest; pytestmark = pytest.mark.peers
 
 def test_one():
     pytest.skip("a part is missing")
@@ -109,6 +107,23 @@ def test_a_tier_that_skips_everything_fails(
     (tmp_path / "test_peers.py").write_text(content)
     result = run(tmp_path, "-m", "peers", option)
     assert (result.returncode, told in result.stdout) == (code, True), result.stdout + result.stderr
+
+
+@pytest.mark.parametrize(("options", "code"), [(["-m", "soak"], 5), ([], 5), (["-m", "peers"], 2)])
+def test_files_of_other_tiers_are_not_imported(tmp_path: Path, options: list[str], code: int) -> None:
+    """Neither where a tier is named nor where all are left out, so that one tier starts at once."""
+    (tmp_path / "test_broken.py").write_text(SKIPPED.replace("; ", "\n") + "raise OSError")
+    result = run(tmp_path, "--collect-only", *options)
+    assert result.returncode == code, result.stdout + result.stderr
+
+
+def test_marks_of_tiers_stand_in_the_files_of_their_tests(tmp_path: Path) -> None:
+    """A mark from elsewhere would not be found by its name: the whole run says so."""
+    (tmp_path / "marks.py").write_text("import pytest\nmarked = pytest.mark.peers")
+    (tmp_path / "test_peer.py").write_text("from marks import marked\n\n@marked\ndef test_one(): pass")
+    result = run(tmp_path, "--collect-only", PYTHONPATH=os.pathsep.join([str(ROOT), str(tmp_path)]))
+    assert result.returncode == pytest.ExitCode.USAGE_ERROR
+    assert "write peers into the file itself" in result.stderr
 
 
 LEFT = """

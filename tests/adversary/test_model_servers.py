@@ -125,12 +125,16 @@ def reset(_: Server, handler: Handler) -> None:
     handler.connection.close()
 
 
+def bomb(server: Server, handler: Handler) -> None:
+    raw(gzip.compress(b" " * 300_000_000, 1), "gzip")(server, handler)
+
+
 DEEP = b"[" * 200_000
 ANSWERS: dict[str, Answer] = {
     "silence": without_end(b"", pause_s=0.05),
     "drip": without_end(b" ", pause_s=0.05),
     "flood": without_end(b"x" * 65536, pause_s=0),
-    "bomb": raw(gzip.compress(b" " * 300_000_000, 1), "gzip"),
+    "bomb": bomb,
     "not-json": raw(b"<html>busy</html>"),
     "not-utf8": raw(b'{"choices": "\xff\xfe"}'),
     "deep": raw(DEEP),

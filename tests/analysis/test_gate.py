@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import pytest
 
 from pytest_browsereval.analysis.gate import decide
@@ -362,7 +364,9 @@ def test_rows_in_quarantine_are_in_no_rate() -> None:
     assert not rule(summary(attempt("b", FAILED, started_at="")), "min_pass_rate", **given).is_met
 
 
-MANY = summary(*(attempt(f"t{n}", FAILED if n == 0 else PASSED, cost_usd=0.00001) for n in range(3_000)))
+@cache
+def many() -> RunSummary:
+    return summary(*(attempt(f"t{n}", FAILED if n == 0 else PASSED, cost_usd=0.00001) for n in range(3_000)))
 
 
 @pytest.mark.parametrize(
@@ -376,7 +380,7 @@ MANY = summary(*(attempt(f"t{n}", FAILED if n == 0 else PASSED, cost_usd=0.00001
 )
 def test_a_miss_by_little_reads_as_one(name: str, limit: float, message: str) -> None:
     """No figure is rounded to the limit that it misses."""
-    assert rule(MANY, name, **{name: limit}) == RuleResult(name, is_met=False, message=message)
+    assert rule(many(), name, **{name: limit}) == RuleResult(name, is_met=False, message=message)
 
 
 def test_a_rule_on_a_baseline_that_nobody_looked_at_is_missed() -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import random
 import string
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,8 @@ ALPHABETS = (
 SEPARATORS = ("/", "\\", ":", "[", "]", "@", " ", "%", "~", "*", "?", '"', "<", ">", "|", "\0", "\n")
 
 
-def many_ids() -> set[str]:
+@cache
+def many_ids() -> list[str]:
     draw = random.Random(20_240_501)  # noqa: S311 repeatable, not secret
     ids = {
         "CON",
@@ -42,10 +44,7 @@ def many_ids() -> set[str]:
     for alphabet in ALPHABETS:
         for _ in range(800):
             ids.add("".join(draw.choices(alphabet, k=draw.choice((1, 2, 3, 5, 8, 40, 99, 100, 101, 300)))))
-    return ids
-
-
-IDS = sorted(many_ids())
+    return sorted(ids)
 
 
 def test_plain_ids_stay_as_they_are() -> None:
@@ -80,13 +79,13 @@ def test_other_characters_are_encoded(query_id: str, name: str) -> None:
 
 def test_different_ids_have_different_names() -> None:
     """No two of many random ids share a name, also in folders that ignore case."""
-    assert len({safe_id(i) for i in IDS}) == len(IDS)
-    assert len({safe_folder(i).lower() for i in IDS}) == len(IDS)
+    assert len({safe_id(i) for i in many_ids()}) == len(many_ids())
+    assert len({safe_folder(i).lower() for i in many_ids()}) == len(many_ids())
 
 
 def test_names_are_safe() -> None:
     """No name is a path, ends with a dot, is too long, is a device or means something to pytest."""
-    for name in [*map(safe_id, IDS), *map(safe_folder, IDS)]:
+    for name in [*map(safe_id, many_ids()), *map(safe_folder, many_ids())]:
         assert name.isascii()
         assert not any(sign in name for sign in SEPARATORS)
         assert ".." not in name
@@ -99,10 +98,10 @@ def test_names_are_safe() -> None:
 
 def test_names_lead_back_to_ids() -> None:
     """A name gives its id, unless the name was cut."""
-    for query_id in IDS:
+    for query_id in many_ids():
         name = safe_id(query_id)
         assert original_id(name) == (None if "+-" in name else query_id)
-    assert {original_id(safe_id(i)) for i in IDS if len(i) <= 30} >= {"CON", "..", "A"}
+    assert {original_id(safe_id(i)) for i in many_ids() if len(i) <= 30} >= {"CON", "..", "A"}
 
 
 @pytest.mark.parametrize("name", ["a/b", "+2", "+zz", "+41", "..", "", "é", "+-", "a+2fb[kimi-2]"])
@@ -128,7 +127,8 @@ def test_an_empty_id_has_no_name() -> None:
 
 def test_folders_can_be_made(tmp_path: Path) -> None:
     """Each of many folders is made inside its parent and has a file of its own."""
-    names = [safe_folder(query_id) for query_id in IDS[:: len(IDS) // 300]]
+    ids = many_ids()
+    names = [safe_folder(query_id) for query_id in ids[:: len(ids) // 300]]
     for name in names:
         folder = tmp_path / name
         folder.mkdir()

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import product
 
 import pytest
-from scipy import stats
+import scipy  # its parts are imported when they are used
 
 from pytest_browsereval.config.model import RoundsConfig
 from pytest_browsereval.features.rounds.decision import Answer, Floor, RoundTable, decide_floor
@@ -97,7 +97,7 @@ def test_the_first_look_is_a_binomial_test(rate: float, floor: float) -> None:
         if _is_decided(floor, [[1] * passed + [0] * (rows - passed)], above=True)
     ]
     assert needed == list(range(needed[0], rows + 1))  # more is never less
-    exact = float(stats.binom.sf(needed[0] - 1, rows, rate))
+    exact = float(scipy.stats.binom.sf(needed[0] - 1, rows, rate))
     assert exact == pytest.approx(
         math.fsum(math.comb(rows, n) * rate**n * (1 - rate) ** (rows - n) for n in needed)
     )
@@ -108,8 +108,8 @@ def test_unlike_rows_are_decided_falsely_less_often() -> None:
     """Rows that differ vary less together than rows alike (Hoeffding 1956), by scipy's two distributions."""
     rates, floor = [0.2] * 10 + [0.99] * 30, (0.2 * 10 + 0.99 * 30) / 40
     first = next(n for n in range(41) if _is_decided(floor, [[1] * n + [0] * (40 - n)], above=True))
-    unlike = float(stats.poisson_binom.sf(first - 1, rates))
-    assert unlike <= float(stats.binom.sf(first - 1, 40, floor)) <= RISK
+    unlike = float(scipy.stats.poisson_binom.sf(first - 1, rates))
+    assert unlike <= float(scipy.stats.binom.sf(first - 1, 40, floor)) <= RISK
 
 
 def test_one_row_over_many_rounds_is_as_likely_as_by_scipy() -> None:
@@ -125,7 +125,7 @@ def test_one_row_over_many_rounds_is_as_likely_as_by_scipy() -> None:
 
     alive, decided = {0: 1.0}, 0.0
     for made in range(1, rounds + 1):
-        coin = stats.binom(1, floor)
+        coin = scipy.stats.binom(1, floor)
         following: dict[int, float] = {}
         for passed, chance in alive.items():
             for value in (0, 1):
@@ -162,7 +162,9 @@ def test_errors_change_nothing() -> None:
 )
 def test_the_last_look_is_a_binomial_test(hits: int, of: int, rate: float) -> None:
     """Its tail is scipy's."""
-    assert binomial_tail(hits, of, rate) == pytest.approx(float(stats.binom.sf(hits - 1, of, rate)), rel=1e-9)
+    assert binomial_tail(hits, of, rate) == pytest.approx(
+        float(scipy.stats.binom.sf(hits - 1, of, rate)), rel=1e-9
+    )
 
 
 def test_the_last_look_is_safe_for_rows_that_differ() -> None:
@@ -170,7 +172,7 @@ def test_the_last_look_is_safe_for_rows_that_differ() -> None:
     rates = [0.05] * 5 + [0.6] * 10 + [1.0] * 25
     floor = sum(rates) / len(rates)
     for hits in range(math.ceil(len(rates) * floor + 1), len(rates) + 1):
-        unlike = float(stats.poisson_binom.sf(hits - 1, rates))
+        unlike = float(scipy.stats.poisson_binom.sf(hits - 1, rates))
         assert unlike <= binomial_tail(hits, len(rates), floor) * (1 + 1e-9)
 
 
