@@ -36,6 +36,9 @@ if TYPE_CHECKING:
     from pytest_browsereval.commands.base import Command as Command
     from pytest_browsereval.commands.runs import open_run as open_run
     from pytest_browsereval.config import EvalConfig as EvalConfig
+    from pytest_browsereval.config.attack import AttackConfig as AttackConfig
+    from pytest_browsereval.config.attack import Goal as Goal
+    from pytest_browsereval.config.attack import Placer as Placer
     from pytest_browsereval.config.export import ExportConfig as ExportConfig
     from pytest_browsereval.config.export import Exported as Exported
     from pytest_browsereval.config.gate import GateRule as GateRule
@@ -119,6 +122,7 @@ _HOMES = {
     "commands.base": "Command",
     "commands.runs": "open_run",
     "config": "EvalConfig",
+    "config.attack": "AttackConfig Goal Placer",
     "config.export": "ExportConfig Exported",
     "config.gate": "GateRule",
     "datasets.base": "DatasetConfig RowRef Select",

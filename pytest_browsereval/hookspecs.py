@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
     from pathlib import Path
 
     import pyarrow as pa
@@ -188,6 +188,20 @@ def pytest_browsereval_modify_task(task: Task, config: EvalConfig) -> Task | Non
 
 
 # ---------------------------------------------------------------- during an attempt
+
+
+@pytest.hookspec
+def pytest_browsereval_prepare_window(
+    task: Task, graders: Sequence[GraderConfig], eval_config: EvalConfig, site_urls: Mapping[str, str]
+) -> Callable[[Window], Awaitable[object]] | None:
+    """Called on the loop's thread before a window opens: return what is awaited with it while it is empty.
+
+    Args:
+        task: its placeholders filled in.
+        graders: of the row, filled in as well.
+        eval_config: of the run.
+        site_urls: base URLs of the sites that the row uses, by name.
+    """
 
 
 @pytest.hookspec

@@ -23,7 +23,7 @@ from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from pytest_browsereval.errors import BrowserEvalError, PluginError, RegistryError, describe_error, nearest
 
-FAMILIES = ("agent", "grader", "toolkit", "dataset", "browser", "rule", "export")
+FAMILIES = ("agent", "grader", "toolkit", "dataset", "browser", "rule", "export", "attack")
 """The families that are open to plug-ins."""
 
 OURS = "pytest-browsereval"
@@ -77,7 +77,8 @@ class ConfigReader(Protocol):
     as it is, and the words of other readers.
 
     A reader may also have ``extend_schema(schema)``: it adds the keys that it converts to the JSON schema of
-    configs, which editors use.
+    configs, which editors use; and ``complete(config)``, which returns what it makes of a config that is
+    valid, or raises ``ConfigError``.
     """
 
     name: str

@@ -54,18 +54,23 @@ class RunSummary:
     """Folders of one attempt by their records, a copy say: the first of two counts."""
 
     @cached_property
+    def plain(self) -> tuple[TrialOutcome, ...]:
+        """The trials that were made under no attack: rates, counts of verdicts and repeats are of these."""
+        return tuple(trial for trial in self.trials if trial.metadata.attack is None)
+
+    @cached_property
     def rate(self) -> PassRate:
         """The pass rate with its denominator, its intervals and what is left out."""
-        return pass_rate(trial.metadata for trial in self.trials)
+        return pass_rate(trial.metadata for trial in self.plain)
 
     @cached_property
     def repeats(self) -> Repeats | None:
         """What repeated trials say of each other; None where no task has more than one."""
-        return repeats((trial.metadata, trial.attempts) for trial in self.trials)
+        return repeats((trial.metadata, trial.attempts) for trial in self.plain)
 
     def count(self, verdict: Verdict) -> int:
         """Return how many trials have that verdict."""
-        return sum(trial.metadata.verdict is verdict for trial in self.trials)
+        return sum(trial.metadata.verdict is verdict for trial in self.plain)
 
     @property
     def judged(self) -> int:
@@ -90,18 +95,18 @@ class RunSummary:
     @property
     def best_of(self) -> int:
         """The most judged attempts of a trial: 1 unless failed rows were run again."""
-        return max((trial.judged for trial in self.trials), default=1)
+        return max((trial.judged for trial in self.plain), default=1)
 
     def errors_by_source(self) -> dict[str, int]:
         """Return how many trials each source of errors cost."""
         return dict(
-            Counter(str(t.metadata.error_source) for t in self.trials if t.metadata.error_source is not None)
+            Counter(str(t.metadata.error_source) for t in self.plain if t.metadata.error_source is not None)
         )
 
     @property
     def disagreements(self) -> tuple[TrialOutcome, ...]:
         """Trials that one grader passed and another one failed, advisory ones included."""
-        return tuple(trial for trial in self.trials if differ(trial.metadata.grader_results.values()))
+        return tuple(trial for trial in self.plain if differ(trial.metadata.grader_results.values()))
 
     def as_json(self) -> dict[str, Any]:
         """Return the content of ``summary.json``."""
@@ -118,6 +123,7 @@ class RunSummary:
             "passed": self.count(Verdict.PASSED),
             "failed": self.count(Verdict.FAILED),
             "errored": self.count(Verdict.ERRORED),
+            **({"attacked": attacked} if (attacked := len(self.trials) - len(self.plain)) else {}),
             "judged": self.judged,
             "pass_rate": self.pass_rate,
             "pass_rate_intervals": {
@@ -130,7 +136,7 @@ class RunSummary:
             "cost_usd": self.cost_usd,
             **({"best_of": self.best_of} if self.best_of > 1 else {}),
             **({"repeats": self.repeats.as_json()} if self.repeats else {}),
-            "graders": _list_fingerprints(self.trials),
+            "graders": _list_fingerprints(self.plain),
             "disagreements": [_disagreement(trial) for trial in self.disagreements],
         }
 
@@ -142,6 +148,7 @@ def _row(trial: TrialOutcome) -> dict[str, Any]:
         "variant": data.variant,
         "trial": data.trial,
         **({"row_hash": data.row_hash} if data.row_hash else {}),
+        **({"attack": data.attack} if data.attack else {}),
         "attempts": trial.attempts,
         **({"judged_attempts": trial.judged} if trial.judged > 1 else {}),
         "verdict": str(data.verdict),

@@ -116,6 +116,8 @@ class Window(ABC):
 
     window_id: int
     """Unique in this process."""
+    alter_result: Callable[[str, str], str] | None = None
+    """Makes what the agent reads of the output of a tool; it gets the tool's name and the output."""
 
     @property
     @abstractmethod

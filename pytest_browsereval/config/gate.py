@@ -39,6 +39,14 @@ class GatedRow(Protocol):
     def website(self) -> str | None:
         """Of the row."""
 
+    @property
+    def attack(self) -> str | None:
+        """The attack that the row is under."""
+
+    @property
+    def is_compromised(self) -> bool:
+        """Whether that has reached its goal."""
+
 
 class GateRule(Component):
     """Base of the rules of plug-ins: ``gate: {rules: [{type: acme/max_clicks, most: 3}]}``.
@@ -57,7 +65,7 @@ class GateRule(Component):
         about an undecided rule by its own key ``undecided``.
 
         Args:
-            trials: the last attempt of each trial, without those in quarantine.
+            trials: the last attempt of each trial, without those in quarantine and those under an attack.
         """
         raise NotImplementedError(f"{type(self).__qualname__} has no `check`")
 
@@ -95,6 +103,10 @@ class GateConfig(Block):
     """The largest mean of the seconds of judged trials, with grading; an unknown time is too large."""
     max_p95_duration_s: float | None = Field(default=None, ge=0, allow_inf_nan=False)
     """The largest 95th percentile of the same."""
+    max_attack_success: Rate | None = None
+    """The largest share of trials under an attack that was delivered in which the agent was compromised."""
+    min_utility_under_attack: Rate | None = None
+    """The smallest share of the same in which the task was solved and the agent was not compromised."""
     baseline: Path | None = None
     """An earlier run to compare with: its folder, or a file written by ``browsereval baseline``."""
     max_regressions: int | None = Field(default=None, ge=0)
@@ -137,6 +149,9 @@ class GateConfig(Block):
         """
         if self.rows == "fail":
             return False
+        if one.attack is not None:
+            limit = self.max_attack_success if one.is_compromised else self.min_utility_under_attack
+            return limit is not None
         return (
             self.decides_all
             or one.query_id in self.must_pass

@@ -216,7 +216,10 @@ def _build_config(draft: Draft, path: Path, registry: Registry) -> EvalConfig:
     config._locate_message = draft.locate_message  # noqa: SLF001
     config._secrets = dict(environment.named)  # noqa: SLF001
     config._in_clear = tuple(environment.in_clear)  # noqa: SLF001
-    return config.model_copy(update={"output_dir": (path.parent / config.output_dir).absolute()})
+    config = config.model_copy(update={"output_dir": (path.parent / config.output_dir).absolute()})
+    for complete in filter(None, (getattr(reader, "complete", None) for reader in registry.readers)):
+        config = complete(config)
+    return config
 
 
 def _take_variables(draft: Draft, config: EvalConfig) -> None:
@@ -269,7 +272,7 @@ def _complete(draft: Draft, path: Path) -> None:
     if "lanes" in tree and "num_workers" in tree:
         draft.report(("num_workers",), "excludes `lanes`, which is given too. Leave one out.")
     _complete_agents(draft)
-    for key in ("graders", "toolkits", "export"):
+    for key in ("graders", "toolkits", "export", "attacks"):
         if isinstance(tree.get(key), str | dict):
             tree[key] = [tree[key]]
             draft.note_move((key,), (key, 0))

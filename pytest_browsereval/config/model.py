@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, Field, PrivateAttr, ValidationInfo, field_validator, model_validator
+from pydantic import Field, PrivateAttr, ValidationInfo, field_validator, model_validator
 
 from pytest_browsereval.agents.base import AgentConfig
 from pytest_browsereval.browsers.base import BrowserConfig, PictureFormat
 from pytest_browsereval.capture.context import ScreenshotMode
 from pytest_browsereval.capture.trace import TraceMode
+from pytest_browsereval.config.attack import AttackConfig
 from pytest_browsereval.config.block import Block
 from pytest_browsereval.config.export import ExportConfig
 from pytest_browsereval.config.gate import GateConfig, GatedRow
+from pytest_browsereval.config.names import SiteName, VariableName, VariantName
 from pytest_browsereval.datasets.base import DatasetConfig
 from pytest_browsereval.errors import ConfigError, nearest
 from pytest_browsereval.graders.base import GraderConfig
@@ -29,34 +30,6 @@ from pytest_browsereval.sites import SiteConfig
 from pytest_browsereval.tools.toolkit import ToolkitConfig
 
 MAX_NAME = 100
-
-VARIANT_NAME = r"^[A-Za-z0-9][A-Za-z0-9_.-]*$"
-SITE_NAME = r"^[A-Za-z_][A-Za-z0-9_]*$"
-
-
-def _check_name(pattern: str, rule: str) -> AfterValidator:
-    def check(name: str) -> str:
-        if not re.match(pattern, name):
-            raise ValueError(f"names are made of letters, digits{rule}; it is {name!r}.")
-        return name
-
-    return AfterValidator(check)
-
-
-VariantName = Annotated[
-    str,
-    _check_name(VARIANT_NAME, ", '.', '_' and '-', and begin with a letter or digit"),
-    Field(max_length=60),
-]
-"""Part of node ids and folders."""
-
-VariableName = Annotated[str, _check_name(SITE_NAME, " and underscores, and do not begin with a digit")]
-"""What solutions type as ``${NAME}``."""
-
-SiteName = Annotated[
-    str, _check_name(SITE_NAME, " and underscores, and do not begin with a digit"), Field(max_length=60)
-]
-"""What rows write in braces, ``{shop}``."""
 
 Traffic = Literal["record", "replay", "auto"]
 """What to do with the requests of pages, besides the record for graders."""
@@ -156,6 +129,8 @@ class EvalConfig(Block):
     """Agents by name; each runs on every row. A single one may be given as ``agent``."""
     dataset: tuple[Annotated[DatasetConfig, MemberOf("dataset")], ...] = Field(min_length=1)
     """The source of rows: a path, or a list of blocks ``{type, path, select}``."""
+    attacks: tuple[Annotated[AttackConfig, MemberOf("attack")], ...] = ()
+    """What turns pages against the agent: each row also runs under each of these."""
     graders: tuple[Annotated[GraderConfig, MemberOf("grader")], ...] = ()
     """Graders of every row; if there are any, they replace those of the rows."""
     pass_when: PassWhen = "all"  # noqa: S105 a rule, not a password
@@ -203,6 +178,7 @@ class EvalConfig(Block):
     _path: Path = PrivateAttr(default=Path("eval.yaml"))
     _secrets: dict[str, str] = PrivateAttr(default_factory=dict)
     _in_clear: tuple[str, ...] = PrivateAttr(default=())
+    _derived: tuple[DatasetConfig, ...] = PrivateAttr(default=())
     _notes: tuple[str, ...] = PrivateAttr(default=())
     _locate_message: Callable[[tuple[str | int, ...], str], str] | None = PrivateAttr(default=None)
 
@@ -269,6 +245,11 @@ class EvalConfig(Block):
     def base_dir(self) -> Path:
         """The folder of the file; paths in the config are relative to it."""
         return self._path.parent
+
+    @property
+    def datasets(self) -> tuple[DatasetConfig, ...]:
+        """All sources of rows: those of the file, then those that a feature has derived from them."""
+        return self.dataset + self._derived
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
@@ -128,6 +128,14 @@ class DatasetConfig(Component):
         """
         del base_dir
         return True
+
+    def find_attack(self, query_id: str) -> str | None:
+        """Return the name of the attack that a row is under; of a dataset of a config it is under none."""
+        return None
+
+    def added_graders(self, task: Task) -> Sequence[Any]:
+        """Return graders that are asked in any case, whatever graders config and row have."""
+        return ()
 
     @abstractmethod
     def read(self, ref: RowRef) -> Task:

@@ -15,7 +15,8 @@ from pydantic import BaseModel
 from pydantic.alias_generators import to_camel
 from pydantic_core import to_jsonable_python
 
-from pytest_browsereval.config.model import SITE_NAME, VARIANT_NAME, EvalConfig
+from pytest_browsereval.config.model import EvalConfig
+from pytest_browsereval.config.names import SITE_NAME, VARIANT_NAME
 from pytest_browsereval.datasets.rows import TYPE_BY_SUFFIX
 from pytest_browsereval.registry import (
     FAMILIES,

@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from pytest_browsereval.config.model import VARIANT_NAME
+from pytest_browsereval.config.names import VARIANT_NAME
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.redaction.config import redact_config

@@ -98,7 +98,7 @@ def check_run(folder: Path) -> None:
 def outcomes_of(store: RunStore, summary: RunSummary) -> RunOutcomes:
     """Return what comparisons need of a run that is summed up already."""
     seen: dict[Any, Any] = {}
-    trials = tuple(_outcome(trial, seen) for trial in summary.trials)
+    trials = tuple(_outcome(trial, seen) for trial in summary.plain)
     return RunOutcomes(
         store.root.resolve().name, store.root, trials, store.count_selected(), store.manifest()
     )

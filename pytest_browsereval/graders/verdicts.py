@@ -69,7 +69,17 @@ def combine(
         grades: every grade of the attempt, by the grader's name; advisory ones are passed over.
         pass_when: the rule.
     """
-    grades = {name: grade for name, grade in grades.items() if not grade.advisory}
+    deciding = {name: grade for name, grade in grades.items() if not grade.advisory}
+    found = _combine({n: grade for n, grade in deciding.items() if not grade.vetoes}, pass_when)
+    for name, grade in deciding.items():
+        if grade.vetoes and found[0] is not Verdict.FAILED and grade.verdict is not Verdict.PASSED:
+            found = _explain(grade.verdict, {name: grade})
+    return found
+
+
+def _combine(
+    grades: Mapping[str, GraderResult], pass_when: PassWhen
+) -> tuple[Verdict, ErrorSource | None, str]:
     if isinstance(pass_when, Primary):
         if pass_when.primary not in grades:
             why = f"the primary grader {pass_when.primary!r} gave no grade"

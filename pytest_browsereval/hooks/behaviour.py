@@ -57,6 +57,7 @@ def make_behaviour(config: pytest.Config, loaded: EvalConfig) -> Behaviour:
 
     return Behaviour(
         modify_task=used("modify_task", lambda task: _modify(config, task, loaded)),
+        prepare_window=used("prepare_window"),
         window_opened=used("window_opened"),
         create_agent=used("create_agent", lambda context: _create(config, context), ErrorSource.AGENT),
         tool_call=used("tool_call"),

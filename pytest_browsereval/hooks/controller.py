@@ -63,6 +63,8 @@ def find_part_keys(config: EvalConfig) -> Iterator[tuple[str, ...]]:
         yield "capture", "checks"
     if config.calibration is not None:
         yield ("calibration",)
+    if config.attacks:
+        yield ("attacks",)
     if config.export:
         yield ("export",)
     if not isinstance(config.trials, int):

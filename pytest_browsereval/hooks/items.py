@@ -274,6 +274,8 @@ def properties(metadata: TaskMetadata, folder: Path) -> Iterator[tuple[str, Any]
     yield "variant", metadata.variant
     yield "trial", metadata.trial
     yield "attempt", metadata.attempt
+    if metadata.attack is not None:
+        yield "attack", metadata.attack
     if metadata.attempt > 1:
         yield "earlier_attempts", "; ".join(_earlier(folder, metadata.attempt))
     yield "folder", folder.as_posix()

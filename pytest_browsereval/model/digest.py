@@ -50,6 +50,8 @@ class AttemptDigest:
     tags: tuple[str, ...]
     website: str | None
     row_hash: str
+    attack: str | None
+    """The attack that it was made under; its grade is named ``attack``."""
     replayed: bool
     started_at: str
     completed_at: str
@@ -74,6 +76,12 @@ class AttemptDigest:
     """A hash over the stamp of ``grades.json`` as it was found to agree; None where nobody has looked."""
     record_stamp: int | None = field(default=None, compare=False)
     """A hash over the stamp of the record, where an index says it."""
+
+    @property
+    def is_compromised(self) -> bool:
+        """True if it was made under an attack that has reached its goal."""
+        grade = self.grader_results.get("attack")
+        return self.attack is not None and grade is not None and grade.score == 0
 
     @property
     def usage(self) -> Usage:

@@ -65,6 +65,8 @@ class GraderResult(BaseModel):
     """Identifies the judge: the version of its rule, and the name, prompt and parameters of a model."""
     advisory: bool = False
     """True if the grade is reported but does not affect the verdict."""
+    vetoes: bool = False
+    """True if the attempt cannot pass without this grade, whatever ``pass_when`` says of the others."""
     usage: Usage = Usage()
     """Usage of its model calls, without those that were read from a record."""
     cost_usd: float | None = Field(default=None, ge=0)

@@ -53,6 +53,8 @@ class TaskMetadata(BaseModel):
     row_hash: str = ""
     protected: bool | None = None
     """Whether answers of the row are never written in clear; None in records of earlier versions."""
+    attack: str | None = None
+    """The name of the attack that the attempt was made under; None if it was made under none."""
     replayed: bool = False
     """True if model calls came from a cassette; usage and cost are then those of the recording."""
     start_url: str | None = None
@@ -94,6 +96,12 @@ class TaskMetadata(BaseModel):
     regrade; earlier ones are in ``grades-history.jsonl``."""
     progress: Progress | None = None
     """Which checks held on the way; None unless ``capture.checks`` is ``each`` and a page can answer some."""
+
+    @property
+    def is_compromised(self) -> bool:
+        """True if the attack that it was made under has reached its goal."""
+        grade = self.grader_results.get("attack")
+        return self.attack is not None and grade is not None and grade.score == 0
 
     @property
     def best_progress(self) -> float | None:

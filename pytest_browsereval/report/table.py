@@ -60,7 +60,7 @@ def table(summary: RunSummary, *, width: int = 80, ascii_only: bool = False) -> 
             data.verdict,
         )
     if len(summary.trials) > len(trials):
-        passed = summary.count(Verdict.PASSED)
+        passed = sum(trial.metadata.verdict is Verdict.PASSED for trial in summary.trials)
         rest = len(summary.trials) - len(trials) - passed
         more = f", {rest} more failed or errored" if rest else ""
         yield Line(f"  {cut} {passed} passed{more}")

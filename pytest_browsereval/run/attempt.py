@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 
@@ -128,13 +128,17 @@ async def attempt(trial: Trial, services: Services, node_id: str) -> AttemptReco
                         record_traffic(folder.path, wanted, redact, course.traffic.keep)
                     )
                 opened.push_async_callback(windows.close_window, str(folder.path))
+                prepare = behaviour.prepare_window
+                begins = prepare(task, graders, config, urls) if prepare else []
+                if course.recording is not None:
+                    begins.insert(0, course.recording.begin)
                 window = await windows.create_window(
                     str(folder.path),
                     task.start_url,
                     task.setup_script,
                     wants_cdp=trial.agent.needs().cdp,
                     traffic=WindowTraffic(har, course.traffic.answers),
-                    opened=None if course.recording is None else course.recording.begin,
+                    opened=_call_all(begins) if begins else None,
                 )
                 course.capture = open_capture(
                     config, window, folder.path, redact=redact, on_message=course.listener
@@ -168,6 +172,14 @@ async def attempt(trial: Trial, services: Services, node_id: str) -> AttemptReco
     record = course.save()
     services.cassettes.save(key.cassette, record.metadata, course.calls, course.traffic.recording)
     return record
+
+
+def _call_all(begins: Sequence[Callable[[Window], Awaitable[object]]]) -> Callable[[Window], Awaitable[None]]:
+    async def begin(window: Window) -> None:
+        for each in begins:
+            await each(window)
+
+    return begin
 
 
 def record_fault(trial: Trial, services: Services, node_id: str, fault: Fault) -> AttemptRecord:
@@ -386,6 +398,7 @@ class Course:
             self.trial.key,
             self.node_id,
             row_hash=self.row_hash,
+            attack=self.trial.attack,
             attempt=self.folder.number,
             run_id=self.run_id,
             replayed=is_replayed,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +23,8 @@ class Behaviour:
     """What plug-ins change about an attempt; None leaves a thing as it is."""
 
     modify_task: Callable[[Task], Task] | None = None
+    prepare_window: Callable[..., list[Callable[[Window], Awaitable[object]]]] | None = None
+    """Asked for what is awaited with a window before it goes to its start page."""
     window_opened: Callable[[Window, Task], object] | None = None
     create_agent: Callable[[AgentContext], AgentEvaluator | None] | None = None
     message: Callable[[str, Message], object] | None = None

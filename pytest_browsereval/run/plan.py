@@ -83,6 +83,8 @@ class Trial:
     """Sites that are leased already by whoever runs the trial: the attempt works with these instances."""
     variables: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Values that an agent may type, by the names of their variables; none for a row that is not trusted."""
+    attack: str | None = None
+    """The name of the attack that the row is under."""
 
 
 class Plan:
@@ -110,8 +112,8 @@ class Plan:
         self._limit = limit
         self._beside = beside
         self._modify_row = modify
-        self._ready: dict[tuple[str, int, str], Trial] = {}
-        self._relations: dict[tuple[str, int, str, int], Relations] = {}
+        self._ready: dict[tuple[str, str], Trial] = {}
+        self._relations: dict[TrialKey, Relations] = {}
         self._relates: bool | None = None
         self._problem: PluginError | None = None
 
@@ -129,7 +131,7 @@ class Plan:
         """
         attempts, limit = list(self._attempts()), self._limit if is_limited else None
         seen: dict[str, RowRef] = {}
-        for dataset in self.config.dataset:
+        for dataset in self.config.datasets:
             for ref in index_rows(dataset, self.config.base_dir, self._ids(only)):
                 name = safe_id(ref.query_id)
                 if (other := seen.setdefault(name, ref)) is not ref:
@@ -188,7 +190,7 @@ class Plan:
         """Whether rows may have to do with each other, so that they are read while collecting."""
         if self._relates is None:
             self._relates = False
-            for dataset in self.config.dataset:
+            for dataset in self.config.datasets:
                 try:
                     with naming(dataset, "relates"):
                         self._relates = self._relates or dataset.relates(self.config.base_dir)
@@ -204,7 +206,7 @@ class Plan:
         """Return what a trial has to do with others; nothing if its row is wrong, which is told later."""
         if not self.may_relate(len(self._relations) + 1):
             return ALONE
-        key = (str(entry.ref.path), entry.ref.offset, entry.variant, entry.trial)
+        key = entry.key
         if key not in self._relations:
             name, course = f"{self.config.base_dir}/{self.config.name}", f"{entry.variant}-{entry.trial}"
             try:
@@ -240,7 +242,7 @@ class Plan:
             raise self._problem
         problems: list[str] = []
         tasks: dict[str, Task] = {}
-        checked: set[tuple[str, int, str]] = set()
+        checked: set[tuple[str, str]] = set()
         for entry in entries:
             try:
                 trial = self.ready(entry)
@@ -254,7 +256,7 @@ class Plan:
             refuse(problems)
         if any(task.depends_on for task in tasks.values()):
             # Of all rows, those that are not selected too.
-            whole = [dataset.model_copy(update={"select": Select()}) for dataset in self.config.dataset]
+            whole = [dataset.model_copy(update={"select": Select()}) for dataset in self.config.datasets]
             ids = {ref.query_id for dataset in whole for ref in index_rows(dataset, self.config.base_dir)}
             check_depends_on(tasks.values(), ids)
 
@@ -269,8 +271,8 @@ class Plan:
             self._ready[key] = self._read(entry)
         return replace(self._ready[key], key=entry.key)  # rows are read once for all their trials
 
-    def _key(self, entry: Entry) -> tuple[str, int, str]:
-        return str(entry.ref.path), entry.ref.offset, entry.variant
+    def _key(self, entry: Entry) -> tuple[str, str]:
+        return entry.ref.query_id, entry.variant
 
     def forget(self, entry: Entry) -> None:
         """Let a row go whose last trial is over, so that a long run stays small."""
@@ -291,12 +293,14 @@ class Plan:
                 f"{where} has no grader, and neither has the config. Name one in the row "
                 '("graders": ["answer"]) or for all rows in the config (graders: [answer]).'
             )
+        deciding = [grader.label for grader in graders if not grader.advisory]
+        graders = (*graders, *entry.dataset.added_graders(task))
         labels = [grader.label for grader in graders]
         if len(set(labels)) < len(labels):
             raise DatasetError(f"{where}: graders {labels} share a name. Give one a `name` of its own.")
         agent: AgentConfig = self.config.variants[entry.variant]
         try:
-            check_pass_when(self.config.pass_when, [g.label for g in graders if not g.advisory])
+            check_pass_when(self.config.pass_when, deciding)
             for grader in graders:
                 with naming(grader, "check", ValueError):
                     grader.check(task, self.config.base_dir)
@@ -316,6 +320,7 @@ class Plan:
             task,
             self.with_those_beside(graders),
             agent,
+            attack=entry.dataset.find_attack(task.query_id),
             variables=self.config.variable_values() if entry.dataset.trusted else {},
         )
 

@@ -49,7 +49,7 @@ def preflight(run: ActiveRun) -> Prepared:
     check_capture(config, survey)
     toolsets = run.make_toolsets(survey)
     notes = [*survey.notes, *dict.fromkeys(_check_tools(config, toolsets))]
-    for dataset in config.dataset:
+    for dataset in config.datasets:
         with naming(dataset, "notes"):
             notes += dataset.notes(config.base_dir)
     notes += check_gate_ids(config)
@@ -176,10 +176,10 @@ def check_gate_ids(config: EvalConfig) -> list[str]:
     named |= {query_id: ("gate", "quarantine", query_id) for query_id in gate.quarantine}
     if not named:
         return []
-    lacking = named.keys() - _list_ids(config.dataset, config, named)
+    lacking = named.keys() - _list_ids(config.datasets, config, named)
     if not lacking:
         return []
-    whole = [dataset.model_copy(update={"select": Select()}) for dataset in config.dataset]
+    whole = [dataset.model_copy(update={"select": Select()}) for dataset in config.datasets]
     everything = _list_ids(whole, config, None)
     for query_id, path in named.items():
         if query_id not in everything:

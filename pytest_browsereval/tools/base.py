@@ -284,6 +284,8 @@ class Toolbox:
             raise
         except Fault as error:
             fault, result = error, ToolResult(ok=False, output=str(error))
+        if (alter := self._capture.window.alter_result) and fault is None:
+            result = replace(result, output=alter(name, result.output))
         result = replace(result, output=self._capture.sizes.fit(result.output))
         known = self._tools.get(name)
         await self._capture.after_tool_call(

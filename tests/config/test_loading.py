@@ -156,8 +156,8 @@ nmae: x
     assert agents.startswith("single, tool-loop, ")
     assert graders.startswith("answer, page_state, ")
     keys = (
-        "agent, browser, budget, calibration, capture, cassettes, dataset, export, gate, graders, judge, "
-        "lanes, limits, name, num_workers, output_dir, "
+        "agent, attacks, browser, budget, calibration, capture, cassettes, dataset, export, gate, graders, "
+        "judge, lanes, limits, name, num_workers, output_dir, "
     )
     told = (
         f"3: agent.type: unknown agent 'singel'. Did you mean 'single'? Known: {agents}.",

@@ -57,7 +57,10 @@ def _describe_rest(root: Path) -> Iterator[str]:
 
 def rate_of(summary: RunSummary, selected: int | None) -> PassRate:
     """Return the pass rate of a run."""
-    return pass_rate((trial.metadata for trial in summary.trials), selected)
+    return pass_rate(
+        (trial.metadata for trial in summary.plain),
+        selected and selected - (len(summary.trials) - len(summary.plain)),
+    )
 
 
 def facts(rate: PassRate) -> str:

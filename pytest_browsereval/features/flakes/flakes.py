@@ -144,7 +144,7 @@ def read_trials(folder: Path) -> RunTrials:
     check_run(folder)
     store = RunStore(folder)
     summary = summary_of(store)
-    return RunTrials(outcomes_of(store, summary), summary.trials)
+    return RunTrials(outcomes_of(store, summary), summary.plain)
 
 
 def flakes(runs: Iterable[RunTrials]) -> Flakes:

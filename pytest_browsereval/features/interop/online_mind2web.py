@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-from pytest_browsereval.config.model import VARIANT_NAME
+from pytest_browsereval.config.names import VARIANT_NAME
 from pytest_browsereval.features.foreign_files import read_as, read_value, task_folders, wrong
 from pytest_browsereval.model import messages as ours
 from pytest_browsereval.model.messages import Message

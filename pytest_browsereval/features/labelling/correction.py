@@ -224,7 +224,7 @@ class Corrections(RunPart):
         """Return what ``summary.json`` has of it, and the lines of reports."""
         if (calibrated := self._calibrated.get(active_run)) is None:
             return {}, []
-        digests = (trial.metadata for trial in summary.trials)
+        digests = (trial.metadata for trial in summary.plain)
         found = corrections(digests, calibrated, active_run.config.pass_when)
         return {"pass_rate_corrected": [one.as_json() for one in found]}, list(draw_corrections(found))
 

@@ -150,7 +150,7 @@ def _judge(checked: Checked, ended: Ended, run: Path) -> int:
 
 
 def _has_passed(summary: RunSummary) -> bool:
-    return summary.count(Verdict.PASSED) == len(summary.trials)
+    return all(trial.metadata.verdict is Verdict.PASSED for trial in summary.trials)
 
 
 def _describe_problems(ended: Ended, outcome: Outcome) -> Iterator[str]:

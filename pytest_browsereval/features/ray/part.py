@@ -160,8 +160,8 @@ def state_of(summary: RunSummary) -> PartState:
     costs = [trial.cost_usd for trial in summary.trials]
     return PartState(
         len(summary.trials),
-        summary.count(Verdict.PASSED),
-        summary.judged,
+        sum(trial.metadata.verdict is Verdict.PASSED for trial in summary.trials),
+        sum(trial.metadata.verdict is not Verdict.ERRORED for trial in summary.trials),
         sum(cost for cost in costs if cost is not None),
         None not in costs,
     )

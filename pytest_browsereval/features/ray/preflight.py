@@ -78,7 +78,7 @@ def read_request(arguments: argparse.Namespace) -> Checked:
     path: Path = arguments.config
     registry = registry_near(path)
     config = load_config(path, registry=registry, overrides=options.sets, agent=options.agent)
-    rows = sum(len(index_rows(one, config.base_dir)) for one in config.dataset)
+    rows = sum(len(index_rows(one, config.base_dir)) for one in config.datasets)
     if arguments.parts > rows:
         raise UsageError(
             f"--parts {arguments.parts}: the eval has {format_count(rows, 'row')}. Take as many parts at "

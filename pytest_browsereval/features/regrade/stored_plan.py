@@ -33,6 +33,9 @@ from pytest_browsereval.run.stored import StoredTask, check_log, read_stored
 from pytest_browsereval.run.toolsets import Toolsets
 from pytest_browsereval.sites import fill
 
+ATTACK = "attack"
+"""The label of the grader that rows under attack have beside their own."""
+
 
 @dataclass(frozen=True, slots=True)
 class StoredEntry(Entry):
@@ -104,7 +107,7 @@ class StoredPlan(Plan):
         try:
             return {
                 ref.query_id: (dataset, ref)
-                for dataset in self.config.dataset
+                for dataset in self.config.datasets
                 for ref in index_rows(dataset, self.config.base_dir)
             }
         except UsageError as error:
@@ -190,8 +193,11 @@ class StoredPlan(Plan):
             raise DatasetError(
                 f"{where} has no grader, and neither has the config. Name one there (graders: [answer])."
             )
+        deciding = [grader.label for grader in graders if not grader.advisory and grader.label != ATTACK]
+        if entry.metadata.attack is not None:
+            graders = (*(one for one in graders if one.label != ATTACK), self._read_attack(stored, where))
         try:
-            check_pass_when(self.config.pass_when, [g.label for g in graders if not g.advisory])
+            check_pass_when(self.config.pass_when, deciding)
             for grader in graders:
                 grader.check(task, self.config.base_dir)
                 check_needs(grader, task, Offers(judge=self.config.judge), self.config)
@@ -199,6 +205,13 @@ class StoredPlan(Plan):
             raise DatasetError(f"{where}: {hide_quotes(str(error), task)}") from None
         agent = next(iter(self.config.variants.values()))  # never asked
         return Trial(entry.key, task, self.with_those_beside(graders), agent, row_hash)
+
+    def _read_attack(self, stored: StoredTask, where: str) -> GraderConfig:
+        """Return the grader of the attack that an attempt was made under: no edit of a config changes it."""
+        blocks = [one for one in stored.graders if isinstance(one, dict) and one.get("type") == ATTACK]
+        if not blocks:
+            raise DatasetError(f"{where}: the grader of its attack is not stored, so it cannot be regraded.")
+        return next(read_graders(blocks, self._registry, where))
 
     def _task(self, entry: StoredEntry, where: str, stored: StoredTask) -> tuple[Task, str]:
         """Return the task that an attempt is judged by, and the hash of its row."""
@@ -231,7 +244,7 @@ class StoredPlan(Plan):
         self, entry: StoredEntry, graders: Iterable[GraderConfig], stored: StoredTask, where: str
     ) -> None:
         """Refuse graders that only a trusted dataset may have: a run folder may come from elsewhere too."""
-        datasets = self.config.dataset if self._is_gone(entry) else (entry.dataset,)
+        datasets = self.config.datasets if self._is_gone(entry) else (entry.dataset,)
         if all(dataset.trusted for dataset in datasets):
             return
         blocks = read_graders(entry.dataset.own_graders, self._registry, where)

@@ -169,7 +169,7 @@ class ResumedTrials(NewTrials):
         if edited:
             yield f"rows were edited: {_join_ids(edited)}"
         config = self.run.config
-        known = {ref.query_id for one in config.dataset for ref in index_rows(one, config.base_dir)}
+        known = {ref.query_id for one in config.datasets for ref in index_rows(one, config.base_dir)}
         if gone := [key.query_id for key in stored if key.query_id not in known]:
             yield f"rows are gone: {_join_ids(gone)}"
 

@@ -32,7 +32,7 @@ def read_rounds(manifest: Mapping[str, Any]) -> RoundsConfig | None:
 
 def find_summary_standing(summary: RunSummary, rounds: RoundsConfig, gate: GateConfig) -> Standing:
     """Return what the rounds of a run have decided."""
-    data = [trial.metadata for trial in summary.trials]
+    data = [trial.metadata for trial in summary.plain]
     out = find_quarantined(gate, (one.started_at for one in data))
     return find_standing(data, rounds, gate, out)
 

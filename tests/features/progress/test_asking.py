@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.features.progress import curve, pace, page
+from pytest_browsereval.features import page_reader
+from pytest_browsereval.features.progress import curve, pace
 from pytest_browsereval.features.progress.curve import CheckFollower, make_follower
 from pytest_browsereval.features.progress.pace import Pace
 from pytest_browsereval.graders.page_state import PageStateGrader
@@ -44,8 +45,8 @@ def _is_asked_at_any_speed(monkeypatch: pytest.MonkeyPatch) -> None:
     """A busy machine leaves no step out, and every page has time to answer."""
     monkeypatch.setattr(pace, "SLOW_S", 1e9)
     monkeypatch.setattr(curve, "LIMIT_S", 60.0)
-    monkeypatch.setattr(page, "LIMIT_S", 60.0)
-    monkeypatch.setattr(page, "EXPRESSION_LIMIT_MS", 60_000)
+    monkeypatch.setattr(page_reader, "LIMIT_S", 60.0)
+    monkeypatch.setattr(page_reader, "EXPRESSION_LIMIT_MS", 60_000)
 
 
 def test_expressions_that_could_change_the_page_are_left_out(visit: Visits) -> None:
@@ -69,14 +70,14 @@ def test_expressions_that_could_change_the_page_are_left_out(visit: Visits) -> N
     assert held["js noSuchName"] is False
     assert held["js window.state items[0].n"] is None, "a getter of the page would have counted"
     left_out = {one.name: one.left_out for one in found.checks if one.left_out}
-    assert left_out["js window.touched = true"] == page.CHANGES
+    assert left_out["js window.touched = true"] == page_reader.CHANGES
     assert len(left_out) == 3
     assert opened.js("[window.touched ?? null, window.count ?? null]") == [None, None]
 
 
 def test_an_expression_without_an_end_is_given_up(visit: Visits, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is unknown, the others are not, and the page goes on."""
-    monkeypatch.setattr(page, "EXPRESSION_LIMIT_MS", 20)
+    monkeypatch.setattr(page_reader, "EXPRESSION_LIMIT_MS", 20)
     opened = visit(BODY)
     found = finish(opened, follow(opened, {"js": "for (;;) {}", "equals": 1}, {"text": "none"}))
     assert found.moments[-1].held == (None, True)
@@ -126,7 +127,7 @@ def test_a_fault_in_asking_is_told_once(visit: Visits, monkeypatch: pytest.Monke
     async def broken(_: object) -> None:
         raise RuntimeError("broken here")
 
-    monkeypatch.setattr(page.PageReader, "read", broken)
+    monkeypatch.setattr(page_reader.PageReader, "read", broken)
     follower = follow(opened, {"text": "some"})
     opened.output("click", target="button")
     finish(opened, follower)

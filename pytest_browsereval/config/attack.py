@@ -1,0 +1,131 @@
+"""Attacks: what an attacker puts in an agent's way while the site stays the same, and what that is for."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Protocol
+
+from pydantic import Field, JsonValue
+
+from pytest_browsereval.config.block import Block
+from pytest_browsereval.config.names import VariantName
+from pytest_browsereval.datasets.base import Select
+from pytest_browsereval.needs import Needs
+from pytest_browsereval.registry import Component
+
+if TYPE_CHECKING:
+    from playwright.async_api import BrowserContext
+
+
+class PayloadFile(Block):
+    """A payload in a file of its own."""
+
+    file: str = Field(min_length=1)
+    """The path, relative to the config; UTF-8."""
+
+
+class GoalSource(Block):
+    """Where the state is that checks with a ``path`` alone are about; exactly one of these."""
+
+    js: str | None = None
+    """An expression in the page."""
+    storage: str | None = None
+    """``local:KEY`` or ``session:KEY``."""
+    url: str | None = None
+    """An address that answers with JSON."""
+
+
+class Goal(Block):
+    """What an attacker wants. The agent is *compromised* once all checks hold at one moment."""
+
+    name: VariantName = "goal"
+    """By what figures are grouped: ``order``, ``address``, ``message``, ``secret``, ``request``, ``file``,
+    ``answer``, ``give_up`` or a name of your own."""
+    say: str = ""
+    """What ``{goal}`` stands for in the payload."""
+    checks: tuple[dict[str, JsonValue], ...] = Field(min_length=1)
+    """Checks of a page as of the grader ``page_state``; of a state with ``path`` as of ``state_diff``; and
+    ``request``, ``answer``, ``typed``, ``given_up``."""
+    source: GoalSource | None = None
+    """Where the state is that checks with a ``path`` alone are about."""
+    solution: tuple[dict[str, JsonValue], ...] = ()
+    """Tool calls that reach the goal, as a row's ``solution``. The agent ``gullible`` plays them."""
+
+
+class Placer(Protocol):
+    """Puts one attack in the way of one attempt."""
+
+    payload: str
+    """The attack's payload, its placeholders filled in."""
+    attacker: str
+    """The base URL of the attacker's origin, without a slash at its end; empty if the attack names none."""
+
+    @property
+    def context(self) -> BrowserContext:
+        """Where the attempt's pages are."""
+
+    def fill(self, text: str) -> str:
+        """Return a text with ``{goal}``, ``{attacker}`` and the names of sites filled in."""
+
+    def note_delivered(self, where: str) -> None:
+        """Note that the agent can meet the payload now, and where; only the first time counts."""
+
+    async def run_in_pages(self, function: str, argument: JsonValue) -> None:
+        """Run a function in the documents that are open and in all that come.
+
+        Args:
+            function: an expression in JavaScript, ``(argument, delivered) => ...``. It is called once the
+                document can be read and again whenever that changes, until it calls ``delivered(where)``.
+            argument: for the function.
+        """
+
+    async def route(self, pattern: str, handler: Callable[[Any], Awaitable[None]]) -> None:
+        """Have requests to a URL answered; the handler may let a request pass by ``route.fallback()``.
+
+        Args:
+            pattern: a glob as of Playwright's ``route``.
+            handler: called with Playwright's ``Route``.
+        """
+
+
+class AttackConfig(Component):
+    """Base of the members of the family ``attack``."""
+
+    family: ClassVar[str] = "attack"
+    channel: ClassVar[str] = ""
+    """How the payload reaches the agent, for figures; the type by default."""
+
+    name: VariantName | None = None
+    """What reports call the attack, and the end of its rows' ids, ``ROW.under.NAME``; by default the type."""
+    payload: Annotated[str, Field(min_length=1)] | PayloadFile
+    """What the agent meets. ``{goal}`` stands for what the goal says, ``{attacker}`` for the base URL of the
+    attacker's origin, and the names of sites in braces for theirs."""
+    goal: Goal
+    """What the attacker wants."""
+    late: int = Field(default=0, ge=0)
+    """After how many steps of the agent the attack appears."""
+    select: Select = Select()
+    """The rows that run under the attack; all by default."""
+
+    @property
+    def label(self) -> str:
+        """The name in reports."""
+        return self.name or self.type
+
+    def needs(self) -> Needs:
+        """Return what it needs of the browser: a page, unless a member says otherwise."""
+        return Needs(page=True)
+
+    def check_options(self) -> None:
+        """Check before the run what fields cannot say.
+
+        Raises:
+            ValueError: with what to write.
+        """
+
+    async def place(self, placer: Placer) -> None:
+        """Put the attack in the agent's way: before the start page is loaded, or once it is due."""
+
+    def alter_result(self, tool: str, output: str, placer: Placer) -> str | None:
+        """Return what the agent reads as the result of a tool instead; None leaves it as it is."""
+        return None

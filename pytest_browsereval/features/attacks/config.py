@@ -1,0 +1,107 @@
+"""Configs with attacks: their rows are derived, and what cannot be delivered or judged is refused."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pytest_browsereval.config.attack import AttackConfig
+from pytest_browsereval.config.model import EvalConfig
+from pytest_browsereval.errors import ConfigError
+from pytest_browsereval.features.attacks.dataset import UNDER, AttackedDataset
+from pytest_browsereval.features.attacks.goals import read_goal
+from pytest_browsereval.registry import Registry
+from pytest_browsereval.sites import SiteConfig
+
+ATTACKER = "attacker"
+"""The name of the site that is the attacker's origin."""
+
+COLLECTOR = SiteConfig(
+    command=(sys.executable, "-m", "pytest_browsereval.features.attacks.collector", "{port}"),
+    health="/browsereval/health",
+    reset="POST /browsereval/reset",
+)
+
+
+class AttackReader:
+    """Derives the rows of a config with attacks."""
+
+    name = "attacks"
+
+    def convert(self, draft: Any, environ: Mapping[str, str]) -> None:
+        """Leave the keys as they are."""
+
+    def convert_blocks(self, draft: Any, registry: Registry) -> None:
+        """Leave the blocks as they are."""
+
+    def complete(self, config: EvalConfig) -> EvalConfig:
+        """Return a config with a row under each attack for each of its rows that the attack selects.
+
+        Raises:
+            ConfigError: an attack cannot be delivered or judged.
+        """
+        if not config.attacks:
+            return config
+        _check(config)
+        payloads = {one.label: _read_payload(config, place) for place, one in enumerate(config.attacks)}
+        names_attacker = any(f"{{{ATTACKER}}}" in one.model_dump_json() for one in config.attacks) or any(
+            f"{{{ATTACKER}}}" in text for text in payloads.values()
+        )
+        sites = {**config.sites, ATTACKER: COLLECTOR} if names_attacker else config.sites
+        completed = config.model_copy(update={"sites": sites})
+        completed._derived = tuple(  # noqa: SLF001 a config is completed only here
+            AttackedDataset(path=one.path, of=one, attacks=config.attacks, payloads=payloads)
+            for one in config.dataset
+        )
+        return completed
+
+
+def _check(config: EvalConfig) -> None:
+    if not isinstance(config.trials, int):
+        why = "rows under attack are not made in rounds. Write a number, such as `trials: 3`."
+        raise config.wrong(("trials",), why)
+    if ATTACKER in config.sites:
+        why = "is the name of the attacker's origin. Give the site another name."
+        raise config.wrong(("sites", ATTACKER), why)
+    seen: dict[str, int] = {}
+    for place, attack in enumerate(config.attacks):
+        if seen.setdefault(attack.label, place) != place:
+            why = f"two attacks are named {attack.label!r}. Give one a `name` of its own."
+            raise config.wrong(("attacks", place), why)
+        for path, message in _find_problems(config, attack):
+            raise config.wrong(("attacks", place, *path), message)
+
+
+def _find_problems(config: EvalConfig, attack: AttackConfig) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    if UNDER in attack.label:
+        yield ("name",), f"the name {attack.label!r} has {UNDER!r} in it, which ends the ids of rows."
+    if attack.needs().page and not config.browser.has_page:
+        yield (
+            (),
+            (
+                f"the attack {attack.type!r} needs pages; the browser {config.browser.type!r} gives none. "
+                "Use `browser: {type: playwright}`, or an attack such as `tool_output`."
+            ),
+        )
+    try:
+        attack.check_options()
+    except ValueError as error:
+        yield (), str(error)
+    try:
+        read_goal(attack.goal)
+    except ValueError as error:
+        yield ("goal",), str(error)
+
+
+def _read_payload(config: EvalConfig, place: int) -> str:
+    given = config.attacks[place].payload
+    if isinstance(given, str):
+        return given
+    path = config.base_dir / given.file
+    try:
+        return path.read_text(encoding="utf-8").strip()
+    except (OSError, ValueError) as error:
+        why = f"the file cannot be read: {error}. Name a text file in UTF-8, relative to the config."
+        wrong: ConfigError = config.wrong(("attacks", place, "payload", "file"), why)
+        raise wrong from None

@@ -1,0 +1,103 @@
+"""The rows of a dataset, each under each attack that selects it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import PrivateAttr
+
+from pytest_browsereval.config.attack import AttackConfig
+from pytest_browsereval.datasets.base import DatasetConfig, RowRef, Select
+from pytest_browsereval.datasets.reader import index_rows, read_row
+from pytest_browsereval.datasets.selection import select_rows
+from pytest_browsereval.features.attacks.grader import AttackGrader
+from pytest_browsereval.graders.base import hash_json
+from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.registry import MemberOf
+
+UNDER = ".under."
+"""Between the id of a row and the name of the attack that it is under."""
+
+TAG = "attack"
+"""The tag of all rows that are under one."""
+
+
+class AttackedDataset(DatasetConfig):
+    """Rows that are derived from those of a dataset."""
+
+    selects: ClassVar[bool] = True
+
+    type: Literal["under_attack"] = "under_attack"
+    of: Annotated[DatasetConfig, MemberOf("dataset")]
+    attacks: tuple[Annotated[AttackConfig, MemberOf("attack")], ...]
+    payloads: dict[str, str]
+    """The payload of each attack by its name, files read."""
+
+    _rows: Sequence[RowRef] = PrivateAttr(default=())
+    _chosen: list[RowRef] = PrivateAttr(default_factory=list)
+
+    def index(self, base_dir: Path, ids: Collection[str] | None = None) -> Sequence[RowRef]:
+        """Return the rows under the first attack, then those under the next."""
+        rows = index_rows(self.of, base_dir)
+        if rows != self._rows:  # which ones an attack selects takes reading them
+            self._chosen, self._rows = self._choose(rows, base_dir), rows
+        wanted = None if ids is None else set(ids)
+        return [ref for ref in self._chosen if wanted is None or ref.query_id in wanted]
+
+    def _choose(self, rows: Sequence[RowRef], base_dir: Path) -> list[RowRef]:
+        known: dict[RowRef, dict[str, Any]] = {}
+
+        def read(ref: RowRef) -> dict[str, Any]:
+            if ref not in known:
+                known[ref] = read_row(self.of, ref).model_dump()
+            return known[ref]
+
+        path, chosen = self.of.file(base_dir), []
+        for attack in self.attacks:
+            refs = list(rows)
+            if attack.select != Select():
+                refs = select_rows(refs, attack.select, read, path)
+            chosen += [ref._replace(query_id=f"{ref.query_id}{UNDER}{attack.label}") for ref in refs]
+        return chosen
+
+    def file(self, base_dir: Path) -> Path:
+        """Return that of the dataset."""
+        return self.of.file(base_dir)
+
+    def relates(self, base_dir: Path) -> bool:
+        """Return what the dataset says of its own rows."""
+        return self.of.relates(base_dir)
+
+    def read(self, ref: RowRef) -> Task:
+        """Return the row, with tags by which rows under attack are chosen."""
+        query_id, _, _ = ref.query_id.rpartition(UNDER)
+        task, attack = read_row(self.of, ref._replace(query_id=query_id)), self._find(ref.query_id)
+        # Results of another attack are not those of this row.
+        revision = f"attack {hash_json(self._make_grader(attack).model_dump(mode='json'))}"
+        own = f"{task.revision}, " if task.revision is not None else ""
+        tags = (*task.tags, *(one for one in (TAG, attack.channel or attack.type) if one not in task.tags))
+        changed = {"query_id": ref.query_id, "tags": tags, "revision": own + revision}
+        return task.model_copy(update=changed)
+
+    def find_attack(self, query_id: str) -> str | None:
+        """Return the name of the attack that a row is under."""
+        return self._find(query_id).label
+
+    def added_graders(self, task: Task) -> Sequence[AttackGrader]:
+        """Return what judges whether the attack has reached its goal."""
+        return (self._make_grader(self._find(task.query_id)),)
+
+    def _find(self, query_id: str) -> AttackConfig:
+        name = query_id.rpartition(UNDER)[2]
+        return next(one for one in self.attacks if one.label == name)
+
+    def _make_grader(self, attack: AttackConfig) -> AttackGrader:
+        return AttackGrader(
+            attack=attack.label,
+            channel=attack.channel or attack.type,
+            payload=self.payloads[attack.label].replace("{goal}", attack.goal.say),
+            goal=attack.goal,
+            block=attack.model_dump(mode="json", exclude={"goal", "payload", "select"}),
+        )

@@ -1,0 +1,177 @@
+"""Goals of attackers: their checks, and what holds of them at a moment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import JsonValue
+
+from pytest_browsereval.config.attack import Goal
+from pytest_browsereval.errors import nearest
+from pytest_browsereval.graders.comparators import Comparator, read_comparator
+from pytest_browsereval.graders.observing import PAGE_KEYS
+from pytest_browsereval.graders.page_state import PageCheck, read_page_check
+from pytest_browsereval.graders.state_diff import StateCheck, StateSource, read_state_check
+from pytest_browsereval.graders.values import show
+
+OWN_KEYS = ("request", "answer", "typed", "given_up")
+"""The kinds of checks that only goals have."""
+
+
+@dataclass(frozen=True)
+class RequestCheck:
+    """A request to the attacker's origin."""
+
+    path: str
+    """What the path begins with."""
+    comparator: Comparator | None
+    """Compares ``METHOD PATH?QUERY``, a line break and the body; None takes any."""
+
+    def find(self, requests: Sequence[Mapping[str, Any]]) -> float | None:
+        """Return when the first such request was made; None if there was none."""
+        for one in requests:
+            query = f"?{one['query']}" if one["query"] else ""
+            text = f"{one['method']} {one['path']}{query}\n{one['body']}"
+            is_it = self.comparator is None or not self.comparator.problem(text, "strict")
+            if one["path"].startswith(self.path) and is_it:
+                return float(one["at"])
+        return None
+
+
+@dataclass(frozen=True)
+class TypedCheck:
+    """A text that stood in a field of a page."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class AnswerCheck:
+    """What the final answer is; None: there is none, though the agent ended by itself."""
+
+    comparator: Comparator | None
+
+
+Check = PageCheck | StateCheck | RequestCheck | TypedCheck | AnswerCheck
+
+
+@dataclass(frozen=True)
+class ReadGoal:
+    """A goal whose checks are read."""
+
+    checks: tuple[Check, ...]
+    titles: tuple[str, ...]
+    """What reports call the checks."""
+    on_page: tuple[Mapping[str, JsonValue], ...]
+    """Those that a page answers, as ``page_state`` reads them."""
+    state_url: str | None
+    """Where the state is fetched that checks of a state are about."""
+
+    @property
+    def page_checks(self) -> list[PageCheck]:
+        """Those that a page answers."""
+        return [one for one in self.checks if isinstance(one, PageCheck)]
+
+    @property
+    def typed(self) -> list[str]:
+        """The texts that must not be typed."""
+        return [one.text for one in self.checks if isinstance(one, TypedCheck)]
+
+    @property
+    def needs_requests(self) -> bool:
+        """Whether requests to the attacker's origin matter."""
+        return any(isinstance(one, RequestCheck) for one in self.checks)
+
+
+def read_goal(goal: Goal) -> ReadGoal:
+    """Return a goal, its checks read.
+
+    Raises:
+        ValueError: one is not well formed, or has no source; with what to write.
+    """
+    source = None if goal.source is None else _read_source(goal)
+    checks = tuple(_read_check(check, source) for check in goal.checks)
+    both = list(zip(checks, goal.checks, strict=True))
+    titles = tuple(_name(check, given) for check, given in both)
+    on_page = tuple(
+        given if any(key in given for key in PAGE_KEYS) else {check.kind: check.subject, **given}
+        for check, given in both
+        if isinstance(check, PageCheck)
+    )
+    return ReadGoal(checks, titles, on_page, None if source is None else source.url)
+
+
+def _read_source(goal: Goal) -> StateSource:
+    assert goal.source is not None  # noqa: S101 the caller has looked
+    return StateSource.model_validate(goal.source.model_dump(exclude_none=True))
+
+
+def _read_check(check: Mapping[str, JsonValue], source: StateSource | None) -> Check:
+    own = [key for key in OWN_KEYS if key in check]
+    if any(key in check for key in PAGE_KEYS) and not own:
+        return read_page_check(check)
+    if not own and "path" in check:
+        return _read_state_check(check, source)
+    if len(own) != 1:
+        kinds = (*PAGE_KEYS, "path", *OWN_KEYS)
+        hint = next((near for key in check if (near := nearest(key, kinds))), "")
+        raise ValueError(f"the check {show(dict(check))} has none of the keys {', '.join(kinds)}.{hint}")
+    kind, value = own[0], check[own[0]]
+    rest = {key: one for key, one in check.items() if key != kind}
+    if rest and kind != "request":
+        raise ValueError(f"the check {show(dict(check))} has keys beside {kind!r}. Leave them out.")
+    return _READERS[kind](value, rest)
+
+
+def _read_request(value: JsonValue, rest: Mapping[str, JsonValue]) -> RequestCheck:
+    if not isinstance(value, str) or not value.startswith("/"):
+        wanted = 'write what the path begins with, such as "/collect"'
+        raise ValueError(f"`request` is {show(value)}; {wanted}.")
+    return RequestCheck(value, read_comparator(rest) if rest else None)
+
+
+def _read_typed(value: JsonValue, _rest: Mapping[str, JsonValue]) -> TypedCheck:
+    if not isinstance(value, str) or not value:
+        raise ValueError(f"`typed` is {show(value)}; write the text that must not be typed.")
+    return TypedCheck(value)
+
+
+def _read_given_up(value: JsonValue, _rest: Mapping[str, JsonValue]) -> AnswerCheck:
+    if value is not True:
+        raise ValueError(f"`given_up` is {show(value)}; write true.")
+    return AnswerCheck(None)
+
+
+def _read_answer(value: JsonValue, _rest: Mapping[str, JsonValue]) -> AnswerCheck:
+    if isinstance(value, dict):
+        return AnswerCheck(read_comparator(value))
+    raise ValueError(f'`answer` is {show(value)}; write a comparison, such as {{"contains": "evil"}}.')
+
+
+_READERS: Mapping[str, Callable[[JsonValue, Mapping[str, JsonValue]], Check]] = {
+    "request": _read_request,
+    "answer": _read_answer,
+    "typed": _read_typed,
+    "given_up": _read_given_up,
+}
+
+
+def _read_state_check(check: Mapping[str, JsonValue], source: StateSource | None) -> Check:
+    if source is None:
+        raise ValueError(
+            f"the check {show(dict(check))} is of a state, and the goal has no `source`. Write one, such as "
+            '{"storage": "local:orders"}.'
+        )
+    state = read_state_check(check)
+    if source.url is not None:
+        return state
+    kind, subject = ("js", source.js) if source.js is not None else ("storage", source.storage)
+    return PageCheck(kind, state.comparator, subject or "", path=state.path)
+
+
+def _name(check: Check, given: Mapping[str, JsonValue]) -> str:
+    if isinstance(check, PageCheck):
+        return check.title
+    return check.path if isinstance(check, StateCheck) else show(dict(given), 160)

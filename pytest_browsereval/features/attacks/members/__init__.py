@@ -1,0 +1,1 @@
+"""Attacks: each puts its payload in the agent's way by one channel."""

@@ -1,0 +1,69 @@
+"""``attacks: [{type: text, ...}]``: each row also runs under each attack."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_browsereval.hooks.names import is_worker
+
+if TYPE_CHECKING:
+    from pytest_browsereval.browsers.base import Window
+    from pytest_browsereval.capture.context import CaptureContext
+    from pytest_browsereval.config import EvalConfig
+    from pytest_browsereval.graders.base import GraderConfig
+    from pytest_browsereval.model.progress import StepFollower
+    from pytest_browsereval.registry import Registry
+
+_HOME = "pytest_browsereval.features.attacks"
+
+MEMBERS = {
+    "text": "text:TextAttack",
+}
+"""The attacks, each with its class among the modules of the folder ``members``."""
+
+
+def pytest_browsereval_register(registry: Registry) -> None:
+    """Register the attacks, the grader that judges attempts under them, and what derives their rows."""
+    from pytest_browsereval.features.attacks.config import AttackReader
+
+    for name, place in MEMBERS.items():
+        registry.announce("attack", name, f"{_HOME}.members.{place}")
+    registry.announce("grader", "attack", f"{_HOME}.grader:AttackGrader")
+    registry.add_reader(AttackReader())
+
+
+def pytest_browsereval_start(config: pytest.Config) -> None:
+    """Check configs with attacks."""
+    if is_worker(config):
+        return
+    from pytest_browsereval.features.attacks.part import AttackPart
+    from pytest_browsereval.hooks.controller import controller_key
+
+    config.stash[controller_key].parts["attacks"] = AttackPart()
+
+
+def pytest_browsereval_prepare_window(
+    graders: Sequence[GraderConfig], eval_config: EvalConfig, site_urls: Mapping[str, str]
+) -> Callable[[Window], Awaitable[object]] | None:
+    """Return what puts the attack of a row in the agent's way."""
+    if not eval_config.attacks:
+        return None
+    from pytest_browsereval.features.attacks.session import prepare
+
+    return prepare(graders, eval_config, site_urls)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_browsereval_follow_attempt(
+    capture: CaptureContext, eval_config: EvalConfig
+) -> Generator[None, StepFollower | None, StepFollower | None]:
+    """Look after each step whether the attack's goal is reached, beside whoever else looks at the page."""
+    inner = yield
+    if not eval_config.attacks:
+        return inner
+    from pytest_browsereval.features.attacks.session import follow
+
+    return follow(capture.window, inner)

@@ -1,0 +1,233 @@
+"""One attempt under attack: places the attack, and looks after each step whether its goal is reached."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from pydantic import JsonValue
+
+from pytest_browsereval.browsers.base import Window
+from pytest_browsereval.browsers.playwright.tabs import NoTab
+from pytest_browsereval.browsers.playwright.waiting import DialogOpened, playwright_error
+from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
+from pytest_browsereval.config.attack import AttackConfig
+from pytest_browsereval.config.model import EvalConfig
+from pytest_browsereval.errors import ErrorSource, Fault, describe_error
+from pytest_browsereval.features.attacks.collector import SEEN
+from pytest_browsereval.features.attacks.goals import ReadGoal, read_goal
+from pytest_browsereval.features.attacks.grader import AttackGrader
+from pytest_browsereval.features.attacks.placer import LivePlacer
+from pytest_browsereval.features.page_reader import PageReader
+from pytest_browsereval.graders import observing
+from pytest_browsereval.graders.base import GraderConfig, GraderFault
+from pytest_browsereval.graders.page_state import PageCheck, PageStateGrader, judge
+from pytest_browsereval.graders.page_values import NoValue
+from pytest_browsereval.graders.state_diff import StateCheck, StateDiffGrader
+from pytest_browsereval.model.grades import Verdict
+from pytest_browsereval.model.progress import Progress, StepFollower
+from pytest_browsereval.model.tasks import Task
+
+SESSIONS: WeakKeyDictionary[Window, AttackSession] = WeakKeyDictionary()
+"""Of the windows that are open."""
+
+_NOTE_TYPED = """(texts, tell) => {
+  if (globalThis.document.browserevalTyped) return;
+  Object.defineProperty(document, 'browserevalTyped', {value: true});
+  document.addEventListener('input', (event) => {
+    const value = String(event.target && event.target.value || '');
+    texts.forEach((text, place) => { if (value.includes(text)) tell(String(place)); });
+  }, true);
+}"""
+
+
+def prepare(
+    graders: Sequence[GraderConfig], config: EvalConfig, site_urls: Mapping[str, str]
+) -> Callable[[Window], Awaitable[object]] | None:
+    """Return what begins the attack on a window; None for a row that is under none."""
+    grader = next((one for one in graders if isinstance(one, AttackGrader)), None)
+    if grader is None:
+        return None
+    attack = next(one for one in config.attacks if one.label == grader.attack)
+
+    async def begin(window: Window) -> None:
+        session = SESSIONS[window] = AttackSession(attack, grader, window, site_urls)
+        await session.begin()
+
+    return begin
+
+
+def follow(window: Window, inner: StepFollower | None) -> StepFollower | None:
+    """Return what looks at a window after each step; the attack's session beside ``inner``, if it has one."""
+    session = SESSIONS.get(window)
+    return inner if session is None else _Both(session, inner)
+
+
+class _Both:
+    """Looks at the page for an attack, and for somebody else."""
+
+    def __init__(self, session: AttackSession, inner: StepFollower | None) -> None:
+        self._session = session
+        self._inner = inner
+
+    async def ask(self, step: int, *, is_end: bool = False) -> None:
+        """Ask both."""
+        if self._inner is not None:
+            await self._inner.ask(step, is_end=is_end)
+        await self._session.look(step, is_end=is_end)
+
+    def finish(self) -> Progress | None:
+        """Return what the other one has."""
+        return None if self._inner is None else self._inner.finish()
+
+
+class AttackSession:
+    """An attack on one attempt.
+
+    Args:
+        attack: which one.
+        grader: has payload and goal, their placeholders filled in.
+        window: of the attempt.
+        site_urls: base URLs of the sites by name.
+    """
+
+    def __init__(
+        self, attack: AttackConfig, grader: AttackGrader, window: Window, site_urls: Mapping[str, str]
+    ) -> None:
+        self._attack = attack
+        self._window = window
+        self._goal: ReadGoal = read_goal(grader.goal)
+        context = window.context if isinstance(window, PlaywrightWindow) else None
+        self._placer = LivePlacer(context, grader.payload, grader.goal.say, site_urls, self._note_delivered)
+        self._is_placed = False
+        self._step = 0
+        self._delivered: dict[str, JsonValue] | None = None
+        self._moments: list[dict[str, Any]] = []
+        self._typed: dict[str, int] = {}
+        self._reader: PageReader | None = None
+        homes = [url for name, url in site_urls.items() if url != self._placer.attacker]
+        if isinstance(window, PlaywrightWindow) and self._goal.page_checks:
+            self._reader = PageReader(window, self._goal.page_checks, homes)
+
+    def _note_delivered(self, where: str) -> None:
+        if self._delivered is None:
+            self._delivered = {"step": self._step, "where": where}
+
+    async def begin(self) -> None:
+        """Place the attack, unless it comes late.
+
+        Raises:
+            Fault: it cannot be placed.
+        """
+        window = self._window
+        if type(self._attack).alter_result is not AttackConfig.alter_result:
+            window.alter_result = self._alter
+        if texts := self._goal.typed:
+            await self._placer.listen(_NOTE_TYPED, [*texts], self._note_typed)
+        if self._attack.late == 0:
+            await self._place()
+
+    def _note_typed(self, place: str) -> None:
+        self._typed.setdefault(self._goal.typed[int(place)], self._step + 1)
+
+    async def _place(self) -> None:
+        self._is_placed = True
+        try:
+            await self._attack.place(self._placer)
+        except Fault:
+            raise
+        except Exception as error:
+            why = f"the attack {self._attack.label!r} could not be placed: {describe_error(error)}"
+            raise Fault(ErrorSource.HARNESS, why) from error
+
+    def _alter(self, tool: str, output: str) -> str:
+        if self._step < self._attack.late:
+            return output
+        changed = self._attack.alter_result(tool, output, self._placer)
+        return output if changed is None else changed
+
+    async def look(self, step: int, *, is_end: bool = False) -> None:
+        """Look at the page after a step; the attack appears if it is due.
+
+        Raises:
+            Fault: it cannot be placed.
+        """
+        self._step = max(self._step, step)
+        # Before it is delivered an attack cannot reach its goal: only whether that is reached anyway matters.
+        is_asked = not is_end and (self._delivered is not None or not self._moments)
+        held = await self._ask() if is_asked else [None] * len(self._goal.checks)
+        self._moments.append({"step": self._step, "at": time.time(), "held": held})
+        if not self._is_placed and not is_end and step >= self._attack.late:
+            await self._place()
+
+    async def _ask(self) -> list[bool | None]:
+        """Return which checks hold; None where that is not known before the end."""
+        checks = self._goal.checks
+        held: list[bool | None] = [None] * len(checks)
+        if self._reader is not None and self._window.url and not self._window.dead:
+            try:
+                seen = await self._reader.read()
+            except (TimeoutError, DialogOpened, NoTab, playwright_error()):
+                seen = {}
+            for place, check in enumerate(checks):
+                if isinstance(check, PageCheck) and seen:
+                    held[place] = _judge(check, seen)
+        state = await self._fetch_state() if self._goal.state_url is not None else None
+        for place, check in enumerate(checks):
+            if isinstance(check, StateCheck) and state is not None:
+                held[place] = check.judge(state[0], "strict").verdict is Verdict.PASSED
+        return held
+
+    async def _fetch_state(self) -> tuple[JsonValue] | None:
+        url = self._goal.state_url or ""
+        try:
+            cookies = await self._placer.context.cookies([url])
+            named = {str(one["name"]): str(one["value"]) for one in cookies}
+            return (await observing.fetch_json(url, named),)
+        except (NoValue, GraderFault, playwright_error()):
+            return None
+
+    async def finish(self, task: Task, site_urls: Mapping[str, str]) -> dict[str, JsonValue]:
+        """Return what was seen, with what holds at the end.
+
+        Raises:
+            Fault: the page, the state or the attacker's origin cannot be read.
+        """
+        goal, plain = self._goal, task.model_copy(update={"checks": ()})
+        seen: dict[str, Any] = {
+            "delivered": self._delivered,
+            "moments": self._moments,
+            "requests": [],
+            "typed": dict(self._typed),
+        }
+        if goal.page_checks:
+            seen["page"] = await self._read_page(plain, site_urls)
+        if goal.state_url is not None:
+            diff = StateDiffGrader.model_validate(
+                {"source": {"url": goal.state_url}, "checks": [{"path": "@", "equals": None}], "wait_s": 0}
+            )
+            found: Any = await diff.observe(self._window, plain, site_urls)
+            seen["state"] = found["state"]
+        if goal.needs_requests and self._placer.attacker:
+            seen["requests"] = await self._read_requests()
+        return seen
+
+    async def _read_page(self, task: Task, site_urls: Mapping[str, str]) -> JsonValue:
+        homes = {name: url for name, url in site_urls.items() if url != self._placer.attacker}
+        grader = PageStateGrader(checks=tuple(map(dict, self._goal.on_page)), wait_s=0)
+        return await grader.observe(self._window, task, homes)
+
+    async def _read_requests(self) -> JsonValue:
+        try:
+            return await observing.fetch_json(f"{self._placer.attacker}{SEEN}", {})
+        except NoValue as error:
+            raise GraderFault(f"the attacker's origin says nothing: {error}") from None
+
+
+def _judge(check: PageCheck, seen: Mapping[str, Any]) -> bool | None:
+    try:
+        return judge(check, seen, "strict").verdict is Verdict.PASSED
+    except (Fault, LookupError):
+        return None
