@@ -11,18 +11,24 @@ from pydantic import BaseModel
 
 from pytest_browsereval.analysis.evidence import describe_contradictions
 from pytest_browsereval.analysis.manifest import agents_of, block_of, models_of, read_resumes
-from pytest_browsereval.analysis.summary import summary_of
+from pytest_browsereval.analysis.summary import RunSummary, summary_of
+from pytest_browsereval.builtins import make_cause_finder
 from pytest_browsereval.capture.trajectory import load_written
 from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.config_text import format_path
 from pytest_browsereval.errors import UsageError
+from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.messages import SCHEMA_VERSION
 from pytest_browsereval.redaction.config import redact_config
-from pytest_browsereval.run.reading import count_rows
+from pytest_browsereval.run.reading import count_rows, read_metadata
 from pytest_browsereval.run.store import RunStore
+from pytest_browsereval.run.stored import LOG_FILE
 
 # Keys of a config that are shown where they differ from their defaults.
 OPTIONS = ("trials", "retries", "limits", "budget", "pass_when", "tools", "capture")
+
+MOST_CAUSES = 5
+"""Trials of which it is said why they did not pass; ``browsereval causes`` has all."""
 
 # Figures of `summary.json` that are shown.
 COUNTS = (
@@ -65,8 +71,9 @@ def describe(folder: Path) -> RunDescription:
             f"{SCHEMA_VERSION}: only what both have is shown. Install a newer pytest-browsereval."
         )
     summary = _read(folder / "summary.json", problems)
-    judged = _summarize_verdicts(folder, problems) if summary else {}
-    counts = {key: judged.get(key, summary[key]) for key in COUNTS if key in summary}
+    judged = _summarize_verdicts(folder, problems) if summary else None
+    figures = judged.as_json() if judged else {}
+    counts = {key: figures.get(key, summary[key]) for key in COUNTS if key in summary}
     rules = block_of(summary.get("gate", block_of(manifest.get("config")).get("gate")))
     given = redact_config(manifest)  # a run of an older version may hold what is known as a secret today
     config, resumes = block_of(given.get("config")), read_resumes(folder, problems)
@@ -79,6 +86,7 @@ def describe(folder: Path) -> RunDescription:
         "config_hash": given.get("config_hash"),
         "started_at": given.get("started_at"),
         "counts": {key: value for key, value in counts.items() if value is not None},
+        "causes": list(_name_causes(judged)) if judged else [],
         "rows_attempted": count_rows(folder),
         "agents": agents_of(config),
         "judge": _judge(block_of(config.get("judge"))),
@@ -106,17 +114,36 @@ def describe(folder: Path) -> RunDescription:
     return RunDescription(folder, given, resumes, content, tuple(problems))
 
 
-def _summarize_verdicts(folder: Path, problems: list[str]) -> dict[str, Any]:
+def _summarize_verdicts(folder: Path, problems: list[str]) -> RunSummary | None:
     """Return what trials came to by their records, as the gate does; adds what contradicts these."""
     store = RunStore(folder)
     try:
         found = summary_of(store)
     except UsageError as error:
         problems.append(str(error))
-        return {}
+        return None
     if message := describe_contradictions(store, found):
         problems.append(f"{format_path(folder)}: {message}.")
-    return found.as_json()
+    return found
+
+
+def _name_causes(summary: RunSummary) -> Iterator[str]:
+    """Yield why trials did not pass, failed ones first, as far as a feature knows and logs are here."""
+    find, order = make_cause_finder(), list(Verdict)
+    bad = [one for one in summary.trials if one.metadata.verdict is not Verdict.PASSED]
+    named = 0
+    for trial in sorted(bad, key=lambda one: order.index(one.metadata.verdict)):
+        if named == MOST_CAUSES:
+            yield f"and {len(bad) - named:,} more that did not pass: browsereval causes"
+            return
+        if not (trial.folder / LOG_FILE).is_file():  # a run at a URL, of which the records are brought alone
+            continue
+        if (cause := find(read_metadata(trial.folder), trial.folder)) is not None:
+            named += 1
+            data = trial.metadata
+            variant = "" if data.variant == "default" else f" ({data.variant})"
+            again = f" trial {data.trial}" if data.trial > 1 else ""
+            yield f"{data.query_id}{variant}{again} {data.verdict}: {cause.describe()}"
 
 
 def _read(file: Path, problems: list[str]) -> dict[str, Any]:

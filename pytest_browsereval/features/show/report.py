@@ -78,6 +78,7 @@ def _facts(run: RunDescription) -> dict[str, list[str]]:
         "config": [_with_hash(given.get("config_file"), given.get("config_hash"))],
         "started": [given.get("started_at")],
         "trials": [_counts(run)],
+        "causes": found["causes"],
         "agent": (text if name == "default" else f"{name}: {text}" for name, text in found["agents"].items()),
         "judge": [found["judge"]],
         "graders": [", ".join(found["graders"]) or ("those of the rows" if is_known else None)],

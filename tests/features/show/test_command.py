@@ -11,6 +11,7 @@ import pytest
 from pytest_browsereval.__main__ import main
 from pytest_browsereval.builtins import builtin_registry
 from pytest_browsereval.config import load_config
+from pytest_browsereval.errors import ErrorSource
 from pytest_browsereval.model.display import width_of
 from pytest_browsereval.run.manifest import manifest
 from tests.labelled import grade, graded, write_run
@@ -81,6 +82,7 @@ def test_all_of_a_run(capsys: pytest.CaptureFixture[str]) -> None:
     assert told["config"] == f"shop.yaml (hash {content['config_hash']})"
     assert told["started"] == "2026-01-01T00:00:00.000Z"
     assert told["trials"] == "4 selected, 1 passed, 1 failed, 2 without a result, 2 rows attempted"
+    assert told["causes"] == "b failed: wrong answer or result"
     assert told["agent"] == ("orchestrator-executor orchestrator openai/gpt-4o, executor openai/gpt-4o-mini")
     assert told["judge"] == "openai/o4-mini, 3 votes"
     assert told["graders"] == "webvoyager, answer (advisory)"
@@ -95,6 +97,24 @@ def test_all_of_a_run(capsys: pytest.CaptureFixture[str]) -> None:
     assert f"playwright {content['packages']['playwright']}" in told["packages"]
     assert told["commit"] == "0123456789abcdef"
     assert not {"merged", "imported", "resumed"} & set(told)
+
+
+def test_why_trials_did_not_pass(capsys: pytest.CaptureFixture[str]) -> None:
+    """A line each, failed ones before errored ones, for some; none of attempts whose logs are not here."""
+    store = write_run(
+        Path("results/shop/r"),
+        graded("down", error_source=ErrorSource.SITE),
+        *(graded(f"t{number}", grade("state", FAILED), trial=2) for number in range(6)),
+    )
+    write_summary(store, selected=7)
+    main(["show", "r"])
+    told = lines(capsys)["causes"]
+    assert told.startswith("t0 trial 2 failed: wrong answer or result")
+    assert told.endswith("and 2 more that did not pass: browsereval causes")
+    for log in store.root.rglob("messages.jsonl"):
+        log.unlink()
+    main(["show", "r"])
+    assert "causes" not in lines(capsys)
 
 
 def test_the_same_as_json(capsys: pytest.CaptureFixture[str]) -> None:
