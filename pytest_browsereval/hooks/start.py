@@ -16,6 +16,7 @@ from pytest_browsereval.hooks.prefetch import Prefetch
 from pytest_browsereval.hooks.progress import Progress
 from pytest_browsereval.hooks.records import RecordKeeping
 from pytest_browsereval.hooks.redaction import SafeReports
+from pytest_browsereval.hooks.representation import ReportWrapping
 from pytest_browsereval.hooks.reruns import OneTry
 from pytest_browsereval.hooks.selecting import Selecting
 from pytest_browsereval.hooks.session import EvalSession, eval_session_key
@@ -85,5 +86,6 @@ def _register(session: EvalSession, config: pytest.Config) -> None:
         manager.register(Distribution(session, controller), "browsereval-distribution")
     manager.register(Progress(session, controller), "browsereval-progress")
     manager.register(Terminal(session, controller), "browsereval-terminal")
+    manager.register(ReportWrapping(controller.rows), "browsereval-report-wrapping")
     manager.register(Endings(config, controller), "browsereval-endings")
     manager.register(WholeRuns(controller), "browsereval-whole-runs")
