@@ -7,22 +7,18 @@ thinks meanwhile, and what a line of the message log costs.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import json
-import os
-import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-from measuring import arguments, control_group, enter, median, report, used_by
+from measuring import measure_apart, median, report
 from table import Line, against, exit_code, table
 
 from pytest_browsereval.browsers.base import PictureFormat, WindowRequest, WindowTraffic
@@ -42,8 +38,6 @@ from pytest_browsereval.tools.base import Toolbox
 from pytest_browsereval.tools.input import click
 from pytest_browsereval.tools.runner import WindowToolRunner
 
-GROUP = "CAPTURE_GROUP"
-"""The variable that names the control group of the measuring process."""
 GOAL_LINE_US = 20.0
 WARM, STEPS = 3, 15
 THINKING_S = 0.1
@@ -319,32 +313,14 @@ def lines_of(found: dict[str, Any]) -> list[Line]:
     return [*logged, *waited]
 
 
-def inner(rounds: int, file: Path) -> None:
-    """Measure in this process, whose control group has the browser as well."""
-    group = Path(os.environ[GROUP])
-    found = asyncio.run(measure(rounds, partial(used_by, group)))
-    file.write_text(json.dumps(found), encoding="utf-8")
-
-
 def main() -> int:
     """Measure in a process of its own and tell."""
-    parser = arguments(__doc__ or "", rounds=7)
-    parser.add_argument("--inner", type=Path, help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.inner:
-        inner(options.rounds, options.inner)
+    found, file = measure_apart(__doc__ or "", 7, measure)
+    if found is None:
         return 0
-    with tempfile.TemporaryDirectory() as name, control_group() as group:
-        if group is None:
-            sys.exit("The CPU of a browser's processes cannot be told from others without one: run as root.")
-        file = Path(name) / "found.json"
-        command = [sys.executable, __file__, "--rounds", str(options.rounds), "--inner", str(file)]
-        environment = {**os.environ, GROUP: str(group)}
-        subprocess.run(command, env=environment, preexec_fn=partial(enter, group), check=True)
-        found = json.loads(file.read_text(encoding="utf-8"))
     lines = lines_of(found)
     print(cost_table(found["steps"]), table(lines), sep="\n\n", end="\n\n")
-    report({"browser": found["browser"], "rounds": found}, options.json)
+    report({"browser": found["browser"], "rounds": found}, file)
     return exit_code(lines)
 
 

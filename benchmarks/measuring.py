@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 import contextlib
 import json
 import os
@@ -10,15 +11,23 @@ import platform
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 CGROUPS = Path("/sys/fs/cgroup")
 USAGE_FILES = {"cpuacct.usage": 1e-9, "cpu.stat": 1e-6}
 """Where version 1 and version 2 say what was used, and the unit in seconds."""
+
+GROUP = "BENCHMARK_GROUP"
+"""The variable that names the control group of a measuring process."""
+
+Measure = Callable[[int, Callable[[], float]], Coroutine[Any, Any, dict[str, Any]]]
+"""Gets how many rounds there are to be, and what returns the seconds of CPU so far; returns what it finds."""
 
 
 @dataclass(frozen=True)
@@ -117,6 +126,35 @@ def used_by(group: Path) -> float:
         with contextlib.suppress(OSError):
             return int((group / name).read_text().replace("usage_usec", "").split()[0]) * unit
     raise SystemExit(f"{group} does not say what was used")
+
+
+def measure_apart(purpose: str, rounds: int, measure: Measure) -> tuple[dict[str, Any] | None, Path | None]:
+    """Measure in a process of its own, whose control group has the browser as well.
+
+    Args:
+        purpose: of the benchmark, for its help.
+        rounds: how many there are by default.
+        measure: does it.
+
+    Returns:
+        What it found, and where the figures are to go; None in the process that measures.
+    """
+    parser = arguments(purpose, rounds=rounds)
+    parser.add_argument("--inner", type=Path, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.inner:
+        made = asyncio.run(measure(options.rounds, partial(used_by, Path(os.environ[GROUP]))))
+        options.inner.write_text(json.dumps(made), encoding="utf-8")
+        return None, None
+    with tempfile.TemporaryDirectory() as name, control_group() as group:
+        if group is None:
+            sys.exit("The CPU of a browser's processes cannot be told from others without one: run as root.")
+        file = Path(name) / "found.json"
+        command = [sys.executable, sys.argv[0], "--rounds", str(options.rounds), "--inner", str(file)]
+        environment = {**os.environ, GROUP: str(group)}
+        subprocess.run(command, env=environment, preexec_fn=partial(enter, group), check=True)
+        found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    return found, options.json
 
 
 def median(values: Sequence[float]) -> float:
