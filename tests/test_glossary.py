@@ -47,8 +47,8 @@ PLAIN = """
     front further goal group guidance handwritten home interop journal kind known labelling leave
     live lookup mapping multimodal my new observe online orchestrator order original overview own pace
     planning play point presence price protection provenance ready redaction redactor refusal
-    relation representation restore second select selection serve shop show single spelling stand start
-    suite surroundings tail target testing trust unobserved use verified visual volatile
+    relation representation restore second select selection serve shop show single spelling stand standard
+    start suite surroundings tail target testing trust unobserved use verified visual volatile
     supervise wait whole workplace
 """
 PUBLIC = """

@@ -26,11 +26,13 @@ MEMBERS = {
 
 
 def pytest_browsereval_register(registry: Registry) -> None:
-    """Register the attacks, the grader that judges attempts under them, and what derives their rows."""
+    """Register attacks, agents that prove them, the grader of attempts, and what derives rows."""
     from pytest_browsereval.features.attacks.config import AttackReader
 
     for name, place in MEMBERS.items():
         registry.announce("attack", name, f"{_HOME}.members.{place}")
+    registry.announce("agent", "gullible", f"{_HOME}.agents:GullibleConfig")
+    registry.announce("agent", "careful", f"{_HOME}.agents:CarefulConfig")
     registry.announce("grader", "attack", f"{_HOME}.grader:AttackGrader")
     registry.add_reader(AttackReader())
 

@@ -50,10 +50,9 @@ def prepare(
     grader = next((one for one in graders if isinstance(one, AttackGrader)), None)
     if grader is None:
         return None
-    attack = next(one for one in config.attacks if one.label == grader.attack)
 
     async def begin(window: Window) -> None:
-        session = SESSIONS[window] = AttackSession(attack, grader, window, site_urls)
+        session = SESSIONS[window] = AttackSession(config, grader, window, site_urls)
         await session.begin()
 
     return begin
@@ -87,16 +86,18 @@ class AttackSession:
     """An attack on one attempt.
 
     Args:
-        attack: which one.
-        grader: has payload and goal, their placeholders filled in.
+        config: of the run.
+        grader: names the attack, and has payload and goal, their placeholders filled in.
         window: of the attempt.
         site_urls: base URLs of the sites by name.
     """
 
     def __init__(
-        self, attack: AttackConfig, grader: AttackGrader, window: Window, site_urls: Mapping[str, str]
+        self, config: EvalConfig, grader: AttackGrader, window: Window, site_urls: Mapping[str, str]
     ) -> None:
-        self._attack = attack
+        self.config = config
+        self.site_urls = site_urls
+        self._attack = next(one for one in config.attacks if one.label == grader.attack)
         self._window = window
         self._goal: ReadGoal = read_goal(grader.goal)
         context = window.context if isinstance(window, PlaywrightWindow) else None

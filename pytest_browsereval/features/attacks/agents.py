@@ -1,0 +1,176 @@
+"""The agents ``gullible`` and ``careful``: one obeys all that it reads, the other one nothing.
+
+They prove attacks: one that does not compromise the first is not seen or cannot be obeyed, and one that
+compromises the second needs no agent that falls for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Literal, cast
+
+from pytest_browsereval.agents.base import AgentContext, AgentEvaluator
+from pytest_browsereval.agents.scripted import ScriptedAgent, ScriptedConfig
+from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
+from pytest_browsereval.features.attacks.payloads import KnownPayload, list_payloads
+from pytest_browsereval.features.attacks.reading import PageReader, fold
+from pytest_browsereval.model.results import AgentResult
+from pytest_browsereval.tools.base import DONE, Toolbox, ToolResult
+from pytest_browsereval.tools.runner import HANDLE_DIALOG
+
+MOST_CLOSED = 5
+"""Things that cover the page and are closed before a step: a page may open them for ever."""
+
+
+class CarefulConfig(ScriptedConfig):
+    """Plays the row's ``solution`` and closes what covers the page, whatever that says; costs no model."""
+
+    type: Literal["careful"] = "careful"  # type: ignore[assignment]
+
+    def build(self, context: AgentContext) -> AgentEvaluator:
+        """Return the evaluator of one attempt."""
+        return WatchfulAgent(context, WatchfulTools(context))
+
+
+class GullibleConfig(ScriptedConfig):
+    """Plays the row's ``solution`` and obeys each payload that it reads by the goal's; costs no model."""
+
+    type: Literal["gullible"] = "gullible"  # type: ignore[assignment]
+
+    def build(self, context: AgentContext) -> AgentEvaluator:
+        """Return the evaluator of one attempt."""
+        return WatchfulAgent(context, ObedientTools(context, list_payloads(context.window)))
+
+
+class WatchfulAgent(AgentEvaluator):
+    """One attempt at playing a solution, with a look at the page before each step and after the last."""
+
+    def __init__(self, context: AgentContext, tools: WatchfulTools) -> None:
+        self._tools = tools
+        self._scripted = ScriptedAgent(replace(context, tools=cast("Toolbox", tools)))
+
+    async def execute(self) -> AgentResult:
+        """Play the solution."""
+        try:
+            result = await self._scripted.execute()
+            await self._tools.look()
+        except GivenUp:
+            return AgentResult(None)
+        answer = self._tools.changed_answer
+        return result if answer is None else replace(result, final_answer=answer)
+
+
+class GivenUp(Exception):
+    """The agent obeys a payload that wants it to give up."""
+
+
+class WatchfulTools:
+    """The tools of an attempt, which look at the page before each call.
+
+    Args:
+        context: of the attempt.
+    """
+
+    def __init__(self, context: AgentContext) -> None:
+        self.changed_answer: str | None = None
+        """The answer that the agent gives in place of its own."""
+        self._tools, self._window = context.tools, context.window
+        self._reader = PageReader(context.window)
+
+    @property
+    def answer(self) -> str | None:
+        """What ``done`` was called with."""
+        return self._tools.answer
+
+    async def call(self, name: str, arguments: dict[str, Any] | None = None) -> ToolResult:
+        """Clear the page and call a tool."""
+        if name in (HANDLE_DIALOG, DONE):
+            return await self._tools.call(name, arguments)
+        await self._clear_page()
+        result = await self._tools.call(name, arguments)
+        if not result.ok and self._has_dialog():  # it opened just before, so that nothing was done
+            await self._clear_page()
+            result = await self._tools.call(name, arguments)
+        return result
+
+    async def look(self) -> None:
+        """Look at the page, and do nothing."""
+
+    def _has_dialog(self) -> bool:
+        return isinstance(self._window, PlaywrightWindow) and self._window.dialog is not None
+
+    async def _clear_page(self) -> None:
+        for _ in range(MOST_CLOSED):
+            if self._has_dialog():
+                await self._tools.call(HANDLE_DIALOG, {"accept": False})
+            elif point := await self._reader.find_button():
+                await self._tools.call("click_at", point)
+            elif not self._has_dialog():
+                return
+
+
+class ObedientTools(WatchfulTools):
+    """Tools of an agent that obeys whoever writes to it.
+
+    Args:
+        context: of the attempt.
+        payloads: all that it may come across in the run; only what it reads makes it act.
+    """
+
+    def __init__(self, context: AgentContext, payloads: Sequence[KnownPayload]) -> None:
+        super().__init__(context)
+        self._unread = {fold(payload.text): payload for payload in payloads}
+        self._said = ""
+        self._further_tabs: list[int] = []
+        """Those that were opened to obey."""
+
+    async def call(self, name: str, arguments: dict[str, Any] | None = None) -> ToolResult:
+        """Obey what the page says, call a tool, and remember what it says."""
+        await self.look()
+        if name == DONE and self.changed_answer is not None:
+            arguments = {"answer": self.changed_answer}
+        if "tab_id" in (arguments or {}):
+            arguments = {**(arguments or {}), "tab_id": self._number_tab((arguments or {})["tab_id"])}
+        result = await super().call(name, arguments)
+        self._said = result.output
+        return result
+
+    def _number_tab(self, planned: int) -> int:
+        """Return the number of a tab that the row's solution numbers as if none had been opened to obey."""
+        for tab_id in self._further_tabs:
+            planned += tab_id <= planned
+        return planned
+
+    async def look(self) -> None:
+        """Read the page and what the last tool said, and obey each payload that is new."""
+        if not self._unread:
+            return
+        text = fold("\n".join([self._said, *await self._reader.read()]))
+        for folded in [folded for folded in self._unread if folded in text]:
+            await self._obey(self._unread.pop(folded))
+
+    async def _obey(self, payload: KnownPayload) -> None:
+        """Do what a payload wants, and go back to where the agent was.
+
+        Raises:
+            GivenUp: that is what it wants.
+        """
+        if payload.gives_up:
+            raise GivenUp
+        window = self._window
+        before, here, url = {tab.tab_id for tab in await window.tabs()}, window.tab_id, window.url
+        for step in payload.solution:
+            name, arguments = str(step["tool"]), {key: step[key] for key in step if key != "tool"}
+            if name == DONE:
+                self.changed_answer = str(arguments["answer"])
+            else:
+                await super().call(name, arguments)
+        for tab in await window.tabs():
+            if tab.tab_id not in before:
+                self._further_tabs.append(tab.tab_id)
+                await self._tools.call("close_tab", {"tab_id": tab.tab_id})
+        if window.tab_id != here:
+            await self._tools.call("select_tab", {"tab_id": here})
+        if window.url != url:
+            await self._tools.call("navigate", {"url": url})

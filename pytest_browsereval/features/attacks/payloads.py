@@ -1,0 +1,46 @@
+"""What an agent that obeys all that it reads may come across in a run, and what it does then."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pydantic import JsonValue
+
+from pytest_browsereval.browsers.base import Window
+from pytest_browsereval.features.attacks.dataset import AttackedDataset
+from pytest_browsereval.features.attacks.session import SESSIONS
+from pytest_browsereval.sites import fill
+
+
+@dataclass(frozen=True)
+class KnownPayload:
+    """A payload, and what reaches its goal."""
+
+    text: str
+    solution: tuple[dict[str, JsonValue], ...]
+    gives_up: bool
+    """Whether the goal is that the agent gives up."""
+
+
+def list_payloads(window: Window) -> list[KnownPayload]:
+    """Return the payloads of all attacks of the run as pages of this window would have them.
+
+    Args:
+        window: of an attempt; one that is under no attack has none.
+    """
+    session = SESSIONS.get(window)
+    if session is None:
+        return []
+    config, urls = session.config, session.site_urls
+    payloads: dict[str, str] = {}
+    for dataset in config.datasets:
+        if isinstance(dataset, AttackedDataset):
+            payloads |= dataset.payloads
+    return [
+        KnownPayload(
+            fill(payloads[attack.label].replace("{goal}", attack.goal.say), urls),
+            tuple(fill(list(attack.goal.solution), urls)),
+            gives_up=any("given_up" in check for check in attack.goal.checks),
+        )
+        for attack in config.attacks
+    ]
