@@ -55,6 +55,7 @@ async def grade_one(
     duration_ms = round((time.perf_counter() - started) * 1000, 3)
     # A grade is its grader's, whatever name it gives itself: reports show the two beside each other.
     beside = {"grader": grader.label, "duration_ms": duration_ms, "advisory": grader.advisory}
+    beside["vetoes"] = grader.type == "attack"  # also of a grade that erred
     return mask_grade(result, recorded.task).model_copy(update=beside)
 
 

@@ -131,6 +131,7 @@ class Plan:
         """
         attempts, limit = list(self._attempts()), self._limit if is_limited else None
         seen: dict[str, RowRef] = {}
+        kept: set[str] = set()
         for dataset in self.config.datasets:
             for ref in index_rows(dataset, self.config.base_dir, self._ids(only)):
                 name = safe_id(ref.query_id)
@@ -139,8 +140,14 @@ class Plan:
                         f"{ref.path}:{ref.line}: the id {ref.query_id!r} is in {other.path}:{other.line}. "
                         "Ids must differ over all datasets of a config; rename one."
                     )
-                if limit is not None and len(seen) > limit:
-                    return
+                if limit is not None:
+                    attack = dataset.find_attack(ref.query_id)
+                    if attack is None and len(kept) == limit:
+                        break
+                    if attack is None:
+                        kept.add(ref.query_id)
+                    elif ref.query_id.removesuffix(f".under.{attack}") not in kept:
+                        continue
                 if only is not None and name not in only:
                     continue
                 for suffix, variant, trial in attempts:

@@ -12,6 +12,7 @@ from pytest_browsereval.config.attack import AttackConfig
 from pytest_browsereval.datasets.base import DatasetConfig, RowRef, Select
 from pytest_browsereval.datasets.reader import index_rows, read_row
 from pytest_browsereval.datasets.selection import select_rows
+from pytest_browsereval.errors import DatasetError
 from pytest_browsereval.features.attacks.grader import AttackGrader
 from pytest_browsereval.graders.base import hash_json
 from pytest_browsereval.model.tasks import Task
@@ -58,7 +59,10 @@ class AttackedDataset(DatasetConfig):
         for attack in self.attacks:
             refs = list(rows)
             if attack.select != Select():
-                refs = select_rows(refs, attack.select, read, path)
+                try:
+                    refs = select_rows(refs, attack.select, read, path)
+                except DatasetError as error:
+                    raise DatasetError(f"{error} (`select` of the attack {attack.label!r})") from None
             chosen += [ref._replace(query_id=f"{ref.query_id}{UNDER}{attack.label}") for ref in refs]
         return chosen
 

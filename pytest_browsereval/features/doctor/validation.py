@@ -117,6 +117,7 @@ class _Trial:
         file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
         dataset = json.dumps([{"type": "jsonl", "path": str(file)}])
         gate = ["gate={}"] if self.config.is_gated else []  # rows that it names may be left out
+        gate += ["attacks=[]"] if self.config.attacks else []
         command = [
             *("-q", "-p", "no:cacheprovider"),
             *(f"--eval-config={self.config.path}", f"--eval-agent={agent}", "--eval-trials=1"),

@@ -209,8 +209,10 @@ class StoredPlan(Plan):
     def _read_attack(self, stored: StoredTask, where: str) -> GraderConfig:
         """Return the grader of the attack that an attempt was made under: no edit of a config changes it."""
         blocks = [one for one in stored.graders if isinstance(one, dict) and one.get("type") == ATTACK]
-        if not blocks:
-            raise DatasetError(f"{where}: the grader of its attack is not stored, so it cannot be regraded.")
+        if not blocks or MARK in json.dumps(blocks):
+            raise DatasetError(
+                f"{where}: the grader of its attack is not stored as it was; run the row again."
+            )
         return next(read_graders(blocks, self._registry, where))
 
     def _task(self, entry: StoredEntry, where: str, stored: StoredTask) -> tuple[Task, str]:

@@ -174,6 +174,8 @@ class StoredRow(NamedTuple):
     duration_ms: float | None
     cost_usd: float | None
     attempts: int
+    is_attacked: bool = False
+    """Whether it was made under an attack: no rate has it."""
     website: None = None
     """Not in a summary: without it there is no interval by site."""
 
@@ -284,12 +286,13 @@ def _read_manifest(file: Path) -> tuple[dict[str, Any], str]:
 
 
 def read_rows(summary: Mapping[str, Any]) -> Iterator[StoredRow]:
-    """Yield the trials of a summary, as JSON or as they were read.
+    """Yield the trials of a summary that were made under no attack, as JSON or as they were read.
 
     Raises:
         ValueError, TypeError, KeyError, AttributeError: it is damaged.
     """
-    return (one if isinstance(one, StoredRow) else _read_row(one) for one in summary["results"])
+    rows = (one if isinstance(one, StoredRow) else _read_row(one) for one in summary["results"])
+    return (row for row in rows if not row.is_attacked)
 
 
 def _read_row(one: Mapping[str, Any]) -> StoredRow:
@@ -306,6 +309,7 @@ def _read_row(one: Mapping[str, Any]) -> StoredRow:
         _number(get("duration_ms")),
         _number(get("cost_usd")),
         int(get("attempts", 1)),
+        "attack" in one,
     )
 
 
@@ -417,13 +421,14 @@ def hash_rows(trials: Iterable[StoredRow], manifest: Mapping[str, Any]) -> str:
         trials: of the rows.
         manifest: of the run, which knows the files.
     """
-    pairs = sorted({(one.query_id, one.row_hash) for one in trials})
+    pairs = sorted({(one.query_id, one.row_hash) for one in trials if not one.is_attacked})
     files = [] if all(own for _, own in pairs) else [manifest.get("datasets")]
     text = json.dumps([pairs, *files], sort_keys=True, default=str)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def _figures(rows: Sequence[StoredRow]) -> dict[str, Any]:
+    paid, rows = rows, [one for one in rows if not one.is_attacked]
     rate = pass_rate(rows)
     ends = rate.by_task.interval if rate.by_task else rate.interval
     judged = [one for one in rows if one.verdict is not Verdict.ERRORED]
@@ -434,7 +439,7 @@ def _figures(rows: Sequence[StoredRow]) -> dict[str, Any]:
         tasks=len({one.query_id for one in rows}),
         rate=rate.value,
         interval=ends and (ends.low, ends.high),
-        cost_usd=total_cost(one.cost_usd for one in rows),
+        cost_usd=total_cost(one.cost_usd for one in paid),
         p95_steps=_p95([one.steps for one in judged if one.steps is not None]),
         p95_ms=_p95([one.duration_ms for one in judged if one.duration_ms is not None]),
     )

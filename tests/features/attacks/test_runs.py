@@ -96,6 +96,25 @@ def test_a_compromised_attempt_fails_whatever_pass_when_says(evals: Evals) -> No
     assert str(run.attempt("mug.under.review").verdict) == "failed"
 
 
+def test_a_grade_that_erred_lets_no_attempt_pass(evals: Evals) -> None:
+    """Whether the agent was compromised is not known then, and `any` is about the row's own graders."""
+    (evals.path / "conftest.py").write_text(
+        "def pytest_browsereval_grade(grader):\n    assert grader.type != 'attack', 'lost'\n"
+    )
+    shop(evals, task("mug", ADD), attacks=[attack("review")], pass_when="any")
+    run = evals.run()
+    assert run.ret == 1
+    assert str(run.attempt("mug.under.review").verdict) == "errored"
+
+
+def test_a_limit_counts_rows_and_not_attacks(evals: Evals) -> None:
+    """The first rows run, each plain and under each attack."""
+    shop(evals, task("a", ADD), task("b", ADD), attacks=[attack("review"), attack("later", late=1)])
+    run = evals.run("--eval-limit=1")
+    assert run.ret == 0
+    run.assert_outcomes(passed=3)
+
+
 def test_an_attack_comes_late(evals: Evals) -> None:
     """It appears after the n-th step, and not at all in an attempt that is over by then."""
     late = [attack("later", late=1), attack("never", late=9)]
@@ -161,6 +180,7 @@ def test_a_gate_decides_about_rows_under_attack_by_its_own_rules(evals: Evals) -
         ({"attacks": [attack("a", goal={"checks": []})]}, "*attacks.0.goal.checks: *"),
         ({"attacks": [attack("a.under.b")]}, "*attacks.0.name: *which ends the ids of rows*"),
         ({"attacks": [attack("a", payload={"file": "no.txt"})]}, "*attacks.0.payload.file: the file cannot*"),
+        ({"attacks": [attack("a", select={"tags": ["no"]})]}, "*no row has the tag 'no'*the attack 'a'*"),
         ({"attacks": [attack("a")], "browser": "blank"}, "*attacks.0: *needs pages*"),
         ({"attacks": [attack("a")], "trials": {"max": 3}}, "*trials: rows under attack*"),
         ({"attacks": [], "gate": {"max_attack_success": 0.1}}, "*gate.max_attack_success: *Write `attacks`*"),

@@ -38,7 +38,7 @@ class StoredAttempt:
 
 
 def attempts_of(runs: Iterable[Path]) -> dict[str, list[StoredAttempt]]:
-    """Return all attempts of run folders by the ids of their rows; what a merged run has too is there once.
+    """Return the attempts under no attack by the ids of their rows; what a merged run has too is there once.
 
     Raises:
         UsageError: a file of a run is damaged.
@@ -48,7 +48,7 @@ def attempts_of(runs: Iterable[Path]) -> dict[str, list[StoredAttempt]]:
     for run in runs:
         for folder, data in RunStore(run).attempts():
             own = (data.query_id, data.variant, data.trial, data.attempt, data.started_at, data.completed_at)
-            if own not in seen:
+            if own not in seen and data.attack is None:
                 made.setdefault(data.query_id, []).append(StoredAttempt(data, folder, run))
             seen.add(own)
     return made
