@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from pytest_browsereval.config.export import ExportConfig as ExportConfig
     from pytest_browsereval.config.export import Exported as Exported
     from pytest_browsereval.config.gate import GateRule as GateRule
+    from pytest_browsereval.config.guard import GuardConfig as GuardConfig
+    from pytest_browsereval.config.guard import GuardedCall as GuardedCall
     from pytest_browsereval.datasets.base import DatasetConfig as DatasetConfig
     from pytest_browsereval.datasets.base import RowRef as RowRef
     from pytest_browsereval.datasets.base import Select as Select
@@ -125,6 +127,7 @@ _HOMES = {
     "config.attack": "AttackConfig Goal Placer",
     "config.export": "ExportConfig Exported",
     "config.gate": "GateRule",
+    "config.guard": "GuardConfig GuardedCall",
     "datasets.base": "DatasetConfig RowRef Select",
     "errors": "ConfigError DatasetError ErrorSource Fault LimitReached Outage StopRun TerminationReason "
     "UsageError",

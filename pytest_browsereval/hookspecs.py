@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pytest_browsereval.capture.context import CaptureContext
     from pytest_browsereval.commands.base import Command
     from pytest_browsereval.config import EvalConfig, GateConfig
+    from pytest_browsereval.config.guard import GuardedCall
     from pytest_browsereval.graders.base import GraderConfig, Recorded
     from pytest_browsereval.model.causes import Cause
     from pytest_browsereval.model.grades import GraderResult
@@ -232,14 +233,24 @@ def pytest_browsereval_create_agent(context: AgentContext) -> AgentEvaluator | N
 
 
 @pytest.hookspec(firstresult=True)
-def pytest_browsereval_tool_call(
-    name: str, arguments: dict[str, Any], task: Task, window: Window, node_id: str
-) -> str | None:
+def pytest_browsereval_tool_call(  # noqa: PLR0917 hooks are called with keywords
+    name: str, arguments: dict[str, Any], task: Task, window: Window, node_id: str, call: GuardedCall
+) -> str | Awaitable[str | None] | None:
     """Called before every tool call, on the loop's thread: return a reason to refuse it, or None.
 
-    ``done`` is a tool as well. The agent reads the reason as the result (``ok: false``), and the call is
-    recorded and counted. Arguments are checked already. A hook that raises makes the attempt *errored*. A
-    program that drives the browser past the tools (``cdp: true``) is not asked about.
+    ``done`` is a tool as well. It is also asked about, at the end, for an answer that was given without it; a
+    refusal takes the answer away. The agent reads the reason as the result (``ok: false``), and the call is
+    recorded and counted. Arguments are checked already. An awaitable that is returned is awaited; no other
+    plug-in is asked after it, so that such a hook has to be ``trylast``. A hook that raises makes the attempt
+    *errored*. A program that drives the browser past the tools (``cdp: true``) is not asked about.
+
+    Args:
+        name: of the tool.
+        arguments: of the call.
+        task: the row, its placeholders filled in.
+        window: the attempt's.
+        node_id: of its item.
+        call: all of that for a guard, with the guards of the config, the recorder and the sites.
     """
 
 

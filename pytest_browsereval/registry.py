@@ -23,7 +23,7 @@ from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from pytest_browsereval.errors import BrowserEvalError, PluginError, RegistryError, describe_error, nearest
 
-FAMILIES = ("agent", "grader", "toolkit", "dataset", "browser", "rule", "export", "attack")
+FAMILIES = ("agent", "grader", "toolkit", "dataset", "browser", "rule", "export", "attack", "guard")
 """The families that are open to plug-ins."""
 
 OURS = "pytest-browsereval"

@@ -42,7 +42,7 @@ FIGURES = """
 """
 PLAIN = """
     about active ask assertion behaviour blank book bound catalog close closeness collection
-    common combine computer conflict content conversation current date deadline delegate description
+    common combine computer confirm conflict content conversation current date deadline delegate description
     detail display draft drift ending example family feed fence finish flight follow foreign form
     front further goal group guidance handwritten home interop journal kind known labelling leave
     live lookup mapping multimodal my new observe online orchestrator order original overview own pace

@@ -272,7 +272,7 @@ def _complete(draft: Draft, path: Path) -> None:
     if "lanes" in tree and "num_workers" in tree:
         draft.report(("num_workers",), "excludes `lanes`, which is given too. Leave one out.")
     _complete_agents(draft)
-    for key in ("graders", "toolkits", "export", "attacks"):
+    for key in ("graders", "toolkits", "export", "attacks", "guards"):
         if isinstance(tree.get(key), str | dict):
             tree[key] = [tree[key]]
             draft.note_move((key,), (key, 0))

@@ -18,6 +18,7 @@ from pytest_browsereval.config.attack import AttackConfig
 from pytest_browsereval.config.block import Block
 from pytest_browsereval.config.export import ExportConfig
 from pytest_browsereval.config.gate import GateConfig, GatedRow
+from pytest_browsereval.config.guard import GuardConfig
 from pytest_browsereval.config.names import SiteName, VariableName, VariantName
 from pytest_browsereval.datasets.base import DatasetConfig
 from pytest_browsereval.errors import ConfigError, nearest
@@ -144,6 +145,8 @@ class EvalConfig(Block):
     """Switches by the name of a tool or a toolkit; a toolkit that is off switches off its tools."""
     toolkits: tuple[Annotated[ToolkitConfig, MemberOf("toolkit")], ...] = ()
     """Toolkits of plug-ins, besides the built-in ones; their switches are in ``tools`` too."""
+    guards: tuple[Annotated[GuardConfig, MemberOf("guard")], ...] = ()
+    """Defences that are asked before each tool call and before an answer: ``[origins, {type: confirm}]``."""
     browser: Annotated[BrowserConfig, MemberOf("browser")]
     """The browser; Playwright's Chromium by default."""
     sites: dict[SiteName, SiteConfig] = Field(default_factory=dict)
@@ -316,11 +319,14 @@ class EvalConfig(Block):
         dump = self.model_dump(mode="json")
         if self.capture.checks == "end":  # else a run would differ from those of versions without the key
             del dump["capture"]["checks"]
+        if not self.guards:
+            del dump["guards"]
         for key, folder in (("output_dir", self.output_dir), ("cassettes", self.cassettes)):
             if folder.is_relative_to(self.base_dir):
                 dump[key] = folder.relative_to(self.base_dir).as_posix()
         members = (*self.variants.values(), *self.graders, *self.toolkits, *self.export, self.browser)
         secrets = {secret for member in members for secret in member.secrets()}
+        secrets |= {secret for guard in self.guards for secret in guard.secrets()}
         secrets |= {*self.secrets(), *(self.judge.secrets() if self.judge else ())}
         result: dict[str, Any] = redact_config(dump, secrets)
         return result

@@ -345,7 +345,7 @@ def _add_shorthands(schema: Schema) -> None:
     properties["variables"]["items"]["pattern"] = SITE_NAME
     schema["$defs"]["SiteConfig"]["oneOf"] = _describe_kinds_of_sites(schema["$defs"]["SiteConfig"])
     properties["tools"]["properties"] = _describe_switches()
-    for name in ("dataset", "graders", "toolkits", "export"):
+    for name in ("dataset", "graders", "toolkits", "guards", "export"):
         entries = properties[name]
         one = entries["items"]
         if name == "dataset":

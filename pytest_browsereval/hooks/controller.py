@@ -67,6 +67,8 @@ def find_part_keys(config: EvalConfig) -> Iterator[tuple[str, ...]]:
         yield ("attacks",)
     if config.export:
         yield ("export",)
+    if config.guards:
+        yield ("guards",)
     if not isinstance(config.trials, int):
         yield ("trials",)
 

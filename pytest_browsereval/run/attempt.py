@@ -56,6 +56,7 @@ from pytest_browsereval.run.store import AttemptFolder, RunStore
 from pytest_browsereval.run.toolsets import Toolsets
 from pytest_browsereval.run.workplace import agent_context, open_capture
 from pytest_browsereval.sites import Sites, fill, names_in
+from pytest_browsereval.tools.base import DONE
 
 LIMITS = (TerminationReason.MAX_STEPS, TerminationReason.TIMEOUT, TerminationReason.BUDGET)
 
@@ -149,7 +150,7 @@ async def attempt(trial: Trial, services: Services, node_id: str) -> AttemptReco
                 if behaviour.follow:
                     course.capture.follower = behaviour.follow(course.capture, task, graders, config)
                     await course.capture.ask_page(0)
-                await _run_agent(course, task, window)
+                await _run_agent(course, task, window, urls)
                 if course.recording is not None:
                     await course.recording.end()
                 await _observe(course, task, graders, window, urls)
@@ -193,7 +194,7 @@ def record_fault(trial: Trial, services: Services, node_id: str, fault: Fault) -
     return course.save()
 
 
-async def _run_agent(course: Course, task: Task, window: Window) -> None:
+async def _run_agent(course: Course, task: Task, window: Window, urls: Mapping[str, str]) -> None:
     """Run the agent within its limits; a limit is a result, anything else that breaks is a fault."""
     services, trial, capture = course.services, course.trial, course.open
     config, toolsets, ask = services.run.config, services.toolsets, services.run.spec.behaviour.tool_call
@@ -201,7 +202,8 @@ async def _run_agent(course: Course, task: Task, window: Window) -> None:
     tools = toolsets.tools_for(trial.key.variant, sites)
     root = services.store.root
     context = agent_context(config, trial.agent, task, tools=tools, capture=capture, output_dir=root)
-    guard = context.tools.guard = CallGuard(ask, task, window, course.node_id) if ask else None
+    about = (task, window, capture, config.guards, urls)
+    guard = context.tools.guard = CallGuard(ask, course.node_id, *about) if ask else None
     await capture.first_picture()
     capture.log_user(task.query)
     limit_ms, started = config.limits.timeout_ms, time.perf_counter()
@@ -210,6 +212,10 @@ async def _run_agent(course: Course, task: Task, window: Window) -> None:
             context = replace(context, kits=toolsets.kits_for(sites), variables=trial.variables)
             work = play(context, course.build_agent, "the agent")
             result = await within(limit_ms / 1000, work, at_limit=context.tools.close)
+            if guard and result.final_answer not in (None, context.tools.answer):
+                asking = guard(DONE, {"answer": result.final_answer})
+                if why := await within(limit_ms / 1000, asking, at_limit=context.tools.close):
+                    result = replace(result, final_answer=None, note=f"no answer: {why}")
         except LimitReached as limit:
             result = AgentResult(context.tools.answer, limit.reason, note=str(limit))
         except Overran as overran:

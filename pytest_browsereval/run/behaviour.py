@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from pytest_browsereval.agents.base import AgentContext, AgentEvaluator
 from pytest_browsereval.browsers.base import Window
-from pytest_browsereval.errors import PLUGIN_ERRORS, ErrorSource, Fault, describe_error
+from pytest_browsereval.config.guard import GuardedCall
+from pytest_browsereval.errors import PLUGIN_ERRORS, ErrorSource, Fault, describe_error, is_given_up
 from pytest_browsereval.graders.grading import StandIn
 from pytest_browsereval.model.messages import Message
 from pytest_browsereval.model.progress import StepFollower
 from pytest_browsereval.model.tasks import Task
 
-ToolCallHook = Callable[[str, dict[str, Any], Task, Window, str], object]
-"""Asked with the tool's name, its arguments, the row, the window and the node id."""
+ToolCallHook = Callable[..., object]
+"""Asked with the tool's name, its arguments, the row, the window, the node id, and all of it for a guard."""
 
 
 @dataclass
@@ -42,20 +44,18 @@ class CallGuard:
 
     Args:
         ask: the hook.
-        task: the row, its placeholders filled in.
-        window: the attempt's.
         node_id: of its item.
+        about: what a guard gets beside the name and the arguments of a call.
     """
 
-    def __init__(self, ask: ToolCallHook, task: Task, window: Window, node_id: str) -> None:
+    def __init__(self, ask: ToolCallHook, node_id: str, *about: Any) -> None:
         self._ask = ask
-        self._task = task
-        self._window = window
         self._node_id = node_id
+        self._about = about
         self.fault: Fault | None = None
         """What broke in the hook: an agent may have caught it, and its attempt is errored all the same."""
 
-    def __call__(self, name: str, arguments: Mapping[str, Any]) -> str | None:
+    async def __call__(self, name: str, arguments: Mapping[str, Any]) -> str | None:
         """Return why a call is refused; None lets it pass.
 
         Raises:
@@ -63,17 +63,22 @@ class CallGuard:
         """
         if self.fault is None:
             try:
-                return self._reason(name, arguments)
+                return await self._reason(name, arguments)
             except Fault as fault:
                 self.fault = fault
         raise self.fault
 
-    def _reason(self, name: str, arguments: Mapping[str, Any]) -> str | None:
+    async def _reason(self, name: str, arguments: Mapping[str, Any]) -> str | None:
         try:
-            reason = self._ask(name, dict(arguments), self._task, self._window, self._node_id)
+            call = GuardedCall(name, dict(arguments), *self._about)
+            reason = self._ask(name, call.arguments, call.task, call.window, self._node_id, call)
+            if inspect.isawaitable(reason):
+                reason = await reason
         except Fault:
             raise
-        except PLUGIN_ERRORS as error:  # the hook is no coroutine: nobody cancels it
+        except PLUGIN_ERRORS as error:
+            if is_given_up(error):
+                raise
             raise _hook_fault("pytest_browsereval_tool_call", error) from error
         if reason is None or (isinstance(reason, str) and reason.strip()):
             return reason

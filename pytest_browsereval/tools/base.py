@@ -191,7 +191,7 @@ class ToolRunner(Protocol):
 class Guard(Protocol):
     """Decides about calls before they are made."""
 
-    def __call__(self, name: str, arguments: Mapping[str, Any]) -> str | None:
+    async def __call__(self, name: str, arguments: Mapping[str, Any]) -> str | None:
         """Return why a call is refused, for the agent to read; None lets it pass.
 
         Raises:
@@ -376,7 +376,7 @@ class Toolbox:
                 values = known.check_arguments(arguments)
             except ValueError as error:
                 return ToolResult.refusal(f"wrong arguments for {name}: {error}")
-            if guard is not None and (why := guard(name, values)) is not None:
+            if guard is not None and (why := await guard(name, values)) is not None:
                 return ToolResult.refusal(why)
             return self._end(name, values) if name in ENDINGS else await self._run(known, values)
         except (Fault, LimitReached):

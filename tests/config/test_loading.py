@@ -157,7 +157,7 @@ nmae: x
     assert graders.startswith("answer, page_state, ")
     keys = (
         "agent, attacks, browser, budget, calibration, capture, cassettes, dataset, export, gate, graders, "
-        "judge, lanes, limits, name, num_workers, output_dir, "
+        "guards, judge, lanes, limits, name, num_workers, output_dir, "
     )
     told = (
         f"3: agent.type: unknown agent 'singel'. Did you mean 'single'? Known: {agents}.",

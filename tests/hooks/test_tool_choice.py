@@ -221,7 +221,13 @@ def test_a_broken_guard_is_never_a_pass(words: Evals, case: str) -> None:
 
 def test_a_guard_of_executors_and_hand_written_tests(words: Evals) -> None:
     """Tools that an executor calls, and those of an agent in a test by hand, are guarded as well."""
-    guarded(words, "\ndef pytest_browsereval_tool_call(name):\n    return f'{name} is not allowed'\n")
+    guarded(
+        words,
+        """
+def pytest_browsereval_tool_call(name):
+    return None if name == "done" else f"{name} is not allowed"
+""",
+    )
     agent = {"type": "function", "function": "my_agent:stubborn"}
     words.write_config(agent=agent, toolkits=["words"])
     words.pytester.makepyfile(

@@ -33,6 +33,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "graders": lambda: families.write_family("grader"),
     "datasets": lambda: families.write_family("dataset"),
     "exports": lambda: families.write_family("export"),
+    "guards": lambda: families.write_family("guard"),
     "tools": catalogs.write_tools,
     "providers": catalogs.write_providers,
     "hooks": catalogs.write_hooks,

@@ -41,7 +41,8 @@ GROUPS = {
         ForeignResult PictureFormat
     """,
     "tools": """
-        ToolkitConfig Toolkit Tool tool ToolError ToolResult Toolbox Policy Directive Turn
+        ToolkitConfig Toolkit Tool tool ToolError ToolResult Toolbox Policy Directive Turn GuardConfig
+        GuardedCall
     """,
     "gate-rules": """
         GateRule RuleResult AttemptDigest GradeDigest

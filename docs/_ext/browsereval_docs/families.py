@@ -12,6 +12,7 @@ from pytest_browsereval.browsers.base import BrowserConfig
 from pytest_browsereval.browsers.playwright.contexts import PageOptions
 from pytest_browsereval.builtins import builtin_registry
 from pytest_browsereval.config.export import ExportConfig
+from pytest_browsereval.config.guard import GuardConfig
 from pytest_browsereval.datasets.base import DatasetConfig
 from pytest_browsereval.graders.base import GraderConfig
 from pytest_browsereval.llm.config import LLMConfig
@@ -23,6 +24,7 @@ BASES: dict[str, type[Component]] = {
     "dataset": DatasetConfig,
     "export": ExportConfig,
     "grader": GraderConfig,
+    "guard": GuardConfig,
 }
 SHARED: dict[type[BaseModel], str] = {
     LLMConfig: "The keys of a model, see [providers](providers.md#keys-of-a-model), and:",

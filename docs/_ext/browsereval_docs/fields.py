@@ -26,6 +26,7 @@ PAGES = {
     "dataset": "datasets.md",
     "export": "exports.md",
     "grader": "graders.md",
+    "guard": "guards.md",
     "rule": "gates.md",
     "toolkit": "tools.md",
 }

@@ -1,0 +1,52 @@
+"""What guards come to in a run: which agents cannot be guarded, and how many calls were refused."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from pytest_browsereval.analysis.summary import RunSummary
+from pytest_browsereval.features.guards.asking import read_refusals
+from pytest_browsereval.hooks.controller import RunPart
+from pytest_browsereval.model.display import format_count
+from pytest_browsereval.run.active import ActiveRun
+
+
+class GuardsPart(RunPart):
+    """Refuses agents that no guard is asked about, and counts refusals."""
+
+    keys = (("guards",),)
+
+    def check(self, active_run: ActiveRun) -> None:
+        """Refuse an agent that drives the browser past the tools.
+
+        Raises:
+            ConfigError: it names the variant.
+        """
+        config = active_run.config
+        for name, agent in config.variants.items() if config.guards else ():
+            if agent.needs().cdp:
+                why = (
+                    "drives the browser itself (`cdp: true`), past the tools, so that no guard is asked. "
+                    "Write `cdp: false`, for tools by MCP, or leave `guards` out."
+                )
+                raise config.wrong(("variants", name), why)
+
+    def sum_up(self, active_run: ActiveRun, summary: RunSummary) -> tuple[dict[str, Any], list[str]]:
+        """Return how many calls were refused, by guard."""
+        if not active_run.config.guards:
+            return {}, []
+        counts: Counter[str] = Counter()
+        trials = 0
+        for trial in summary.trials:
+            refusals = read_refusals(trial.folder)
+            trials += bool(refusals)
+            counts.update(refusal.guard for refusal in refusals)
+        by_guard = dict(sorted(counts.items()))
+        figures = {"refused_calls": counts.total(), "trials": trials, "by_guard": by_guard}
+        if not counts:
+            return {"guards": figures}, ["guards: refused no call"]
+        each = ", ".join(f"{guard} {count}" for guard, count in by_guard.items())
+        of_all = f"in {trials} of {format_count(len(summary.trials), 'trial')}"
+        line = f"guards: refused {format_count(counts.total(), 'call')} {of_all} ({each})"
+        return {"guards": figures}, [line]

