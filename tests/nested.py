@@ -30,6 +30,7 @@ def make_cheap() -> None:
     _remember_fixtures()
     _remember_arguments()
     _find_hooks_by_name()
+    _remember_marks_of_hooks()
     _look_at_packages_for_their_names_only()
 
 
@@ -122,6 +123,26 @@ def _find_hooks_by_name() -> None:
         return find(plugin, name)
 
     manager._static_hook_attr = found
+
+
+def _remember_marks_of_hooks() -> None:
+    """Look once whether a hook without a decorator has one of pytest's old marks."""
+    module: Any = sys.modules[pytest.PytestPluginManager.__module__]
+    read = module._get_legacy_hook_marks
+    known: WeakKeyDictionary[FunctionType, dict[str, bool]] = WeakKeyDictionary()
+
+    def remembered(method: Any, hook_type: str, names: tuple[str, ...]) -> dict[str, bool]:
+        function = getattr(method, "__func__", method)
+        if type(function) is not FunctionType or hook_type != "impl":
+            return read(method, hook_type, names)  # type: ignore[no-any-return]
+        if function not in known:
+            found = read(method, hook_type, names)
+            if any(found.values()):  # each time with a warning
+                return found  # type: ignore[no-any-return]
+            known[function] = found
+        return dict(known[function])  # pluggy adds to it
+
+    module._get_legacy_hook_marks = remembered
 
 
 def _look_at_packages_for_their_names_only() -> None:

@@ -35,12 +35,16 @@ PATIENCE_S = 20.0
 REFUSAL_S = 2.0
 """How long a call waits that has to refuse: the page is looked at by then, also under load."""
 LEFT_OUT = tuple(
-    word for name in ("playwright", "asyncio", "anyio", "rerunfailures") for word in ("-p", f"no:{name}")
+    word
+    for name in ("playwright", "asyncio", "anyio", "pytest-split", "timeout", "rerunfailures")
+    for word in ("-p", f"no:{name}")
 )
 """Plug-ins of this environment that a pytest of a test's own does without: to import them (anyio's imports
 trio where it finds it) takes longer than a small eval does, and pytest-rerunfailures leaves a thread and a
 socket of every session behind."""
 WITH_RERUNS = LEFT_OUT[:-2]
+WITH_NEIGHBOURS = LEFT_OUT[:-6] + LEFT_OUT[-2:]
+"""For tests of pytest-split and pytest-timeout."""
 
 
 class Run(Protocol):

@@ -6,6 +6,7 @@ import re
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import ClassVar, Literal
 
@@ -115,7 +116,7 @@ class Toolkit:
                     f"{nearest(name, self.names)} Its tools: {', '.join(self.names)}."
                 )
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """The names of its tools."""
         return tuple(tool.name for tool in self.tools)

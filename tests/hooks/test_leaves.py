@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import pytest_browsereval
+from pytest_browsereval import leaves
 from pytest_browsereval.testing.evals import EvalRun
 from tests.hooks.small_evals import Evals, row
 
@@ -64,6 +65,7 @@ def hidden(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
         return (one for one in found(path, prefix) if not (is_room and one.name == leaf))
 
     monkeypatch.setattr(pkgutil, "iter_modules", list_others)
+    monkeypatch.setattr(leaves, "_list_folders", leaves._list_folders.__wrapped__)  # which remembers nothing
     return name
 
 

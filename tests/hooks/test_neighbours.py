@@ -13,7 +13,7 @@ import pytest
 
 from pytest_browsereval.testing.evals import BLANK
 from tests.hooks.small_evals import Evals, errored_row, row
-from tests.support import WITH_RERUNS
+from tests.support import WITH_NEIGHBOURS, WITH_RERUNS
 
 AGENT = """
 import asyncio, json, os, pathlib, time
@@ -72,6 +72,7 @@ def test_timeout_errs_the_row_that_is_stuck(own_agent: Evals) -> None:
         """
     )
     own_agent.write_rows(row("a"), row("stuck"), row("b"))
+    own_agent.options = WITH_NEIGHBOURS + BLANK
     configure(own_agent, lanes=2)
     result = own_agent.run("shop.eval.yaml", "--junit-xml=junit.xml")
     result.assert_outcomes(passed=2, errors=1)
@@ -195,6 +196,7 @@ def test_gated_rows_are_not_rerun(own_agent: Evals) -> None:
 
 def test_split_covers_all_rows_once(evals: Evals) -> None:
     """pytest-split's groups hold every row exactly once, and a group runs and sums up its own rows only."""
+    evals.options = WITH_NEIGHBOURS + BLANK
     evals.write_rows(*(row(f"r{n}") for n in range(5)))
     evals.write_config()
     groups = [

@@ -15,6 +15,11 @@ if TYPE_CHECKING:
     from pytest_browsereval.commands.base import Command
 
 
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """Look for no tests in run folders: none of the user's are there, and each attempt has six folders."""
+    return all((collection_path / name).is_file() for name in ("manifest.json", "selected.jsonl")) or None
+
+
 def pytest_browsereval_start(config: pytest.Config) -> None:
     """Add the session's runs to the history once they are over."""
     if is_worker(config):
