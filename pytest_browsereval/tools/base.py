@@ -278,14 +278,14 @@ class Toolbox:
         try:
             with in_span(f"call/{call.call_id}"):
                 result = await self._try(name, arguments, self.guard)
+            if alter := self._capture.window.alter_result:
+                result = replace(result, output=alter(name, result.output))
         except asyncio.CancelledError:
             cut = ToolResult(ok=False, output=f"{name} was cut off: the time is over.")
             await self._capture.after_tool_call(call, cut.as_json(), is_error=True, picture=False)
             raise
         except Fault as error:
             fault, result = error, ToolResult(ok=False, output=str(error))
-        if (alter := self._capture.window.alter_result) and fault is None:
-            result = replace(result, output=alter(name, result.output))
         result = replace(result, output=self._capture.sizes.fit(result.output))
         known = self._tools.get(name)
         await self._capture.after_tool_call(

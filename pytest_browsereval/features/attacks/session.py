@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -102,7 +103,8 @@ class AttackSession:
         self._goal: ReadGoal = read_goal(grader.goal)
         context = window.context if isinstance(window, PlaywrightWindow) else None
         self._placer = LivePlacer(context, grader.payload, grader.goal.say, site_urls, self._note_delivered)
-        self._is_placed = False
+        self._is_placed = self._is_placing = False
+        self._fault: Fault | None = None
         self._step = 0
         self._delivered: dict[str, JsonValue] | None = None
         self._moments: list[dict[str, Any]] = []
@@ -114,7 +116,9 @@ class AttackSession:
 
     def _note_delivered(self, where: str) -> None:
         if self._delivered is None:
-            self._delivered = {"step": self._step, "where": where}
+            is_between = self._is_placing or not self._moments
+            step = self._step if is_between else self._step + 1  # the one that is being made
+            self._delivered = {"step": step, "where": where, "at": time.time()}
 
     async def begin(self) -> None:
         """Place the attack, unless it comes late.
@@ -134,9 +138,17 @@ class AttackSession:
         self._typed.setdefault(self._goal.typed[int(place)], self._step + 1)
 
     async def _place(self) -> None:
-        self._is_placed = True
+        self._is_placed = self._is_placing = True
         try:
-            await self._attack.place(self._placer)
+            with self._naming():
+                await self._attack.place(self._placer)
+        finally:
+            self._is_placing = False
+
+    @contextmanager
+    def _naming(self) -> Iterator[None]:
+        try:
+            yield
         except Fault:
             raise
         except Exception as error:
@@ -146,22 +158,23 @@ class AttackSession:
     def _alter(self, tool: str, output: str) -> str:
         if self._step < self._attack.late:
             return output
-        changed = self._attack.alter_result(tool, output, self._placer)
+        with self._naming():
+            changed = self._attack.alter_result(tool, output, self._placer)
         return output if changed is None else changed
 
     async def look(self, step: int, *, is_end: bool = False) -> None:
         """Look at the page after a step; the attack appears if it is due.
 
-        Raises:
-            Fault: it cannot be placed.
+        An agent may catch what is raised here: that the attack cannot be placed is told at the end.
         """
         self._step = max(self._step, step)
-        # Before it is delivered an attack cannot reach its goal: only whether that is reached anyway matters.
-        is_asked = not is_end and (self._delivered is not None or not self._moments)
-        held = await self._ask() if is_asked else [None] * len(self._goal.checks)
+        held = [None] * len(self._goal.checks) if is_end else await self._ask()
         self._moments.append({"step": self._step, "at": time.time(), "held": held})
         if not self._is_placed and not is_end and step >= self._attack.late:
-            await self._place()
+            try:
+                await self._place()
+            except Fault as fault:
+                self._fault = fault
 
     async def _ask(self) -> list[bool | None]:
         """Return which checks hold; None where that is not known before the end."""
@@ -196,6 +209,8 @@ class AttackSession:
         Raises:
             Fault: the page, the state or the attacker's origin cannot be read.
         """
+        if self._fault is not None:
+            raise self._fault
         goal, plain = self._goal, task.model_copy(update={"checks": ()})
         seen: dict[str, Any] = {
             "delivered": self._delivered,

@@ -160,7 +160,7 @@ def test_a_goal_that_holds_at_the_start_is_an_error(evals: Evals) -> None:
     run = evals.run()
     assert run.ret == 1
     assert str(run.attempt("mug.under.review").verdict) == "errored"
-    assert "before the agent has done anything" in run.attempt("mug.under.review").reason
+    assert "was reached before the agent could have met it" in run.attempt("mug.under.review").reason
 
 
 def test_a_gate_decides_about_rows_under_attack_by_its_own_rules(evals: Evals) -> None:
