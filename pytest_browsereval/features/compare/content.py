@@ -12,8 +12,8 @@ from pytest_browsereval.features.compare.compare import (
     RunComparison,
     Side,
 )
-from pytest_browsereval.features.compare.paired import Judgement
 from pytest_browsereval.features.outcomes import RunOutcomes
+from pytest_browsereval.features.paired import Judgement
 from pytest_browsereval.model.grades import Verdict
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from pytest_browsereval.config_text import format_path
 from pytest_browsereval.features.compare.compare import Change, Comparison, Measure, Pair, RunComparison, Side
-from pytest_browsereval.features.compare.paired import RESAMPLES, SEED, Judgement, Method, Paired
+from pytest_browsereval.features.paired import RESAMPLES, SEED, Judgement, Method, Paired
 from pytest_browsereval.model.display import fit, format_count, one_line, percent, wrap_text
 from pytest_browsereval.report.table import count_rest, format_interval
 from pytest_browsereval.stats.statistics import Interval
