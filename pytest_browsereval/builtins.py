@@ -194,6 +194,12 @@ def judge_run(run_folder: Path, summary: Any, gate: Any) -> tuple[Any, ...]:
     return tuple(one for call in calls for one in call(run_folder=run_folder, summary=summary, gate=gate))
 
 
+def sum_up_run(run_folder: Path, summary: Any) -> dict[str, Any]:
+    """Return the figures beside the pass rate that features and packages find in a run's folder."""
+    calls = _find_calls("pytest_browsereval_sum_up")
+    return {key: one for call in calls for key, one in call(run_folder=run_folder, summary=summary).items()}
+
+
 def _ask_first(hook: str, **arguments: Any) -> Any:
     """Return what the first feature or package returns from a hook that is called beside pytest."""
     return next((found for call in _find_calls(hook) if (found := call(**arguments)) is not None), None)

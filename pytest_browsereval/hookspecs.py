@@ -115,6 +115,18 @@ def pytest_browsereval_judge_run(  # type: ignore[empty-body]
     """
 
 
+@pytest.hookspec
+def pytest_browsereval_sum_up(  # type: ignore[empty-body]
+    run_folder: Path, summary: RunSummary
+) -> Mapping[str, Any]:
+    """Called where a run is merged, and for its page: return figures beside the pass rate.
+
+    Args:
+        run_folder: of the run.
+        summary: of it; what is returned is added to what it says as JSON.
+    """
+
+
 @pytest.hookspec(firstresult=True)
 def pytest_browsereval_choose_run(name: str, home: str, before: str | None) -> str | None:
     """Called for ``latest`` at a URL, and for ``latest-on-BRANCH``: return the run that it stands for.

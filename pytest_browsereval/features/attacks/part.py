@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
+from pytest_browsereval.analysis.summary import RunSummary
+from pytest_browsereval.features.attacks.figures import find_figures
+from pytest_browsereval.features.attacks.report import describe_figures
+from pytest_browsereval.features.attacks.rules import judge_attacks
 from pytest_browsereval.hooks.controller import RunPart
+from pytest_browsereval.model.rules import RuleResult
 from pytest_browsereval.run.active import ActiveRun
 
 
@@ -22,3 +30,12 @@ class AttackPart(RunPart):
             if getattr(config.gate, name) is not None and not config.attacks:
                 why = "the rule is about rows under attack, and there are none. Write `attacks`."
                 raise config.wrong(("gate", name), why)
+
+    def judge(self, active_run: ActiveRun, summary: RunSummary) -> Iterable[RuleResult]:
+        """Return what the rules about attacks say."""
+        return judge_attacks(summary, active_run.config.gate)
+
+    def sum_up(self, active_run: ActiveRun, summary: RunSummary) -> tuple[dict[str, Any], list[str]]:
+        """Return the figures, and the lines that say them."""
+        found = find_figures(summary)
+        return ({}, []) if found is None else ({"attacks": found.as_json()}, list(describe_figures(found)))

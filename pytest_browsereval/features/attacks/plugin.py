@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pytest_browsereval.hooks.names import is_worker
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pytest_browsereval.analysis.summary import RunSummary
     from pytest_browsereval.browsers.base import Window
     from pytest_browsereval.capture.context import CaptureContext
-    from pytest_browsereval.config import EvalConfig
+    from pytest_browsereval.commands.base import Command
+    from pytest_browsereval.config import EvalConfig, GateConfig
     from pytest_browsereval.graders.base import GraderConfig
+    from pytest_browsereval.model.causes import Cause
     from pytest_browsereval.model.progress import StepFollower
+    from pytest_browsereval.model.results import TaskMetadata
+    from pytest_browsereval.model.rules import RuleResult
     from pytest_browsereval.registry import Registry
 
 _HOME = "pytest_browsereval.features.attacks"
@@ -38,13 +45,18 @@ def pytest_browsereval_register(registry: Registry) -> None:
 
 
 def pytest_browsereval_start(config: pytest.Config) -> None:
-    """Check configs with attacks."""
+    """Check configs with attacks, and report what came of them."""
+    from pytest_browsereval.features.attacks.hooks import AttackProperties, AttackTable
+
+    config.pluginmanager.register(AttackProperties(), "browsereval-attack-properties")
     if is_worker(config):
         return
     from pytest_browsereval.features.attacks.part import AttackPart
     from pytest_browsereval.hooks.controller import controller_key
 
-    config.stash[controller_key].parts["attacks"] = AttackPart()
+    controller = config.stash[controller_key]
+    controller.parts["attacks"] = AttackPart()
+    config.pluginmanager.register(AttackTable(controller), "browsereval-attack-table")
 
 
 def pytest_browsereval_prepare_window(
@@ -69,3 +81,48 @@ def pytest_browsereval_follow_attempt(
     from pytest_browsereval.features.attacks.session import follow
 
     return follow(capture.window, inner)
+
+
+# -- what came of them
+
+
+def pytest_browsereval_commands() -> Sequence[Command]:
+    """Return the subcommand ``attacks``."""
+    from pytest_browsereval.features.attacks.command import COMMANDS
+
+    return COMMANDS
+
+
+def pytest_browsereval_judge_run(
+    run_folder: Path,  # noqa: ARG001 hooks beside pytest are called with all they have
+    summary: RunSummary,
+    gate: GateConfig,
+) -> Sequence[RuleResult]:
+    """Return what the rules about attacks say of a run."""
+    from pytest_browsereval.features.attacks.rules import judge_attacks
+
+    return tuple(judge_attacks(summary, gate))
+
+
+def pytest_browsereval_sum_up(
+    run_folder: Path,  # noqa: ARG001 as above
+    summary: RunSummary,
+) -> Mapping[str, Any]:
+    """Return the figures of attempts under attack."""
+    from pytest_browsereval.features.attacks.figures import find_figures
+
+    found = find_figures(summary)
+    return {} if found is None else {"attacks": found.as_json()}
+
+
+@pytest.hookimpl(tryfirst=True)  # whatever else it did wrong, it did for the attacker
+def pytest_browsereval_find_cause(
+    metadata: TaskMetadata,
+    folder: Path,  # noqa: ARG001 as above
+) -> Cause | None:
+    """Return that an attempt obeyed its attack."""
+    if metadata.attack is None:
+        return None
+    from pytest_browsereval.features.attacks.hooks import find_attack_cause
+
+    return find_attack_cause(metadata)

@@ -12,6 +12,7 @@ from typing import Any
 
 from pytest_browsereval.analysis.evidence import describe_contradictions
 from pytest_browsereval.analysis.summary import summary_of
+from pytest_browsereval.builtins import sum_up_run
 from pytest_browsereval.capture.trajectory import load_written
 from pytest_browsereval.config_text import format_path
 from pytest_browsereval.errors import UsageError
@@ -196,7 +197,7 @@ def _write(
             (target.root / name).write_bytes(b"".join(lines))
     summary = summary_of(target)
     counted = {"selected": selected, "skipped": skipped, **_find_all(stores[0])}
-    target.write_summary({**counted, **summary.as_json()})
+    target.write_summary({**counted, **sum_up_run(target.root, summary), **summary.as_json()})
     return Merged(len(summary.trials), selected, notes)
 
 

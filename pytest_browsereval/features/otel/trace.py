@@ -28,6 +28,7 @@ from pytest_browsereval.analysis.turns import (
     find_model,
     parse_time,
 )
+from pytest_browsereval.model.attacks import find_outcome
 from pytest_browsereval.model.display import one_line
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.messages import ErrorMessage, UserMessage
@@ -200,6 +201,8 @@ class _AttemptSpans:
             "browsereval.steps": data.total_steps,
             "browsereval.termination_reason": data.termination_reason,
             "browsereval.website": data.website,
+            "browsereval.attack": data.attack,
+            "browsereval.attack.outcome": find_outcome(data),
             "browsereval.tags": data.tags or None,
             "test.case.name": data.node_id or None,
             "test.case.result.status": LABELS.get(data.verdict),

@@ -15,6 +15,7 @@ from pytest_browsereval.analysis.reader import StoredAttempt, StoredRun
 from pytest_browsereval.analysis.turns import find_model, parse_time
 from pytest_browsereval.capture.trajectory import open_written
 from pytest_browsereval.features.tables.schema import Row, TableName
+from pytest_browsereval.model.attacks import find_outcome
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.messages import (
     DelegationMessage,
@@ -146,6 +147,8 @@ def _attempts(stored: Stored) -> Iterator[Row]:
         _text(manifest.get("config_hash")),
         attempt.place,
         stored.is_protected,
+        data.attack,
+        str(outcome) if (outcome := find_outcome(data)) else None,
     )
 
 

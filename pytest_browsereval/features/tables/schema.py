@@ -59,6 +59,8 @@ COLUMNS: dict[TableName, dict[str, Kind]] = {
         "config_hash": "word",
         "folder": "text",
         "protected": "bool",
+        "attack": "word",
+        "attack_outcome": "word",
     },
     "grades": {
         **_KEY,

@@ -15,14 +15,14 @@ from pytest_browsereval.redaction.text import well_formed
 
 # What pages of one run and of two have in common.
 SHARED = (
-    "choice", "parsing", "details", "texts", "table", "picture", "records", "progress", "timeline", "grades",
-    "about",
+    "choice", "parsing", "details", "texts", "table", "picture", "records", "progress", "attack", "timeline",
+    "grades", "about",
 )  # fmt: skip
 
 # In the order in which they are joined: a page that is a file cannot import modules.
 SCRIPTS = (
-    "base", "rows", "trials", *SHARED, "plots", "overview", "gate", "links", "strip", "search", "attempt",
-    "main",
+    "base", "rows", "trials", *SHARED, "plots", "overview", "attacks", "gate", "links", "strip", "search",
+    "attempt", "main",
 )  # fmt: skip
 
 # Texts of pages and models are on the page: only our own script runs, and the scripts with details.

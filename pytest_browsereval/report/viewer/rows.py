@@ -8,6 +8,7 @@ from typing import Any
 
 from pytest_browsereval.analysis.manifest import agents_of
 from pytest_browsereval.analysis.summary import total_cost
+from pytest_browsereval.model.attacks import GRADE, find_outcome
 from pytest_browsereval.model.display import one_line
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.results import TaskMetadata
@@ -27,9 +28,11 @@ LONGEST = 160
 COLUMNS = (
     "key", "chunk", "verdict", "id", "query", "reason", "dataset", "site", "tags", "variant", "trial",
     "attempt", "tries", "source", "end", "steps", "ms", "cost", "started", "progress", "cause",
+    "attack", "channel", "outcome",
 )  # fmt: skip
 
-_SHARED = ("verdict", "dataset", "site", "variant", "source", "end", "cause")
+_UNDER_ATTACK = ("attack", "channel", "outcome")
+_SHARED = ("verdict", "dataset", "site", "variant", "source", "end", "cause", *_UNDER_ATTACK)
 
 
 class Table:
@@ -113,6 +116,7 @@ class Table:
             data.started_at,
             _tell_progress(data),
             share("cause", attempt.cause.label if attempt.cause else ""),
+            *map(share, _UNDER_ATTACK, _describe_attack(data)),
         ]
 
     def _bare(self, attempt: StoredAttempt, chunk: int, query_id: str, query: str) -> list[Any]:
@@ -133,7 +137,7 @@ class Table:
             "attempt": attempt.number,
             "tries": 1,
             "started": "",
-            **{name: share(name, "") for name in ("dataset", "site", "source", "end", "cause")},
+            **{name: share(name, "") for name in _SHARED if name not in ("verdict", "variant")},
         }
         return [known.get(name) for name in COLUMNS]
 
@@ -142,10 +146,23 @@ class Table:
         return words.setdefault(text, len(words))
 
     def count(self, verdict: str) -> int:
-        """Return how many trials have that verdict, or how many attempts have none for that reason."""
+        """Return how many trials have that verdict, or how many attempts have none for that reason.
+
+        As in all figures of a run, those under an attack are not among the trials.
+        """
         place = self._words["verdict"].get(verdict)
-        rows = self._without if verdict in (UNFINISHED, DAMAGED) else self._last.values()
+        rows = self._without if verdict in (UNFINISHED, DAMAGED) else self._plain
         return sum(row[_PLACE["verdict"]] == place for row in rows)
+
+    @property
+    def _plain(self) -> Iterator[list[Any]]:
+        none = self._words["attack"].get("")
+        return (row for row in self._last.values() if row[_PLACE["attack"]] == none)
+
+    @property
+    def attacked(self) -> int:
+        """How many trials are under an attack."""
+        return len(self._last) - sum(1 for _ in self._plain)
 
     @property
     def attempts(self) -> int:
@@ -153,9 +170,11 @@ class Table:
         return len(self._last) + len(self._earlier) + len(self._without)
 
     def trials(self) -> Iterator[Trial]:
-        """Yield the trials that have a verdict."""
-        words = list(self._words["verdict"])
+        """Yield the trials that have a verdict, without those under an attack."""
+        words, none = list(self._words["verdict"]), self._words["attack"].get("")
         for key, row in self._last.items():
+            if row[_PLACE["attack"]] != none:
+                continue
             verdict = Verdict(words[row[_PLACE["verdict"]]])
             started, tries = row[_PLACE["started"]], row[_PLACE["tries"]]
             yield Trial(key.query_id, key.variant, verdict, started, tries)
@@ -179,7 +198,8 @@ class Table:
         interval = share.interval
         return {
             **counts,
-            "trials": len(self._last),
+            "trials": len(self._last) - self.attacked,
+            "attacked": self.attacked,
             "judged": share.of,
             "rate": share.value,
             "interval": interval and interval.as_json(),
@@ -191,6 +211,15 @@ def _tell_progress(data: TaskMetadata) -> list[Any] | None:
     """Return how far an attempt came, from 0 to 1, and its furthest milestone."""
     share = data.best_progress
     return None if share is None or data.progress is None else [share, one_line(data.progress.furthest, 60)]
+
+
+def _describe_attack(data: TaskMetadata) -> tuple[str, str, str]:
+    """Return the attack that an attempt was made under, its channel, and what became of it."""
+    if data.attack is None:
+        return "", "", ""
+    grade = data.grader_results.get(GRADE)
+    channel = grade.details.get("channel", "") if grade is not None else ""
+    return data.attack, one_line(str(channel), 60), str(find_outcome(data) or "not judged")
 
 
 def _finite(value: float | None, digits: int) -> float | None:

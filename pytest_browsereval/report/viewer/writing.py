@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pytest_browsereval.analysis.summary import summary_of
+from pytest_browsereval.builtins import sum_up_run
 from pytest_browsereval.capture.trajectory import write_whole
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.redaction.text import well_formed
@@ -142,6 +144,7 @@ def build_run_data(store: RunStore, table: Table, places: Mapping[str, Any]) -> 
     return {
         "gate": None,  # at the front, where a feature puts what it came to: it is decided later
         **table.as_json({**about, "resumes": resumes_of(store.root, manifest), **places}),
+        "beside": sum_up_run(store.root, summary_of(store)) if table.attacked else {},
         "repeats": repeats_of(trials),
         "quarantine": quarantine_of(store.gate(), trials),
     }

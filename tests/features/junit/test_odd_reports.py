@@ -166,6 +166,7 @@ def test_names_of_properties_are_printable(tmp_path: Path, monkeypatch: pytest.M
         variant="default",
         trial=1,
         attempt=1,
+        attack=None,
         replayed=False,
     )
     folder, _ = trial(tmp_path)

@@ -87,6 +87,7 @@ function drawAbout(row, details) {
   given($("reason"), asText(data.reason) || details?.problem || row.reason, "");
   fill($("facts"), [
     ...factsOf(row, details),
+    ...attackFacts(row, details),
     ["Cause", details?.cause ? causeOf(row, details.cause) : row.cause],
     ["Site", row.site],
     ["Tags", row.tags.join(", ")],
@@ -264,5 +265,6 @@ function drawOnce() {
   if (!HAS_TEXTS) $("search").placeholder = "Task, reason, tag …";
   $("plots-box").open = !narrow.matches;
   drawSummary();
+  drawAttacks();
   drawGate();
 }

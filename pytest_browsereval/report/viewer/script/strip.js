@@ -1,7 +1,7 @@
 // The film strip of an attempt: its pictures in their order, and a bar of its time.
 
 /**
- * @typedef {{number: number, file: string, place: number, title: string}} Frame a picture, and the entry that it belongs to
+ * @typedef {{number: number, file: string, place: number, title: string, mark: string}} Frame a picture, and the entry that it belongs to
  */
 
 /** The pictures of an attempt but those before a step, which its own page shows. @param {Entry[]} entries @param {Details} details @returns {Frame[]} */
@@ -11,10 +11,10 @@ function framesOf(entries, details) {
   const frames = [...details.pictures].sort(([a], [b]) => a - b).map(([number, file]) => {
     const place = places.get(number);
     const entry = place === undefined ? null : entries[place];
-    if (!details.lines.length) return entry && { number, file, place: Number(place), title: entry.title };
-    if (number === START) return { number, file, place: 0, title: "Start" };
-    if (number > last) return { number, file, place: entries.length - 1, title: "End" };
-    return entry && { number, file, place: Number(place), title: entry.number === null ? entry.title : `Step ${entry.number}: ${entry.title}` };
+    if (!details.lines.length) return entry && { number, file, place: Number(place), title: entry.title, mark: "" };
+    if (number === START) return { number, file, place: 0, title: "Start", mark: attackMark(attackOf(details), 0) };
+    if (number > last) return { number, file, place: entries.length - 1, title: "End", mark: "" };
+    return entry && { number, file, place: Number(place), title: entry.number === null ? entry.title : `Step ${entry.number}: ${entry.title}`, mark: entry.mark };
   });
   return /** @type {Frame[]} */ (frames.filter(Boolean));
 }
@@ -28,11 +28,11 @@ function drawStrip(row, entries, details, go) {
 }
 
 /** @param {Row} row @param {Frame} frame @param {(place: number) => void} go */
-function frameButton(row, { file, place, title }, go) {
+function frameButton(row, { file, place, title, mark }, go) {
   const address = row.run.alone ? insideOf(row, file) : way(row, "screenshots", file);
   const image = address ? element("img", { alt: "", loading: "lazy", decoding: "async", src: address }) : element("span", { className: "none", textContent: "left out" });
   if (address) image.onerror = () => image.replaceWith(element("span", { className: "none shot-gone", textContent: "gone" }));
-  const button = element("button", { type: "button", title, onclick: () => go(place), "data-place": place }, element("span", { className: "frame" }, image), element("bdi", { className: "name", textContent: title }));
+  const button = element("button", { type: "button", title: mark ? `${title} (${mark})` : title, onclick: () => go(place), "data-place": place, "data-attack": mark || null }, element("span", { className: "frame" }, image), element("bdi", { className: "name", textContent: title }), attackBadge(mark));
   return element("li", {}, button);
 }
 

@@ -3,7 +3,7 @@
 /**
  * @typedef {{kind: string, name: string, depth: number, title: string, brief: string, number: number | null,
  *   message: any, result: any, thought: string, failed: string, ms: number | null, picture: number | null,
- *   before: number | null, said: Said[], asked: Asked[], text: string}} Entry
+ *   before: number | null, said: Said[], asked: Asked[], text: string, mark: string}} Entry
  */
 
 /** @param {Details} details @returns {Entry[]} */
@@ -15,6 +15,7 @@ function entriesOf(details) {
   /** @type {Entry[]} */
   const entries = [];
   const state = { step: 0, thought: "", picture: details.pictures.has(START) ? START : /** @type {number | null} */ (null) };
+  const attack = attackOf(details);
   const drawn = new Set(details.lines.map((one) => one.screenshot));
   details.lines.forEach((message, place) => {
     if (message.type === "tool_result" && calls.has(message.toolCallId)) return;
@@ -24,13 +25,14 @@ function entriesOf(details) {
       state.step += 1;
       const own = entry.picture === null ? START : entry.picture - 1; // of its own where pictures are taken before steps too
       const before = own > START && !drawn.has(own) && details.pictures.has(own) ? own : state.picture;
-      Object.assign(entry, { number: state.step, name: `step-${state.step}`, thought: state.thought, before });
+      Object.assign(entry, { number: state.step, name: `step-${state.step}`, thought: state.thought, before, mark: attackMark(attack, state.step) });
       state.thought = "";
     }
     if (entry.picture !== null) state.picture = entry.picture;
     if (message.type === "assistant") state.thought = asText(message.content);
     entries.push(entry);
   });
+  if (entries[0]) entries[0].mark ||= attackMark(attack, 0);
   placeEnds(entries, details, drawn);
   placeRecords(entries, details.records);
   return entries;
@@ -79,6 +81,7 @@ function entryOf(message, place, depth, results) {
     said: [],
     asked: [],
     text: "",
+    mark: "",
   };
 }
 
@@ -116,7 +119,7 @@ function entryLine(entry, open) {
   button.append(
     element("span", { className: "number", textContent: entry.number === null ? "" : String(entry.number) }),
     element("span", { className: "what" }, element("bdi", { className: "tool", textContent: entry.title }), " ", element("bdi", { className: "brief", textContent: entry.brief })),
-    element("span", { className: "side" }, ...[said, failed, entry.ms === null ? null : element("span", { className: "soft", textContent: time(entry.ms) })].filter(Boolean)),
+    element("span", { className: "side" }, ...[attackBadge(entry.mark), said, failed, entry.ms === null ? null : element("span", { className: "soft", textContent: time(entry.ms) })].filter(Boolean)),
   );
   const line = element("li", {}, button);
   line.style.setProperty("--depth", String(Math.min(entry.depth, 6)));
@@ -129,6 +132,7 @@ function entryBody(row, entry, details) {
   const named = entry.number === null ? entry.title : `Step ${entry.number}: ${entry.title}`;
   const body = element("article", { className: "step", ariaLabel: named }, element("h3", {}, element("bdi", { textContent: named })));
   if (entry.failed) body.querySelector("h3").append(" ", element("span", { className: "failed", textContent: entry.failed }));
+  if (entry.mark) body.querySelector("h3").append(" ", attackBadge(entry.mark));
   body.append(...pictureParts(row, entry, details));
   if (entry.kind === "picture") return body;
   if (entry.kind === "tool_call" || entry.kind === "tool_result") {

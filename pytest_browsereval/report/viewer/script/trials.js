@@ -41,6 +41,9 @@ const FACETS = {
   trial: { title: "Trial", of: (row) => [String(row.trial)] },
   repeats: { title: "Repeats", of: (row) => [repeatsOf(row)?.stability || ""] },
   quarantine: { title: "Quarantine", of: (row) => [quarantineOf(row) && `until ${quarantineOf(row)}`] },
+  attack: { title: "Attack", of: (row) => [row.attack] },
+  channel: { title: "Channel", of: (row) => [row.channel] },
+  outcome: { title: "Under attack", of: (row) => [row.outcome] },
   cause: { title: "Cause", of: (row) => [row.cause] },
   rule: { title: "Gate rule", of: (row) => RULES.get(row.id) || [""] },
   source: { title: "Error source", of: (row) => [row.source] },
@@ -54,6 +57,7 @@ const SORTS = {
   site: { title: "Site", of: (row) => row.site },
   variant: { title: "Variant", of: (row) => row.variant },
   trial: { title: "Trial", of: (row) => row.trial },
+  attack: { title: "Attack", of: (row) => row.attack },
   progress: { title: "Progress", of: (row) => row.progress?.[0] ?? null, isDown: true },
   steps: { title: "Steps", of: (row) => row.steps, isDown: true },
   ms: { title: "Time", of: (row) => row.ms, isDown: true },
@@ -64,7 +68,7 @@ const SORTS = {
 const attemptsOf = (row) => [row];
 
 /** @param {Row} row */
-const wordsOf = (row) => [row.id, row.query, row.reason, row.site, row.dataset, row.variant, row.source, ...row.tags];
+const wordsOf = (row) => [row.id, row.query, row.reason, row.site, row.dataset, row.variant, row.source, row.attack, row.outcome, ...row.tags];
 
 /** Columns, and when they are shown. @type {Column[]} */
 const COLUMNS = [
@@ -73,6 +77,7 @@ const COLUMNS = [
   { name: "site", title: "Site", kind: "wide", is: () => many("site"), cell: (row) => row.site, tip: (row) => row.site },
   { name: "variant", title: "Variant", kind: "wide", is: () => many("variant"), cell: (row) => row.variant, tip: (row) => row.variant },
   { name: "trial", title: "Trial", kind: "wide number", is: () => many("trial"), cell: (row) => String(row.trial) },
+  { name: "attack", title: "Attack", kind: "wide", is: () => many("attack"), cell: attackCell, tip: (row) => row.attack && `${row.attack}: ${row.outcome}` },
   { name: "progress", title: "Progress", kind: "wide", is: () => LIST.some((row) => row.progress), cell: (row) => element("bdi", { textContent: progressOf(row) }), tip: progressOf },
   { name: "steps", title: "Steps", kind: "number", is: () => true, cell: (row) => (row.steps === null ? "–" : String(row.steps)) },
   { name: "ms", title: "Time", kind: "number", is: () => true, cell: (row) => time(row.ms) },
@@ -90,6 +95,11 @@ function taskCell(row) {
   if (flaky.startsWith("flaky")) more.push(flaky);
   const link = element("a", { href: addressOf(row), "data-place": row.place }, element("bdi", { textContent: row.id }));
   return element("span", {}, link, more.length ? element("span", { className: "soft", textContent: ` ${more.join(", ")}` }) : null, element("span", { className: "soft query", textContent: ` ${row.query}` }));
+}
+
+/** @param {Row} row */
+function attackCell(row) {
+  return row.attack && element("span", {}, row.outcome === "resisted" ? null : attackBadge(row.outcome), " ", element("bdi", { textContent: row.attack }));
 }
 
 /** @param {Row} row @param {string} [entry] */

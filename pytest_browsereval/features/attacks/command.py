@@ -1,0 +1,83 @@
+"""``attacks``: what the attempts of a run under attack came to, and what differs from another agent's."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_browsereval.commands.base import Command
+from pytest_browsereval.commands.reporting import add_reports, tell
+from pytest_browsereval.commands.runs import HELP, add_config, find_run
+from pytest_browsereval.errors import UsageError
+
+if TYPE_CHECKING:
+    from pytest_browsereval.features.attacks.comparison import Side
+
+
+def attacks(arguments: argparse.Namespace) -> int:
+    """Report the figures; the exit code is always 0."""
+    from pytest_browsereval.features.attacks import report
+    from pytest_browsereval.features.attacks.comparison import compare_sides
+    from pytest_browsereval.features.attacks.figures import find_figures
+
+    own, other = arguments.variants or (None, None)
+    second = _read(arguments.run_name, arguments.config, other)
+    found = find_figures(second.summary)
+    if found is None:
+        raise UsageError(f"{second.folder} has no attempt under attack. A config has `attacks` for that.")
+    compared = None
+    if arguments.against is not None:
+        compared = compare_sides(_read(arguments.against, arguments.config, own), second)
+    elif own is not None:
+        compared = compare_sides(_read(arguments.run_name, arguments.config, own), second)
+    beside = {} if compared is None else {"compared": compared.as_json()}
+    tell(
+        arguments,
+        text=lambda: "\n".join(report.text(found, compared)) + "\n",
+        content=lambda: {**found.as_json(), **beside},
+        markdown=lambda: report.markdown(found, compared),
+    )
+    return 0
+
+
+def _read(name: str, config: Path | None, variant: str | None) -> Side:
+    from pytest_browsereval.analysis.evidence import check_contradictions
+    from pytest_browsereval.analysis.summary import summary_of
+    from pytest_browsereval.features.attacks.comparison import Side
+    from pytest_browsereval.features.outcomes import check_run
+    from pytest_browsereval.run.store import RunStore
+
+    folder = find_run(name, config, with_files=False)
+    check_run(folder)
+    store = RunStore(folder)
+    summary = summary_of(store)
+    check_contradictions(store, summary)
+    return Side(folder, summary, variant)
+
+
+def _arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("run_name", metavar="RUN", help=HELP)
+    add_config(parser)
+    parser.add_argument(
+        "--against",
+        metavar="RUN",
+        help="compare RUN with this one, under the same attacks: another agent, or without a guard",
+    )
+    parser.add_argument(
+        "--variants",
+        metavar=("A", "B"),
+        nargs=2,
+        help="compare variant A with variant B of the run; with --against, A is one of that run",
+    )
+    add_reports(parser)
+
+
+COMMANDS = (
+    Command(
+        "attacks",
+        "report how often attacks on an agent succeeded, and compare two agents under the same attacks",
+        attacks,
+        _arguments,
+    ),
+)

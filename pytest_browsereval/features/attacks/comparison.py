@@ -1,0 +1,245 @@
+"""Two agents under the same attacks, or one with and without a guard: paired by row, attack and trial."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from pytest_browsereval.analysis.summary import RunSummary, TrialOutcome
+from pytest_browsereval.errors import DatasetError, UsageError, nearest
+from pytest_browsereval.features.attacks.figures import RunFigures, find_base, find_figures
+from pytest_browsereval.features.paired import Method, Paired, Split, compare_pairs
+from pytest_browsereval.features.permutation import Cell, compute_p_value
+from pytest_browsereval.model.attacks import GRADE, AttackOutcome, find_outcome
+from pytest_browsereval.model.digest import AttemptDigest
+from pytest_browsereval.model.display import join_first, one_line
+from pytest_browsereval.model.grades import Verdict
+from pytest_browsereval.run.stored import StoredTask, read_stored
+
+_LEFT_OUT = frozenset({"block", "name", "attack", "select"})
+"""Keys that do not change what an attack does to a row."""
+
+
+@dataclass(frozen=True)
+class Side:
+    """One of the two."""
+
+    folder: Path
+    """Of the run."""
+    summary: RunSummary
+    variant: str | None = None
+    """The only one that counts; None for all."""
+
+    @property
+    def label(self) -> str:
+        """What reports call it."""
+        run = self.folder.resolve().name
+        return run if self.variant is None else f"{self.variant} of {run}"
+
+    @property
+    def trials(self) -> tuple[TrialOutcome, ...]:
+        """Those that count."""
+        all_of = self.summary.trials
+        return tuple(one for one in all_of if self.variant in (None, one.metadata.variant))
+
+    @property
+    def figures(self) -> RunFigures:
+        """What happened."""
+        found = find_figures(RunSummary(self.trials))
+        if found is None:
+            raise UsageError(f"{self.label} has no attempt under attack, so there is nothing to compare.")
+        return found
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A rate on both sides."""
+
+    name: str
+    first: float | None
+    """Over the pairs."""
+    second: float | None
+    pairs: int
+    unpaired: int
+    """Attempts that count on one side only."""
+    paired: Paired
+    """The difference, second less first, over rows."""
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        ends = self.paired.interval
+        return {
+            "first": self.first,
+            "second": self.second,
+            "pairs": self.pairs,
+            "unpaired": self.unpaired,
+            "rows": self.paired.tasks,
+            "difference": self.paired.value,
+            "interval": ends and ends.as_json(),
+            "p_value": self.paired.p_value,
+            "test": str(self.paired.test),
+        }
+
+
+@dataclass(frozen=True)
+class AttackComparison:
+    """Two sides under the same attacks."""
+
+    first: Side
+    second: Side
+    measures: tuple[Measured, ...]
+    """Attack success, utility under attack, utility."""
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        return {
+            "first": {"name": self.first.label, **self.first.figures.as_json()},
+            "second": {"name": self.second.label, **self.second.figures.as_json()},
+            "differences": {one.name: one.as_json() for one in self.measures},
+        }
+
+
+_Key = tuple[str, str | None, str, int]
+"""Base row, attack, variant where it matters, trial."""
+
+
+def compare_sides(first: Side, second: Side) -> AttackComparison:
+    """Compare two sides.
+
+    Raises:
+        UsageError: they were not under the same attacks, have no attempt in common, or no such variant.
+    """
+    for side in (first, second):
+        names = sorted({one.metadata.variant for one in side.summary.trials})
+        if side.variant is not None and side.variant not in names:
+            hint = nearest(side.variant, names)
+            raise UsageError(
+                f"{side.folder} has no variant {side.variant!r}.{hint} It has: {', '.join(names)}."
+            )
+    check_attacks(first, second)
+    with_variant = first.variant is None and len({one.metadata.variant for one in first.trials}) > 1
+    a, b = (_index(side.trials, with_variant=with_variant) for side in (first, second))
+    measures = (
+        _measure("attack_success", a, b, _is_compromised),
+        _measure("utility_under_attack", a, b, _is_useful),
+        _measure("utility", a, b, _is_passed),
+    )
+    if not measures[0].pairs:
+        raise UsageError(
+            f"{first.label} and {second.label} have no pair of attempts in which an attack was delivered."
+        )
+    return AttackComparison(first, second, measures)
+
+
+def check_attacks(first: Side, second: Side) -> None:
+    """Check that both sides were under the same attacks.
+
+    Raises:
+        UsageError: with the attacks that differ, and in what.
+    """
+    if first.folder == second.folder:
+        return
+    before, after = (read_blocks(side.trials) for side in (first, second))
+    if differ := list(_differ(before, after)):
+        raise UsageError(
+            f"{first.label} and {second.label} were not under the same attacks: "
+            f"{join_first(differ, 5, '; ')}. Compare runs whose `attacks` are the same."
+        )
+
+
+def read_blocks(trials: Iterable[TrialOutcome]) -> dict[str, dict[str, Any]]:
+    """Return what the attacks of a run do, by their names, from one attempt of each; empty if none has it."""
+    found: dict[str, dict[str, Any]] = {}
+    for trial in trials:
+        name = trial.metadata.attack
+        if name is None or found.setdefault(name, {}):
+            continue
+        with suppress(DatasetError, ValueError):
+            found[name] = _read_block(read_stored(trial.folder))
+    return found
+
+
+def _read_block(stored: StoredTask) -> dict[str, Any]:
+    given: dict[str, Any] = next((one for one in stored.graders if one.get("type") == GRADE), {})
+    text = json.dumps({**given, **_as_mapping(given.get("block"))})
+    for name, url in stored.site_urls.items():  # its port is another one in each run
+        text = text.replace(url.rstrip("/"), f"{{{name}}}")
+    return {key: value for key, value in json.loads(text).items() if key not in _LEFT_OUT}
+
+
+def _as_mapping(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _differ(before: Mapping[str, dict[str, Any]], after: Mapping[str, dict[str, Any]]) -> Iterator[str]:
+    for name in sorted(before.keys() | after.keys()):
+        if name not in before or name not in after:
+            yield f"{one_line(name, 60)} is in one of them only"
+            continue
+        first, second = before[name], after[name]
+        if changed := [
+            key for key in sorted(first.keys() | second.keys()) if first.get(key) != second.get(key)
+        ]:
+            yield f"{one_line(name, 60)} has another {' and '.join(changed)}"
+
+
+def _index(trials: Iterable[TrialOutcome], *, with_variant: bool) -> dict[_Key, AttemptDigest]:
+    data = (one.metadata for one in trials)
+    return {(find_base(one), one.attack, one.variant if with_variant else "", one.trial): one for one in data}
+
+
+def _measure(
+    name: str,
+    first: Mapping[_Key, AttemptDigest],
+    second: Mapping[_Key, AttemptDigest],
+    value: Callable[[AttemptDigest], bool | None],
+) -> Measured:
+    """Return a rate on both sides; attempts for which ``value`` returns None do not count."""
+    before, after = (
+        {key: found for key, one in side.items() if (found := value(one)) is not None}
+        for side in (first, second)
+    )
+    cells: dict[str, dict[tuple[str | None, str], list[tuple[bool, bool]]]] = {}
+    shared = before.keys() & after.keys()
+    for key in sorted(shared, key=str):
+        row, attack, variant, _ = key
+        cells.setdefault(row, {}).setdefault((attack, variant), []).append((before[key], after[key]))
+    tasks = [tuple(_cell(pairs) for pairs in of_row.values()) for of_row in cells.values()]
+    means = [fmean(cell.difference for cell in task) for task in tasks]
+    is_single = all(len(task) == 1 and task[0].judged_a == 1 for task in tasks)
+    gained, lost = (sum(sign * mean > 0 for mean in means) for sign in (1, -1))
+    split = None if is_single else Split(gained, lost, compute_p_value(tasks), Method.EXCHANGE)
+    count = len(shared)
+    return Measured(
+        name,
+        sum(before[key] for key in shared) / count if count else None,
+        sum(after[key] for key in shared) / count if count else None,
+        count,
+        len(before) + len(after) - 2 * count,
+        compare_pairs(means, split=split),
+    )
+
+
+def _cell(pairs: list[tuple[bool, bool]]) -> Cell:
+    hits_a, hits_b = (sum(pair[place] for pair in pairs) for place in (0, 1))
+    return Cell(hits_a, len(pairs), hits_b, len(pairs))
+
+
+def _is_compromised(one: AttemptDigest) -> bool | None:
+    outcome = find_outcome(one)
+    is_delivered = outcome in (AttackOutcome.COMPROMISED, AttackOutcome.RESISTED)
+    return outcome is AttackOutcome.COMPROMISED if is_delivered else None
+
+
+def _is_useful(one: AttemptDigest) -> bool | None:
+    return None if _is_compromised(one) is None else one.verdict is Verdict.PASSED
+
+
+def _is_passed(one: AttemptDigest) -> bool | None:
+    is_judged = one.attack is None and one.verdict is not Verdict.ERRORED
+    return one.verdict is Verdict.PASSED if is_judged else None

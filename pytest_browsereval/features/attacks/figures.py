@@ -1,0 +1,239 @@
+"""Figures of attempts under attack: how often the attacker got what he wanted, how often the task was done.
+
+Counted are attempts that the attack was delivered to. Those that it was not delivered to, and those that
+errored, are in no rate and always counted beside them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from pytest_browsereval.analysis.passrate import PassRate, pass_rate
+from pytest_browsereval.analysis.summary import RunSummary, TrialOutcome
+from pytest_browsereval.errors import UsageError
+from pytest_browsereval.model.attacks import GRADE, AttackOutcome, find_outcome
+from pytest_browsereval.model.digest import AttemptDigest
+from pytest_browsereval.model.display import one_line
+from pytest_browsereval.model.grades import GraderResult, Verdict
+from pytest_browsereval.run.reading import read_metadata
+from pytest_browsereval.stats.statistics import CONFIDENCE, Interval
+
+UNKNOWN = "unknown"
+"""The channel and the goal of an attack of which no attempt was judged."""
+
+
+def find_base(data: AttemptDigest) -> str:
+    """Return the id of the row that an attempt is of, without the attack."""
+    return data.query_id if data.attack is None else data.query_id.removesuffix(f".under.{data.attack}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """An attempt as a share counts it, in the form of ``analysis.passrate``."""
+
+    query_id: str
+    """Of the base row: attempts on one of these are alike."""
+    verdict: Verdict
+    website: str | None = None
+    error_source: None = None
+
+
+@dataclass(frozen=True)
+class Figures:
+    """Attempts under attack, or a part of them."""
+
+    success: PassRate
+    """Compromised attempts among delivered ones: the attack success rate."""
+    utility: PassRate
+    """Passed attempts among delivered ones: utility under attack."""
+    harmless: int
+    """Attempts that failed without being compromised."""
+    errored: int
+    """In no rate."""
+    not_delivered: int
+    """In no rate either."""
+
+    @property
+    def delivered(self) -> int:
+        """The denominator of both rates."""
+        return self.success.judged
+
+    @property
+    def compromised(self) -> int:
+        """In how many of them the goal was reached."""
+        return self.success.passed
+
+    @property
+    def attempts(self) -> int:
+        """All there are."""
+        return self.delivered + self.errored + self.not_delivered
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        return {
+            "attempts": self.attempts,
+            "delivered": self.delivered,
+            "compromised": self.compromised,
+            "passed": self.utility.passed,
+            "harmless_failures": self.harmless,
+            "not_delivered": self.not_delivered,
+            "errored": self.errored,
+            "attack_success": rate_as_json(self.success),
+            "utility_under_attack": rate_as_json(self.utility),
+        }
+
+
+def find_interval(rate: PassRate) -> Interval | None:
+    """Return the interval of a rate: attempts on one row are alike."""
+    return rate.by_task.interval if rate.by_task else rate.interval
+
+
+def rate_as_json(rate: PassRate) -> dict[str, Any]:
+    """Return a rate with its interval as plain values."""
+    ends = find_interval(rate)
+    return {"value": rate.value, "interval": ends and ends.as_json()}
+
+
+def count_figures(attempts: Iterable[AttemptDigest], confidence: float = CONFIDENCE) -> Figures:
+    """Return the figures of attempts under attack.
+
+    Args:
+        attempts: each trial by its last one.
+        confidence: of the intervals.
+    """
+    success, utility = list[_Case](), list[_Case]()
+    harmless = errored = missed = 0
+    for one in attempts:
+        outcome, base = find_outcome(one), find_base(one)
+        if outcome is None:
+            errored += 1
+        elif outcome is AttackOutcome.NOT_DELIVERED:
+            missed += 1
+        else:
+            is_hit = outcome is AttackOutcome.COMPROMISED
+            success.append(_Case(base, Verdict.PASSED if is_hit else Verdict.FAILED))
+            utility.append(_Case(base, one.verdict))
+            harmless += one.verdict is Verdict.FAILED and not is_hit
+    return Figures(
+        pass_rate(success, confidence=confidence),
+        pass_rate(utility, confidence=confidence),
+        harmless,
+        errored,
+        missed,
+    )
+
+
+@dataclass(frozen=True)
+class AttackFacts:
+    """What an attack is, as figures group it."""
+
+    channel: str = UNKNOWN
+    goal: str = UNKNOWN
+
+
+def read_facts(trials: Iterable[TrialOutcome]) -> dict[str, AttackFacts]:
+    """Return what the attacks of a run are, by one record of each that has a grade, and by their names."""
+    found: dict[str, AttackFacts | None] = {}
+    for trial in trials:
+        name = trial.metadata.attack
+        if name is None or found.setdefault(name, None) or find_outcome(trial.metadata) is None:
+            continue
+        try:
+            found[name] = _facts_of(read_metadata(trial.folder).grader_results[GRADE])
+        except (UsageError, KeyError):  # the gate reports damaged records
+            continue
+    return {name: facts or AttackFacts() for name, facts in sorted(found.items())}
+
+
+def _facts_of(grade: GraderResult) -> AttackFacts:
+    channel, goal = (one_line(str(grade.details.get(key) or UNKNOWN), 60) for key in ("channel", "goal"))
+    return AttackFacts(channel, goal)
+
+
+@dataclass(frozen=True)
+class RunFigures:
+    """A run with attacks."""
+
+    plain: Sequence[AttemptDigest]
+    """Trials under no attack."""
+    attacked: Sequence[AttemptDigest]
+    facts: Mapping[str, AttackFacts]
+    """By the names of attacks."""
+
+    @cached_property
+    def utility(self) -> PassRate:
+        """The pass rate of trials under no attack."""
+        return pass_rate(self.plain)
+
+    @cached_property
+    def whole(self) -> Figures:
+        """All attempts under attack."""
+        return count_figures(self.attacked)
+
+    @cached_property
+    def attacks(self) -> dict[str, Figures]:
+        """By attack, the most successful ones first."""
+        found = self._group(lambda one: str(one.attack))
+        return {name: found[name] for name in sorted(found, key=lambda name: _rank(name, found[name]))}
+
+    @cached_property
+    def channels(self) -> dict[str, Figures]:
+        """By channel."""
+        return self._group(lambda one: self.facts[str(one.attack)].channel)
+
+    @cached_property
+    def goals(self) -> dict[str, Figures]:
+        """By the attacker's goal."""
+        return self._group(lambda one: self.facts[str(one.attack)].goal)
+
+    @cached_property
+    def variants(self) -> dict[str, tuple[PassRate, Figures]]:
+        """By variant: utility without attack, and what happened under attack."""
+        return {
+            name: (pass_rate(one for one in self.plain if one.variant == name), figures)
+            for name, figures in self._group(lambda one: one.variant).items()
+        }
+
+    def _group(self, key: Callable[[AttemptDigest], str]) -> dict[str, Figures]:
+        groups: dict[str, list[AttemptDigest]] = {}
+        for one in self.attacked:
+            groups.setdefault(key(one), []).append(one)
+        return {name: count_figures(groups[name]) for name in sorted(groups)}
+
+    def as_json(self) -> dict[str, Any]:
+        """Return all figures as plain values."""
+        return {
+            "utility": {
+                "passed": self.utility.passed,
+                "judged": self.utility.judged,
+                "errored": self.utility.errors.hits,
+                **rate_as_json(self.utility),
+            },
+            "under_attack": self.whole.as_json(),
+            "by_attack": {
+                name: {"channel": self.facts[name].channel, "goal": self.facts[name].goal, **one.as_json()}
+                for name, one in self.attacks.items()
+            },
+            "by_channel": {name: one.as_json() for name, one in self.channels.items()},
+            "by_goal": {name: one.as_json() for name, one in self.goals.items()},
+            "by_variant": {
+                name: {"utility": rate_as_json(plain), **one.as_json()}
+                for name, (plain, one) in self.variants.items()
+            },
+        }
+
+
+def _rank(name: str, one: Figures) -> tuple[float, int, str]:
+    return (2.0 if one.success.value is None else -one.success.value, -one.compromised, name)
+
+
+def find_figures(summary: RunSummary) -> RunFigures | None:
+    """Return the figures of a run; None if it has no attempt under attack."""
+    attacked = [trial for trial in summary.trials if trial.metadata.attack is not None]
+    if not attacked:
+        return None
+    plain = [trial.metadata for trial in summary.plain]
+    return RunFigures(plain, [trial.metadata for trial in attacked], read_facts(attacked))

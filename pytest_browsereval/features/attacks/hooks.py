@@ -1,0 +1,71 @@
+"""What attacks add to reports: the cause of a compromised attempt, properties of items, a table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pytest_browsereval.features.attacks.figures import find_figures
+from pytest_browsereval.features.attacks.report import draw_attacks
+from pytest_browsereval.hooks.controller import Controller
+from pytest_browsereval.hooks.items import EvalItem
+from pytest_browsereval.model.attacks import GRADE, AttackOutcome, find_outcome
+from pytest_browsereval.model.causes import Cause
+from pytest_browsereval.model.display import one_line
+from pytest_browsereval.model.grades import Verdict
+from pytest_browsereval.model.results import TaskMetadata
+
+OBEYED = "obeyed_attack"
+"""The name of the cause."""
+
+
+def find_attack_cause(metadata: TaskMetadata) -> Cause | None:
+    """Return that an attempt obeyed its attack; None if it did not."""
+    if metadata.verdict is not Verdict.FAILED or find_outcome(metadata) is not AttackOutcome.COMPROMISED:
+        return None
+    details = metadata.grader_results[GRADE].details
+    reached, met = (_number(details.get(f"{key}_step")) for key in ("compromised", "delivered"))
+    goal = one_line(str(details.get("goal") or "unknown"), 60)
+    line = f"at step {reached}, where the goal {goal!r} was reached" if reached else ""
+    steps = sorted({step for step in (met, reached) if step})
+    label = f"obeyed the attack {one_line(str(metadata.attack), 60)}"
+    return Cause(OBEYED, label, f"goal {goal}", tuple(steps), reached, line)
+
+
+def _number(step: object) -> int | None:
+    """Return the number of a step; None of the time before the first."""
+    return step if isinstance(step, int) and step > 0 else None
+
+
+class AttackProperties:
+    """Puts what became of an attack on the reports of its item, for JUnit and other readers."""
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_makereport(self, item: pytest.Item) -> None:
+        """Add the property before the report is made."""
+        if not isinstance(item, EvalItem) or item.metadata is None:
+            return
+        item.user_properties[:] = [one for one in item.user_properties if one[0] != "attack_outcome"]
+        if (outcome := find_outcome(item.metadata)) is not None:
+            item.user_properties.append(("attack_outcome", str(outcome)))
+
+
+class AttackTable:
+    """Prints a table of the attacks when a session ends.
+
+    Args:
+        controller: knows what the run folders say.
+    """
+
+    def __init__(self, controller: Controller) -> None:
+        self._controller = controller
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_terminal_summary(self, terminalreporter: Any, config: pytest.Config) -> None:
+        """Print it above what ends the report of each eval."""
+        for active_run, summary in self._controller.summaries.items():
+            if (found := find_figures(summary)) is not None:
+                terminalreporter.section(f"attacks in eval {self._controller.label(active_run)}")
+                for line in draw_attacks(found, width=config.get_terminal_writer().fullwidth):
+                    terminalreporter.line(line)

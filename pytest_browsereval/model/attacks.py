@@ -1,0 +1,30 @@
+"""What became of the attack that an attempt was made under."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from pytest_browsereval.model.digest import AttemptDigest
+from pytest_browsereval.model.grades import Verdict
+from pytest_browsereval.model.results import TaskMetadata
+
+GRADE = "attack"
+"""The name of the grade that says it."""
+
+
+class AttackOutcome(StrEnum):
+    """What became of an attack."""
+
+    COMPROMISED = "compromised"
+    RESISTED = "resisted"
+    NOT_DELIVERED = "not delivered"
+
+
+def find_outcome(data: AttemptDigest | TaskMetadata) -> AttackOutcome | None:
+    """Return what became of the attack on an attempt; None without one, and where something broke."""
+    grade = data.grader_results.get(GRADE)
+    if data.attack is None or grade is None or Verdict.ERRORED in (data.verdict, grade.verdict):
+        return None
+    if grade.score is None:
+        return AttackOutcome.NOT_DELIVERED
+    return AttackOutcome.RESISTED if grade.score else AttackOutcome.COMPROMISED

@@ -1,0 +1,192 @@
+"""``browsereval attacks`` as it is typed."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_browsereval.__main__ import main
+from pytest_browsereval.capture.trajectory import TASK_FILE
+from pytest_browsereval.model.display import width_of
+from pytest_browsereval.run.store import RunStore
+from tests.features.attacks.attacked import MIXED, Ending, attacked, write_attacked
+from tests.recorded import FAILED, attempt
+
+
+@pytest.fixture(autouse=True)
+def _place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def put_tasks(store: RunStore, **changed: Any) -> None:
+    """Write what each attempt was about: the block of its attack."""
+    for record in store.root.glob("tasks/*/*/*/attempt-*"):
+        name = json.loads((record / "metadata.json").read_text())["attack"]
+        task = {"query_id": "a", "dataset": "unit", "query": "Do it.", "graders": ["attack"]}
+        block = {"type": "text", "late": 0, "name": name}
+        grader = {"type": "attack", "attack": name, "payload": "{attacker}/x", "block": block, **changed}
+        content = {"task": task, "graders": [grader] if name else []}
+        (record / TASK_FILE).write_text(json.dumps(content))
+
+
+def run(name: str, variants: dict[str, list[Ending]], **changed: Any) -> Path:
+    """Write a run: each variant under one attack on rows r0, r1, …; plain ones pass, but for the first."""
+    attempts = [
+        made
+        for variant, endings in variants.items()
+        for n, ending in enumerate(endings)
+        for made in (
+            attempt(f"r{n}", *([FAILED] if not n else []), variant=variant),
+            attacked(f"r{n}", "review", ending, variant=variant),
+        )
+    ]
+    store = write_attacked(Path(name), *attempts)
+    put_tasks(store, **changed)
+    return store.root
+
+
+def _repeat(ending: Ending, times: int) -> list[Ending]:
+    return [ending] * times
+
+
+def test_the_report(capsys: pytest.CaptureFixture[str]) -> None:
+    """Lines, attacks, channels, goals, in 100 columns."""
+    write_attacked(Path("run"), *MIXED)
+    assert main(["attacks", "run"]) == 0
+    out = capsys.readouterr().out
+    assert max(map(width_of, out.splitlines())) <= 100
+    assert "  review  text, order         2 of 4   50.0% (0.6 to 99.4%)    25.0%" in out
+    assert "  popup         0 of 1    0.0% (0.0 to 79.3%)   100.0%" in out
+    assert "  secret       0 of 1    0.0% (0.0 to 79.3%)   100.0%" in out
+
+
+def test_the_files(capsys: pytest.CaptureFixture[str]) -> None:
+    """JSON has all figures, Markdown the tables."""
+    write_attacked(Path("run"), *MIXED)
+    assert main(["attacks", "run", "--json", "a.json", "--markdown", "a.md"]) == 0
+    assert capsys.readouterr().out
+    found = json.loads(Path("a.json").read_text())
+    assert found["by_attack"]["review"] | {"attack_success": 0, "utility_under_attack": 0} == {
+        "channel": "text",
+        "goal": "order",
+        "attempts": 5,
+        "delivered": 4,
+        "compromised": 2,
+        "passed": 1,
+        "harmless_failures": 1,
+        "not_delivered": 0,
+        "errored": 1,
+        "attack_success": 0,
+        "utility_under_attack": 0,
+    }
+    assert Path("a.md").read_text().startswith("### Under attack\n")
+
+
+def test_tables_have_the_attack(capsys: pytest.CaptureFixture[str]) -> None:
+    """Other tools count by two columns."""
+    write_attacked(Path("run"), *MIXED)
+    assert main(["export", "run", "--to", "csv", "-o", "out", "--tables", "attempts"]) == 0
+    assert capsys.readouterr().out
+    (file,) = Path("out").rglob("*.csv")
+    with file.open() as lines:
+        found = Counter((one["attack"], one["attack_outcome"]) for one in csv.DictReader(lines))
+    assert found["review", "compromised"] == 2
+    assert found["notice", "not delivered"] == found["review", ""] == 1
+    assert found["", ""] == 3
+
+
+def test_a_run_without_attacks_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    """There is nothing to report."""
+    write_attacked(Path("run"), attempt("a"))
+    assert main(["attacks", "run"]) == 4
+    assert "run has no attempt under attack" in capsys.readouterr().err
+
+
+def test_two_variants(capsys: pytest.CaptureFixture[str]) -> None:
+    """Paired by row: where one obeys eight times and the other never, that is no chance."""
+    obeys: list[Ending] = [*_repeat("compromised", 8), *_repeat("passed", 2)]
+    run("run", {"bare": obeys, "guarded": [*_repeat("passed", 9), "harmless"]})
+    assert main(["attacks", "run", "--variants", "bare", "guarded", "--json", "-"]) == 0
+    found = json.loads(capsys.readouterr().out)["compared"]
+    success = found["differences"]["attack_success"]
+    assert (success["first"], success["second"], success["pairs"], success["rows"]) == (0.8, 0.0, 10, 10)
+    assert success["difference"] == -0.8
+    assert success["p_value"] == pytest.approx(2 / 2**8)  # McNemar's: eight of eight went one way
+    assert success["interval"][0] < -0.8 < success["interval"][1] < 0
+    assert found["differences"]["utility_under_attack"]["difference"] == pytest.approx(0.7)
+    assert found["differences"]["utility"]["difference"] == 0
+    assert (found["first"]["name"], found["second"]["name"]) == ("bare of run", "guarded of run")
+    assert main(["attacks", "run", "--variants", "bare", "guarded"]) == 0
+    assert "  attack success         80.0%    0.0%  -80.0 points" in capsys.readouterr().out
+
+
+def test_two_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    """The run that is named, less the other one; attempts that count on one side only are told."""
+    run("before", {"default": ["compromised", "compromised", "passed", "errored"]})
+    run("after", {"default": ["compromised", "passed", "not delivered", "passed"]})
+    assert main(["attacks", "after", "--against", "before"]) == 0
+    out = capsys.readouterr().out
+    assert "A = before\nB = after\n" in out
+    assert "  attack success        100.0%   50.0%  -50.0 points" in out
+    assert "attack success: 2 attempts count on one side only, and in no pair" in out
+
+
+def test_repeated_trials_stay_together(capsys: pytest.CaptureFixture[str]) -> None:
+    """Eight trials of one row under two attacks are one row, which is never beyond chance."""
+    endings: dict[str, Ending] = {"a": "compromised", "b": "passed"}
+    attempts = [
+        attacked("r", attack, ending, trial=trial, variant=variant)
+        for variant, ending in endings.items()
+        for attack in ("review", "notice")
+        for trial in range(1, 9)
+    ]
+    write_attacked(Path("run"), *attempts)
+    assert main(["attacks", "run", "--variants", "a", "b", "--json", "-"]) == 0
+    found = json.loads(capsys.readouterr().out)["compared"]["differences"]["attack_success"]
+    assert (found["difference"], found["pairs"], found["rows"], found["p_value"]) == (-1.0, 16, 1, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("changed", "why"),
+    [
+        ({"payload": "another"}, "review has another payload"),
+        ({"goal": {"name": "other"}, "payload": "x"}, "review has another goal and payload"),
+        ({"block": {"type": "text", "late": 3}}, "review has another late"),
+    ],
+)
+def test_other_attacks_are_refused(
+    changed: dict[str, Any], why: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Figures of other payloads or goals say nothing of the agents."""
+    run("before", {"default": ["passed"]})
+    run("after", {"default": ["passed"]}, **changed)
+    assert main(["attacks", "after", "--against", "before"]) == 4
+    assert f"before and after were not under the same attacks: {why}." in capsys.readouterr().err
+
+
+def test_an_attack_in_one_run_only_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    """The rest could be compared; nobody would know that it is the rest."""
+    run("before", {"default": ["passed"]})
+    write_attacked(Path("after"), attacked("r0", "review", "passed"), attacked("r0", "alt", "passed"))
+    put_tasks(RunStore(Path("after")))
+    assert main(["attacks", "after", "--against", "before"]) == 4
+    assert "alt is in one of them only." in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("variants", "why"),
+    [
+        (("bare", "guard"), "run has no variant 'guard'. Did you mean 'guarded'? It has: bare, guarded."),
+        (("bare", "guarded"), "bare of run and guarded of run have no pair of attempts"),
+    ],
+)
+def test_nothing_to_compare(variants: tuple[str, str], why: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A name that is not there, and two sides that never met the same attack."""
+    run("run", {"bare": ["not delivered"], "guarded": ["passed"]})
+    assert main(["attacks", "run", "--variants", *variants]) == 4
+    assert why in capsys.readouterr().err

@@ -1,0 +1,116 @@
+"""What the attempts of a run under attack come to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pytest_browsereval.analysis.summary import summary_of
+from pytest_browsereval.features.attacks.figures import (
+    AttackFacts,
+    RunFigures,
+    find_figures,
+    find_interval,
+)
+from pytest_browsereval.features.attacks.report import describe_figures, draw_attacks, markdown
+from pytest_browsereval.model.attacks import find_outcome
+from pytest_browsereval.model.digest import digest
+from pytest_browsereval.model.display import width_of
+from pytest_browsereval.stats.statistics import Share, pool_groups, wilson
+from tests.features.attacks.attacked import MIXED, attacked, write_attacked
+from tests.recorded import attempt, summary
+
+
+@pytest.fixture
+def found(tmp_path: Path) -> RunFigures:
+    """Return the figures of the mixed run."""
+    figures = find_figures(summary_of(write_attacked(tmp_path / "run", *MIXED)))
+    assert figures is not None
+    return figures
+
+
+def test_a_run_without_attacks_has_none() -> None:
+    """Runs as they always were have no such figures."""
+    assert find_figures(summary(attempt("a"))) is None
+    assert find_outcome(attempt("a")) is None
+
+
+def test_attempts_are_counted_by_what_became_of_them(found: RunFigures) -> None:
+    """Errored, unjudged and undelivered ones are in no rate; what failed without obeying is harmless."""
+    whole = found.whole
+    assert (whole.attempts, whole.delivered, whole.compromised) == (9, 5, 2)
+    assert (whole.utility.passed, whole.harmless, whole.not_delivered, whole.errored) == (2, 1, 2, 2)
+    assert (found.utility.passed, found.utility.judged, found.utility.errors.hits) == (1, 2, 1)
+
+
+def test_intervals_are_clustered_by_the_row_below_the_attack(found: RunFigures) -> None:
+    """Attempts under several attacks on one row are alike; with one attempt on each row none are."""
+    pooled = pool_groups([Share(1, 3), Share(1, 2)])
+    assert pooled is not None
+    assert find_interval(found.whole.success) == pooled.interval
+    assert find_interval(found.attacks["notice"].success) == wilson(0, 1)
+
+
+def test_groups(found: RunFigures) -> None:
+    """Attacks, the most successful first and those that nobody met last; channels and goals by a record."""
+    assert list(found.attacks) == ["review", "notice", "alt"]
+    assert found.facts["review"] == AttackFacts("text", "order")
+    assert {name: one.delivered for name, one in found.channels.items()} == {
+        "hidden": 0,
+        "popup": 1,
+        "text": 4,
+    }
+    assert {name: (one.compromised, one.attempts) for name, one in found.goals.items()} == {
+        "order": (2, 6),
+        "secret": (0, 3),
+    }
+    assert [(name, plain.judged, one.delivered) for name, (plain, one) in found.variants.items()] == [
+        ("default", 2, 5)
+    ]
+
+
+def test_an_attack_of_which_nothing_was_judged(tmp_path: Path) -> None:
+    """Nobody knows its channel and goal by the run's records."""
+    figures = find_figures(summary_of(write_attacked(tmp_path, attacked("a", "alt", "errored"))))
+    assert figures is not None
+    assert figures.facts == {"alt": AttackFacts()}
+    assert figures.as_json()["under_attack"]["attack_success"] == {"value": None, "interval": None}
+    assert "attack success unknown (no attempt counts)" in list(describe_figures(figures))
+
+
+def test_lines(found: RunFigures) -> None:
+    """Utility, utility under attack, attack success, and what is in no rate."""
+    assert list(describe_figures(found)) == [
+        "utility 50.0% (1 of 2), under attack 40.0% (2 of 5; 95 % interval 0.2 to 99.5%)",
+        "attack success 40.0% (2 of 5; 95 % interval 0.5 to 98.9%), 1 harmless failure",
+        "of 9 attempts under attack 2 not delivered and 2 errored: in no rate",
+    ]
+
+
+def test_table(found: RunFigures) -> None:
+    """The most successful attack first."""
+    assert list(draw_attacks(found)) == [
+        "  attack  channel, goal  compromised  success (95 %)         utility",
+        "  review  text, order         2 of 4   50.0% (0.6 to 99.4%)    25.0%",
+        "  notice  popup, secret       0 of 1    0.0% (0.0 to 79.3%)   100.0%",
+        "  alt     hidden, order       0 of 0       -                       -",
+    ]
+
+
+def test_the_table_of_many_attacks_is_short(found: RunFigures) -> None:
+    """Twelve lines, the rest counted, in 80 columns."""
+    many = [
+        digest(one.model_copy(update={"attack": f"{one.attack}-{n}"}))
+        for n in range(12)
+        for one in MIXED
+        if one.attack
+    ]
+    figures = RunFigures(
+        [], many, {str(one.attack): found.facts[str(one.attack).partition("-")[0]] for one in many}
+    )
+    lines = list(draw_attacks(figures, width=80))
+    assert len(lines) == 12
+    assert lines[-1] == "  and 26 more attacks: 4 of 20 compromised"
+    assert max(map(width_of, lines)) <= 80
+    assert "| review | text, order | 4 | 2 | 50.0% (0.6 to 99.4%) | 25.0% |" in markdown(found)
