@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import pkgutil
 import subprocess
 import sys
@@ -12,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import pytest_browsereval
+from tests.test_layers import ROWS
 
 MODULES = [
     module.name
@@ -21,30 +21,41 @@ MODULES = [
 
 HEAVY = ("pydantic", "playwright", "openai", "yaml", "asyncio", "httpx", "PIL", "jmespath")
 
-LOWEST = "errors later registry problems documents model"
-"""What knows nothing of the rest (see the layers): once it was imported alone, it may stay loaded."""
-
 EACH_ALONE = """
 import os, sys
 # What pytest needs is loaded once; each module is then imported in a fork of its own.
 import asyncio, dateutil.parser, html, http.server, httpx, jmespath, pydantic, pytest, xdist.scheduler, yaml
 failed = []
-lowest = tuple(f"pytest_browsereval.{part}" for part in os.environ["LOWEST"].split())
-for name in sorted(sys.argv[1:], key=lambda name: not name.startswith(lowest)):
-    child = os.fork()
-    if not child:
-        try:
+for row in sys.argv[1:]:
+    names = row.split()
+    for name in names:
+        child = os.fork()
+        if not child:
+            try:
+                __import__(name)
+            except BaseException as error:
+                print(f"{name}: {type(error).__name__}: {error}", flush=True)
+                os._exit(1)
+            os._exit(0)
+        if os.waitpid(child, 0)[1]:
+            failed.append(name)
+    for name in names:
+        if not failed:
             __import__(name)
-        except BaseException as error:
-            print(f"{name}: {type(error).__name__}: {error}", flush=True)
-            os._exit(1)
-        os._exit(0)
-    if os.waitpid(child, 0)[1]:
-        failed.append(name)
-    elif name.startswith(lowest):
-        __import__(name)
 sys.exit(1 if failed else 0)
 """
+
+
+def by_row() -> list[str]:
+    """Return the modules of each row of the layers, lowest first.
+
+    A row knows nothing of those above it: once each of its modules was imported alone, it may stay loaded.
+    """
+    rows: list[list[str]] = [[] for _ in ROWS]
+    for name in MODULES:
+        part = name.split(".")[1]
+        rows[next(number for number, row in enumerate(ROWS) if part in row)].append(name)
+    return [" ".join(row) for row in rows]
 
 
 def python(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
@@ -54,7 +65,6 @@ def python(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProc
         text=True,
         timeout=600,
         check=False,
-        env={**os.environ, "LOWEST": LOWEST},
         cwd=cwd,
     )
 
@@ -62,7 +72,7 @@ def python(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProc
 @pytest.mark.slow
 def test_each_module_imports_alone() -> None:
     """Every module can be the first one that is imported, with warnings as errors."""
-    result = python("-c", EACH_ALONE, *MODULES)
+    result = python("-c", EACH_ALONE, *by_row())
     assert result.returncode == 0, result.stdout + result.stderr
 
 

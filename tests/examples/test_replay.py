@@ -17,13 +17,16 @@ EXAMPLE = Path(__file__).parents[2] / "examples" / "replay"
 CASSETTES = EXAMPLE / "cassettes/replay/default"
 TASKS = [json.loads(line)["query_id"] for line in (EXAMPLE / "rows.jsonl").read_text().splitlines()]
 
+FEW = "--eval-limit=2"
+"""Of rows that a real model records: further ones take minutes of a core and test nothing more of ours."""
+
 
 def replay(
-    pytester: pytest.Pytester, config: Path = EXAMPLE / "eval.yaml"
+    pytester: pytest.Pytester, config: Path = EXAMPLE / "eval.yaml", *more: str
 ) -> tuple[pytest.RunResult, dict[str, Any]]:
     """Replay it; return the rows of the summary by their ids too."""
     out = pytester.path / "out"
-    options = (f"--eval-config={config}", f"--eval-output={out}", "--eval-llm=replay", "--tb=no")
+    options = (f"--eval-config={config}", f"--eval-output={out}", "--eval-llm=replay", "--tb=no", *more)
     result = pytester.runpytest_subprocess("-p", "no:asyncio", *options)
     summary = json.loads(next(out.glob("*/*/summary.json")).read_text())
     return result, {row["query_id"]: row for row in summary["results"]}
@@ -88,7 +91,7 @@ def test_it_can_be_recorded_again(pytester: pytest.Pytester) -> None:
     shutil.copytree(EXAMPLE, copy, ignore=shutil.ignore_patterns("results", "cassettes"))
     shutil.copytree(EXAMPLE.parent / "smollm2", copy.parent / "smollm2")
     ran = subprocess.run(
-        [sys.executable, str(copy / "record.py"), f"--eval-output={pytester.path / 'first'}"],
+        [sys.executable, str(copy / "record.py"), f"--eval-output={pytester.path / 'first'}", FEW],
         capture_output=True,
         text=True,
         check=False,
@@ -96,6 +99,6 @@ def test_it_can_be_recorded_again(pytester: pytest.Pytester) -> None:
     assert ran.returncode in {0, 1}, ran.stdout + ran.stderr
     summary = json.loads(next(pytester.path.glob("first/*/*/summary.json")).read_text())
     assert summary["errored"] == 0, ran.stdout
-    _, rows = replay(pytester, copy / "eval.yaml")
+    _, rows = replay(pytester, copy / "eval.yaml", FEW)
     then = {row["query_id"]: row["verdict"] for row in summary["results"]}
     assert {name: row["verdict"] for name, row in rows.items()} == then

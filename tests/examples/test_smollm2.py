@@ -29,8 +29,8 @@ from tests.hooks.launched import wait_for
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "smollm2"
 PAGES = {"click-test", "click-button", "click-link", "click-dialog-2", "click-test-2"}
-TRIALS = 5
-"""The first seed of each page: further ones take minutes of a core and test nothing more of ours."""
+TRIALS = 2
+"""The first two pages: further ones take minutes of a core and test nothing more of ours."""
 LIMIT_S = 1_200
 """Five times what the whole needs while other programs use the machine as well."""
 
@@ -165,11 +165,11 @@ def test_a_picture_is_a_fault_of_the_provider(url: str) -> None:
 # -- a real judge
 
 
-@pytest.mark.parametrize("output", ["json_schema", "json", "tagged"])
-def test_a_real_model_judges(url: str, tmp_path: Path, output: str) -> None:
+@pytest.mark.parametrize(("output", "tokens"), [("json_schema", 200), ("json", 40), ("tagged", 40)])
+def test_a_real_model_judges(url: str, tmp_path: Path, output: str, tokens: int) -> None:
     """Under the server's grammar every reply can be read; without it a bad one is errored, never a score."""
     judge = JudgeConfig.model_validate(
-        {"model": "small", "base_url": url, "output": output, "max_output_tokens": 200, "max_tries": 1}
+        {"model": "small", "base_url": url, "output": output, "max_output_tokens": tokens, "max_tries": 1}
     )
     result = graded(AskingGrader(judge=judge), recorded_in(tmp_path))
     assert (result.score is None) is (result.verdict is Verdict.ERRORED)
