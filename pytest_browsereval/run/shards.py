@@ -61,8 +61,16 @@ class Parts:
 
     @property
     def missing_trials(self) -> int:
-        """How many trials were to be in those."""
+        """How many trials were to be in those; of a run in rounds at most."""
         return sum(self.trials[shard.number - 1] for shard in self.missing)
+
+    def count_least(self, manifest: Mapping[str, Any]) -> int:
+        """Return how many trials were to be in those at least: their rounds are not known."""
+        try:
+            rounds = manifest["config"]["trials"]
+            return self.missing_trials // int(rounds["max"]) * int(rounds["min"])
+        except (KeyError, TypeError, ValueError, ZeroDivisionError):  # a number of trials
+            return self.missing_trials
 
 
 def read_shard(text: str) -> Shard:

@@ -50,9 +50,11 @@ def _lines(
 
 def _describe_rest(root: Path) -> Iterator[str]:
     """Yield what a part of a run says nothing about: its gate is not that of the run."""
-    parts = Parts.of_run(RunStore(root).manifest())
-    if parts is not None and parts.missing:
-        yield f"only a part of a run: other shards have {format_count(parts.missing_trials, 'trial')} more"
+    manifest = RunStore(root).manifest()
+    if (parts := Parts.of_run(manifest)) is not None and parts.missing:
+        least = parts.count_least(manifest)
+        few = "at least " * (least < parts.missing_trials)
+        yield f"only a part of a run: other shards have {few}{format_count(least, 'trial')} more"
 
 
 def rate_of(summary: RunSummary, selected: int | None) -> PassRate:

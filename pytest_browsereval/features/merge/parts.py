@@ -60,14 +60,16 @@ def _counts(parts: Parts) -> str:
 
 
 def _refusal(whole: Parts, stores: Sequence[RunStore], target: Path) -> str:
-    first = whole.missing[0]
+    first, least = whole.missing[0], whole.count_least(stores[0].manifest())
+    few = "at least " * (least < whole.missing_trials)
     is_one = len(whole.missing) == 1
     runs = " ".join(str(store.root) for store in stores[:2]) + " ..." * (len(stores) > 2)
+    lacking = f"{few}{least} of {'up to ' * bool(few)}{sum(whole.trials)} trials"
     return (
-        f"{name_shards(whole.missing)} {'is' if is_one else 'are'} missing, with {whole.missing_trials} of "
-        f"{sum(whole.trials)} trials: {'it has' if is_one else 'they have'} left no run here. Run "
-        f"{'it' if is_one else 'them'} again (--eval-shard={first}), or merge what there is, as a run that "
-        f"is not complete: `browsereval merge --partial {runs} -o {target}`"
+        f"{name_shards(whole.missing)} {'is' if is_one else 'are'} missing, with {lacking}: "
+        f"{'it has' if is_one else 'they have'} left no run here. Run {'it' if is_one else 'them'} again "
+        f"(--eval-shard={first}), or merge what there is, as a run that is not complete: "
+        f"`browsereval merge --partial {runs} -o {target}`"
     )
 
 
@@ -95,7 +97,8 @@ def count_trials(stores: Sequence[RunStore], trials: int, parts: Parts | None) -
         len({(d.query_id, d.variant, d.trial) for store in group for _, d in store.last_digests()})
         for group in groups.values()
     )
-    return selected - (found - trials) + (parts.missing_trials if parts else 0), skipped
+    missing = parts.count_least(stores[0].manifest()) if parts else 0
+    return selected - (found - trials) + missing, skipped
 
 
 def _own(store: RunStore) -> int | None:
@@ -104,7 +107,7 @@ def _own(store: RunStore) -> int | None:
     count = count_wanted(store) if count is None else count
     if parts is None or count is None or "merged_from" not in store.manifest():
         return count
-    return count - parts.missing_trials  # of parts that were missing when it was merged
+    return count - parts.count_least(store.manifest())  # of parts that were missing when it was merged
 
 
 def describe_shared_parts(stores: Iterable[RunStore]) -> str:
