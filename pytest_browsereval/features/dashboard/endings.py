@@ -42,13 +42,15 @@ def explain_ending(
     counts = Counter(verdict for name, verdict in controller.verdicts.items() if name in rows)
     bad = [f"{format_count(counts[kind], 'trial')} {kind}" for kind in ("failed", "errored") if counts[kind]]
     unmade = list(_unmade(active_run, controller, rows))
+    spared = len(controller.unmade["decided"] & rows)
+    good = [f"{format_count(spared, 'trial')} not needed"] if spared else []
     if not active_run.config.is_gated:
-        return [*red, *bad, *unmade] or [ELSEWHERE[min(exit_code, 1)]]
+        return [*(red + bad + unmade or [ELSEWHERE[min(exit_code, 1)]]), *good]
     if rules and all(rule.is_met for rule in rules):
         red.append("the gate is met")
         if exit_code == pytest.ExitCode.TESTS_FAILED and not unmade:
             red.insert(0, ELSEWHERE[1])
-    return [*red, *unmade, *(f"{one}: the gate decides about these" for one in bad)]
+    return [*red, *unmade, *(f"{one}: the gate decides about these" for one in bad), *good]
 
 
 def _unmade(active_run: ActiveRun, controller: Controller, rows: set[str]) -> Iterator[str]:
@@ -56,6 +58,7 @@ def _unmade(active_run: ActiveRun, controller: Controller, rows: set[str]) -> It
     for why, names in controller.unmade.items():
         if own := names & rows:
             known |= own
-            yield f"{format_count(len(own), 'trial')} not run, since {REASONS[why][0]}"
+            if why in REASONS:  # else they were not needed
+                yield f"{format_count(len(own), 'trial')} not run, since {REASONS[why][0]}"
     if active_run.trials.makes_attempts and (rest := len(rows.intersection(controller.lacking()) - known)):
         yield f"{format_count(rest, 'trial')} not run"

@@ -203,6 +203,9 @@ class Feed:
             store, manifest = self.watched.store, self.watched.store.manifest()
             self._about = about_run(manifest, store.root.name, None)
             self._about["resumes"] = resumes_of(store.root, manifest)
+            config = manifest.get("config")
+            # A number; of a run in rounds, nobody knows beforehand how many there will be.
+            self._about["in_rounds"] = isinstance(config, dict) and isinstance(config.get("trials"), dict)
         return self._about
 
     def _standing(self) -> dict[str, Any]:

@@ -18,6 +18,9 @@ NEXT = 100
 # Skipped trials that a page gets, the last ones.
 SKIPPED = 100
 
+NEEDLESS = "not needed:"
+"""In the reason why a trial of a later round is not made: something was decided without it."""
+
 
 @dataclass(slots=True)
 class Trial:
@@ -102,6 +105,7 @@ class Queue:
             "waiting": len(waiting),
             "next": [{**_as_json(one), "is_skipped": one.key in control.skipped} for one in waiting[:NEXT]],
             "skipped": len(skipped),
+            "needless": sum(NEEDLESS in one.why for one in skipped),
             "last_skipped": [{**_as_json(one), "why": one.why} for one in skipped[-SKIPPED:]],
         }
 

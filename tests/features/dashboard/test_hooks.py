@@ -368,3 +368,18 @@ def test_a_page_says_why_the_run_has_ended_so(evals: Evals, keys: dict[str, Any]
     lines = (run.folder / "progress.jsonl").read_text().splitlines()
     found = json.loads(lines[-1])["why"]
     assert [text[: len(start)] for text, start in zip(found, why, strict=False)] == why
+
+
+def test_rounds_that_are_not_needed(evals: Evals) -> None:
+    """A run that was decided before its last round ends as any other, and says so."""
+    evals.write_rows(*(row(f"r{number:02}") for number in range(20)))
+    evals.write_config(trials={"max": 3}, gate={"min_pass_rate": 0.8})
+    result = evals.run("shop.eval.yaml", "--eval-dashboard")
+    assert result.ret == pytest.ExitCode.OK
+    journal = (evals.run_folder() / "progress.jsonl").read_text().splitlines()
+    end = json.loads(journal[-1])
+    assert (end["kind"], end["exit_code"], end["why"]) == (
+        "end",
+        0,
+        ["the gate is met", "20 trials not needed"],
+    )

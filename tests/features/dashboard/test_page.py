@@ -116,13 +116,28 @@ def test_a_run_that_was_cut_short(server: DashboardServer, session: Session, wat
         lines = await watcher.texts("#stream li")
         assert lines[1].startswith("12:00:06 a ✓ passed")
         late.end(None)
-        for name in "bc":
-            session.journal.over(name, None, "dashboard: the run was stopped there")
-        await watcher.sees("#now", "1 of 3 trials done, 0 in flight, 0 waiting, 2 not run;")
+        session.journal.over("c", None, "not needed: decided after 1 of 2 trials of each row")
+        await watcher.sees("#now", "1 of 3 trials done, 0 in flight, 1 waiting, 1 not needed;")
+        session.journal.over("b", None, "dashboard: the run was stopped there")
+        await watcher.sees("#now", "1 of 3 trials done, 0 in flight, 0 waiting, 1 not needed, 1 not run;")
         session.journal.end(1, ["2 trials not run"])
         server.close()
-        await watcher.sees("#now", "The run has ended with exit code 1. 1 of 3 trials done, 2 not run;")
+        await watcher.sees("#now", "ended with exit code 1. 1 of 3 trials done, 1 not needed, 1 not run;")
         watcher.complaints = [text for text in watcher.complaints if "ERR_" not in text]
+
+    watch(server.url, work)
+
+
+def test_a_run_in_rounds(server: DashboardServer, session: Session, watch: Watch) -> None:
+    """How many there will be is not known: all figures are said to be the most."""
+    session.store.write_manifest({"browser": "x", "config": {"trials": {"min": 1, "max": 2}}})
+    session.begin("a", "b")
+    session.fly("a").end(graded("a", grade("state", PASSED), started_at=now()))
+
+    async def work(watcher: Watcher) -> None:
+        await watcher.open()
+        await watcher.sees("#now", "1 of up to 2 trials done, 0 in flight, up to 1 waiting;")
+        await watcher.sees("#times", "elapsed, at most about")
 
     watch(server.url, work)
 

@@ -49,15 +49,18 @@ function figures(queue, run, lanes, hasEnded) {
   const costs = [run.totals.cost, ...flights.map((flight) => flight.cost)];
   const known = costs.filter((cost) => cost !== null).reduce((sum, cost) => sum + cost, 0);
   const spent = !costs.includes(null) ? `${money(known)} spent` : known ? `more than ${money(known)} spent` : "cost not known";
-  const whole = queue.began_at && `${queue.over.toLocaleString("en")} of ${counted(queue.trials, "trial")} done`; // tests by hand have no queue
-  const now = hasEnded ? [] : [`${flights.length} in flight`, queue.began_at && `${queue.waiting.toLocaleString("en")} waiting`];
-  const unmade = queue.skipped > 0 && `${queue.skipped.toLocaleString("en")} not run`;
-  return `${[whole, ...now, unmade].filter(Boolean).join(", ")}; ${spent}.`;
+  const most = run.in_rounds && !hasEnded ? "up to " : "";
+  const many = (/** @type {number} */ count) => count.toLocaleString("en");
+  const whole = queue.began_at && `${many(queue.over)} of ${most}${counted(queue.trials, "trial")} done`; // tests by hand have no queue
+  const now = hasEnded ? [] : [`${flights.length} in flight`, queue.began_at && `${queue.waiting ? most : ""}${many(queue.waiting)} waiting`];
+  const lost = queue.skipped - queue.needless;
+  const unmade = [queue.needless > 0 && `${many(queue.needless)} not needed`, lost > 0 && `${many(lost)} not run`];
+  return `${[whole, ...now, ...unmade].filter(Boolean).join(", ")}; ${spent}.`;
 }
 
 /** How long the run has taken, and how long the rest will at this pace: what an earlier session had takes no time. */
 function tellElapsed() {
-  const { queue, end } = states;
+  const { queue, run, end } = states;
   const began = Date.parse(queue.began_at);
   const isOver = end.exit_code !== null;
   $("times").textContent = "";
@@ -65,7 +68,7 @@ function tellElapsed() {
   const elapsed = Math.max(0, (isOver ? Date.parse(end.at) : Date.now() + AHEAD_MS) - began);
   const made = LIST.filter((row) => STACK.includes(row.verdict) && Date.parse(row.started) >= began).length;
   const left = queue.trials - queue.over - queue.skipped;
-  const rest = made && left && !isOver ? `, about ${time(Math.max((elapsed / made) * left, 1000))} left` : "";
+  const rest = made && left && !isOver ? `, ${run.in_rounds ? "at most " : ""}about ${time(Math.max((elapsed / made) * left, 1000))} left` : "";
   $("times").textContent = `${time(Math.max(elapsed, 1000))} ${isOver ? "in all" : "elapsed"}${rest}`;
 }
 

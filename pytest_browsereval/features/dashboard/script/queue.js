@@ -2,7 +2,7 @@
 
 /**
  * @typedef {{id: string, variant: string, trial: number, query: string, is_skipped: boolean, why: string}} Waiting
- * @typedef {{began_at: string, trials: number, over: number, waiting: number, next: Waiting[], skipped: number, last_skipped: Waiting[]}} Queue
+ * @typedef {{began_at: string, trials: number, over: number, waiting: number, next: Waiting[], skipped: number, needless: number, last_skipped: Waiting[]}} Queue
  */
 
 /** @param {Waiting} one */
