@@ -36,11 +36,12 @@ class MinProgressRule(GateRule):
             return RuleResult(self.type, is_met=False, message="no trial was judged")
         known = [one.best_progress for one in judged if one.best_progress is not None]
         if unknown := len(judged) - len(known):
+            tasks = tuple(one.query_id for one in judged if one.best_progress is None)
             message = (
                 f"how far {unknown:,} of {format_count(len(judged), 'judged trial')} came is not known: no "
                 "check or milestone of theirs was asked during the attempt, or the page did not answer"
             )
-            return RuleResult(self.type, is_met=False, message=message)
+            return RuleResult(self.type, is_met=False, message=message, tasks=tasks)
         mean = fmean(known)
         digits = digits_apart(self.least, mean)
         is_met = mean >= self.least - ROUNDING

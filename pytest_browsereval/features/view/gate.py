@@ -46,8 +46,9 @@ def describe_gate(store: RunStore, rules: Iterable[Rule]) -> list[list[Any]]:
     """
     block = store.gate()
     block = block if isinstance(block, Mapping) else {}
+    met = {"met", "undecided"} if block.get("undecided") == "pass" else {"met"}
     return [
-        [name, word, message, _choose(name, block, tasks), list(dict.fromkeys(tasks))]
+        [name, word, message, _choose(name, block, tasks), list(dict.fromkeys(tasks)), word in met]
         for name, word, message, tasks in rules
     ]
 

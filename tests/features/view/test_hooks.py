@@ -72,15 +72,15 @@ def test_each_rule_leads_to_what_decided_it(evals: Evals) -> None:
     evals.write_config(gate={"max_regressions": 0, "max_drop": 0.1, "rules": rules})
     result = evals.run("shop.eval.yaml", f"--eval-baseline={base}")
     result.stdout.fnmatch_lines(["*the rule 'junk' broke: TypeError: *"])
-    gate = {name: (word, choice, tasks) for name, word, _, choice, tasks in data_of(evals)["gate"]}
+    gate = {name: (word, choice, tasks) for name, word, _, choice, tasks, _ in data_of(evals)["gate"]}
     assert gate["max_regressions"] == ("not met", {"rule": "max_regressions"}, ["a"])
     assert gate["max_drop"] == ("not met", {"rule": "max_drop"}, ["a"])
     assert gate["answered"] == ("not met", {"rule": "answered"}, ["b", "c"])
     assert gate["junk"][1:] == ({}, [])
     progress = describe_gate(RunStore(evals.run_folder()), [("min_progress[2]", "not met", "", ())])
-    assert progress == [["min_progress[2]", "not met", "", {"sort": "progress"}, []]]
+    assert progress == [["min_progress[2]", "not met", "", {"sort": "progress"}, [], False]]
     run_command("view", str(evals.run_folder()))
-    assert gate == {name: (word, choice, tasks) for name, word, _, choice, tasks in data_of(evals)["gate"]}
+    assert gate == {name: (word, choice, tasks) for name, word, _, choice, tasks, _ in data_of(evals)["gate"]}
 
 
 def test_a_page_that_cannot_be_written_breaks_nothing(evals: Evals) -> None:
@@ -116,7 +116,7 @@ def test_the_page_has_the_gate_and_what_decided_it(evals: Evals) -> None:
     evals.write_config(gate=rules)
     assert evals.run("shop.eval.yaml").ret == 1
     gate = data_of(evals)["gate"]
-    assert {name: (word, choice) for name, word, _, choice, _ in gate} == {
+    assert {name: (word, choice) for name, word, _, choice, *_ in gate} == {
         "min_pass_rate": ("not met", {"verdict": "failed"}),
         "tags[cart]": ("met", {"verdict": "failed", "tag": "cart"}),
         "must_pass[c+2f1]": ("met", {"id": "c/1"}),

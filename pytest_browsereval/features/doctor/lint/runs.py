@@ -135,7 +135,8 @@ def _find_unrecorded(row: Row, made: list[StoredAttempt]) -> Iterator[Finding]:
         if not isinstance(path, str) or absent or "js" in check or "storage" in check:
             continue
         if all(_at(path, state) is None for state in states):
-            message = f"checks.{place} reads {path!r}, which none of {len(states)} recorded states has."
+            where = f"none of {len(states)} recorded states has" if states[1:] else "the recorded state lacks"
+            message = f"checks.{place} reads {path!r}, which {where}."
             advice = "Check the spelling, or have the site write it."
             yield row.warning("unrecorded-state", message, advice)
 

@@ -3,28 +3,35 @@
 Object.assign(MARKS, { met: "✓", "not met": "✗", undecided: "?" });
 
 function drawGate() {
-  /** @type {[string, string, string, Record<string, string>][]} */
+  /** @type {[string, string, string, Record<string, string>, string[], boolean][]} */
   const rules = DATA.gate || [];
-  const missed = rules.filter(([, word]) => word === "not met").length;
+  const isMissed = (/** @type {any[]} */ rule) => !rule[5]; // also one that is undecided, unless the gate accepts that
+  const missed = rules.filter(isMissed).length;
   $("gate").hidden = !rules.length;
   $("gate-title").textContent = missed ? `Gate not met: ${missed} of ${counted(rules.length, "rule")}` : "Gate met";
   $("rules").replaceChildren(
-    ...[...rules].sort((a, b) => Number(b[1] === "not met") - Number(a[1] === "not met")).map(([name, word, message, choice]) =>
+    ...[...rules].sort((a, b) => Number(isMissed(b)) - Number(isMissed(a))).map(([name, word, message, choice]) =>
       element("li", {}, badge(word, "rule"), " ", element("b", {}, element("bdi", { textContent: name })), " ", element("bdi", { className: "soft", textContent: message }), " ", ...trialsOfRule(choice)),
     ),
   );
+}
+
+/** A link that chooses trials in the table, which may be below the window. @param {Record<string, string>} chosen @param {string} text */
+function choosing(chosen, text) {
+  const show = () => $("rows").getBoundingClientRect().top > innerHeight - 2 * rowHeight() && $("kinds").scrollIntoView();
+  return element("a", { href: `#?${new URLSearchParams(chosen)}`, textContent: text, onclick: () => setTimeout(show, 50) });
 }
 
 /** Links to what a rule was decided by. @param {Record<string, string>} chosen */
 function trialsOfRule({ id, sort, rule, ...facets }) {
   if (id !== undefined)
     return LIST.filter((row) => row.id === id).flatMap((row) => [element("a", { href: addressOf(row), textContent: `${row.trial > 1 || many("trial") ? `trial ${row.trial}: ` : ""}${row.verdict}` }), " "]);
-  if (sort) return [element("a", { href: `#?${new URLSearchParams({ sort })}`, textContent: `trials, the ${sort.startsWith("-") ? "largest" : "smallest"} first` })];
+  if (sort) return [choosing({ sort }, `trials, the ${sort.startsWith("-") ? "largest" : "smallest"} first`)];
   if (rule !== undefined) {
     const { length } = LIST.filter((row) => FACETS.rule.of(row).includes(rule));
-    return length ? [element("a", { href: `#?${new URLSearchParams({ rule })}`, textContent: `its ${counted(length, "trial")}` })] : [];
+    return length ? [choosing({ rule }, `its ${counted(length, "trial")}`)] : [];
   }
   const { verdict, ...others } = facets;
   const count = LIST.filter((row) => row.verdict === verdict && Object.entries(others).every(([name, value]) => FACETS[name].of(row).includes(value))).length;
-  return verdict && count ? [element("a", { href: `#?${new URLSearchParams(facets)}`, textContent: counted(count, `${verdict} trial`) })] : [];
+  return verdict && count ? [choosing(facets, counted(count, `${verdict} trial`))] : [];
 }
