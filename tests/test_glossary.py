@@ -17,8 +17,8 @@ REFUSED_HEADING = "## Words that we do not use"
 
 PROPER_NAMES = """
     agisdk assistantbench atif browsecomp browseros chromium fara gaia github gitlab infinity inspect
-    kubernetes mind2web miniwob odysseys otel playwright ray slurm webarena webbench webtailbench webvoyager
-    xdist
+    kubernetes mind2web miniwob odysseys otel playwright ray slurm stwebagentbench wasp webarena
+    webbench webtailbench webvoyager xdist
 """
 WEB = """
     address app bucket cdp clipboard console dom download endpoint event frame har html http input link llm
