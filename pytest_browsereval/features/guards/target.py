@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 from pytest_browsereval.browsers.playwright.waiting import quietly
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.config.guard import GuardedCall
+from pytest_browsereval.model.messages import ToolResultMessage
 from pytest_browsereval.tools.base import ToolError
-from pytest_browsereval.tools.targets import resolve
+from pytest_browsereval.tools.targets import ref_of, resolve
 
 if TYPE_CHECKING:
     from playwright.async_api import JSHandle
@@ -81,11 +82,11 @@ def is_enter(call: GuardedCall) -> bool:
 async def read_target(call: GuardedCall) -> Target:
     """Return what a call touches, read from the page; empty if it touches nothing that can be read.
 
-    In a browser that brings its own tools, it is what the call itself says of its target.
+    In a browser that brings its own tools, it is what the call and the latest snapshot say of its target.
     """
     window = call.window
     if not isinstance(window, PlaywrightWindow):
-        return Target(texts=tuple(said_by(call.arguments)))
+        return _recall(call)
     if window.dialog is not None:  # a page with a dialog does not answer
         return Target(texts=(window.dialog.message,))
     handle = await quietly(_find(window, call), window.rules.action_s)
@@ -95,6 +96,26 @@ async def read_target(call: GuardedCall) -> Target:
     if read is None:
         return Target()
     return Target(tuple(map(str, read["texts"])), tuple(map(str, read["addresses"])))
+
+
+def _recall(call: GuardedCall) -> Target:
+    """Return what the call and the latest snapshot in the log say of its target.
+
+    A page can write such lines too, which can only add words and addresses to what is refused.
+    """
+    said = tuple(said_by(call.arguments))
+    marks = [f"[ref={ref}]" for text in said if (ref := ref_of(text))]
+    for message in reversed(call.capture.messages.messages) if marks else ():
+        output = str(message.result) if isinstance(message, ToolResultMessage) else ""
+        if not any(mark in output for mark in marks):
+            continue
+        # The result is an envelope as Python writes it: line breaks are escaped there.
+        lines = output.replace("\\n", "\n").split("\n")
+        places = [place for place, line in enumerate(lines) if any(mark in line for mark in marks)]
+        near = [lines[place + 1] for place in places if place + 1 < len(lines)]
+        addresses = [line.partition("/url:")[2].strip(" \"'") for line in near if "/url:" in line]
+        return Target((*said, *(lines[place].strip()[:300] for place in places)), tuple(addresses))
+    return Target(said)
 
 
 async def _find(window: PlaywrightWindow, call: GuardedCall) -> JSHandle | None:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
+from pytest_browsereval.capture.context import CaptureContext, CaptureContextConfig
 from pytest_browsereval.config.guard import GuardConfig, GuardedCall
 from pytest_browsereval.features.guards.confirm import ConfirmGuard
 from pytest_browsereval.features.guards.origins import OriginsGuard
+from pytest_browsereval.model.messages import ToolResultMessage
 from pytest_browsereval.model.tasks import Task
 from tests.support import StillWindow, Visit, Visits
 
@@ -170,16 +173,26 @@ def test_confirm_takes_words_of_the_config(visit: Visits) -> None:
     assert ask(guard, visit(BUTTONS), "click", target="text=Place order") is None
 
 
-def test_confirm_reads_what_a_call_says_where_no_page_can_be_read() -> None:
+def test_what_a_call_and_the_log_say_where_no_page_can_be_read(tmp_path: Path) -> None:
     """In a browser that brings its own tools: its description of the element, not what is typed."""
     task = Task(query_id="a", query="Look.", dataset="unit", graders=["answer"])
     window = StillWindow("http://127.0.0.1/")
+    capture = CaptureContext(CaptureContextConfig(tmp_path), window)
+    snapshot = '- link "Go" [ref=e4]:\n  - /url: http://evil.localhost:9/x\n- button "Place order" [ref=e5]'
+    capture.log(ToolResultMessage(tool_call_id="call-1", result={"output": snapshot}, is_error=False))
+    task = task.model_copy(update={"start_url": window.url})
 
-    def check(tool: str, **arguments: Any) -> str | None:
-        call = GuardedCall(tool, arguments, task, window, None, (), {})  # type: ignore[arg-type]
-        return asyncio.run(ConfirmGuard().check(call))
+    def check(tool: str, guard: Any = None, **arguments: Any) -> str | None:
+        call = GuardedCall(tool, arguments, task, window, capture, (), {})
+        return asyncio.run((guard or ConfirmGuard()).check(call))
+
+    assert "may order" in str(check("browser_click", ref="e5"))
+    assert check("browser_click", ref="e4") is None
+    assert "it leads to http://evil.localhost:9" in str(check("browser_click", OriginsGuard(), ref="e4"))
+    assert check("browser_click", OriginsGuard(), ref="e5") is None
 
     assert "may order" in str(check("browser_click", element="Place order button", ref="e2"))
     assert check("browser_click", element="Cart link", ref="e3") is None
     assert check("browser_type", element="Search", ref="e4", text="order") is None
     assert "may send" in str(check("browser_type", element="Send to", text="x", submit=True))
+    capture.close()
