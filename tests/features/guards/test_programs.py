@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -33,7 +34,12 @@ def test_a_program_by_mcp_is_guarded(evals: Evals, monkeypatch: pytest.MonkeyPat
     program.write_text(f'#!/bin/sh\nexec {sys.executable} {OUTSIDE} claude "$@"\n')
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{program.parent}{os.pathsep}{os.environ['PATH']}")
-    ordering = {"graders": ["page_state"], "checks": [ORDERED], "start_url": "{shop}/", "says": None}
+    ordering: dict[str, Any] = {
+        "graders": ["page_state"],
+        "checks": [ORDERED],
+        "start_url": "{shop}/",
+        "says": None,
+    }
     evals.write_rows(row("mug", query="Order a mug for Ada.", **ordering))
     agent = {"type": "command", "preset": "claude-code", "model": "opus"}
     browser = {"action_timeout_ms": PATIENCE_S * 1000}

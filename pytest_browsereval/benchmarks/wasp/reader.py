@@ -1,0 +1,58 @@
+"""Reads the attacks of WASP that a config names by one block."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from pytest_browsereval.config_text import DocumentError
+from pytest_browsereval.model.display import format_count
+
+if TYPE_CHECKING:
+    from pytest_browsereval.config.attack import AttackConfig
+    from pytest_browsereval.config.model import EvalConfig
+
+
+class WaspReader:
+    """Puts an attack for each goal in the place of a block that stands for all."""
+
+    name = "wasp"
+
+    def convert(self, draft: Any, environ: Mapping[str, str]) -> None:
+        """Leave the keys as they are."""
+
+    def convert_blocks(self, draft: Any, registry: Any) -> None:
+        """Leave the blocks as they are."""
+
+    def complete(self, config: EvalConfig) -> EvalConfig:
+        """Return the config with an attack for each goal.
+
+        Raises:
+            ConfigError: a file cannot be read, or has no goal that can be judged.
+        """
+        if not any(one.type == "wasp" for one in config.attacks):
+            return config
+        from pytest_browsereval.benchmarks.base import RowProblem
+        from pytest_browsereval.benchmarks.wasp.attack import WaspAttack, expand
+
+        attacks: list[AttackConfig] = []
+        notes: list[str] = []
+        for number, one in enumerate(config.attacks):
+            if not isinstance(one, WaspAttack):
+                attacks.append(one)
+                continue
+            try:
+                found, left_out = expand(one, config.base_dir)
+            except (OSError, DocumentError, RowProblem) as error:
+                raise config.wrong(("attacks", number), f"{one.path}: {error}") from None
+            except ValueError as error:
+                raise config.wrong(("attacks", number), error) from None
+            if not found:
+                raise config.wrong(("attacks", number), "none of its goals can be judged here.")
+            attacks += found
+            notes.append(
+                f"WASP: {format_count(left_out, 'goal')} of attackers left out: a page decides them."
+            )
+        completed = config.model_copy(update={"attacks": tuple(attacks)})
+        completed._notes = (*config._notes, *notes)  # noqa: SLF001 a config is completed by readers only
+        return completed
