@@ -182,7 +182,7 @@ def test_what_a_call_and_the_log_say_where_no_page_can_be_read(tmp_path: Path) -
     capture.log(ToolResultMessage(tool_call_id="call-1", result={"output": snapshot}, is_error=False))
     task = task.model_copy(update={"start_url": window.url})
 
-    def check(tool: str, guard: Any = None, **arguments: Any) -> str | None:
+    def check(tool: str, guard: Any = None, **arguments: Any) -> Any:
         call = GuardedCall(tool, arguments, task, window, capture, (), {})
         return asyncio.run((guard or ConfirmGuard()).check(call))
 
