@@ -7,14 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
-from pathlib import Path
 
 import pytest
 from xdist.scheduler import LoadScheduling, LoadScopeScheduling
 
-import pytest_browsereval
+from tests.parsing import PACKAGE, parse_package
 
-PACKAGE = Path(pytest_browsereval.__file__).parent
 NAME = PACKAGE.name
 
 ROWS: tuple[frozenset[str], ...] = tuple(
@@ -135,10 +133,10 @@ class Arrow:
 
 
 def modules() -> Iterator[tuple[str, ast.Module]]:
-    for file in sorted(PACKAGE.rglob("*.py")):
+    for file, tree in parse_package().items():
         parts = file.relative_to(PACKAGE).with_suffix("").parts
         name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-        yield name, ast.parse(file.read_text(encoding="utf-8"))
+        yield name, tree
 
 
 @cache

@@ -10,9 +10,8 @@ from statistics import median, quantiles
 
 import pytest
 
-import pytest_browsereval
+from tests.parsing import PACKAGE, parse_package
 
-PACKAGE = Path(pytest_browsereval.__file__).parent
 FILES = [file for file in sorted(PACKAGE.rglob("*.py")) if "__pycache__" not in file.parts]
 
 LAZY_INITS = ("__init__.py", "testing/__init__.py")
@@ -34,8 +33,8 @@ def functions() -> list[tuple[str, Function]]:
 
 
 def walked() -> Iterator[tuple[str, Function]]:
-    for file in FILES:
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+    for file, tree in parse_package().items():
+        for node in ast.walk(tree):
             if isinstance(node, Function):
                 yield f"{file.relative_to(PACKAGE).as_posix()}:{node.lineno} {node.name}", node
 
