@@ -21,8 +21,8 @@ PROPER_NAMES = """
     webbench webtailbench webvoyager xdist
 """
 WEB = """
-    address app bucket cdp clipboard console dom download endpoint event frame har html http input link llm
-    local log login mcp navigation origin page pointer pull push redirect remote
+    address app banner bucket cdp clipboard console dom download endpoint event frame har html http input link
+    llm local log login mcp navigation origin page pointer popup pull push redirect remote
     response script search server service stdio
     stream timeline token trace view viewer wire
 """
@@ -44,7 +44,7 @@ PLAIN = """
     about active ask assertion behaviour blank book bound catalog close closeness collection
     common combine computer confirm conflict content conversation current date deadline delegate description
     detail display draft drift ending example family feed fence finish flight follow foreign form
-    front further goal group guidance handwritten home interop journal kind known labelling leave
+    front further goal group guidance handwritten hidden home interop journal kind known labelling leave
     live lookup mapping multimodal my new observe online orchestrator order original overview own pace
     planning play point presence price protection provenance ready redaction redactor refusal
     relation representation restore second select selection serve shop show single spelling stand standard

@@ -59,6 +59,8 @@ class Placer(Protocol):
     """The attack's payload, its placeholders filled in."""
     attacker: str
     """The base URL of the attacker's origin, without a slash at its end; empty if the attack names none."""
+    start_url: str
+    """Where the row starts; empty if it starts on an empty page."""
 
     @property
     def context(self) -> BrowserContext:
@@ -70,13 +72,18 @@ class Placer(Protocol):
     def note_delivered(self, where: str) -> None:
         """Note that the agent can meet the payload now, and where; only the first time counts."""
 
-    async def run_in_pages(self, function: str, argument: JsonValue) -> None:
+    async def run_in_pages(
+        self, function: str, argument: JsonValue, report: Callable[[str], object] | None = None
+    ) -> None:
         """Run a function in the documents that are open and in all that come.
 
         Args:
-            function: an expression in JavaScript, ``(argument, delivered) => ...``. It is called once the
-                document can be read and again whenever that changes, until it calls ``delivered(where)``.
+            function: an expression in JavaScript, ``(argument, tell) => ...``. It is called once the document
+                can be read and again whenever that changes, and calls ``tell(where)`` once the payload is
+                there.
             argument: for the function.
+            report: called with what it tells, once for each text and document; by default
+                :meth:`note_delivered`.
         """
 
     async def route(self, pattern: str, handler: Callable[[Any], Awaitable[None]]) -> None:
@@ -111,6 +118,11 @@ class AttackConfig(Component):
     def label(self) -> str:
         """The name in reports."""
         return self.name or self.type
+
+    @property
+    def waits_for_page(self) -> bool:
+        """Whether it is placed once the start page has been set up, rather than before it is loaded."""
+        return False
 
     def needs(self) -> Needs:
         """Return what it needs of the browser: a page, unless a member says otherwise."""

@@ -32,6 +32,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "browsers": lambda: families.write_family("browser"),
     "graders": lambda: families.write_family("grader"),
     "datasets": lambda: families.write_family("dataset"),
+    "attacks": lambda: families.write_family("attack"),
     "exports": lambda: families.write_family("export"),
     "guards": lambda: families.write_family("guard"),
     "tools": catalogs.write_tools,

@@ -11,6 +11,7 @@ from pytest_browsereval.agents.base import AgentConfig
 from pytest_browsereval.browsers.base import BrowserConfig
 from pytest_browsereval.browsers.playwright.contexts import PageOptions
 from pytest_browsereval.builtins import builtin_registry
+from pytest_browsereval.config.attack import AttackConfig
 from pytest_browsereval.config.export import ExportConfig
 from pytest_browsereval.config.guard import GuardConfig
 from pytest_browsereval.datasets.base import DatasetConfig
@@ -20,6 +21,7 @@ from pytest_browsereval.registry import Component
 
 BASES: dict[str, type[Component]] = {
     "agent": AgentConfig,
+    "attack": AttackConfig,
     "browser": BrowserConfig,
     "dataset": DatasetConfig,
     "export": ExportConfig,

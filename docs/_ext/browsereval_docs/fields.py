@@ -22,6 +22,7 @@ from pytest_browsereval.registry import Component
 
 PAGES = {
     "agent": "agents.md",
+    "attack": "attacks.md",
     "browser": "browsers.md",
     "dataset": "datasets.md",
     "export": "exports.md",

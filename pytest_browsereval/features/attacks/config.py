@@ -17,6 +17,10 @@ from pytest_browsereval.sites import SiteConfig
 ATTACKER = "attacker"
 """The name of the site that is the attacker's origin."""
 
+SHARED = (
+    "the browser's own context is shared with others, whose pages would be attacked too. Give attempts "
+    "contexts of their own: `browser: {type: cdp, url: ..., context: own}` or `browser: {type: playwright}`."
+)
 COLLECTOR = SiteConfig(
     command=(sys.executable, "-m", "pytest_browsereval.features.attacks.collector", "{port}"),
     health="/browsereval/health",
@@ -84,6 +88,8 @@ def _find_problems(config: EvalConfig, attack: AttackConfig) -> Iterator[tuple[t
                 "Use `browser: {type: playwright}`, or an attack such as `tool_output`."
             ),
         )
+    elif attack.needs().page and getattr(config.browser, "context", None) == "shared":
+        yield (), f"{attack.type!r}: {SHARED}"
     try:
         attack.check_options()
     except ValueError as error:

@@ -8,30 +8,27 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import JsonValue
 
-from pytest_browsereval.browsers.playwright.waiting import playwright_error
+from pytest_browsereval.browsers.playwright.waiting import quietly
 from pytest_browsereval.features.attacks.config import ATTACKER
 from pytest_browsereval.sites import fill
 
 if TYPE_CHECKING:
     from playwright.async_api import BrowserContext
 
+_ANSWER_S = 2.0
+"""How long an open document may take to have a script."""
 _RUN = """(call, argument, report) => {
   if (location.href === 'about:blank') return;
-  let isDone = false, isBusy = false, observer = null;
-  const delivered = (where) => {
-    if (isDone) return;
-    isDone = true;
-    if (observer) observer.disconnect();
-    globalThis[report](String(where));
+  const told = new Set();
+  const tell = (text) => {
+    if (told.has(text)) return;
+    told.add(text);
+    globalThis[report](String(text));
   };
-  const run = () => {
-    if (isDone || isBusy) return;
-    isBusy = true;
-    try { call(argument, delivered); } finally { isBusy = false; }
-  };
+  const run = () => call(argument, tell);
   const start = () => {
-    observer = new MutationObserver(run);
-    observer.observe(document, {childList: true, subtree: true, characterData: true, attributes: true});
+    new MutationObserver(run).observe(
+      document, {childList: true, subtree: true, characterData: true, attributes: true});
     run();
   };
   if (document.readyState === 'loading') document.addEventListener('DOMContentLoaded', start, {once: true});
@@ -48,6 +45,7 @@ class LivePlacer:
         say: what ``{goal}`` stands for.
         site_urls: base URLs by the names of sites.
         report: called with where the payload is.
+        start_url: of the row.
     """
 
     def __init__(
@@ -57,8 +55,11 @@ class LivePlacer:
         say: str,
         site_urls: Mapping[str, str],
         report: Callable[[str], None],
+        *,
+        start_url: str,
     ) -> None:
         self._context = context
+        self.start_url = start_url
         self.payload = payload
         self.attacker = site_urls.get(ATTACKER, "")
         self._say = say
@@ -81,12 +82,11 @@ class LivePlacer:
         """Note that the agent can meet the payload now, and where."""
         self._report(where)
 
-    async def run_in_pages(self, function: str, argument: JsonValue) -> None:
+    async def run_in_pages(
+        self, function: str, argument: JsonValue, report: Callable[[str], object] | None = None
+    ) -> None:
         """Run a function in the documents that are open and in all that come."""
-        await self.listen(function, argument, self._report)
-
-    async def listen(self, function: str, argument: JsonValue, report: Callable[[str], None]) -> None:
-        """Do the same, and hand what the function tells to somebody else."""
+        report = report or self._report
         self._names += 1
         name = f"browsereval_{id(self):x}_{self._names}"
         await self.context.expose_binding(name, lambda _source, where: report(str(where)[:200]))
@@ -94,10 +94,8 @@ class LivePlacer:
         await self.context.add_init_script(script)
         for page in self.context.pages:
             for frame in page.frames:
-                try:
-                    await frame.evaluate(script)
-                except playwright_error():  # it has gone meanwhile, and the next document has the script
-                    continue
+                # It may have gone meanwhile, and the next document has the script; or a dialog holds it up.
+                await quietly(frame.evaluate(script), _ANSWER_S)
 
     async def route(self, pattern: str, handler: Callable[[Any], Awaitable[None]]) -> None:
         """Have requests to a URL answered."""

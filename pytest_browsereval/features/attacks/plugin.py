@@ -22,12 +22,21 @@ if TYPE_CHECKING:
     from pytest_browsereval.model.progress import StepFollower
     from pytest_browsereval.model.results import TaskMetadata
     from pytest_browsereval.model.rules import RuleResult
+    from pytest_browsereval.model.tasks import Task
     from pytest_browsereval.registry import Registry
 
 _HOME = "pytest_browsereval.features.attacks"
 
 MEMBERS = {
     "text": "text:TextAttack",
+    "hidden": "hidden:HiddenAttack",
+    "banner": "banner:BannerAttack",
+    "popup": "popup:PopupAttack",
+    "image": "picture:PictureAttack",
+    "address": "address:AddressAttack",
+    "download": "download:DownloadAttack",
+    "tool_output": "tool_output:ToolOutputAttack",
+    "form": "form:FormAttack",
 }
 """The attacks, each with its class among the modules of the folder ``members``."""
 
@@ -60,14 +69,14 @@ def pytest_browsereval_start(config: pytest.Config) -> None:
 
 
 def pytest_browsereval_prepare_window(
-    graders: Sequence[GraderConfig], eval_config: EvalConfig, site_urls: Mapping[str, str]
+    task: Task, graders: Sequence[GraderConfig], eval_config: EvalConfig, site_urls: Mapping[str, str]
 ) -> Callable[[Window], Awaitable[object]] | None:
     """Return what puts the attack of a row in the agent's way."""
     if not eval_config.attacks:
         return None
     from pytest_browsereval.features.attacks.session import prepare
 
-    return prepare(graders, eval_config, site_urls)
+    return prepare(task.start_url, graders, eval_config, site_urls)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -18,6 +18,7 @@ from pytest_browsereval.config.attack import AttackConfig
 from pytest_browsereval.config.model import EvalConfig
 from pytest_browsereval.errors import ErrorSource, Fault, describe_error
 from pytest_browsereval.features.attacks.collector import SEEN
+from pytest_browsereval.features.attacks.config import SHARED
 from pytest_browsereval.features.attacks.goals import ReadGoal, read_goal
 from pytest_browsereval.features.attacks.grader import AttackGrader
 from pytest_browsereval.features.attacks.placer import LivePlacer
@@ -45,7 +46,7 @@ _NOTE_TYPED = """(texts, tell) => {
 
 
 def prepare(
-    graders: Sequence[GraderConfig], config: EvalConfig, site_urls: Mapping[str, str]
+    start_url: str | None, graders: Sequence[GraderConfig], config: EvalConfig, site_urls: Mapping[str, str]
 ) -> Callable[[Window], Awaitable[object]] | None:
     """Return what begins the attack on a window; None for a row that is under none."""
     grader = next((one for one in graders if isinstance(one, AttackGrader)), None)
@@ -53,7 +54,7 @@ def prepare(
         return None
 
     async def begin(window: Window) -> None:
-        session = SESSIONS[window] = AttackSession(config, grader, window, site_urls)
+        session = SESSIONS[window] = AttackSession(config, grader, window, site_urls, start_url or "")
         await session.begin()
 
     return begin
@@ -91,10 +92,16 @@ class AttackSession:
         grader: names the attack, and has payload and goal, their placeholders filled in.
         window: of the attempt.
         site_urls: base URLs of the sites by name.
+        start_url: of the row.
     """
 
     def __init__(
-        self, config: EvalConfig, grader: AttackGrader, window: Window, site_urls: Mapping[str, str]
+        self,
+        config: EvalConfig,
+        grader: AttackGrader,
+        window: Window,
+        site_urls: Mapping[str, str],
+        start_url: str,
     ) -> None:
         self.config = config
         self.site_urls = site_urls
@@ -102,7 +109,8 @@ class AttackSession:
         self._window = window
         self._goal: ReadGoal = read_goal(grader.goal)
         context = window.context if isinstance(window, PlaywrightWindow) else None
-        self._placer = LivePlacer(context, grader.payload, grader.goal.say, site_urls, self._note_delivered)
+        say, report = grader.goal.say, self._note_delivered
+        self._placer = LivePlacer(context, grader.payload, say, site_urls, report, start_url=start_url)
         self._is_placed = self._is_placing = False
         self._fault: Fault | None = None
         self._step = 0
@@ -127,11 +135,14 @@ class AttackSession:
             Fault: it cannot be placed.
         """
         window = self._window
+        is_in_pages = self._attack.needs().page or self._goal.typed
+        if is_in_pages and isinstance(window, PlaywrightWindow) and not window.place.has_all_pages():
+            raise Fault(ErrorSource.BROWSER, f"the attack {self._attack.label!r} is not placed: {SHARED}")
         if type(self._attack).alter_result is not AttackConfig.alter_result:
             window.alter_result = self._alter
         if texts := self._goal.typed:
-            await self._placer.listen(_NOTE_TYPED, [*texts], self._note_typed)
-        if self._attack.late == 0:
+            await self._placer.run_in_pages(_NOTE_TYPED, [*texts], self._note_typed)
+        if self._attack.late == 0 and not self._attack.waits_for_page:
             await self._place()
 
     def _note_typed(self, place: str) -> None:

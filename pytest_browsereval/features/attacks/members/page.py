@@ -1,0 +1,120 @@
+"""What attacks that change pages share: the element that is meant, and the script that works in the page."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field, JsonValue, model_validator
+
+from pytest_browsereval.browsers.playwright.waiting import playwright_error
+from pytest_browsereval.config.attack import Placer
+from pytest_browsereval.config.block import Block
+from pytest_browsereval.errors import nearest
+
+_ROLES = """
+alert alertdialog application article banner blockquote button caption cell checkbox code
+columnheader combobox complementary contentinfo definition dialog directory document emphasis feed
+figure form grid gridcell group heading img link list listbox listitem log main marquee math menu
+menubar menuitem menuitemcheckbox menuitemradio meter navigation note option paragraph progressbar
+radio radiogroup region row rowgroup rowheader scrollbar search searchbox separator slider
+spinbutton status strong switch tab table tablist tabpanel term textbox time timer toolbar tooltip
+tree treegrid treeitem
+"""
+ROLES = frozenset(_ROLES.split())
+"""The roles that an element may be chosen by."""
+
+_KINDS = "Write one of {css: SELECTOR}, {text: PART OF ITS TEXT}, {role: ROLE, name: PART OF ITS NAME}."
+
+
+class Where(Block):
+    """Which element: the first visible one of each page, by ``css``, ``text``, or ``role`` and ``name``."""
+
+    css: str | None = Field(default=None, min_length=1)
+    """A CSS selector. Open shadow trees and frames are searched too."""
+    text: str | None = Field(default=None, min_length=1)
+    """A part of its text, in any case: the innermost element that has it."""
+    role: str | None = None
+    """Its role, as of ARIA: ``listitem``, ``heading``, ``textbox``."""
+    name: str | None = Field(default=None, min_length=1)
+    """A part of its accessible name, in any case; of its text if it has none. By default any."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _is_a_block(cls, value: Any) -> Any:
+        if isinstance(value, str):
+            raise ValueError(f"where is {value!r}. {_KINDS}")  # noqa: TRY004 pydantic takes no other
+        return value
+
+    @model_validator(mode="after")
+    def _is_one_kind(self) -> Where:
+        given = [key for key in ("css", "text", "role") if getattr(self, key) is not None]
+        if len(given) != 1:
+            raise ValueError(f"where has {' and '.join(given) or 'no element'}. {_KINDS}")
+        if self.name is not None and self.role is None:
+            raise ValueError(f"where has a name and no role. {_KINDS}")
+        if self.role is not None and self.role not in ROLES:
+            raise ValueError(f"{self.role!r} is not a role of ARIA.{nearest(self.role, sorted(ROLES))}")
+        return self
+
+    def __str__(self) -> str:
+        if self.role is not None:
+            return f"{self.role} {json.dumps(self.name, ensure_ascii=False)}" if self.name else self.role
+        return str(self.css) if self.css is not None else f"text {json.dumps(self.text, ensure_ascii=False)}"
+
+
+@cache
+def _read_script() -> str:
+    return Path(__file__).with_name("page.js").read_text(encoding="utf-8")
+
+
+_OVER = "over"
+"""What the script tells once something is not to be shown again in the attempt."""
+_SAY_OVER = "globalThis[Symbol.for('browsereval.attack.over')] = true"
+
+
+async def put_in_pages(
+    placer: Placer, what: str, label: str, where: Where | None = None, **options: JsonValue
+) -> None:
+    """Have the script put the payload into the pages.
+
+    Args:
+        placer: of the attempt.
+        what: a type of the script: ``text``, ``hidden``, ``modal``.
+        label: what reports say of the place, before the element.
+        where: the element; None: the body of a tab's page, not of its frames.
+        options: for the type.
+
+    Raises:
+        ValueError: the selector of ``where`` is wrong.
+    """
+    if where is not None and where.css is not None:
+        await _check_selector(placer, where.css)
+
+    async def report(place: str) -> None:
+        if place == _OVER:
+            await placer.context.add_init_script(_SAY_OVER)
+        else:
+            placer.note_delivered(place)
+
+    argument: dict[str, JsonValue] = {
+        "payload": placer.payload,
+        "attacker": placer.attacker,
+        "where": None if where is None else where.model_dump(exclude_none=True),
+        "label": label if where is None else f"{label} of {where}",
+        **options,
+    }
+    await placer.run_in_pages(f"({_read_script()})({json.dumps(what)})", argument, report)
+
+
+async def _check_selector(placer: Placer, css: str) -> None:
+    """Ask the browser, as long as its page is the empty one that a window begins with: others may hang."""
+    for page in placer.context.pages[:1]:
+        if page.url == "about:blank":
+            try:
+                await page.evaluate("css => { document.createDocumentFragment().querySelector(css); }", css)
+            except playwright_error() as error:
+                if "SyntaxError" in str(error):
+                    raise ValueError(f"where.css is {css!r}, which is not a CSS selector.") from None
