@@ -6,14 +6,15 @@ import marshal
 import os
 import subprocess
 import sys
-from collections.abc import Collection, Iterator, Sequence
+import tempfile
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import chain, islice
 from pathlib import Path
 from typing import IO
 
-from pytest_browsereval.analysis.reader import StoredAttempt, StoredRun
-from pytest_browsereval.features.tables.rows import Rows, read_rows
+from pytest_browsereval.analysis.reader import StoredRun
+from pytest_browsereval.features.tables.rows import Place, Rows, list_places, read_rows
 from pytest_browsereval.features.tables.schema import TableName
 
 WORTH_A_PROCESS = 2_000
@@ -39,16 +40,20 @@ def read_all_rows(run: StoredRun, tables: Collection[TableName], lost: list[str]
     Raises:
         UsageError: a record is damaged.
     """
-    batches = split_attempts(run, BATCH)
-    if len(run.attempts) < WORTH_A_PROCESS or (os.cpu_count() or 1) == 1 or not sys.executable:
-        yield from read_rows(run, tables, lost)
+    places = list_places(run)
+    if len(places) < WORTH_A_PROCESS or (os.cpu_count() or 1) == 1 or not sys.executable:
+        yield from read_rows(run, tables, lost, places)
         return
-    with subprocess.Popen(  # noqa: S603 ourselves
-        [sys.executable, "-P", "-m", __name__, str(run.files), ",".join(tables), str(BATCH)],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-    ) as process:
+    batches = split_places(places, BATCH)
+    with (
+        tempfile.TemporaryFile() as given,
+        subprocess.Popen(  # noqa: S603 ourselves
+            [sys.executable, "-P", "-m", __name__, str(run.files), ",".join(tables), str(BATCH)],
+            stdin=_write_places(given, batches[1::2]),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        ) as process,
+    ):
         try:
             assert process.stdout is not None  # noqa: S101 a pipe
             _widen(process.stdout)
@@ -65,9 +70,16 @@ def read_all_rows(run: StoredRun, tables: Collection[TableName], lost: list[str]
             process.kill()
 
 
-def split_attempts(run: StoredRun, size: int) -> list[Sequence[StoredAttempt]]:
+def split_places(places: Sequence[Place], size: int) -> list[Sequence[Place]]:
     """Return the attempts of a run in batches."""
-    return [run.attempts[begin : begin + size] for begin in range(0, len(run.attempts), size)]
+    return [places[begin : begin + size] for begin in range(0, len(places), size)]
+
+
+def _write_places(file: IO[bytes], batches: Iterable[Sequence[Place]]) -> IO[bytes]:
+    """Write what the other process reads: to find it out by itself takes it a second for 20,000."""
+    marshal.dump([tuple(one) for batch in batches for one in batch], file)
+    file.seek(0)
+    return file
 
 
 def _widen(pipe: IO[bytes]) -> None:
@@ -78,24 +90,24 @@ def _widen(pipe: IO[bytes]) -> None:
         fcntl.fcntl(pipe.fileno(), fcntl.F_SETPIPE_SZ, PIPE_BYTES)
 
 
-def _receive(pipe: IO[bytes], batch: Sequence[StoredAttempt]) -> tuple[list[Rows], list[str]] | None:
+def _receive(pipe: IO[bytes], batch: Sequence[Place]) -> tuple[list[Rows], list[str]] | None:
     """Return the rows of a batch and what was lost; None if the other process has not read just these."""
     try:
-        places, rows, lost = marshal.load(pipe)  # noqa: S302 plain values, from ourselves
+        paths, rows, lost = marshal.load(pipe)  # noqa: S302 plain values, from ourselves
     except (EOFError, ValueError, TypeError, OSError):
         return None
-    return (rows, lost) if places == [one.place for one in batch] else None
+    return (rows, lost) if paths == [one.path for one in batch] else None
 
 
 def main(folder: Path, tables: Collection[TableName], size: int) -> None:
-    """Write every other batch to standard output, its places in front."""
-    run = StoredRun(folder)
-    batches = split_attempts(run, size)[1::2]
+    """Write the attempts that standard input names to standard output, in batches, their places in front."""
+    given = marshal.load(sys.stdin.buffer)  # noqa: S302 plain values, from ourselves
+    batches = split_places([Place(*one) for one in given], size)
     lost: list[str] = []
-    rows = read_rows(run, tables, lost, chain.from_iterable(batches))
+    rows = read_rows(StoredRun(folder), tables, lost, chain.from_iterable(batches))
     for batch in batches:
         made = list(islice(rows, len(batch)))
-        marshal.dump(([one.place for one in batch], made, lost), sys.stdout.buffer)
+        marshal.dump(([one.path for one in batch], made, lost), sys.stdout.buffer)
         sys.stdout.buffer.flush()
         lost.clear()
 

@@ -7,16 +7,16 @@ import math
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from datetime import datetime
+from operator import attrgetter
+from typing import Any, NamedTuple
 
-from pydantic import ValidationError
-
-from pytest_browsereval.analysis.reader import StoredAttempt, StoredRun
+from pytest_browsereval.analysis.reader import StoredRun
 from pytest_browsereval.analysis.turns import find_model, parse_time
-from pytest_browsereval.capture.trajectory import open_written
+from pytest_browsereval.capture.trajectory import TASK_FILE, open_written
+from pytest_browsereval.features.tables.record import Record, as_record, parse_record
 from pytest_browsereval.features.tables.schema import Row, TableName
 from pytest_browsereval.model.attacks import find_outcome
-from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.messages import (
     DelegationMessage,
     DelegationResultMessage,
@@ -24,10 +24,9 @@ from pytest_browsereval.model.messages import (
     ToolCallMessage,
     ToolResultMessage,
 )
-from pytest_browsereval.model.results import TaskMetadata
-from pytest_browsereval.run.reading import work_ahead
+from pytest_browsereval.run.reading import read_metadata, work_ahead
 from pytest_browsereval.run.records import RECORD
-from pytest_browsereval.run.stored import LOG_FILE, read_log
+from pytest_browsereval.run.stored import LOG_FILE, read_log, read_stored
 
 Rows = dict[TableName, list[Row]]
 """Of an attempt, by table."""
@@ -36,14 +35,46 @@ AHEAD = 1
 """Attempts that a thread reads at once: the logs of 32 of them wait in memory, and may be large."""
 
 
-@dataclass(frozen=True)
+class Place(NamedTuple):
+    """An attempt of a run, as plain values."""
+
+    path: str
+    """Its folder below the run's, with slashes."""
+    counts: bool
+    query_id: str
+    variant: str
+    trial: int
+    attempt: int
+    attack: str | None
+    attack_outcome: str | None
+
+
+def list_places(run: StoredRun) -> list[Place]:
+    """Return the attempts of a run.
+
+    Raises:
+        UsageError: a record is damaged.
+    """
+    found: list[Place] = []
+    for one in run.attempts:
+        outcome = find_outcome(one.digest)
+        key = _read_key(one.digest)
+        found.append(Place._make((one.place, one.counts, *key, None if outcome is None else str(outcome))))
+    return found
+
+
+_read_key = attrgetter("query_id", "variant", "trial", "attempt", "attack")
+
+
+@dataclass(frozen=True, slots=True)
 class Stored:
     """What is read of an attempt, once for all tables."""
 
-    attempt: StoredAttempt
+    run: StoredRun
+    place: Place
     key: Row
     """The columns that each table begins with."""
-    metadata: TaskMetadata
+    record: Record
     messages: tuple[Message, ...]
     is_protected: bool
     """Then texts of the agent, of pages and of graders stay out: tables are copied to where others read."""
@@ -57,7 +88,7 @@ def read_rows(
     run: StoredRun,
     tables: Collection[TableName],
     lost: list[str] | None = None,
-    attempts: Iterable[StoredAttempt] | None = None,
+    places: Iterable[Place] | None = None,
 ) -> Iterator[Rows]:
     """Yield the rows of each attempt, by table.
 
@@ -65,7 +96,7 @@ def read_rows(
         run: whose rows.
         tables: which ones.
         lost: gets a line for each attempt whose log cannot be read to its end.
-        attempts: which ones of the run; all by default.
+        places: which attempts of the run; all by default.
 
     Raises:
         UsageError: a record is damaged.
@@ -74,26 +105,22 @@ def read_rows(
     name, root = run.eval, str(run.files)
 
     # Threads wait for the disk alone: Python's lock makes them slower at all else.
-    def read(attempt: StoredAttempt) -> Iterable[tuple[StoredAttempt, bytes | None, bytes | None]]:
-        folder = f"{root}/{attempt.place}"
-        return [
-            (
-                attempt,
-                _try_reading(f"{folder}/{RECORD}"),
-                _try_reading(f"{folder}/{LOG_FILE}") if has_log else b"",
-            )
-        ]
+    def read(place: Place) -> Iterable[tuple[Place, bytes | None, bytes | None]]:
+        folder = f"{root}/{place.path}"
+        log = _try_reading(f"{folder}/{LOG_FILE}") if has_log else b""
+        return [(place, _try_reading(f"{folder}/{RECORD}"), log)]
 
-    for attempt, record, log in work_ahead(read, run.attempts if attempts is None else attempts, AHEAD):
-        metadata, data = _parse_record(record) or attempt.metadata, attempt.digest
-        key = run.id, name, data.query_id, data.variant, data.trial, data.attempt
-        is_protected = metadata.protected
+    for place, record, log in work_ahead(read, list_places(run) if places is None else places, AHEAD):
+        folder = run.files / place.path
+        data = (parse_record(record) if record else None) or as_record(read_metadata(folder))
+        is_protected = data["protected"]
         if is_protected is None:  # a record of an earlier version
-            is_protected = attempt.is_protected
-        messages, damage = read_log(attempt.folder, log)
+            task = read_stored(folder).task if (folder / TASK_FILE).exists() else None
+            is_protected = task is None or task.protected
+        messages, damage = read_log(folder, log)
         if damage and lost is not None:
-            lost.append(f"{data.query_id}: {damage}")
-        stored = Stored(attempt, key, metadata, messages, is_protected)
+            lost.append(f"{place.query_id}: {damage}")
+        stored = Stored(run, place, (run.id, name, *place[2:6]), data, messages, is_protected)
         yield {table: list(_MAKERS[table](stored)) for table in tables}
 
 
@@ -103,88 +130,83 @@ def _try_reading(path: str) -> bytes | None:
     return None
 
 
-def _parse_record(content: bytes | None) -> TaskMetadata | None:
-    with suppress(ValidationError):
-        return None if content is None else TaskMetadata.model_validate_json(content)
-    return None
-
-
 def _attempts(stored: Stored) -> Iterator[Row]:
-    data, attempt, manifest = stored.metadata, stored.attempt, stored.attempt.run.manifest
-    usage = data.usage
+    data, manifest, is_shown = stored.record, stored.run.manifest, not stored.is_protected
+    usage = data["usage"]
     # A program whose model calls nobody has counted has no requests, and no cost.
-    is_counted = bool(usage.requests) or data.cost_usd is not None
-    agent_type = data.agent_config.get("type")
+    is_counted = bool(usage["requests"]) or data["cost_usd"] is not None
     yield (
         *stored.key,
-        attempt.counts,
-        str(data.verdict),
-        stored.show(data.reason),
-        data.error_source and str(data.error_source),
-        str(data.termination_reason),
-        stored.show(data.final_answer),
-        data.website,
-        data.dataset,
-        list(data.tags),
-        data.row_hash or None,
-        agent_type if isinstance(agent_type, str) else None,
-        find_model(data.agent_config)[1],
-        _time(data.started_at),
-        _time(data.completed_at),
-        data.total_duration_ms,
-        data.agent_duration_ms,
-        data.grading_duration_ms,
-        data.total_steps,
-        data.screenshot_count,
-        data.warning_count,
-        usage.input_tokens if is_counted else None,
-        usage.output_tokens if is_counted else None,
-        usage.cache_read_tokens if is_counted else None,
-        usage.requests if is_counted else None,
-        data.cost_usd,
-        data.node_id,
+        stored.place.counts,
+        data["verdict"],
+        data["reason"] if is_shown else None,
+        data["error_source"],
+        data["termination_reason"],
+        data["final_answer"] if is_shown else None,
+        data["website"],
+        data["dataset"],
+        data["tags"],
+        data["row_hash"] or None,
+        _text(data["agent_config"].get("type")),
+        find_model(data["agent_config"])[1],
+        _time(data["started_at"]),
+        _time(data["completed_at"]),
+        data["total_duration_ms"],
+        data["agent_duration_ms"],
+        data["grading_duration_ms"],
+        data["total_steps"],
+        data["screenshot_count"],
+        len(data["warnings"]) + len(data["errors"]),
+        usage["input_tokens"] if is_counted else None,
+        usage["output_tokens"] if is_counted else None,
+        usage["cache_read_tokens"] if is_counted else None,
+        usage["requests"] if is_counted else None,
+        data["cost_usd"],
+        data["node_id"],
         _text(manifest.get("git_commit")),
         _text(manifest.get("config_hash")),
-        attempt.place,
+        stored.place.path,
         stored.is_protected,
-        data.attack,
-        str(outcome) if (outcome := find_outcome(data)) else None,
+        stored.place.attack,
+        stored.place.attack_outcome,
     )
 
 
 def _grades(stored: Stored) -> Iterator[Row]:
-    for name, grade in stored.metadata.grader_results.items():
+    for name, grade in stored.record["grader_results"].items():
         yield (
             *stored.key,
             name,
-            str(grade.verdict),
-            grade.score,
-            grade.advisory,
-            stored.show(grade.reasoning),
-            len(grade.criteria),
-            sum(one.verdict is Verdict.PASSED for one in grade.criteria),
-            grade.fingerprint or None,
-            grade.cost_usd,
-            grade.duration_ms,
+            grade["verdict"],
+            grade["score"],
+            grade["advisory"],
+            stored.show(grade["reasoning"]),
+            len(grade["criteria"]),
+            sum(one["verdict"] == "passed" for one in grade["criteria"]),
+            grade["fingerprint"] or None,
+            grade["cost_usd"],
+            grade["duration_ms"],
         )
 
 
 def _steps(stored: Stored) -> Iterator[Row]:
     results = {one.tool_call_id: one for one in stored.messages if isinstance(one, ToolResultMessage)}
     calls = (one for one in stored.messages if isinstance(one, ToolCallMessage))
+    key, is_shown = stored.key, not stored.is_protected
     for number, call in enumerate(calls, 1):
         result = results.get(call.tool_call_id)
+        target = call.params.get("target") if is_shown else None
         yield (
-            *stored.key,
+            *key,
             number,
             call.tool_call_id,
             call.parent_id,
             call.tool,
-            stored.show(_text(call.params.get("target"))),
+            _text(target),
             result.is_error if result else None,
             _time(call.timestamp),
             _finite(result.duration_ms) if result else None,
-            stored.show(result.url) if result else None,
+            result.url if result and is_shown else None,
             result.screenshot if result else None,
         )
 
@@ -240,5 +262,8 @@ def _finite(value: float | None) -> float | None:
 
 
 def _time(text: str) -> int | None:
+    if text[-1:] == "Z":  # as runs write it: a third of the time without a change of the zone
+        with suppress(ValueError):
+            return round(datetime.fromisoformat(text).timestamp() * 1000)
     found = parse_time(text)
     return None if found is None else round(found.timestamp() * 1000)

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval import StoredAttempt, StoredRun, open_run
+from pytest_browsereval import StoredRun, open_run
 from pytest_browsereval.features.tables import reader
 from pytest_browsereval.features.tables.reader import read_all_rows
-from pytest_browsereval.features.tables.rows import Rows, read_rows
+from pytest_browsereval.features.tables.rows import Place, Rows, read_rows
 from pytest_browsereval.features.tables.schema import COLUMNS
 from tests.exported import mixed_run
 from tests.hooks.small_evals import Evals
@@ -52,10 +52,8 @@ def read_here(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Return how many attempts this process was asked to read, each time."""
     asked: list[int] = []
 
-    def count(
-        run: StoredRun, tables: Any, lost: list[str], attempts: Iterable[StoredAttempt]
-    ) -> Iterator[Rows]:
-        own = list(attempts)
+    def count(run: StoredRun, tables: Any, lost: list[str], places: Iterable[Place]) -> Iterator[Rows]:
+        own = list(places)
         asked.append(len(own))
         return read_rows(run, tables, lost, own)
 
