@@ -240,6 +240,7 @@ class Uploading:
         self._has_begun = False
         self._pushes: dict[ActiveRun, Push] = {}
         self._noted: set[ActiveRun] = set()
+        self._claimed: set[ActiveRun] = set()
         self._is_over = threading.Event()
 
     def check(self) -> None:
@@ -267,7 +268,8 @@ class Uploading:
                     f"--eval-output={self.url} is for new runs. Grade again first, then push the run: "
                     "`browsereval push RUN URL --name NAME`."
                 )
-            self._begin(active_run, session)
+            items = (item for item in session.items if isinstance(item, EvalItem))
+            self._begin(active_run, has_rows=any(item.active_run is active_run for item in items))
         self._has_begun = True
         thread = threading.Thread(target=self._send_in_background, name="browsereval-upload", daemon=True)
         thread.start()
@@ -332,7 +334,15 @@ class Uploading:
         push.send()
         return f"sent to {push.url}, and not done: the run is not complete. Resume it, then push it", "yellow"
 
-    def _begin(self, active_run: ActiveRun, session: pytest.Session) -> None:
+    @pytest.hookimpl(optionalhook=True, trylast=True)
+    def pytest_xdist_node_collection_finished(self, ids: list[str]) -> None:
+        """Claim what a worker has rows of: this process has none, and the first result may take an hour."""
+        for path, active_run in self._session.runs.items():
+            if active_run not in self._claimed:
+                start = f"{self._session.nodeid_of(path)}::"
+                self._begin(active_run, has_rows=any(one.startswith(start) for one in ids))
+
+    def _begin(self, active_run: ActiveRun, *, has_rows: bool) -> None:
         """Claim the part that a run is, so that an earlier try which still runs stops.
 
         One that has no row here is not claimed: nothing of it would ever be there.
@@ -342,12 +352,13 @@ class Uploading:
         """
         try:
             push = self._push_of(active_run)
-            check_free(push.part, active_run.config, session.config)
-            if any(isinstance(item, EvalItem) and item.active_run is active_run for item in session.items):
+            check_free(push.part, active_run.config, self._session.config)
+            if has_rows:
+                self._claimed.add(active_run)
                 push.begin()
         except UsageError as error:
             raise pytest.UsageError(redact_known(str(error))) from None
-        reporter: Any = session.config.pluginmanager.get_plugin("terminalreporter")
+        reporter: Any = self._session.config.pluginmanager.get_plugin("terminalreporter")
         if push.took_over and reporter is not None:
             place = f"{push.url}/{push.part.path}"
             reporter.write_line(f"{place}: taken over from an earlier try, which stops if it still runs")

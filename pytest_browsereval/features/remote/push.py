@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
+import threading
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -122,6 +123,7 @@ class Push:
         self._claim = 0
         self._there: dict[str, Entry] = {}
         self._segments = 0
+        self._beginning = threading.Lock()
 
     @classmethod
     def of_run(cls, root: Path, url: str, name: str | None = None, *, is_ours: bool = False) -> Self:
@@ -240,12 +242,17 @@ class Push:
         return self.part.prefix(str(self._token))
 
     def begin(self) -> None:
-        """Take the part over from whoever works on it.
+        """Take the part over from whoever works on it, unless that was done.
 
         Raises:
             RemoteError: another try has taken it over from this one, the run was divided otherwise, or the
                 store cannot be used.
         """
+        with self._beginning:  # a session sends in a thread beside it
+            if self._token is None:
+                self._begin()
+
+    def _begin(self) -> None:
         self.part.bucket.check_conditions()
         check_division(self.part)
         token = self._find_token() or new_token()

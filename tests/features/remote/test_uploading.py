@@ -354,3 +354,20 @@ def test_what_runs_nothing_sends_nothing(evals: Evals, bucket: str, option: str)
     write(evals)
     assert evals.run("shop.eval.yaml", f"--eval-output={bucket}", "--eval-run-name=nightly", option).ret == 0
     assert objects(evals, "*") == []
+
+
+@pytest.mark.slow
+def test_workers_have_their_part_claimed_before_a_row_runs(
+    evals: Evals, bucket: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An earlier try that still runs stops at once, not after the first result."""
+    folder = Path(url2pathname(bucket.removeprefix("file://"))) / "shop"
+    (evals.path / "looking.py").write_text(
+        f"from pathlib import Path\ndef solve(context):\n"
+        f"    return 'claimed' if list(Path({str(folder)!r}).rglob('claim-*')) else 'free'\n"
+    )
+    evals.write_rows(row("first", answer="claimed"), row("second", answer="claimed"))
+    evals.write_config(agent={"type": "function", "function": "looking:solve"})
+    run = evals.run("shop.eval.yaml", f"--eval-output={bucket}", "-n2")
+    run.assert_outcomes(passed=2)
+    assert run.ret == 0
