@@ -20,11 +20,6 @@ FIGURES = ("trials", "passed", "failed", "errored", "pass_rate", "error_rate", "
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_browsereval_run_summary(summary: RunSummary, run_folder: Path):
     result = yield  # the run's page is written meanwhile
-    log_run(summary, run_folder)
-    return result
-
-
-def log_run(summary: RunSummary, run_folder: Path) -> None:
     manifest = json.loads((run_folder / "manifest.json").read_text(encoding="utf-8"))
     figures = summary.as_json()
     metrics = {name: figures[name] for name in FIGURES if figures[name] is not None}
@@ -35,7 +30,6 @@ def log_run(summary: RunSummary, run_folder: Path) -> None:
         if judged := verdicts[variant, "passed"] + verdicts[variant, "failed"]:
             metrics[f"pass_rate/{variant}"] = verdicts[variant, "passed"] / judged
     params = {name: manifest.get(name) for name in ("config_hash", "git_commit", "git_branch", "browser")}
-
     client = mlflow.MlflowClient()
     experiment = mlflow.set_experiment(manifest["name"]).experiment_id
     # One that was resumed or graded again is there already.
@@ -53,3 +47,4 @@ def log_run(summary: RunSummary, run_folder: Path) -> None:
         if (run_folder / name).exists():
             client.log_artifact(run.info.run_id, str(run_folder / name))
     client.set_terminated(run.info.run_id)
+    return result
