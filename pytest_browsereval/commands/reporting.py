@@ -12,6 +12,10 @@ from typing import Any
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.display import format_json
 
+OF_USERS = frozenset((".csv", ".jsonl", ".py", ".toml", ".yaml", ".yml"))
+OF_RUNS = frozenset(("manifest.json", "summary.json"))
+"""What a report never takes the place of: suffixes of configs, datasets and code; files of a run."""
+
 
 def add_reports(parser: argparse.ArgumentParser) -> None:
     """Add the options that name the files of reports."""
@@ -53,8 +57,20 @@ def tell(
     # Files first: if one cannot be written, nothing is printed that looks like success.
     for place, made in reports.items():
         if place is not None and str(place) != "-":
+            _check_place(place)
             write(place, made())
     say_all(reports.get(Path("-"), text)())
+
+
+def _check_place(path: Path) -> None:
+    """Let a report take the place of an earlier one, as pytest's ``--junit-xml`` does, and of nothing else.
+
+    Raises:
+        UsageError: the file that is there is clearly not a report.
+    """
+    is_of_run = path.name in OF_RUNS and (path.parent / "tasks").is_dir()
+    if path.is_file() and (path.suffix.lower() in OF_USERS or is_of_run):
+        raise UsageError(f"{path} is there and is not a report, so it is left alone. Name another file.")
 
 
 def say_all(text: str) -> None:

@@ -31,6 +31,20 @@ def _runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 A, B = "results/shop/a", "results/shop/b"
 
 
+def test_a_report_takes_the_place_of_a_report_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    """As pytest's own files do; a dataset, a config and what a run consists of stay as they are."""
+    for _ in range(2):
+        assert main(["compare", A, B, "--json", "all.json", "--markdown", "comment.md"]) == 0
+    for name in ("rows.jsonl", "shop.eval.yaml", "conftest.py", f"{A}/manifest.json"):
+        Path(name).touch()
+        before = Path(name).read_bytes()
+        capsys.readouterr()
+        assert main(["compare", A, B, "--json", name]) == 4
+        assert f"{name} is there and is not a report" in capsys.readouterr().err
+        assert Path(name).read_bytes() == before
+    assert main(["compare", A, B, "--json", "new.jsonl"]) == 0
+
+
 def test_compare(capsys: pytest.CaptureFixture[str]) -> None:
     """The report on the terminal, all figures and a comment as files; comparing is no gate."""
     assert main(["compare", A, B, "--json", "all.json", "--markdown", "comment.md"]) == 0

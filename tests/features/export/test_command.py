@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -238,6 +239,26 @@ def test_two_evals_of_one_name_are_not_exported(evals: Evals) -> None:
     assert "shop.eval.yaml and below/shop.eval.yaml are both the eval 'shop', and their runs have" in said
     assert "Write another `name` into one of them." in said
     assert evals.run("shop.eval.yaml").ret == 0
+
+
+def test_one_run_does_not_take_the_place_of_another_with_its_id(evals: Evals) -> None:
+    """Evals of one name in one session have it: the second is refused, and may go elsewhere."""
+    evals.write_rows(row("a"))
+    evals.write_config("shop.eval.yaml")
+    evals.write_config("below/shop.eval.yaml", dataset="../rows.jsonl")
+    assert evals.run("shop.eval.yaml", "below/shop.eval.yaml").ret == 0
+    first, second = (one / "results" / "shop" for one in (evals.path, evals.path / "below"))
+    (first,), (second,) = first.glob("2*"), second.glob("2*")
+    assert first.name == second.name
+    for kind in ("jsonl", "atif"):
+        write = partial(evals.run_command, "export", "--to", kind)
+        assert (write(str(first)).ret, write(str(first)).ret) == (0, 0)
+        refused = write(str(second))
+        assert refused.ret == 4
+        assert f"has the export of another run that is 'shop', {first.name}" in refused.stderr.str()
+        assert write(str(second), "-o", f"{kind}-of-below").ret == 0
+    (table,) = evals.path.glob("tables/attempts/*")
+    assert json.loads(table.read_text())["folder"].startswith("tasks/a/")
 
 
 BY_HAND = """

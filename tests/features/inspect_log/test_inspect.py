@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import tracemalloc
 from pathlib import Path
 from typing import Any
 from zipfile import ZipFile
@@ -130,7 +131,28 @@ def test_sent_twice_there_once(mixed_run: Path, tmp_path: Path) -> None:
     """Ids follow from the attempts, so that the same run has the same files, byte by byte."""
     first = {file: file.read_bytes() for file in export(mixed_run, tmp_path)}
     assert {file: file.read_bytes() for file in export(mixed_run, tmp_path)} == first
-    assert len(list(tmp_path.iterdir())) == 3
+    assert len(list(tmp_path.glob("*.eval"))) == 3
+
+
+def test_a_large_run_is_never_in_memory(mixed_run: Path, tmp_path: Path) -> None:
+    """It is written trial by trial: the peak is that of a trial, however many there are."""
+    run = tmp_path / "run"
+    shutil.copytree(mixed_run, run)
+    logs = sorted(run.glob("tasks/*/*/*/*/messages.jsonl"))
+    long = {"type": "assistant", "content": "x" * 3_000_000, "timestamp": "2026-01-02T03:04:05Z"}
+    for log in logs:
+        with log.open("a", encoding="utf-8") as file:
+            file.write(f"{json.dumps(long)}\n")
+    export(mixed_run, tmp_path / "small")  # what is imported on the way
+    tracemalloc.start()
+    try:
+        export(run, tmp_path / "logs")
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    content = sum(log.stat().st_size for log in logs)
+    assert content > 60_000_000
+    assert peak < content / 2
 
 
 def test_pictures_are_a_choice(hostile_run: Path, tmp_path: Path) -> None:

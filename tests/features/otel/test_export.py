@@ -277,14 +277,23 @@ def test_numbers_and_times_that_the_protocol_cannot_hold(evals: Evals, receiver:
     assert root["gen_ai.usage.output_tokens"] == 7
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"{",
+        b'{"type": "user", "content": "\xff\xfe", "timestamp": "2026-01-02T03:04:05Z"}\n',
+        b'{"type": "user", "content": "\\ud800", "timestamp": "2026-01-02T03:04:05Z"}\n',
+    ],
+    ids=["cut", "no UTF-8", "half a character"],
+)
 def test_a_log_that_is_damaged_is_a_loss(
-    evals: Evals, mixed_run: Path, receiver: Receiver, tmp_path: Path
+    evals: Evals, mixed_run: Path, receiver: Receiver, tmp_path: Path, content: bytes
 ) -> None:
     """The attempt is sent, and what is missing of it is said."""
     run = tmp_path / mixed_run.name
     shutil.copytree(mixed_run, run)
-    (run / "tasks/wrong/pair/1/attempt-1/messages.jsonl").write_text("{", encoding="utf-8")
-    done = send(evals, run, receiver.url)
+    (run / "tasks/wrong/pair/1/attempt-1/messages.jsonl").write_bytes(content)
+    done = send(evals, run, receiver.url, "--content")
     assert done.ret == 1
     assert len(receiver.roots) == 24
     done.stderr.fnmatch_lines(["lost: wrong: *messages.jsonl:1 is damaged: *"])

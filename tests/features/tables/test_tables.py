@@ -195,7 +195,8 @@ def test_protected_rows_keep_what_was_said(evals: Evals, mixed_run: Path, kind: 
 def test_messages_are_written_on_request_only(evals: Evals, mixed_run: Path) -> None:
     """They are by far the largest table."""
     assert evals.run_command("export", str(mixed_run), "--to", "jsonl", "-o", "out").ret == 0
-    assert sorted(path.name for path in (evals.path / "out").iterdir()) == ["attempts", "grades", "steps"]
+    names = sorted(path.name for path in (evals.path / "out").iterdir())
+    assert names == [".browsereval-exported", "attempts", "grades", "steps"]
 
 
 def test_many_runs_are_one_folder_of_files(evals: Evals, mixed_run: Path, tmp_path: Path) -> None:
