@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -97,21 +97,37 @@ class Gathered:
         return Digests(len(found), tuple(hashlib.sha256(content).hexdigest() for content in contents))
 
 
-def read_digests(bucket: Bucket, prefix: str, known: Digests | None) -> Sequence[bytes] | None:
-    """Return the objects; None where there are none that this version can read.
+def bring_digests(
+    bucket: Bucket, prefix: str, known: Digests | None, folder: Path
+) -> Mapping[str, Path] | None:
+    """Bring the objects into a folder: those of 200,000 attempts take 110 MiB at once.
+
+    Args:
+        bucket: that has the try.
+        prefix: of the try.
+        known: what ``done`` says of them.
+        folder: gets a file for each.
+
+    Returns:
+        The files by their names; None where there are none that this version can read.
 
     Raises:
         RemoteError: the store cannot be used.
+        OSError: a file cannot be written.
     """
     if known is None:
         return None
-    names = [f"{prefix}/{_name(number)}" for number in range(1, len(known.sha256) + 1)]
-    found = []
-    for content, sha256 in zip(map_apart(bucket.get, names), known.sha256, strict=True):
-        if content is None or hashlib.sha256(content).hexdigest() != sha256 or not is_readable(content):
+    files = {f"{number:06}.jsonl": folder / str(number) for number in range(1, len(known.sha256) + 1)}
+
+    def bring(one: tuple[str, str]) -> int | None:
+        content = bucket.get(f"{prefix}/{FOLDER}/{one[0]}")
+        if content is None or hashlib.sha256(content).hexdigest() != one[1] or not is_readable(content):
             return None
-        found.append(content)
-    return found if sum(content.count(b"\n") for content in found) == known.attempts else None
+        files[one[0]].write_bytes(content)
+        return content.count(b"\n")
+
+    counts = map_apart(bring, list(zip(files, known.sha256, strict=True)))
+    return files if sum(one or 0 for one in counts) == known.attempts and None not in counts else None
 
 
 def _name(number: int) -> str:

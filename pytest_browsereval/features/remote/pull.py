@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 from pytest_browsereval.capture.trajectory import GRADES_FILE, write_whole
 from pytest_browsereval.features.remote.bucket import Bucket, RemoteError
 from pytest_browsereval.features.remote.claims import PARTS, Done, Part, list_parts
-from pytest_browsereval.features.remote.digests import Digests, read_digests
+from pytest_browsereval.features.remote.digests import Digests, bring_digests
 from pytest_browsereval.features.remote.listing import FILES, Entry, check_path, digest_of, read_listing
 from pytest_browsereval.features.remote.threads import map_apart
 from pytest_browsereval.report.links import PAGE
@@ -75,12 +75,12 @@ def _keep(part: Part, done: Done, cache: Path, *, with_files: bool) -> Path:
 
 def _bring_light(part: Part, done: Done, folder: Path) -> None:
     """Bring what reports of a run need: digests of its attempts, or else their records."""
-    digests = read_digests(part.bucket, part.prefix(done.token), Digests.read(done.digests))
-    if digests is None:
-        bring_whole(part, done, folder, only=lambda entry: _is_of_run(entry) or _is_record(entry))
-        return
-    files = {f"{DIGESTS}/{number:06}.jsonl": content for number, content in enumerate(digests, 1)}
-    bring_whole(part, done, folder, only=_is_of_run, beside=files)
+    known, prefix = Digests.read(done.digests), part.prefix(done.token)
+    with tempfile.TemporaryDirectory(prefix=".digests-", dir=folder.parent) as place:
+        found = bring_digests(part.bucket, prefix, known, Path(place))
+        files = {f"{DIGESTS}/{name}": file for name, file in (found or {}).items()}
+        only = _is_of_run if found is not None else lambda one: _is_of_run(one) or _is_record(one)
+        bring_whole(part, done, folder, only=only, beside=files)
 
 
 _OTHERS = frozenset((PAGE, f"{PurePosixPath(PAGE).stem}.files", INDEX, "tasks", DIGESTS, PARTIAL))
@@ -188,7 +188,7 @@ def bring_whole(
     folder: Path,
     *,
     only: Callable[[Entry], bool] | None = None,
-    beside: Mapping[str, bytes] | None = None,
+    beside: Mapping[str, Path] | None = None,
 ) -> None:
     """Bring the files of a try into a folder that is there only when all of them are.
 
@@ -197,7 +197,7 @@ def bring_whole(
         done: the try.
         folder: of the copy.
         only: which objects are brought; the copy then says that it is not whole. None for all.
-        beside: other files of the copy, by their paths.
+        beside: other files of the copy, which are moved there, by their paths.
     """
     prefix = part.prefix(done.token)
     taken: list[Entry] = []
@@ -214,9 +214,9 @@ def bring_whole(
         if only is not None:
             (begun / PARTIAL).write_text(part.bucket.url, encoding="utf-8")
             (begun / "tasks").mkdir()
-            for name, content in (beside or {}).items():
+            for name, file in (beside or {}).items():
                 (begun / name).parent.mkdir(exist_ok=True)
-                (begun / name).write_bytes(content)
+                file.rename(begun / name)
         map_apart(lambda entry: bring(part.bucket, prefix, entry, begun), taken)
 
 
