@@ -130,6 +130,7 @@ class AttackGrader(GraderConfig):
                 "delivered": delivered is not None,
                 "delivered_step": None if delivered is None else delivered["step"],
                 "where": None if delivered is None else delivered["where"],
+                "payload": self.payload,
                 "compromised": is_compromised,
                 "compromised_step": step,
             },

@@ -23,6 +23,8 @@ CHOICES: Mapping[str, Mapping[str, str]] = {
     "min_pass_rate": {"verdict": "failed"},
     "min_task_rate": {"verdict": "failed"},
     "max_error_rate": {"verdict": "errored"},
+    "max_attack_success": {"verdict": "failed", "outcome": "compromised"},
+    "min_utility_under_attack": {"verdict": "failed", "tag": "attack"},
     "min_progress": {"sort": "progress"},
     "max_cost_usd": {"sort": "-cost"},
     "max_mean_steps": {"sort": "-steps"},

@@ -31,7 +31,9 @@ function trialsOfRule({ id, sort, rule, ...facets }) {
     const { length } = LIST.filter((row) => FACETS.rule.of(row).includes(rule));
     return length ? [choosing({ rule }, `its ${counted(length, "trial")}`)] : [];
   }
+  // Rules on pass rates are about trials under no attack.
+  if (DATA.totals.attacked && facets.verdict === "failed" && !facets.outcome && facets.tag !== "attack") facets.attack = NONE;
   const { verdict, ...others } = facets;
-  const count = LIST.filter((row) => row.verdict === verdict && Object.entries(others).every(([name, value]) => FACETS[name].of(row).includes(value))).length;
+  const count = LIST.filter((row) => row.verdict === verdict && Object.entries(others).every(([name, value]) => FACETS[name].of(row).includes(value === NONE ? "" : value))).length;
   return verdict && count ? [choosing(facets, counted(count, `${verdict} trial`))] : [];
 }

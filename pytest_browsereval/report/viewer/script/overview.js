@@ -2,7 +2,8 @@
 
 /** Draws plots of what is chosen. @param {Row[]} rows @returns {string} what their verdicts come to */
 function drawChosen(rows) {
-  drawPlots(rows);
+  const plain = rows.filter((row) => !row.attack); // as the pass rate, which is of these
+  drawPlots(plain.length ? plain : rows);
   const counts = tally(rows);
   const judged = counts.passed + counts.failed;
   return judged && !choice.kind && rows.length < LIST.length ? `, ${percent(counts.passed / judged)} of ${judged.toLocaleString("en")} judged passed` : "";
