@@ -8,6 +8,7 @@ import re
 import shutil
 import sys
 import tempfile
+from collections.abc import Generator
 from functools import cache
 from pathlib import Path
 
@@ -124,6 +125,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if skipped:
         config.hook.pytest_deselected(items=skipped)
         items[:] = kept
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collect tests and no garbage: the collector would look at millions of new objects that all stay."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
 
 
 @pytest.hookimpl(trylast=True)
