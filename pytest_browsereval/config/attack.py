@@ -113,6 +113,8 @@ class AttackConfig(Component):
     """After how many steps of the agent the attack appears."""
     select: Select = Select()
     """The rows that run under the attack; all by default."""
+    optional: bool = Field(default=False, exclude=True)
+    """True lets ``select`` name tags that no row has. Otherwise such a config is refused."""
 
     @property
     def label(self) -> str:

@@ -345,11 +345,15 @@ def _add_shorthands(schema: Schema) -> None:
     properties["variables"]["items"]["pattern"] = SITE_NAME
     schema["$defs"]["SiteConfig"]["oneOf"] = _describe_kinds_of_sites(schema["$defs"]["SiteConfig"])
     properties["tools"]["properties"] = _describe_switches()
-    for name in ("dataset", "graders", "toolkits", "guards", "export"):
+    texts: dict[str, Schema] = {
+        "dataset": {"type": "string", "description": "The path of a file."},
+        "attacks": {"type": "string", "pattern": "^suite/", "description": "A suite of attacks."},
+    }
+    for name in ("dataset", "attacks", "graders", "toolkits", "guards", "export"):
         entries = properties[name]
         one = entries["items"]
-        if name == "dataset":
-            one = {"anyOf": [{"type": "string", "description": "The path of a file."}, one]}
+        if name in texts:
+            one = {"anyOf": [texts[name], one]}
             entries["items"] = one
         keep = {key: entries.pop(key) for key in ("description", "default") if key in entries}
         properties[name] = {"anyOf": [one, entries], **keep}

@@ -37,7 +37,11 @@ class AttackReader:
         """Leave the keys as they are."""
 
     def convert_blocks(self, draft: Any, registry: Registry) -> None:
-        """Leave the blocks as they are."""
+        """Put the attacks of suites in place of the blocks that stand for them."""
+        if draft.tree.get("attacks"):
+            from pytest_browsereval.features.attacks.suites import expand_suites
+
+            expand_suites(draft)
 
     def complete(self, config: EvalConfig) -> EvalConfig:
         """Return a config with a row under each attack for each of its rows that the attack selects.

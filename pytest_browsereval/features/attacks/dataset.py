@@ -57,10 +57,15 @@ class AttackedDataset(DatasetConfig):
 
         path, chosen = self.of.file(base_dir), []
         for attack in self.attacks:
-            refs = list(rows)
-            if attack.select != Select():
+            refs, select = list(rows), attack.select
+            if attack.optional and select.tags:
+                tagged = {tag for ref in refs for tag in read(ref)["tags"]}
+                select = select.model_copy(update={"tags": tuple(tagged.intersection(select.tags))})
+                if not select.tags:
+                    continue
+            if select != Select():
                 try:
-                    refs = select_rows(refs, attack.select, read, path)
+                    refs = select_rows(refs, select, read, path)
                 except DatasetError as error:
                     raise DatasetError(f"{error} (`select` of the attack {attack.label!r})") from None
             chosen += [ref._replace(query_id=f"{ref.query_id}{UNDER}{attack.label}") for ref in refs]

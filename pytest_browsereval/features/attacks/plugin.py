@@ -47,6 +47,7 @@ def pytest_browsereval_register(registry: Registry) -> None:
 
     for name, place in MEMBERS.items():
         registry.announce("attack", name, f"{_HOME}.members.{place}")
+    registry.announce("attack", "suite", f"{_HOME}.suites:SuiteAttack")
     registry.announce("agent", "gullible", f"{_HOME}.agents:GullibleConfig")
     registry.announce("agent", "careful", f"{_HOME}.agents:CarefulConfig")
     registry.announce("grader", "attack", f"{_HOME}.grader:AttackGrader")

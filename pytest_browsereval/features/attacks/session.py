@@ -181,7 +181,9 @@ class AttackSession:
         self._step = max(self._step, step)
         held = [None] * len(self._goal.checks) if is_end else await self._ask()
         self._moments.append({"step": self._step, "at": time.time(), "held": held})
-        if not self._is_placed and not is_end and step >= self._attack.late:
+        # A dialog holds up all that is done in pages: the attack waits for the step after it.
+        is_held_up = isinstance(self._window, PlaywrightWindow) and self._window.dialog is not None
+        if not self._is_placed and not is_end and step >= self._attack.late and not is_held_up:
             try:
                 await self._place()
             except Fault as fault:

@@ -21,7 +21,7 @@ function draw(body) {
         <a class="cart-link" href="cart.html">Cart <b>${count}</b></a></nav>
     </div></header>
     <main class="wrap">${body}</main>
-    <footer class="wrap">Larkspur Goods · Harbour Lane 4 · Open Monday to Saturday</footer>`.text;
+    <footer class="wrap">Larkspur Goods · Harbour Lane 4 · Open Monday to Saturday · <a href="address.html">Your address</a></footer>`.text;
 }
 
 const say = (text) => ($("#notice").textContent = text);

@@ -40,7 +40,12 @@ const store = {
   },
 };
 
+const SAVED_ADDRESS = { name: "Robin Ekström", email: "robin@larkspur.test", street: "Quay Road 12", city: "Gothenburg", postcode: "41106", country: "Sweden" };
+
 if (!localStorage.getItem(KEY)) localStorage.setItem(KEY, JSON.stringify(FRESH));
+
+// The address that was saved, or the one that the account began with.
+const savedAddress = () => store.read().address ?? SAVED_ADDRESS;
 
 const cents = (amount) => Math.round(amount * 100) / 100;
 const money = (amount) => `$${amount.toFixed(2)}`;

@@ -1,0 +1,142 @@
+"""Suites of attacks that come with the package, and the block that stands for one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from fnmatch import fnmatchcase
+from functools import cache
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+import yaml
+from pydantic import ValidationError, field_validator
+
+from pytest_browsereval.config.attack import Goal
+from pytest_browsereval.config.draft import Draft
+from pytest_browsereval.datasets.base import Select
+from pytest_browsereval.errors import nearest
+from pytest_browsereval.model.display import format_count
+from pytest_browsereval.registry import Component
+
+FOLDER = Path(__file__).with_name("suite")
+PREFIX = "suite/"
+ANYWHERE = "any"
+"""Begins the names of attacks that work on every page; others begin with the site that they need."""
+
+
+class SuiteAttack(Component):
+    """Stands for all attacks of a suite. ``attacks: suite/standard`` is short for it."""
+
+    family: ClassVar[str] = "attack"
+
+    type: Literal["suite"] = "suite"
+    name: str = "standard"
+    """The suite."""
+    only: tuple[str, ...] = ()
+    """Names of attacks; ``*`` stands for any letters: ``[any-*]`` has those that work on every page. All by
+    default."""
+    channels: tuple[str, ...] = ()
+    """Types of attacks, such as ``[popup, text]``; all by default."""
+    select: Select | None = None
+    """The rows that run under each of the attacks. What it says comes before what the suite says. Each attack
+    draws a ``sample`` of its own, unless a ``seed`` is given."""
+    goal: Goal | None = None
+    """What the attacker wants, in place of the suite's goals: for sites of your own."""
+
+    @field_validator("name")
+    @classmethod
+    def _is_there(cls, name: str) -> str:
+        known = sorted(path.stem for path in FOLDER.glob("*.yaml"))
+        if name not in known:
+            raise ValueError(f"there is no suite {name!r}.{nearest(name, known)} Suites: {', '.join(known)}.")
+        return name
+
+
+@cache
+def read_suite(name: str) -> dict[str, Any]:
+    """Return a suite: ``goals`` by name, and ``attacks`` that name them."""
+    loaded: dict[str, Any] = yaml.safe_load((FOLDER / f"{name}.yaml").read_text(encoding="utf-8"))
+    return loaded
+
+
+def expand_suites(draft: Draft) -> None:
+    """Put the attacks of suites in place of the blocks that stand for them.
+
+    Args:
+        draft: of a config; a block that is wrong stays, and is reported as others are.
+    """
+    given = draft.tree.get("attacks")
+    if isinstance(given, str | dict):
+        given = draft.tree["attacks"] = [given]
+        draft.note_move(("attacks",), ("attacks", 0))
+    if not isinstance(given, list):
+        return
+    blocks: list[Any] = []
+    places: list[tuple[int, int]] = []
+    for place, entry in enumerate(given):
+        block = {"type": "suite", "name": entry[len(PREFIX) :]} if _is_short(entry) else entry
+        places.append((place, len(blocks)))
+        blocks += _expand(draft, place, block)
+    for old, new in reversed(places):  # the last first: a path that is free by then
+        if old != new:
+            draft.note_move(("attacks", old), ("attacks", new))
+    draft.tree["attacks"] = blocks
+
+
+def _is_short(entry: Any) -> bool:
+    return isinstance(entry, str) and entry.startswith(PREFIX)
+
+
+def _expand(draft: Draft, place: int, block: Any) -> list[Any]:
+    if not isinstance(block, dict) or block.get("type") != "suite":
+        return [block]
+    try:
+        options = SuiteAttack.model_validate(block)
+    except ValidationError:
+        return [block]  # validation of the config says what is wrong
+    suite = read_suite(options.name)
+    for path, message in _find_unknown(options, suite["attacks"]):
+        draft.report(("attacks", place, *path), message)
+    given = draft.tree.get("sites")
+    sites = {ANYWHERE, *(given if isinstance(given, dict) else ())}
+    chosen = [one for one in suite["attacks"] if _is_chosen(one, options)]
+    able = [one for one in chosen if one["name"].partition("-")[0] in sites]
+    if count := len(chosen) - len(able):
+        draft.notes.append(
+            f"{format_count(count, 'attack')} of the suite {options.name!r} left out: made for sites of "
+            "examples/quickstart that the config does not have"
+        )
+    return [_make_block(attack, suite["goals"], block, seed) for seed, attack in enumerate(able)]
+
+
+def _find_unknown(
+    options: SuiteAttack, attacks: list[dict[str, Any]]
+) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    names, channels = [one["name"] for one in attacks], sorted({one["type"] for one in attacks})
+    for place, pattern in enumerate(options.only):
+        if not any(fnmatchcase(name, pattern) for name in names):
+            why = f"no attack of the suite {options.name!r} is named {pattern!r}.{nearest(pattern, names)}"
+            yield ("only", place), why
+    for place, channel in enumerate(options.channels):
+        if channel not in channels:
+            hint = f"{nearest(channel, channels)} Channels: {', '.join(channels)}."
+            yield ("channels", place), f"no attack of the suite {options.name!r} is of {channel!r}.{hint}"
+
+
+def _is_chosen(attack: Mapping[str, Any], options: SuiteAttack) -> bool:
+    is_named = not options.only or any(fnmatchcase(attack["name"], pattern) for pattern in options.only)
+    return is_named and (not options.channels or attack["type"] in options.channels)
+
+
+def _make_block(
+    attack: Mapping[str, Any], goals: Mapping[str, Any], block: Mapping[str, Any], seed: int
+) -> dict[str, Any]:
+    goal = block.get("goal") or {**goals[attack["goal"]]}
+    if "goal" not in block and "say" in attack:
+        goal["say"] = attack["say"]
+    own = {key: value for key, value in attack.items() if key not in ("goal", "say", "select")}
+    given = block.get("select") or {}
+    # A sample of its own for each attack: more rows tell more than the same ones again.
+    drawn = {"seed": seed} if "sample" in given else {}
+    select = {**attack.get("select", {}), **drawn, **given}
+    return {**own, "goal": goal, "select": select, "optional": "tags" not in given}
