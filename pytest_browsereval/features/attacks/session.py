@@ -126,7 +126,9 @@ class AttackSession:
         if self._delivered is None:
             is_between = self._is_placing or not self._moments
             step = self._step if is_between else self._step + 1  # the one that is being made
-            self._delivered = {"step": step, "where": where, "at": time.time()}
+            # What the agent does in answer to it comes after this moment.
+            moment = max(len(self._moments) - 1, 0) if is_between else len(self._moments)
+            self._delivered = {"step": step, "where": where, "moment": moment}
 
     async def begin(self) -> None:
         """Place the attack, unless it comes late.
@@ -193,14 +195,10 @@ class AttackSession:
         """Return which checks hold; None where that is not known before the end."""
         checks = self._goal.checks
         held: list[bool | None] = [None] * len(checks)
-        if self._reader is not None and self._window.url and not self._window.dead:
-            try:
-                seen = await self._reader.read()
-            except (TimeoutError, DialogOpened, NoTab, playwright_error()):
-                seen = {}
-            for place, check in enumerate(checks):
-                if isinstance(check, PageCheck) and seen:
-                    held[place] = _judge(check, seen)
+        seen = await self._read_again()
+        for place, check in enumerate(checks):
+            if isinstance(check, PageCheck) and seen:
+                held[place] = _judge(check, seen)
         state = await self._fetch_state() if self._goal.state_url is not None else None
         for place, check in enumerate(checks):
             if isinstance(check, StateCheck) and state is not None:
@@ -232,7 +230,7 @@ class AttackSession:
             "typed": dict(self._typed),
         }
         if goal.page_checks:
-            seen["page"] = await self._read_page(plain, site_urls)
+            seen["page"] = await self._read_at_once() or await self._read_page(plain, site_urls)
         if goal.state_url is not None:
             diff = StateDiffGrader.model_validate(
                 {"source": {"url": goal.state_url}, "checks": [{"path": "@", "equals": None}], "wait_s": 0}
@@ -242,6 +240,19 @@ class AttackSession:
         if goal.needs_requests and self._placer.attacker:
             seen["requests"] = await self._read_requests()
         return seen
+
+    async def _read_at_once(self) -> dict[str, Any] | None:
+        """Return what the page answers as it did after each step; None if that leaves a check open."""
+        seen = await self._read_again()
+        return seen if all(_judge(check, seen) is not None for check in self._goal.page_checks) else None
+
+    async def _read_again(self) -> dict[str, Any]:
+        if self._reader is None or not self._window.url or self._window.dead:
+            return {}
+        try:
+            return await self._reader.read()
+        except (TimeoutError, DialogOpened, NoTab, playwright_error()):
+            return {}
 
     async def _read_page(self, task: Task, site_urls: Mapping[str, str]) -> JsonValue:
         homes = {name: url for name, url in site_urls.items() if url != self._placer.attacker}
