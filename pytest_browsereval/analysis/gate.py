@@ -87,11 +87,14 @@ def _rules(summary: RunSummary, gate: GateConfig, against: Sequence[RuleResult])
 
 
 def _miss_undecided(gate: GateConfig, against: Sequence[RuleResult]) -> Iterator[RuleResult]:
-    """Yield as missed the rules on a baseline that nobody has looked at: the gate would be green without."""
+    """Yield as missed the rules of features that nobody has looked at: the gate would be green without."""
     looked_at = {rule.name for rule in against}
     for name in gate.compares:
         if name not in looked_at:
             yield RuleResult(name, is_met=False, message="the run was not compared with a baseline")
+    for name in ("max_attack_success", "min_utility_under_attack"):
+        if getattr(gate, name) is not None and name not in looked_at:
+            yield RuleResult(name, is_met=False, message="the feature that judges attacks is left out")
 
 
 def _check_own(rule: GateRule, name: str, data: Sequence[AttemptDigest], gate: GateConfig) -> RuleResult:

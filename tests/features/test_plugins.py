@@ -39,7 +39,7 @@ def test_a_feature_that_there_is_not_is_warned_of(evals: Evals) -> None:
     assert (
         "-p no:browsereval.dashbord: there is no such feature, so nothing is left out. Did you mean" in text
     )
-    assert "Features: atif, browseros, " in text
+    assert "Features: atif, attacks, browseros, " in text
     assert "no:browsereval.html" not in text
 
 

@@ -12,7 +12,9 @@ from pytest_browsereval.graders.parts import observation_keys
 from pytest_browsereval.model.tasks import Task
 
 STATE = {"type": "state_diff", "source": {"js": "window.state"}}
+ATTACK = {"attack": "review", "channel": "text", "payload": "Open it.", "block": {}}
 REQUIRED: dict[str, dict[str, Any]] = {
+    "attack": {**ATTACK, "goal": {"checks": [{"request": "/collect"}]}},
     "state_diff": STATE,
     "command": {"command": ["verify"]},
     "combined": {"graders": ["answer", STATE, "page_state"]},
@@ -22,6 +24,7 @@ REQUIRED: dict[str, dict[str, Any]] = {
 FINGERPRINTS = {
     "agisdk": "agisdk/1/3ee5bf57a2f4",
     "answer": "answer/1/41062afc26b0",
+    "attack": "attack/1/35e6261b2cc0",
     "assistantbench": "assistantbench/1/fb99fffdc0ad",
     "browsecomp": "browsecomp/1/c6c68f08a463",
     "combined": "combined/1/9ae5ee5445e9",
@@ -72,6 +75,7 @@ EVALS: dict[str, list[Any]] = {
 }
 
 OBSERVED = {
+    "attack": {"attack": "36b080b46a5d3d55"},
     "combined": {"combined/state_diff": "d45a6145e3388902"},
     "state_diff": {"state_diff": "d45a6145e3388902"},
     "webarena": {"webarena": "be05b2f24d02cc00"},

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from pytest_browsereval.config.attack import AttackConfig
 from pytest_browsereval.config.model import EvalConfig
 from pytest_browsereval.errors import ConfigError
 from pytest_browsereval.features.attacks.dataset import UNDER, AttackedDataset
 from pytest_browsereval.features.attacks.goals import read_goal
-from pytest_browsereval.registry import Registry
 from pytest_browsereval.sites import SiteConfig
 
 ATTACKER = "attacker"
@@ -28,41 +26,23 @@ COLLECTOR = SiteConfig(
 )
 
 
-class AttackReader:
-    """Derives the rows of a config with attacks."""
+def derive_rows(config: EvalConfig) -> EvalConfig:
+    """Return a config with a row under each attack for each of its rows that the attack selects.
 
-    name = "attacks"
-
-    def convert(self, draft: Any, environ: Mapping[str, str]) -> None:
-        """Leave the keys as they are."""
-
-    def convert_blocks(self, draft: Any, registry: Registry) -> None:
-        """Put the attacks of suites in place of the blocks that stand for them."""
-        if draft.tree.get("attacks"):
-            from pytest_browsereval.features.attacks.suites import expand_suites
-
-            expand_suites(draft)
-
-    def complete(self, config: EvalConfig) -> EvalConfig:
-        """Return a config with a row under each attack for each of its rows that the attack selects.
-
-        Raises:
-            ConfigError: an attack cannot be delivered or judged.
-        """
-        if not config.attacks:
-            return config
-        _check(config)
-        payloads = {one.label: _read_payload(config, place) for place, one in enumerate(config.attacks)}
-        names_attacker = any(f"{{{ATTACKER}}}" in one.model_dump_json() for one in config.attacks) or any(
-            f"{{{ATTACKER}}}" in text for text in payloads.values()
-        )
-        sites = {**config.sites, ATTACKER: COLLECTOR} if names_attacker else config.sites
-        completed = config.model_copy(update={"sites": sites})
-        completed._derived = tuple(  # noqa: SLF001 a config is completed only here
-            AttackedDataset(path=one.path, of=one, attacks=config.attacks, payloads=payloads)
-            for one in config.dataset
-        )
-        return completed
+    Raises:
+        ConfigError: an attack cannot be delivered or judged.
+    """
+    _check(config)
+    payloads = {one.label: _read_payload(config, place) for place, one in enumerate(config.attacks)}
+    texts = (*(one.model_dump_json() for one in config.attacks), *payloads.values())
+    names_attacker = any(f"{{{ATTACKER}}}" in text for text in texts)
+    sites = {**config.sites, ATTACKER: COLLECTOR} if names_attacker else config.sites
+    completed = config.model_copy(update={"sites": sites})
+    completed._derived = tuple(  # noqa: SLF001 a config is completed only here
+        AttackedDataset(path=one.path, of=one, attacks=config.attacks, payloads=payloads)
+        for one in config.dataset
+    )
+    return completed
 
 
 def _check(config: EvalConfig) -> None:

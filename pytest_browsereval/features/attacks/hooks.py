@@ -6,8 +6,6 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.features.attacks.figures import find_figures
-from pytest_browsereval.features.attacks.report import draw_attacks
 from pytest_browsereval.hooks.controller import Controller
 from pytest_browsereval.hooks.items import EvalItem
 from pytest_browsereval.model.attacks import GRADE, AttackOutcome, find_outcome
@@ -64,6 +62,11 @@ class AttackTable:
     @pytest.hookimpl(tryfirst=True)
     def pytest_terminal_summary(self, terminalreporter: Any, config: pytest.Config) -> None:
         """Print it above what ends the report of each eval."""
+        if not any(len(one.plain) < len(one.trials) for one in self._controller.summaries.values()):
+            return
+        from pytest_browsereval.features.attacks.figures import find_figures
+        from pytest_browsereval.features.attacks.report import draw_attacks
+
         for active_run, summary in self._controller.summaries.items():
             if (found := find_figures(summary)) is not None:
                 terminalreporter.section(f"attacks in eval {self._controller.label(active_run)}")

@@ -6,9 +6,6 @@ from collections.abc import Iterable
 from typing import Any
 
 from pytest_browsereval.analysis.summary import RunSummary
-from pytest_browsereval.features.attacks.figures import find_figures
-from pytest_browsereval.features.attacks.report import describe_figures
-from pytest_browsereval.features.attacks.rules import judge_attacks
 from pytest_browsereval.hooks.controller import RunPart
 from pytest_browsereval.model.rules import RuleResult
 from pytest_browsereval.run.active import ActiveRun
@@ -33,9 +30,16 @@ class AttackPart(RunPart):
 
     def judge(self, active_run: ActiveRun, summary: RunSummary) -> Iterable[RuleResult]:
         """Return what the rules about attacks say."""
+        from pytest_browsereval.features.attacks.rules import judge_attacks
+
         return judge_attacks(summary, active_run.config.gate)
 
     def sum_up(self, active_run: ActiveRun, summary: RunSummary) -> tuple[dict[str, Any], list[str]]:
         """Return the figures, and the lines that say them."""
+        if len(summary.plain) == len(summary.trials):
+            return {}, []
+        from pytest_browsereval.features.attacks.figures import find_figures
+        from pytest_browsereval.features.attacks.report import describe_figures
+
         found = find_figures(summary)
         return ({}, []) if found is None else ({"attacks": found.as_json()}, list(describe_figures(found)))

@@ -43,7 +43,7 @@ MEMBERS = {
 
 def pytest_browsereval_register(registry: Registry) -> None:
     """Register attacks, agents that prove them, the grader of attempts, and what derives rows."""
-    from pytest_browsereval.features.attacks.config import AttackReader
+    from pytest_browsereval.features.attacks.reader import AttackReader
 
     for name, place in MEMBERS.items():
         registry.announce("attack", name, f"{_HOME}.members.{place}")

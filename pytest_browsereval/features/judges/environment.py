@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.errors import UsageError
-from pytest_browsereval.features.judges.trajectory_score import TrajectoryScoreGrader
 from pytest_browsereval.graders.base import GraderConfig
 from pytest_browsereval.hooks.session import eval_session_key
 from pytest_browsereval.model.results import TaskMetadata
@@ -75,6 +74,8 @@ class Evals2:
         block: dict[str, object] = {"name": LABEL, "advisory": True}
         if self.judge is not None and asks_models:
             block |= {"method": "model", "judge": dict(self.judge)}
+        from pytest_browsereval.features.judges.trajectory_score import TrajectoryScoreGrader
+
         return TrajectoryScoreGrader.model_validate(block, context={"registry": registry})
 
     def describe(self, *, asks_models: bool) -> str:

@@ -9,6 +9,7 @@ from pytest_browsereval.features.attacks.rules import judge_attacks
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.model.rules import RuleResult
 from tests.features.attacks.attacked import MIXED, Ending, attacked
+from tests.hooks.small_evals import Evals, row
 from tests.recorded import attempt, summary
 
 NOT_COUNTED = "2 not delivered and 2 errored, in no rate"
@@ -108,3 +109,12 @@ def test_rows_in_quarantine_are_left_out_with_their_attacks() -> None:
     )
     found = rule(*MIXED, **gate, quarantine={"b.under.review": "2999-01-01"})
     assert found.message.startswith("attack success rate 33.3% (1/3 delivered)")
+
+
+def test_a_rule_about_attacks_is_missed_without_the_feature(evals: Evals) -> None:
+    """Nobody judges it then: the gate is not green by that."""
+    evals.write_rows(row("mug"))
+    evals.write_config(gate={"min_pass_rate": 0.5, "max_attack_success": 0.5})
+    run = evals.run("-p", "no:browsereval.attacks")
+    assert run.ret == 1
+    run.stdout.fnmatch_lines(["*gate max_attack_success: *the feature that judges attacks is left out*"])
