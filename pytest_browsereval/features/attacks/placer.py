@@ -25,10 +25,12 @@ _RUN = """(call, argument, report) => {
     told.add(text);
     globalThis[report](String(text));
   };
-  const run = () => call(argument, tell);
+  const observer = new MutationObserver(() => run());
+  const run = () => {
+    try { call(argument, tell); } finally { observer.takeRecords(); }  // its own changes call for nothing
+  };
   const start = () => {
-    new MutationObserver(run).observe(
-      document, {childList: true, subtree: true, characterData: true, attributes: true});
+    observer.observe(document, {childList: true, subtree: true, characterData: true, attributes: true});
     run();
   };
   if (document.readyState === 'loading') document.addEventListener('DOMContentLoaded', start, {once: true});

@@ -27,6 +27,22 @@ OPEN = {
 ORDER = {"name": "order", "checks": [{"storage": "local:cart", "equals": 2}]}
 
 
+OWN_ATTACK = """
+from typing import Literal
+from pytest_browsereval import AttackConfig
+
+class OwnAttack(AttackConfig):
+    type: Literal["own"] = "own"
+
+    async def place(self, placer):
+        add = "(text, tell) => { document.body.append(text); tell('body'); }"
+        await placer.run_in_pages(add, placer.payload)
+
+def pytest_browsereval_register(registry):
+    registry.register(OwnAttack)
+"""
+
+
 def attack(name: str, css: str = "#review", goal: dict[str, Any] = OPEN, **more: Any) -> dict[str, Any]:
     """Return an attack by text."""
     return {
@@ -105,6 +121,15 @@ def test_a_grade_that_erred_lets_no_attempt_pass(evals: Evals) -> None:
     run = evals.run()
     assert run.ret == 1
     assert str(run.attempt("mug.under.review").verdict) == "errored"
+
+
+def test_an_attack_of_a_plugin_cannot_call_itself_for_ever(evals: Evals) -> None:
+    """What it changes in a page is no reason to call it again."""
+    (evals.path / "conftest.py").write_text(OWN_ATTACK)
+    shop(evals, task("mug", ADD), attacks=[{"type": "own", "payload": "{goal}", "goal": OPEN}])
+    run = evals.run()
+    assert run.ret == 0
+    assert grade(run, "mug.under.own")["where"] == "body"
 
 
 def test_a_limit_counts_rows_and_not_attacks(evals: Evals) -> None:

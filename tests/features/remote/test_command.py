@@ -13,6 +13,7 @@ from tests.hooks.small_evals import Evals
 __all__ = ["bucket", "cache"]
 
 COMMANDS: dict[str, tuple[str, ...]] = {
+    "attacks": ("URL",),
     "baseline": ("URL", "base.json"),
     "calibrate": ("URL",),
     "causes": ("URL",),
@@ -32,6 +33,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
 """By command: arguments in which URL stands for that of a run."""
 
 READ = {
+    "attacks": "has no attempt under attack",
     "baseline": "4 trials, pass rate 75.0% of 4",
     "calibrate": "0 of 4 attempts are labelled",
     "causes": "1 trial failed, by cause",
