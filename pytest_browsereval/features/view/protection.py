@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from pytest_browsereval.capture.trajectory import TASK_FILE
 from pytest_browsereval.errors import UsageError
@@ -44,3 +45,11 @@ def withhold_details(attempt: StoredAttempt) -> list[object]:
         size = 0
     note = f"Its row is protected: texts and pictures are left out, since {WHY}."
     return [withhold_attempt(attempt).text, "", [], [], size, attempt.problem, {"note": note}]
+
+
+def withhold_reasons(rules: list[list[Any]] | None) -> list[list[Any]] | None:
+    """Return rules of a gate as the page has them, without reasons of single rows, which quote answers."""
+    return rules and [
+        [name, word, message.partition(": ")[0] if name.startswith("must_pass[") else message, *more]
+        for name, word, message, *more in rules
+    ]

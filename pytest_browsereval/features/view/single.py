@@ -18,6 +18,7 @@ from pytest_browsereval.features.view.protection import (
     is_protected,
     withhold_attempt,
     withhold_details,
+    withhold_reasons,
 )
 from pytest_browsereval.model.display import format_count
 from pytest_browsereval.model.grades import Verdict
@@ -177,7 +178,7 @@ def write_single(run: Path, file: Path, most_bytes: int = MOST_MB * 1_000_000) -
     order.sort()
     store = RunStore(run)
     data = build_run_data(store, table, {"home": "", "details": "", "alone": True, "left_out": ""})
-    data["gate"] = read_stored(run)
+    data["gate"] = withhold_reasons(read_stored(run)) if made.withheld else read_stored(run)
     title = title_of(data)
     made.room -= len(page(data, title).encode())
     if made.room < 0:

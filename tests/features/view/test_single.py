@@ -11,8 +11,10 @@ import pytest
 
 from pytest_browsereval.__main__ import main
 from pytest_browsereval.errors import UsageError
+from pytest_browsereval.features.gates import write_gate
 from pytest_browsereval.features.view.single import write_single
 from pytest_browsereval.model.messages import UserMessage
+from pytest_browsereval.model.rules import RuleResult
 from pytest_browsereval.report.viewer import attempts
 from pytest_browsereval.report.viewer.writing import write_viewer
 from pytest_browsereval.run.store import RunStore
@@ -179,8 +181,11 @@ def test_of_a_protected_row_only_figures_are_sent(tmp_path: Path, look: Look, *,
     killed = folder_of(store, "open").parent / "attempt-2"
     killed.mkdir()
     (killed / "messages.jsonl").write_text('{"type": "user", "content": "Wombat"}\n')
+    (store.root / "summary.json").write_text("{}")
+    write_gate(store.root, [RuleResult("must_pass[gold]", is_met=False, message="gold failed: not Wombat")])
     file = tmp_path / "page.html"
     _, message = write_single(store.root, file)
+    assert "gold failed" in file.read_text()
     assert message.startswith("Texts and pictures of 2 attempts are left out: what leaves a benchmark")
     assert "Wombat" not in file.read_text()
     assert "data:image/png" not in file.read_text()
