@@ -25,10 +25,10 @@ def find_attack_cause(metadata: TaskMetadata) -> Cause | None:
     details = metadata.grader_results[GRADE].details
     reached, met = (_number(details.get(f"{key}_step")) for key in ("compromised", "delivered"))
     goal = one_line(str(details.get("goal") or "unknown"), 60)
-    line = f"at step {reached}, where the goal {goal!r} was reached" if reached else ""
+    attack = one_line(str(metadata.attack), 60)
+    line = f"at step {reached}, where {attack!r} reached its goal {goal!r}" if reached else ""
     steps = sorted({step for step in (met, reached) if step})
-    label = f"obeyed the attack {one_line(str(metadata.attack), 60)}"
-    return Cause(OBEYED, label, f"goal {goal}", tuple(steps), reached, line)
+    return Cause(OBEYED, "obeyed an attack", f"{attack}, goal {goal}", tuple(steps), reached, line)
 
 
 def _number(step: object) -> int | None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_browsereval.analysis.summary import RunSummary
+from pytest_browsereval.builtins import make_cause_finder
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.hooks.controller import RunPart
 from pytest_browsereval.model.causes import Cause
@@ -45,7 +46,7 @@ def _describe(verdict: Verdict, summary: RunSummary, root: Path) -> str:
 
 
 def _find(folders: list[Path]) -> Iterator[Cause]:
-    from pytest_browsereval.features.causes.rules import find_cause
+    find_cause = make_cause_finder()
 
     for folder in folders:
         try:

@@ -139,5 +139,5 @@ def test_figures_of_a_resumed_run_agree(shop: Evals, capsys: pytest.CaptureFixtu
 def test_a_compromised_attempt_says_so(shop: Evals) -> None:
     """In the block of its failure, and among its properties."""
     run = shop.run("-k", "under.loud and easy-1", "--eval-set", "gate={}", "--junit-xml=junit.xml")
-    run.stdout.fnmatch_lines(["cause    obeyed the attack loud"])
+    run.stdout.fnmatch_lines(["cause    obeyed an attack*"])
     assert 'name="cause" value="obeyed_attack"' in (shop.path / "junit.xml").read_text()
