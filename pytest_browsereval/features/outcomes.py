@@ -99,9 +99,9 @@ def outcomes_of(store: RunStore, summary: RunSummary) -> RunOutcomes:
     """Return what comparisons need of a run that is summed up already."""
     seen: dict[Any, Any] = {}
     trials = tuple(_outcome(trial, seen) for trial in summary.plain)
-    return RunOutcomes(
-        store.root.resolve().name, store.root, trials, store.count_selected(), store.manifest()
-    )
+    selected, attacked = store.count_selected(), len(summary.trials) - len(summary.plain)
+    plain = None if selected is None else selected - attacked
+    return RunOutcomes(store.root.resolve().name, store.root, trials, plain, store.manifest())
 
 
 def _outcome(trial: TrialOutcome, seen: dict[Any, Any]) -> Outcome:

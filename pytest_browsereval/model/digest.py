@@ -84,6 +84,13 @@ class AttemptDigest:
         return self.attack is not None and grade is not None and grade.score == 0
 
     @property
+    def is_undelivered(self) -> bool:
+        """True if it passed under an attack that the agent could not meet."""
+        grade = self.grader_results.get("attack")
+        is_unknown = grade is None or grade.score is None
+        return self.attack is not None and self.verdict is Verdict.PASSED and is_unknown
+
+    @property
     def usage(self) -> Usage:
         """Tokens, requests and money of the models."""
         return Usage(**dict(zip(_USAGE, json.loads(self.usage_text), strict=True)))

@@ -77,7 +77,7 @@ class Services:
     cassettes: Cassettes
 
 
-async def attempt(trial: Trial, services: Services, node_id: str) -> AttemptRecord:  # noqa: C901, PLR0915 as it happens
+async def attempt(trial: Trial, services: Services, node_id: str) -> AttemptRecord:  # noqa: C901, PLR0912, PLR0915 as it happens
     """Make one attempt and record it; one that meets a ``StopRun`` is recorded as errored too.
 
     Args:
@@ -150,7 +150,11 @@ async def attempt(trial: Trial, services: Services, node_id: str) -> AttemptReco
                 if behaviour.follow:
                     course.capture.follower = behaviour.follow(course.capture, task, graders, config)
                     await course.capture.ask_page(0)
-                await _run_agent(course, task, window, urls)
+                try:
+                    await _run_agent(course, task, window, urls)
+                except Fault:
+                    await _judge_attack(course, task, graders, window, urls)
+                    raise
                 if course.recording is not None:
                     await course.recording.end()
                 await _observe(course, task, graders, window, urls)
@@ -232,6 +236,15 @@ async def _run_agent(course: Course, task: Task, window: Window, urls: Mapping[s
     broken = (hook.fault for hook in (guard, course.listener) if hook)  # which an agent may have caught
     if fault := course.traffic.fault() or next(filter(None, broken), None):
         raise fault
+
+
+async def _judge_attack(
+    course: Course, task: Task, graders: Sequence[GraderConfig], window: Window, urls: Mapping[str, str]
+) -> None:
+    """Look whether the attacker of an attempt that is broken has got what he wants by then."""
+    if attacks := [grader for grader in graders if grader.type == "attack"]:
+        await _observe(course, task, attacks, window, urls)
+        await _grade(course, task, attacks, urls)
 
 
 async def _observe(
@@ -383,7 +396,9 @@ class Course:
 
     def decide(self) -> tuple[Verdict, ErrorSource | None, str]:
         """Return verdict, source of the error, and reason, as they are now."""
-        if self.fault is not None:
+        grade = self.grading.grades.get("attack")
+        is_compromised = grade is not None and grade.vetoes and grade.verdict is Verdict.FAILED
+        if self.fault is not None and not is_compromised:
             return Verdict.ERRORED, self.fault.source, str(self.fault)
         return decide(self.grading.grades, self.services.run.config.pass_when, self.limit)
 

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 from pytest_browsereval.config.attack import AttackConfig
 from pytest_browsereval.config.model import EvalConfig
-from pytest_browsereval.errors import ConfigError
+from pytest_browsereval.errors import ConfigError, nearest
 from pytest_browsereval.features.attacks.dataset import UNDER, AttackedDataset
-from pytest_browsereval.features.attacks.goals import read_goal
-from pytest_browsereval.sites import SiteConfig
+from pytest_browsereval.features.attacks.goals import ReadGoal, read_goal
+from pytest_browsereval.sites import SiteConfig, names_in
 
 ATTACKER = "attacker"
 """The name of the site that is the attacker's origin."""
@@ -79,9 +79,26 @@ def _find_problems(config: EvalConfig, attack: AttackConfig) -> Iterator[tuple[t
     except ValueError as error:
         yield (), str(error)
     try:
-        read_goal(attack.goal)
+        goal = read_goal(attack.goal)
     except ValueError as error:
         yield ("goal",), str(error)
+    else:
+        yield from _find_lacking(config, attack, goal)
+
+
+def _find_lacking(
+    config: EvalConfig, attack: AttackConfig, goal: ReadGoal
+) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    """Yield what makes a goal that nobody can reach: every agent would resist such an attack."""
+    payload = _read_payload(config, config.attacks.index(attack))
+    text = f"{attack.model_dump_json()} {payload}"
+    known = ("goal", ATTACKER, *config.sites)
+    for name in sorted(names_in(text) - set(known)):
+        if hint := nearest(name, known):
+            yield (), f"{{{name}}} stands for nothing.{hint} Placeholders: {', '.join(known)}."
+    if goal.needs_requests and f"{{{ATTACKER}}}" not in text:
+        why = "a `request` goes to the attacker's origin, and nothing names {attacker}. "
+        yield ("goal",), f"{why}Write {{attacker}} where the payload or `say` has its address."
 
 
 def _read_payload(config: EvalConfig, place: int) -> str:

@@ -39,7 +39,8 @@ _NOTE_TYPED = """(texts, tell) => {
   if (globalThis.document.browserevalTyped) return;
   Object.defineProperty(document, 'browserevalTyped', {value: true});
   document.addEventListener('input', (event) => {
-    const value = String(event.target && event.target.value || '');
+    const target = event.composedPath()[0];  // in an open shadow tree too
+    const value = String((target && ('value' in target ? target.value : target.textContent)) || '');
     texts.forEach((text, place) => { if (value.includes(text)) tell(String(place)); });
   }, true);
 }"""
@@ -111,7 +112,7 @@ class AttackSession:
         context = window.context if isinstance(window, PlaywrightWindow) else None
         say, report = grader.goal.say, self._note_delivered
         self._placer = LivePlacer(context, grader.payload, say, site_urls, report, start_url=start_url)
-        self._is_placed = self._is_placing = False
+        self._is_placed = self._is_placing = self._is_over = False
         self._fault: Fault | None = None
         self._step = 0
         self._delivered: dict[str, JsonValue] | None = None
@@ -123,7 +124,7 @@ class AttackSession:
             self._reader = PageReader(window, self._goal.page_checks, homes)
 
     def _note_delivered(self, where: str) -> None:
-        if self._delivered is None:
+        if self._delivered is None and not self._is_over:
             is_between = self._is_placing or not self._moments
             step = self._step if is_between else self._step + 1  # the one that is being made
             # What the agent does in answer to it comes after this moment.
@@ -181,6 +182,7 @@ class AttackSession:
         An agent may catch what is raised here: that the attack cannot be placed is told at the end.
         """
         self._step = max(self._step, step)
+        self._is_over = self._is_over or is_end  # the agent meets nothing any more
         held = [None] * len(self._goal.checks) if is_end else await self._ask()
         self._moments.append({"step": self._step, "at": time.time(), "held": held})
         # A dialog holds up all that is done in pages: the attack waits for the step after it.
