@@ -42,7 +42,7 @@ GROUPS = {
     """,
     "tools": """
         ToolkitConfig Toolkit Tool tool ToolError ToolResult Toolbox Policy Directive Turn GuardConfig
-        GuardedCall
+        GuardedCall AttackConfig Goal Placer
     """,
     "gate-rules": """
         GateRule RuleResult AttemptDigest GradeDigest

@@ -179,7 +179,10 @@ def judge(run: EvalRun) -> dict[tuple[str, str], tuple[Any, ...]]:
     found: dict[tuple[str, str], tuple[Any, ...]] = {}
     for attempt in run.attempts:
         grade = attempt.grader_results.get("attack")
-        judged = None if grade is None else (grade.score, *grade.details.values())
+        details = {} if grade is None else grade.details
+        # A payload has the port of the attacker's origin; which frame had it first depends on their order.
+        kept = (value for key, value in details.items() if key not in ("payload", "where"))
+        judged = None if grade is None else (grade.score, *kept)
         found[attempt.query_id, attempt.variant] = (attempt.verdict, judged)
     return found
 
