@@ -44,7 +44,7 @@ def test_the_viewer_opens_the_logs(run: Run, browser: PlaywrightBrowser, url: st
     errors: list[str] = []
     names = {
         log.eval.metadata["variant"]: file.name
-        for file in (tmp_path / "logs").iterdir()
+        for file in (tmp_path / "logs").glob("*.eval")
         if (log := read_eval_log(str(file), header_only=True)).eval.metadata
     }
     places = {
