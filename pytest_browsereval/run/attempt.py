@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 
@@ -47,7 +47,7 @@ from pytest_browsereval.needs import merge_needs
 from pytest_browsereval.redaction.config import hide_logins
 from pytest_browsereval.redaction.text import map_texts
 from pytest_browsereval.run.active import ActiveRun
-from pytest_browsereval.run.behaviour import CallGuard, MessageListener
+from pytest_browsereval.run.behaviour import CallGuard, MessageListener, call_all
 from pytest_browsereval.run.cassettes import Cassettes, InterceptedCalls, PageTraffic
 from pytest_browsereval.run.grading import Grading, decide, grade_all, total_cost
 from pytest_browsereval.run.plan import Trial
@@ -139,7 +139,7 @@ async def attempt(trial: Trial, services: Services, node_id: str) -> AttemptReco
                     task.setup_script,
                     wants_cdp=trial.agent.needs().cdp,
                     traffic=WindowTraffic(har, course.traffic.answers),
-                    opened=_call_all(begins) if begins else None,
+                    opened=call_all(begins) if begins else None,
                 )
                 course.capture = open_capture(
                     config, window, folder.path, redact=redact, on_message=course.listener
@@ -177,14 +177,6 @@ async def attempt(trial: Trial, services: Services, node_id: str) -> AttemptReco
     record = course.save()
     services.cassettes.save(key.cassette, record.metadata, course.calls, course.traffic.recording)
     return record
-
-
-def _call_all(begins: Sequence[Callable[[Window], Awaitable[object]]]) -> Callable[[Window], Awaitable[None]]:
-    async def begin(window: Window) -> None:
-        for each in begins:
-            await each(window)
-
-    return begin
 
 
 def record_fault(trial: Trial, services: Services, node_id: str, fault: Fault) -> AttemptRecord:
@@ -244,7 +236,9 @@ async def _judge_attack(
     """Look whether the attacker of an attempt that is broken has got what he wants by then."""
     if attacks := [grader for grader in graders if grader.type == "attack"]:
         await _observe(course, task, attacks, window, urls)
-        await _grade(course, task, attacks, urls)
+        await _grade(course, task, graders, urls, asked=attacks)
+        if not course.is_compromised:
+            course.grading = Grading()  # it was broken before it could be graded
 
 
 async def _observe(
@@ -267,9 +261,13 @@ async def _observe(
 
 
 async def _grade(
-    course: Course, task: Task, graders: Sequence[GraderConfig], urls: Mapping[str, str]
+    course: Course,
+    task: Task,
+    graders: Sequence[GraderConfig],
+    urls: Mapping[str, str],
+    asked: Sequence[GraderConfig] | None = None,
 ) -> None:
-    """Ask the graders, and save what they judge by before the first one is asked."""
+    """Ask the graders, or some of them, and save what they judge by before the first one is asked."""
     services, saver, unobserved = course.services, course.saver, course.unobserved
     saver.save_evidence(course.evidence)
     recorded = Recorded(
@@ -292,7 +290,7 @@ async def _grade(
     if course.calls is not None:
         course.calls.mask_answer(task, course.task)
     stand_in = services.run.spec.behaviour.grade
-    grading = await grade_all(graders, recorded, unobserved=unobserved, stand_in=stand_in)
+    grading = await grade_all(asked or graders, recorded, unobserved=unobserved, stand_in=stand_in)
     grading.add_details(course.unobserved_details, task)
     course.grading = grading
     saver.save_grades(grading.grades)
@@ -394,11 +392,15 @@ class Course:
         self.fault = outages.count(key, self.fault, is_free=is_free)
         grading.is_unanswered = outages.count_grades(key, grading.grades.values())
 
+    @property
+    def is_compromised(self) -> bool:
+        """Whether an attacker has got what he wants, which no fault excuses."""
+        grade = self.grading.grades.get("attack")
+        return grade is not None and grade.vetoes and grade.verdict is Verdict.FAILED
+
     def decide(self) -> tuple[Verdict, ErrorSource | None, str]:
         """Return verdict, source of the error, and reason, as they are now."""
-        grade = self.grading.grades.get("attack")
-        is_compromised = grade is not None and grade.vetoes and grade.verdict is Verdict.FAILED
-        if self.fault is not None and not is_compromised:
+        if self.fault is not None and not self.is_compromised:
             return Verdict.ERRORED, self.fault.source, str(self.fault)
         return decide(self.grading.grades, self.services.run.config.pass_when, self.limit)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,6 +37,16 @@ class Behaviour:
     """Asked for what follows an attempt step by step."""
     grade: StandIn | None = None
     """Its answer, unless None, stands in for the grader's."""
+
+
+def call_all(begins: Sequence[Callable[[Window], Awaitable[object]]]) -> Callable[[Window], Awaitable[None]]:
+    """Return what calls each of several with a window, one after another."""
+
+    async def begin(window: Window) -> None:
+        for each in begins:
+            await each(window)
+
+    return begin
 
 
 class CallGuard:

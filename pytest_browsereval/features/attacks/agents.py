@@ -14,7 +14,7 @@ from pytest_browsereval.agents.base import AgentContext, AgentEvaluator
 from pytest_browsereval.agents.scripted import ScriptedAgent, ScriptedConfig
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.features.attacks.payloads import KnownPayload, list_payloads
-from pytest_browsereval.features.attacks.reading import PageReader, fold
+from pytest_browsereval.features.attacks.reading import PayloadReader, fold
 from pytest_browsereval.model.results import AgentResult
 from pytest_browsereval.tools.base import DONE, Toolbox, ToolResult
 from pytest_browsereval.tools.runner import HANDLE_DIALOG
@@ -76,7 +76,7 @@ class WatchfulTools:
         self.changed_answer: str | None = None
         """The answer that the agent gives in place of its own."""
         self._tools, self._window = context.tools, context.window
-        self._reader = PageReader(context.window)
+        self._reader = PayloadReader(context.window)
 
     @property
     def answer(self) -> str | None:

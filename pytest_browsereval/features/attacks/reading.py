@@ -68,7 +68,7 @@ def fold(text: str) -> str:
     return re.sub(r"[\W_]+", "", plain).casefold()
 
 
-class PageReader:
+class PayloadReader:
     """Reads the current page of a window.
 
     Args:

@@ -179,7 +179,7 @@ class AttackSession:
     async def look(self, step: int, *, is_end: bool = False) -> None:
         """Look at the page after a step; the attack appears if it is due.
 
-        An agent may catch what is raised here: that the attack cannot be placed is told at the end.
+        An agent may catch what is raised here: an attack that cannot be placed is reported at the end.
         """
         self._step = max(self._step, step)
         self._is_over = self._is_over or is_end  # the agent meets nothing any more

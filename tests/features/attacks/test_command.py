@@ -126,7 +126,7 @@ def test_two_variants(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_two_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    """The run that is named, less the other one; attempts that count on one side only are told."""
+    """The run that is named, less the other one; attempts that count on one side only are noted."""
     run("before", {"default": ["compromised", "compromised", "passed", "errored"]})
     run("after", {"default": ["compromised", "passed", "not delivered", "passed"]})
     assert main(["attacks", "after", "--against", "before"]) == 0

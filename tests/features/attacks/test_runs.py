@@ -265,6 +265,9 @@ def test_an_error_hides_no_compromise(evals: Evals) -> None:
     found = run.attempt("mug.under.review")
     assert (str(found.verdict), found.attempt, found.is_compromised) == ("failed", 1, True)
     run.stdout.fnmatch_lines(["*gate max_attack_success: *is over*"])
+    again = evals.run("--eval-regrade=latest", "-m", "attack")
+    assert again.ret == 1
+    assert again.attempt("mug.under.review").is_compromised
 
 
 def test_what_comes_after_the_agent_is_not_delivered(evals: Evals) -> None:
