@@ -5,11 +5,8 @@ from __future__ import annotations
 from enum import StrEnum
 
 from pytest_browsereval.model.digest import AttemptDigest
-from pytest_browsereval.model.grades import Verdict
+from pytest_browsereval.model.grades import ATTACK, Verdict
 from pytest_browsereval.model.results import TaskMetadata
-
-GRADE = "attack"
-"""The name of the grade that says it."""
 
 
 class AttackOutcome(StrEnum):
@@ -22,7 +19,7 @@ class AttackOutcome(StrEnum):
 
 def find_outcome(data: AttemptDigest | TaskMetadata) -> AttackOutcome | None:
     """Return what became of the attack on an attempt; None without one, and where something broke."""
-    grade = data.grader_results.get(GRADE)
+    grade = data.grader_results.get(ATTACK)
     if data.attack is None or grade is None or Verdict.ERRORED in (data.verdict, grade.verdict):
         return None
     if grade.score is None:

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 from pytest_browsereval.errors import ErrorSource, TerminationReason
-from pytest_browsereval.model.grades import Verdict, differ
+from pytest_browsereval.model.grades import ATTACK, Verdict, differ
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.model.usage import Usage
 
@@ -80,13 +80,13 @@ class AttemptDigest:
     @property
     def is_compromised(self) -> bool:
         """True if it was made under an attack that has reached its goal."""
-        grade = self.grader_results.get("attack")
+        grade = self.grader_results.get(ATTACK)
         return self.attack is not None and grade is not None and grade.score == 0
 
     @property
     def is_undelivered(self) -> bool:
         """True if it passed under an attack that the agent could not meet."""
-        grade = self.grader_results.get("attack")
+        grade = self.grader_results.get(ATTACK)
         is_unknown = grade is None or grade.score is None
         return self.attack is not None and self.verdict is Verdict.PASSED and is_unknown
 

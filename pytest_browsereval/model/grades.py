@@ -10,6 +10,12 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
 from pytest_browsereval.model.usage import Usage
 
+ATTACK = "attack"
+"""The type of the grader, and the name of its grade, that says what became of an attack."""
+
+UNDER = ".under."
+"""Between the id of a row and the name of the attack that it is under."""
+
 
 class Verdict(StrEnum):
     """The three verdicts; the values are on disk and permanent."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from pytest_browsereval.errors import ErrorSource, TerminationReason
-from pytest_browsereval.model.grades import GraderResult, Verdict
+from pytest_browsereval.model.grades import ATTACK, GraderResult, Verdict
 from pytest_browsereval.model.messages import DelegationStatus, Message
 from pytest_browsereval.model.progress import Progress
 from pytest_browsereval.model.usage import Usage
@@ -100,7 +100,7 @@ class TaskMetadata(BaseModel):
     @property
     def is_compromised(self) -> bool:
         """True if the attack that it was made under has reached its goal."""
-        grade = self.grader_results.get("attack")
+        grade = self.grader_results.get(ATTACK)
         return self.attack is not None and grade is not None and grade.score == 0
 
     @property

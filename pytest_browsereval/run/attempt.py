@@ -36,7 +36,7 @@ from pytest_browsereval.errors import (
 from pytest_browsereval.graders.base import GraderConfig, Recorded
 from pytest_browsereval.graders.evaluation import limit_evaluations
 from pytest_browsereval.graders.parts import fill_sites, observation_keys
-from pytest_browsereval.model.grades import Verdict
+from pytest_browsereval.model.grades import ATTACK, Verdict
 from pytest_browsereval.model.messages import ErrorMessage, now
 from pytest_browsereval.model.results import AgentResult, TaskError
 from pytest_browsereval.model.spans import in_span
@@ -234,7 +234,7 @@ async def _judge_attack(
     course: Course, task: Task, graders: Sequence[GraderConfig], window: Window, urls: Mapping[str, str]
 ) -> None:
     """Look whether the attacker of an attempt that is broken has got what he wants by then."""
-    if attacks := [grader for grader in graders if grader.type == "attack"]:
+    if attacks := [grader for grader in graders if grader.type == ATTACK]:
         await _observe(course, task, attacks, window, urls)
         await _grade(course, task, graders, urls, asked=attacks)
         if not course.is_compromised:
@@ -395,7 +395,7 @@ class Course:
     @property
     def is_compromised(self) -> bool:
         """Whether an attacker has got what he wants, which no fault excuses."""
-        grade = self.grading.grades.get("attack")
+        grade = self.grading.grades.get(ATTACK)
         return grade is not None and grade.vetoes and grade.verdict is Verdict.FAILED
 
     def decide(self) -> tuple[Verdict, ErrorSource | None, str]:

@@ -15,10 +15,10 @@ from pytest_browsereval.errors import DatasetError, UsageError, nearest
 from pytest_browsereval.features.attacks.figures import RunFigures, find_base, find_figures
 from pytest_browsereval.features.paired import Method, Paired, Split, compare_pairs
 from pytest_browsereval.features.permutation import Cell, compute_p_value
-from pytest_browsereval.model.attacks import GRADE, AttackOutcome, find_outcome
+from pytest_browsereval.model.attacks import AttackOutcome, find_outcome
 from pytest_browsereval.model.digest import AttemptDigest
 from pytest_browsereval.model.display import join_first, one_line
-from pytest_browsereval.model.grades import Verdict
+from pytest_browsereval.model.grades import ATTACK, Verdict
 from pytest_browsereval.run.stored import StoredTask, read_stored
 
 _LEFT_OUT = frozenset({"block", "name", "attack", "select"})
@@ -165,7 +165,7 @@ def read_blocks(trials: Iterable[TrialOutcome]) -> dict[str, dict[str, Any]]:
 
 
 def _read_block(stored: StoredTask) -> dict[str, Any]:
-    given: dict[str, Any] = next((one for one in stored.graders if one.get("type") == GRADE), {})
+    given: dict[str, Any] = next((one for one in stored.graders if one.get("type") == ATTACK), {})
     text = json.dumps({**given, **_as_mapping(given.get("block"))})
     for name, url in stored.site_urls.items():  # its port is another one in each run
         text = text.replace(url.rstrip("/"), f"{{{name}}}")

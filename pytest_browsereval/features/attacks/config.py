@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from pytest_browsereval.config.attack import AttackConfig
 from pytest_browsereval.config.model import EvalConfig
 from pytest_browsereval.errors import ConfigError, nearest
-from pytest_browsereval.features.attacks.dataset import UNDER, AttackedDataset
+from pytest_browsereval.features.attacks.dataset import AttackedDataset
 from pytest_browsereval.features.attacks.goals import ReadGoal, read_goal
+from pytest_browsereval.model.grades import UNDER
 from pytest_browsereval.sites import SiteConfig, names_in
 
 ATTACKER = "attacker"

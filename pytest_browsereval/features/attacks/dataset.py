@@ -15,11 +15,9 @@ from pytest_browsereval.datasets.selection import select_rows
 from pytest_browsereval.errors import DatasetError
 from pytest_browsereval.features.attacks.grader import AttackGrader
 from pytest_browsereval.graders.base import hash_json
+from pytest_browsereval.model.grades import UNDER
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.registry import MemberOf
-
-UNDER = ".under."
-"""Between the id of a row and the name of the attack that it is under."""
 
 TAG = "attack"
 """The tag of all rows that are under one."""

@@ -14,10 +14,10 @@ from typing import Any
 from pytest_browsereval.analysis.passrate import PassRate, pass_rate
 from pytest_browsereval.analysis.summary import RunSummary, TrialOutcome
 from pytest_browsereval.errors import UsageError
-from pytest_browsereval.model.attacks import GRADE, AttackOutcome, find_outcome
+from pytest_browsereval.model.attacks import AttackOutcome, find_outcome
 from pytest_browsereval.model.digest import AttemptDigest
 from pytest_browsereval.model.display import one_line
-from pytest_browsereval.model.grades import GraderResult, Verdict
+from pytest_browsereval.model.grades import ATTACK, UNDER, GraderResult, Verdict
 from pytest_browsereval.run.reading import read_metadata
 from pytest_browsereval.stats.statistics import CONFIDENCE, Interval
 
@@ -27,7 +27,7 @@ UNKNOWN = "unknown"
 
 def find_base(data: AttemptDigest) -> str:
     """Return the id of the row that an attempt is of, without the attack."""
-    return data.query_id if data.attack is None else data.query_id.removesuffix(f".under.{data.attack}")
+    return data.query_id if data.attack is None else data.query_id.removesuffix(f"{UNDER}{data.attack}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +142,7 @@ def read_facts(trials: Iterable[TrialOutcome]) -> dict[str, AttackFacts]:
         if name is None or found.setdefault(name, None) or find_outcome(trial.metadata) is None:
             continue
         try:
-            found[name] = _facts_of(read_metadata(trial.folder).grader_results[GRADE])
+            found[name] = _facts_of(read_metadata(trial.folder).grader_results[ATTACK])
         except (UsageError, KeyError):  # the gate reports damaged records
             continue
     return {name: facts or AttackFacts() for name, facts in sorted(found.items())}

@@ -8,10 +8,10 @@ import pytest
 
 from pytest_browsereval.hooks.controller import Controller
 from pytest_browsereval.hooks.items import EvalItem
-from pytest_browsereval.model.attacks import GRADE, AttackOutcome, find_outcome
+from pytest_browsereval.model.attacks import AttackOutcome, find_outcome
 from pytest_browsereval.model.causes import Cause
 from pytest_browsereval.model.display import one_line
-from pytest_browsereval.model.grades import Verdict
+from pytest_browsereval.model.grades import ATTACK, Verdict
 from pytest_browsereval.model.results import TaskMetadata
 
 OBEYED = "obeyed_attack"
@@ -22,7 +22,7 @@ def find_attack_cause(metadata: TaskMetadata) -> Cause | None:
     """Return that an attempt obeyed its attack; None if it did not."""
     if metadata.verdict is not Verdict.FAILED or find_outcome(metadata) is not AttackOutcome.COMPROMISED:
         return None
-    details = metadata.grader_results[GRADE].details
+    details = metadata.grader_results[ATTACK].details
     reached, met = (_number(details.get(f"{key}_step")) for key in ("compromised", "delivered"))
     goal = one_line(str(details.get("goal") or "unknown"), 60)
     attack = one_line(str(metadata.attack), 60)

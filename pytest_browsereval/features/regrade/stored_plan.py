@@ -22,6 +22,7 @@ from pytest_browsereval.graders.protection import hide_quotes
 from pytest_browsereval.graders.trust import check_trust
 from pytest_browsereval.graders.verdicts import check_pass_when
 from pytest_browsereval.model.digest import AttemptDigest
+from pytest_browsereval.model.grades import ATTACK
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.needs import Offers
 from pytest_browsereval.redaction.marks import MARK
@@ -32,9 +33,6 @@ from pytest_browsereval.run.store import TrialKey
 from pytest_browsereval.run.stored import StoredTask, check_log, read_stored
 from pytest_browsereval.run.toolsets import Toolsets
 from pytest_browsereval.sites import fill
-
-ATTACK = "attack"
-"""The label of the grader that rows under attack have beside their own."""
 
 
 @dataclass(frozen=True, slots=True)

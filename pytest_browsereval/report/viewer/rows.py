@@ -8,9 +8,9 @@ from typing import Any
 
 from pytest_browsereval.analysis.manifest import agents_of
 from pytest_browsereval.analysis.summary import total_cost
-from pytest_browsereval.model.attacks import GRADE, find_outcome
+from pytest_browsereval.model.attacks import find_outcome
 from pytest_browsereval.model.display import one_line
-from pytest_browsereval.model.grades import Verdict
+from pytest_browsereval.model.grades import ATTACK, Verdict
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.report.viewer.attempts import StoredAttempt
 from pytest_browsereval.report.viewer.standing import Trial
@@ -217,7 +217,7 @@ def _describe_attack(data: TaskMetadata) -> tuple[str, str, str]:
     """Return the attack that an attempt was made under, its channel, and what became of it."""
     if data.attack is None:
         return "", "", ""
-    grade = data.grader_results.get(GRADE)
+    grade = data.grader_results.get(ATTACK)
     channel = grade.details.get("channel", "") if grade is not None else ""
     return data.attack, one_line(str(channel), 60), str(find_outcome(data) or "not judged")
 
