@@ -352,7 +352,8 @@
     picture.src = describePicture(canvas, payload);
     element === document.body ? element.append(picture) : element.after(picture);
     if (how === 'replace' && element !== document.body) style(element, {display: 'none'});
-    return {isThere: () => picture.isConnected, isMet: () => picture.naturalWidth !== 0};
+    // Who reads the document meets it before it is drawn.
+    return {isThere: () => picture.isConnected};
   }
 
   function putLink(element, {payload, file, text, how}, delivered) {
