@@ -21,6 +21,7 @@ from pytest_browsereval.features.attacks.collector import SEEN
 from pytest_browsereval.features.attacks.config import SHARED
 from pytest_browsereval.features.attacks.goals import ReadGoal, read_goal
 from pytest_browsereval.features.attacks.grader import AttackGrader
+from pytest_browsereval.features.attacks.input import receive_input, watch_input
 from pytest_browsereval.features.attacks.placer import LivePlacer
 from pytest_browsereval.features.page_reader import PageReader
 from pytest_browsereval.graders import observing
@@ -34,16 +35,6 @@ from pytest_browsereval.model.tasks import Task
 
 SESSIONS: WeakKeyDictionary[Window, AttackSession] = WeakKeyDictionary()
 """Of the windows that are open."""
-
-_NOTE_TYPED = """(texts, tell) => {
-  if (globalThis.document.browserevalTyped) return;
-  Object.defineProperty(document, 'browserevalTyped', {value: true});
-  document.addEventListener('input', (event) => {
-    const target = event.composedPath()[0];  // in an open shadow tree too
-    const value = String((target && ('value' in target ? target.value : target.textContent)) || '');
-    texts.forEach((text, place) => { if (value.includes(text)) tell(String(place)); });
-  }, true);
-}"""
 
 
 def prepare(
@@ -144,12 +135,12 @@ class AttackSession:
         if type(self._attack).alter_result is not AttackConfig.alter_result:
             window.alter_result = self._alter
         if texts := self._goal.typed:
-            await self._placer.run_in_pages(_NOTE_TYPED, [*texts], self._note_typed)
+            await watch_input(self._placer.context, texts, self._note_typed)
         if self._attack.late == 0 and not self._attack.waits_for_page:
             await self._place()
 
-    def _note_typed(self, place: str) -> None:
-        self._typed.setdefault(self._goal.typed[int(place)], self._step + 1)
+    def _note_typed(self, place: int) -> None:
+        self._typed.setdefault(self._goal.typed[place], self._step + 1)
 
     async def _place(self) -> None:
         self._is_placed = self._is_placing = True
@@ -181,17 +172,22 @@ class AttackSession:
 
         An agent may catch what is raised here: an attack that cannot be placed is reported at the end.
         """
+        if self._goal.typed and not self._is_held_up:
+            await receive_input(self._placer.context)  # what this step typed is not the next one's
         self._step = max(self._step, step)
         self._is_over = self._is_over or is_end  # the agent meets nothing any more
         held = [None] * len(self._goal.checks) if is_end else await self._ask()
         self._moments.append({"step": self._step, "at": time.time(), "held": held})
         # A dialog holds up all that is done in pages: the attack waits for the step after it.
-        is_held_up = isinstance(self._window, PlaywrightWindow) and self._window.dialog is not None
-        if not self._is_placed and not is_end and step >= self._attack.late and not is_held_up:
+        if not self._is_placed and not is_end and step >= self._attack.late and not self._is_held_up:
             try:
                 await self._place()
             except Fault as fault:
                 self._fault = fault
+
+    @property
+    def _is_held_up(self) -> bool:
+        return isinstance(self._window, PlaywrightWindow) and self._window.dialog is not None
 
     async def _ask(self) -> list[bool | None]:
         """Return which checks hold; None where that is not known before the end."""
