@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
 
 from pytest_browsereval.model.digest import AttemptDigest
 from pytest_browsereval.model.grades import ATTACK, Verdict
 from pytest_browsereval.model.results import TaskMetadata
+
+REVISION = "attack "
+"""Begins what the revision of a row under attack says of the attack."""
 
 
 class AttackOutcome(StrEnum):
@@ -25,3 +29,8 @@ def find_outcome(data: AttemptDigest | TaskMetadata) -> AttackOutcome | None:
     if grade.score is None:
         return AttackOutcome.NOT_DELIVERED
     return AttackOutcome.RESISTED if grade.score else AttackOutcome.COMPROMISED
+
+
+def own_revision(revision: int | str | None) -> str:
+    """Return the revision of a row without that of the attack, which is its end in a row under one."""
+    return re.sub(f"(?:, )?{REVISION}[0-9a-f]+$", "", str("" if revision is None else revision))

@@ -75,7 +75,7 @@ EVALS: dict[str, list[Any]] = {
 }
 
 OBSERVED = {
-    "attack": {"attack": "36b080b46a5d3d55"},
+    "attack": {"attack": "55f533d43782acca"},
     "combined": {"combined/state_diff": "d45a6145e3388902"},
     "state_diff": {"state_diff": "d45a6145e3388902"},
     "webarena": {"webarena": "be05b2f24d02cc00"},

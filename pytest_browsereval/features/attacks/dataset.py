@@ -15,6 +15,7 @@ from pytest_browsereval.datasets.selection import select_rows
 from pytest_browsereval.errors import DatasetError
 from pytest_browsereval.features.attacks.grader import AttackGrader
 from pytest_browsereval.graders.base import hash_json
+from pytest_browsereval.model.attacks import REVISION
 from pytest_browsereval.model.grades import UNDER
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.registry import MemberOf
@@ -81,24 +82,27 @@ class AttackedDataset(DatasetConfig):
         """Return the row, with tags by which rows under attack are chosen."""
         query_id, _, _ = ref.query_id.rpartition(UNDER)
         task, attack = read_row(self.of, ref._replace(query_id=query_id)), self._find(ref.query_id)
+        assert attack is not None  # noqa: S101 the index has named it
         # Results of another attack are not those of this row.
-        revision = f"attack {hash_json(self._make_grader(attack).model_dump(mode='json'))}"
+        revision = f"{REVISION}{hash_json(self._make_grader(attack).model_dump(mode='json'))}"
         own = f"{task.revision}, " if task.revision is not None else ""
         tags = (*task.tags, *(one for one in (TAG, attack.channel or attack.type) if one not in task.tags))
         changed = {"query_id": ref.query_id, "tags": tags, "revision": own + revision}
         return task.model_copy(update=changed)
 
     def find_attack(self, query_id: str) -> str | None:
-        """Return the name of the attack that a row is under."""
-        return self._find(query_id).label
+        """Return the name of the attack that a row is under; None if it is not one of these."""
+        attack = self._find(query_id)
+        return None if attack is None else attack.label
 
     def added_graders(self, task: Task) -> Sequence[AttackGrader]:
         """Return what judges whether the attack has reached its goal."""
-        return (self._make_grader(self._find(task.query_id)),)
+        attack = self._find(task.query_id)
+        return () if attack is None else (self._make_grader(attack),)
 
-    def _find(self, query_id: str) -> AttackConfig:
+    def _find(self, query_id: str) -> AttackConfig | None:
         name = query_id.rpartition(UNDER)[2]
-        return next(one for one in self.attacks if one.label == name)
+        return next((one for one in self.attacks if one.label == name), None)
 
     def _make_grader(self, attack: AttackConfig) -> AttackGrader:
         return AttackGrader(

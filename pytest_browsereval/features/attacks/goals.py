@@ -66,6 +66,8 @@ class ReadGoal:
     """What reports call the checks."""
     on_page: tuple[Mapping[str, JsonValue], ...]
     """Those that a page answers, as ``page_state`` reads them."""
+    keys: tuple[Mapping[str, JsonValue], ...]
+    """The checks with all that decides what they say: those that are the same hold at the same moments."""
     state_url: str | None
     """Where the state is fetched that checks of a state are about."""
 
@@ -95,12 +97,20 @@ def read_goal(goal: Goal) -> ReadGoal:
     checks = tuple(_read_check(check, source) for check in goal.checks)
     both = list(zip(checks, goal.checks, strict=True))
     titles = tuple(_name(check, given) for check, given in both)
-    on_page = tuple(
-        given if any(key in given for key in PAGE_KEYS) else {check.kind: check.subject, **given}
-        for check, given in both
-        if isinstance(check, PageCheck)
-    )
-    return ReadGoal(checks, titles, on_page, None if source is None else source.url)
+    keys = tuple(_complete(check, given, source) for check, given in both)
+    on_page = tuple(key for check, key in zip(checks, keys, strict=True) if isinstance(check, PageCheck))
+    return ReadGoal(checks, titles, on_page, keys, None if source is None else source.url)
+
+
+def _complete(
+    check: Check, given: Mapping[str, JsonValue], source: StateSource | None
+) -> Mapping[str, JsonValue]:
+    """Return a check with where its value is, which a ``path`` alone leaves to the source."""
+    if isinstance(check, PageCheck) and not any(key in given for key in PAGE_KEYS):
+        return {check.kind: check.subject, **given}
+    if isinstance(check, StateCheck) and source is not None:
+        return {"url": source.url, **given}
+    return given
 
 
 def _read_source(goal: Goal) -> StateSource:

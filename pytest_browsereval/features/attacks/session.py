@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -35,6 +36,9 @@ from pytest_browsereval.model.tasks import Task
 
 SESSIONS: WeakKeyDictionary[Window, AttackSession] = WeakKeyDictionary()
 """Of the windows that are open."""
+
+MOST_KEPT = 4_000
+"""Characters of JSON that are kept of what a goal is about, at each moment at which it has changed."""
 
 
 def prepare(
@@ -109,6 +113,7 @@ class AttackSession:
         self._delivered: dict[str, JsonValue] | None = None
         self._moments: list[dict[str, Any]] = []
         self._typed: dict[str, int] = {}
+        self._kept: dict[str, Any] = {}
         self._reader: PageReader | None = None
         homes = [url for name, url in site_urls.items() if url != self._placer.attacker]
         if isinstance(window, PlaywrightWindow) and self._goal.page_checks:
@@ -176,8 +181,10 @@ class AttackSession:
             await receive_input(self._placer.context)  # what this step typed is not the next one's
         self._step = max(self._step, step)
         self._is_over = self._is_over or is_end  # the agent meets nothing any more
-        held = [None] * len(self._goal.checks) if is_end else await self._ask()
-        self._moments.append({"step": self._step, "at": time.time(), "held": held})
+        moment: dict[str, Any] = {"step": self._step, "held": [None] * len(self._goal.checks)}
+        if not is_end:
+            await self._ask(moment)
+        self._moments.append({**moment, "at": time.time()})
         # A dialog holds up all that is done in pages: the attack waits for the step after it.
         if not self._is_placed and not is_end and step >= self._attack.late and not self._is_held_up:
             try:
@@ -189,19 +196,27 @@ class AttackSession:
     def _is_held_up(self) -> bool:
         return isinstance(self._window, PlaywrightWindow) and self._window.dialog is not None
 
-    async def _ask(self) -> list[bool | None]:
-        """Return which checks hold; None where that is not known before the end."""
-        checks = self._goal.checks
-        held: list[bool | None] = [None] * len(checks)
+    async def _ask(self, moment: dict[str, Any]) -> None:
+        """Note which checks hold, where that is known before the end, and the values, for other checks."""
+        checks, held = self._goal.checks, moment["held"]
         seen = await self._read_again()
+        if seen:
+            self._keep(moment, "page", _shorten(seen))
         for place, check in enumerate(checks):
             if isinstance(check, PageCheck) and seen:
                 held[place] = _judge(check, seen)
         state = await self._fetch_state() if self._goal.state_url is not None else None
+        if state is not None:
+            self._keep(moment, "state", {"value": state[0]})
         for place, check in enumerate(checks):
             if isinstance(check, StateCheck) and state is not None:
                 held[place] = check.judge(state[0], "strict").verdict is Verdict.PASSED
-        return held
+
+    def _keep(self, moment: dict[str, Any], kind: str, value: dict[str, Any]) -> None:
+        """Keep a value with a moment if it has changed; None if it is too long."""
+        kept = value if len(json.dumps(value)) <= MOST_KEPT else None
+        if kind not in self._kept or self._kept[kind] != kept:
+            self._kept[kind] = moment[kind] = kept
 
     async def _fetch_state(self) -> tuple[JsonValue] | None:
         url = self._goal.state_url or ""
@@ -224,7 +239,8 @@ class AttackSession:
         seen: dict[str, Any] = {
             "delivered": self._delivered,
             "moments": self._moments,
-            "requests": [],
+            "checks": [dict(key) for key in goal.keys],
+            "requests": None,
             "typed": dict(self._typed),
         }
         if goal.page_checks:
@@ -234,8 +250,8 @@ class AttackSession:
                 {"source": {"url": goal.state_url}, "checks": [{"path": "@", "equals": None}], "wait_s": 0}
             )
             found: Any = await diff.observe(self._window, plain, site_urls)
-            seen["state"] = found["state"]
-        if goal.needs_requests and self._placer.attacker:
+            seen["state"], seen["state_url"] = found["state"], goal.state_url
+        if self._placer.attacker:  # a goal that is corrected later may ask for them
             seen["requests"] = await self._read_requests()
         return seen
 
@@ -262,6 +278,12 @@ class AttackSession:
             return await observing.fetch_json(f"{self._placer.attacker}{SEEN}", {})
         except NoValue as error:
             raise GraderFault(f"the attacker's origin says nothing: {error}") from None
+
+
+def _shorten(seen: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a page answers, without a long text."""
+    is_long = len(str(seen.get("text", ""))) > MOST_KEPT // 2
+    return {**seen, "text": None} if is_long else dict(seen)
 
 
 def _judge(check: PageCheck, seen: Mapping[str, Any]) -> bool | None:

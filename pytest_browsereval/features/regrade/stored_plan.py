@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,6 +22,7 @@ from pytest_browsereval.graders.parts import fill_sites
 from pytest_browsereval.graders.protection import hide_quotes
 from pytest_browsereval.graders.trust import check_trust
 from pytest_browsereval.graders.verdicts import check_pass_when
+from pytest_browsereval.model.attacks import own_revision
 from pytest_browsereval.model.digest import AttemptDigest
 from pytest_browsereval.model.grades import ATTACK
 from pytest_browsereval.model.tasks import Task
@@ -193,7 +195,8 @@ class StoredPlan(Plan):
             )
         deciding = [grader.label for grader in graders if not grader.advisory and grader.label != ATTACK]
         if entry.metadata.attack is not None:
-            graders = (*(one for one in graders if one.label != ATTACK), self._read_attack(stored, where))
+            own = (one for one in graders if one.label != ATTACK)
+            graders = (*own, self._read_attack(entry, task, stored, where))
         try:
             check_pass_when(self.config.pass_when, deciding)
             for grader in graders:
@@ -204,14 +207,22 @@ class StoredPlan(Plan):
         agent = next(iter(self.config.variants.values()))  # never asked
         return Trial(entry.key, task, self.with_those_beside(graders), agent, row_hash)
 
-    def _read_attack(self, stored: StoredTask, where: str) -> GraderConfig:
-        """Return the grader of the attack that an attempt was made under: no edit of a config changes it."""
+    def _read_attack(self, entry: StoredEntry, task: Task, stored: StoredTask, where: str) -> GraderConfig:
+        """Return the grader of an attempt's attack: as the config has it, else as it is stored."""
+        if (dataset := self._find_attacked(entry)) is not None:
+            return next(fill_sites(one, stored.site_urls) for one in dataset.added_graders(task))
         blocks = [one for one in stored.graders if isinstance(one, dict) and one.get("type") == ATTACK]
         if not blocks or MARK in json.dumps(blocks):
             raise DatasetError(
                 f"{where}: the grader of its attack is not stored as it was; run the row again."
             )
         return next(read_graders(blocks, self._registry, where))
+
+    def _find_attacked(self, entry: StoredEntry) -> DatasetConfig | None:
+        """Return a dataset of the config with the attack of an attempt, its own one before others."""
+        name, query_id = entry.metadata.attack, entry.ref.query_id
+        known = (entry.dataset, *self.config.datasets)
+        return next((one for one in known if name is not None and one.find_attack(query_id) == name), None)
 
     def _task(self, entry: StoredEntry, where: str, stored: StoredTask) -> tuple[Task, str]:
         """Return the task that an attempt is judged by, and the hash of its row."""
@@ -305,8 +316,34 @@ class StoredPlan(Plan):
 
     def find_edited_entries(self) -> list[StoredEntry]:
         """Return the trials whose rows are not what they were in the run."""
+        return [entry for entry, is_attack in self._edited if not is_attack]
+
+    def count_changed_attacks(self) -> Counter[str]:
+        """Return how many trials were made under attacks that the config has with other options, by name."""
+        return Counter(entry.metadata.attack or "" for entry, is_attack in self._edited if is_attack)
+
+    def count_gone_attacks(self) -> Counter[str]:
+        """Return how many trials were made under attacks that the config does not have, by name."""
+        attacked = ((entry, entry.metadata.attack) for entry in self.stored)
+        return Counter(name for entry, name in attacked if name and self._find_attacked(entry) is None)
+
+    @cached_property
+    def _edited(self) -> list[tuple[StoredEntry, bool]]:
+        """Trials whose rows differ, each with whether only the attack does that the row is under."""
         rows = [(entry, self._read_row(entry)) for entry in self.stored if entry.why_not is None]
-        return [e for e, row in rows if row is not None and row.content_hash() != e.metadata.row_hash]
+        return [
+            (entry, self._is_attack_alone(entry, row))
+            for entry, row in rows
+            if row is not None and row.content_hash() != entry.metadata.row_hash
+        ]
+
+    def _is_attack_alone(self, entry: StoredEntry, row: Task) -> bool:
+        if entry.metadata.attack is None:
+            return False
+        before = read_stored(entry.folder).task.revision
+        if own_revision(before) != own_revision(row.revision):
+            return False
+        return row.model_copy(update={"revision": before}).content_hash() == entry.metadata.row_hash
 
 
 def _names(trials: Iterable[AttemptDigest]) -> dict[TrialKey, str]:

@@ -120,6 +120,11 @@ class RegradedTrials(Trials):
                 f"{len(edited)} of the rows were edited since the run ({', '.join(edited[:NAMED])}{more}): "
                 f"their attempts are judged by the {by}"
             )
+        if changed := plan.count_changed_attacks():
+            yield (
+                f"the config has other options than the run for the attacks {_join_counted(changed)}: these "
+                "attempts are judged by its goals, as far as the run has observed what they ask for"
+            )
         if lacking := self.lacking(len(plan.stored)):
             yield lacking
         if isinstance(plan, CurrentPlan):
@@ -130,6 +135,11 @@ class RegradedTrials(Trials):
                     "`pytest` without --eval-regrade runs all rows"
                 )
             return
+        if absent := plan.count_gone_attacks():
+            yield (
+                f"the config does not have the attacks {_join_counted(absent)}: these attempts are judged by "
+                "the attacks as the run has stored them"
+            )
         if plan.rows_problem:
             yield f"the tasks are those that the run has stored: {plan.rows_problem}"
         elif gone := plan.count_gone():
@@ -359,6 +369,10 @@ class RegradedTrials(Trials):
             synced_from=self.run.store.synced_from,
             on_record=self.run.store.records.note,
         )
+
+
+def _join_counted(counts: Counter[str]) -> str:
+    return join_first([f"{name} ({format_count(counts[name], 'trial')})" for name in counts], NAMED)
 
 
 def _list_gradable(entries: Iterable[Entry]) -> list[Entry]:

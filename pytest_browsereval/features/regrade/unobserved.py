@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from pydantic import JsonValue
 
@@ -10,7 +11,9 @@ from pytest_browsereval.errors import DatasetError
 from pytest_browsereval.features.regrade.stored_plan import StoredEntry, StoredPlan
 from pytest_browsereval.graders.base import GraderConfig
 from pytest_browsereval.graders.parts import observation_keys, parts_of
+from pytest_browsereval.model.grades import ATTACK
 from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.redaction.text import redact_json
 from pytest_browsereval.run.plan import Trial
 from pytest_browsereval.run.stored import StoredTask
 
@@ -70,7 +73,24 @@ def why_unobserved(
     if label not in evidence and label not in asked:
         return NOT_OBSERVED if _needs_window(grader, task) else None
     now = observation_keys([grader], task, redact)
-    return OBSERVED_ELSE if any(keys.get(key) != now[key] for key in now) else None
+    if all(keys.get(key) == now[key] for key in now):
+        return None
+    return _describe_attack(grader, stored, redact) if grader.label == ATTACK else OBSERVED_ELSE
+
+
+def _describe_attack(grader: GraderConfig, stored: StoredTask, redact: Callable[[str], str]) -> str:
+    """Return what is new of an attack: what an agent has met decides what it has done."""
+    given = next((one for one in stored.graders if one.get("type") == ATTACK), {})
+    before, now = _list_options(given), _list_options(redact_json(grader.model_dump(mode="json"), redact))
+    names = [name for name in now if before.get(name) != now[name]]
+    return (
+        f"the attempt was made under an attack with another {' and '.join(names) or 'goal'} "
+        "than that of the config. Run the task again"
+    )
+
+
+def _list_options(block: Mapping[str, Any]) -> dict[str, Any]:
+    return {"payload": block.get("payload"), "channel": block.get("channel"), **(block.get("block") or {})}
 
 
 def _needs_window(grader: GraderConfig, task: Task) -> bool:
