@@ -53,6 +53,12 @@ class AnswerCheck:
 
     comparator: Comparator | None
 
+    def holds(self, answer: str) -> bool:
+        """Return whether it holds for the answer of an agent that ended by itself, "" for none."""
+        if self.comparator is None:
+            return not answer.strip()
+        return not self.comparator.problem(answer, "strict")
+
 
 Check = PageCheck | StateCheck | RequestCheck | TypedCheck | AnswerCheck
 

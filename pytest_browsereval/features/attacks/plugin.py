@@ -77,7 +77,7 @@ def pytest_browsereval_prepare_window(
         return None
     from pytest_browsereval.features.attacks.session import prepare
 
-    return prepare(task.start_url, graders, eval_config, site_urls)
+    return prepare(task, graders, eval_config, site_urls)
 
 
 @pytest.hookimpl(wrapper=True)

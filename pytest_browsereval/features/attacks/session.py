@@ -18,6 +18,7 @@ from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.config.attack import AttackConfig
 from pytest_browsereval.config.model import EvalConfig
 from pytest_browsereval.errors import ErrorSource, Fault, describe_error
+from pytest_browsereval.features.attacks.answers import check_answers
 from pytest_browsereval.features.attacks.collector import SEEN
 from pytest_browsereval.features.attacks.config import SHARED
 from pytest_browsereval.features.attacks.goals import ReadGoal, read_goal
@@ -42,15 +43,20 @@ MOST_KEPT = 4_000
 
 
 def prepare(
-    start_url: str | None, graders: Sequence[GraderConfig], config: EvalConfig, site_urls: Mapping[str, str]
+    task: Task, graders: Sequence[GraderConfig], config: EvalConfig, site_urls: Mapping[str, str]
 ) -> Callable[[Window], Awaitable[object]] | None:
-    """Return what begins the attack on a window; None for a row that is under none."""
+    """Return what begins the attack on a window; None for a row that is under none.
+
+    Raises:
+        Fault: the goal says nothing of this row: before a window is opened and a model is asked.
+    """
     grader = next((one for one in graders if isinstance(one, AttackGrader)), None)
     if grader is None:
         return None
+    check_answers(grader.attack, read_goal(grader.goal), task, graders)
 
     async def begin(window: Window) -> None:
-        session = SESSIONS[window] = AttackSession(config, grader, window, site_urls, start_url or "")
+        session = SESSIONS[window] = AttackSession(config, grader, window, site_urls, task.start_url or "")
         await session.begin()
 
     return begin

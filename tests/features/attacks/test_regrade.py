@@ -49,7 +49,10 @@ def test_a_corrected_goal_judges_what_was_seen(evals: Evals) -> None:
     run.stdout.fnmatch_lines(["*regraded 4 attempts: 2 passed -> failed, 2 unchanged*"])
     assert found(REQUEST)[1] == [("passed", None), ("failed", 1)]
     assert found({"text": "1 items"}, REQUEST)[1][0] == ("errored", None)
-    assert found({"answer": {"equals": "right"}})[1] == [("failed", 2), ("failed", 4)]
+    assert found({"answer": {"equals": "evil"}})[1] == [("passed", None), ("passed", None)]
+    run, seen = found({"answer": {"equals": "right"}})
+    assert seen == [("errored", None), ("errored", None)]
+    assert "holds for the task's own answer" in run.attempt("careful.under.cart").reason
     source = {"source": {"storage": "local:cart"}}
     assert found({"path": "@", "equals": 1}, rows="current", **source)[1] == [("failed", 1), ("failed", 3)]
     assert found(NEVER)[1] == [("passed", None), ("passed", None)]
