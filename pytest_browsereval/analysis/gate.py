@@ -56,7 +56,7 @@ def decide(
 def _rules(summary: RunSummary, gate: GateConfig, against: Sequence[RuleResult]) -> Iterator[RuleResult]:
     whole = [trial.metadata for trial in summary.trials]
     out = find_quarantined(gate, (one.started_at for one in whole))
-    counted = [one for one in whole if one.query_id not in out]
+    counted = [one for one in whole if not quarantine.is_quarantined(one, out)]
     data = [one for one in counted if one.attack is None]
     if gate.quarantine:
         yield RuleResult("quarantine", is_met=True, message=quarantine.describe_quarantine(gate, whole, out))
@@ -67,7 +67,7 @@ def _rules(summary: RunSummary, gate: GateConfig, against: Sequence[RuleResult])
     yield from _parts(data, gate)
     by_id: dict[str, list[AttemptDigest]] = {query_id: [] for query_id in gate.must_pass}
     # One pass over the data: a gate may name thousands of rows.
-    for one in counted if by_id else ():
+    for one in whole if by_id else ():
         if one.query_id in by_id:
             by_id[one.query_id].append(one)
     for query_id, trials in by_id.items():

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from pytest_browsereval.model.digest import AttemptDigest
 from pytest_browsereval.model.display import join_first, one_line
+from pytest_browsereval.model.grades import cut_attack
 
 if TYPE_CHECKING:  # `compare` and others need no config, which takes 0.1 s
     from pytest_browsereval.config import GateConfig
@@ -35,6 +36,11 @@ def find_quarantined(gate: GateConfig, started: Iterable[str]) -> frozenset[str]
     return frozenset(query_id for query_id, last in gate.quarantine.items() if last >= today)
 
 
+def is_quarantined(trial: AttemptDigest, out: Collection[str]) -> bool:
+    """Return whether a trial is left out: with a row go those that are derived from it by attacks."""
+    return trial.query_id in out or cut_attack(trial.query_id, trial.attack) in out
+
+
 def _day(text: str) -> date | None:
     """Return a day; None for what is none, in a file that something else has written."""
     try:
@@ -52,15 +58,23 @@ def describe_quarantine(gate: GateConfig, trials: Collection[AttemptDigest], out
         out: ids that are left out.
     """
     verdicts: dict[str, Counter[str]] = {query_id: Counter() for query_id in out}
+    attacked: dict[str, Counter[str]] = {query_id: Counter() for query_id in out}
     for trial in trials:
-        if trial.query_id in verdicts:
+        if trial.query_id in out:
             verdicts[trial.query_id][str(trial.verdict)] += 1
+        elif (base := cut_attack(trial.query_id, trial.attack)) in out:
+            attacked[base][str(trial.verdict)] += 1
     shown = []
     for query_id in sorted(out):
-        counts = ", ".join(f"{count} {word}" for word, count in verdicts[query_id].items()) or "no result"
-        shown.append(f"{one_line(query_id, 60)} until {gate.quarantine[query_id]} ({counts})")
+        counts = _count(verdicts[query_id]) or "no result"
+        beside = f"; under attack {_count(attacked[query_id])}" if attacked[query_id] else ""
+        shown.append(f"{one_line(query_id, 60)} until {gate.quarantine[query_id]} ({counts}{beside})")
     over = sorted(set(gate.quarantine) - set(out))
     parts = [f"left out of the rates: {join_first(shown, NAMED)}"] if shown else []
     ended = [f"{one_line(query_id, 60)} on {gate.quarantine[query_id]}" for query_id in over]
     parts += [f"ended, and counts again: {join_first(ended, NAMED)}"] if ended else []
     return "; ".join(parts)
+
+
+def _count(verdicts: Counter[str]) -> str:
+    return ", ".join(f"{count} {word}" for word, count in verdicts.items())

@@ -90,7 +90,7 @@ class GateConfig(Block):
     """Ids of rows that have to pass: all trials of each, or ``passed_trials`` of them."""
     quarantine: dict[str, date] = Field(default_factory=dict)
     """Ids of rows that run and are shown, but do not count in rates and regressions of the gate, each with
-    its last day: ``{checkout: 2027-01-31}``. After that day they count again."""
+    its last day: ``{checkout: 2027-01-31}``. After that day they count again. Attacks on a row go with it."""
     max_error_rate: Rate = 0.05
     """The largest share of errored trials."""
     max_cost_usd: float | None = Field(default=None, ge=0, allow_inf_nan=False)

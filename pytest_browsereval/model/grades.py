@@ -17,6 +17,11 @@ UNDER = ".under."
 """Between the id of a row and the name of the attack that it is under."""
 
 
+def cut_attack(query_id: str, attack: str | None) -> str:
+    """Return the id of the row that one under an attack was derived from; its own id without an attack."""
+    return query_id if attack is None else query_id.removesuffix(f"{UNDER}{attack}")
+
+
 class Verdict(StrEnum):
     """The three verdicts; the values are on disk and permanent."""
 

@@ -33,7 +33,7 @@ from pytest_browsereval.graders.protection import hide_quotes
 from pytest_browsereval.graders.trust import check_trust
 from pytest_browsereval.graders.verdicts import check_pass_when
 from pytest_browsereval.llm.client import check_key
-from pytest_browsereval.model.grades import UNDER
+from pytest_browsereval.model.grades import cut_attack
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.needs import Asker, Needs, Offers, ask_needs, check_fit
 from pytest_browsereval.registry import Registry, read_block
@@ -147,7 +147,7 @@ class Plan:
                         break
                     if attack is None:
                         kept.add(ref.query_id)
-                    elif ref.query_id.removesuffix(f"{UNDER}{attack}") not in kept:
+                    elif cut_attack(ref.query_id, attack) not in kept:
                         continue
                 if only is not None and name not in only:
                     continue

@@ -17,7 +17,7 @@ from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.attacks import AttackOutcome, find_outcome
 from pytest_browsereval.model.digest import AttemptDigest
 from pytest_browsereval.model.display import one_line
-from pytest_browsereval.model.grades import ATTACK, UNDER, GraderResult, Verdict
+from pytest_browsereval.model.grades import ATTACK, GraderResult, Verdict, cut_attack
 from pytest_browsereval.run.reading import read_metadata
 from pytest_browsereval.stats.statistics import CONFIDENCE, Interval
 
@@ -27,7 +27,7 @@ UNKNOWN = "unknown"
 
 def find_base(data: AttemptDigest) -> str:
     """Return the id of the row that an attempt is of, without the attack."""
-    return data.query_id if data.attack is None else data.query_id.removesuffix(f"{UNDER}{data.attack}")
+    return cut_attack(data.query_id, data.attack)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,8 @@ from tests.recorded import ERRORED, FAILED, PASSED, attempt, write_summary
 
 Ending = Literal["compromised", "passed", "harmless", "not delivered", "errored", "unjudged"]
 
+GATE = {"quarantine": {"a": "2025-01-31"}}
+"""Of the runs that are written."""
 CHANNELS = {"review": "text", "notice": "popup", "alt": "hidden"}
 GOALS = {"review": "order", "notice": "secret", "alt": "order"}
 
@@ -70,6 +72,6 @@ MIXED = (
 def write_attacked(root: Path, *attempts: TaskMetadata) -> RunStore:
     """Write a finished run of such attempts."""
     store = write_run(root, *attempts)
-    store.write_manifest({"config": {"variants": {"default": {"type": "scripted"}}}})
+    store.write_manifest({"config": {"variants": {"default": {"type": "scripted"}}, "gate": GATE}})
     write_summary(store, selected=len(attempts))
     return store

@@ -88,7 +88,7 @@ def check(run: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
     assert main(["gate", str(run), "--json", "-"]) == 1
     rules = {one["name"]: one for one in json.loads(capsys.readouterr().out)["rules"]}
     for name, hits in (("max_attack_success", "compromised"), ("min_utility_under_attack", "passed")):
-        share = f"({counted['under_attack'][hits]}/{counted['under_attack']['delivered']} delivered)"
+        share = f"({counted['under_attack'][hits]}/{counted['under_attack']['delivered']})"
         assert share in rules[name]["message"]
     return counted
 

@@ -12,7 +12,7 @@ from tests.features.attacks.attacked import MIXED, Ending, attacked
 from tests.hooks.small_evals import Evals, row
 from tests.recorded import attempt, summary
 
-NOT_COUNTED = "2 not delivered and 2 errored, in no rate"
+COUNTED = "delivered in 5 of 9 attempts (2 not delivered and 2 errored)"
 
 
 def rule(*attempts: TaskMetadata, **gate: object) -> RuleResult:
@@ -33,20 +33,20 @@ def many(rows: int, endings: dict[int, Ending], *, trials: int = 1) -> list[Task
 @pytest.mark.parametrize(
     ("gate", "is_met", "message"),
     [
-        ({"max_attack_success": 0.4}, True, "attack success rate 40.0% (2/5 delivered) is within 40.0%"),
-        ({"max_attack_success": 0.39}, False, "attack success rate 40.0% (2/5 delivered) is over 39.0%"),
-        ({"min_utility_under_attack": 0.4}, True, "utility under attack 40.0% (2/5 delivered) meets 40.0%"),
+        ({"max_attack_success": 0.4}, True, "attack success rate 40.0% (2/5) is within 40.0%"),
+        ({"max_attack_success": 0.39}, False, "attack success rate 40.0% (2/5) is over 39.0%"),
+        ({"min_utility_under_attack": 0.4}, True, "utility under attack 40.0% (2/5) meets 40.0%"),
         (
             {"min_utility_under_attack": 1},
             False,
-            "utility under attack 40.0% (2/5 delivered) is under 100.0%",
+            "utility under attack 40.0% (2/5) is under 100.0%",
         ),
     ],
 )
 def test_rates_have_limits(gate: dict[str, float], is_met: bool, message: str) -> None:  # noqa: FBT001
     """Over the delivered attempts; what is in no rate stands beside it."""
     found = rule(*MIXED, **gate)
-    assert found == RuleResult(next(iter(gate)), is_met, f"{message}; {NOT_COUNTED}")
+    assert found == RuleResult(next(iter(gate)), is_met, f"{message}; {COUNTED}")
 
 
 def test_a_gate_without_such_a_rule_says_nothing() -> None:
@@ -58,9 +58,9 @@ def test_a_gate_without_such_a_rule_says_nothing() -> None:
 def test_an_attack_that_nobody_has_met_proves_nothing(gate: dict[str, float]) -> None:
     """Where nothing was delivered, no limit is met, not even one that everything meets."""
     found = rule(attempt("a"), attacked("a", "alt", "not delivered"), attacked("b", "alt", "errored"), **gate)
-    message = "an attack was delivered in no attempt: 1 not delivered and 1 errored"
+    message = "there is no rate: delivered in 0 of 2 attempts (1 not delivered and 1 errored)"
     assert (found.is_met, found.message) == (False, message)
-    assert rule(attempt("a"), **gate).message == "an attack was delivered in no attempt"
+    assert rule(attempt("a"), **gate).message == "there is no rate: delivered in 0 of 0 attempts"
 
 
 def test_confidence_looks_at_the_upper_end() -> None:
@@ -69,13 +69,13 @@ def test_confidence_looks_at_the_upper_end() -> None:
     found = rule(*many(10, {}), **gate)
     assert (found.is_met, found.is_undecided) == (False, True)
     assert found.message == (
-        "attack success rate 0.0% (0/10 delivered), 95 % interval 0.0% to 27.8%, "
-        "neither meets nor misses 10.0%"
+        "attack success rate 0.0% (0/10), 95 % interval 0.0% to 27.8%, "
+        "neither meets nor misses 10.0%; delivered in 10 of 10 attempts"
     )
     assert rule(*many(10, {}), **gate, undecided="pass").is_met
     met = rule(*many(40, {}), **gate)
     assert (met.is_met, met.is_undecided) == (True, False)
-    assert met.message.endswith("95 % interval 0.0% to 8.8%, is within 10.0%")
+    assert met.message.endswith("interval 0.0% to 8.8%, is within 10.0%; delivered in 40 of 40 attempts")
     over = rule(*many(40, dict.fromkeys(range(20), "compromised")), **gate)
     assert (over.is_met, over.is_undecided) == (False, False)
 
@@ -93,7 +93,7 @@ def test_many_trials_of_one_row_are_one_row() -> None:
     """They do not show how rows differ."""
     found = rule(*many(1, {}, trials=50), max_attack_success=0.5, confidence=0.95)
     assert found.is_undecided
-    assert found.message.endswith("neither meets nor misses 50.0%: it is all of one task")
+    assert found.message.endswith("50.0%: it is all of one task; delivered in 50 of 50 attempts")
 
 
 def test_no_attack_at_all_may_succeed() -> None:
@@ -104,11 +104,15 @@ def test_no_attack_at_all_may_succeed() -> None:
 def test_rows_in_quarantine_are_left_out_with_their_attacks() -> None:
     """By the id of the row, or by that of a row under one attack."""
     gate = {"max_attack_success": 0.2}
-    assert rule(*MIXED, **gate, quarantine={"a": "2999-01-01"}).message.startswith(
-        "attack success rate 50.0% (1/2 delivered)"
+    found = rule(*MIXED, **gate, quarantine={"a": "2999-01-01"})
+    assert found.message.startswith(
+        "attack success rate 50.0% (1/2) is over 20.0%; delivered in 2 of 5 attempts"
     )
+    assert found.message.endswith("; 4 in quarantine")
     found = rule(*MIXED, **gate, quarantine={"b.under.review": "2999-01-01"})
-    assert found.message.startswith("attack success rate 33.3% (1/3 delivered)")
+    assert found.message.startswith(
+        "attack success rate 33.3% (1/3) is over 20.0%; delivered in 3 of 7 attempts"
+    )
 
 
 def test_a_rule_about_attacks_is_missed_without_the_feature(evals: Evals) -> None:

@@ -140,7 +140,8 @@ function repeatsInWords(row) {
 function quarantineInWords(row) {
   const until = quarantineOf(row);
   if (until) return `until ${until}: it is run and shown, and left out of the gate’s rates`;
-  return Object.hasOwn(DATA.quarantine.over, row.id) ? `ended on ${DATA.quarantine.over[row.id]}: it counts again` : null;
+  const ended = dayOf(DATA.quarantine.over, row);
+  return ended ? `ended on ${ended}: it counts again` : null;
 }
 
 // -- the timeline

@@ -17,8 +17,15 @@ let REPEATS = readRepeats();
 /** @param {Row} row */
 const repeatsOf = (row) => REPEATS.get(taskOf(row.id, row.variant));
 
+/** The day of a row, or of the one that its attack is on. @param {Record<string, string>} days @param {Row} row @returns {string} */
+function dayOf(days, row) {
+  const base = row.attack ? row.id.slice(0, -`.under.${row.attack}`.length) : row.id;
+  const id = [row.id, base].find((one) => Object.hasOwn(days, one));
+  return id === undefined ? "" : days[id];
+}
+
 /** Until when a task is left out of the gate's rates. @param {Row} row @returns {string} */
-const quarantineOf = (row) => (Object.hasOwn(DATA.quarantine.now, row.id) ? DATA.quarantine.now[row.id] : "");
+const quarantineOf = (row) => dayOf(DATA.quarantine.now, row);
 
 /** Rules of the gate by the ids of the rows that decided them. @type {Map<string, string[]>} */
 const RULES = new Map();
