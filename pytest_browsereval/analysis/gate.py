@@ -73,7 +73,8 @@ def _rules(summary: RunSummary, gate: GateConfig, against: Sequence[RuleResult])
     for query_id, trials in by_id.items():
         yield _must_pass(query_id, trials, gate.passed_trials)
     if gate.max_error_rate is not None:
-        yield _max_error_rate(counted, gate.max_error_rate)
+        attacked = [one for one in counted if one.attack is not None]
+        yield _max_error_rate(data, attacked, gate.max_error_rate)
     if gate.max_cost_usd is not None:
         yield _max_cost(summary.cost_usd, gate.max_cost_usd)
     yield from _per_trial(data, gate)
@@ -250,13 +251,20 @@ def _must_pass(query_id: str, trials: Sequence[AttemptDigest], needed: int | Non
 # -- ceilings
 
 
-def _max_error_rate(data: Iterable[AttemptDigest], ceiling: float) -> RuleResult:
-    errors = pass_rate(data).errors
-    if errors.value is None:
-        return RuleResult("max_error_rate", is_met=False, message="no trial has a result")
-    digits = digits_apart(ceiling, errors.value)
-    figures = f"error rate {percent(errors.value, digits)} ({errors.hits}/{errors.of})"
-    return _ceiling("max_error_rate", errors.value, ceiling, figures, percent(ceiling, digits))
+def _max_error_rate(
+    data: Sequence[AttemptDigest], attacked: Sequence[AttemptDigest], ceiling: float
+) -> RuleResult:
+    """Return whether both parts hold it: many attacks that run hide no broken rows, nor these those."""
+    results = []
+    for word, part in (("error rate", data), ("error rate under attack", attacked)):
+        errors = pass_rate(part).errors
+        if errors.value is not None:
+            digits = digits_apart(ceiling, errors.value)
+            figures = f"{word} {percent(errors.value, digits)} ({errors.hits}/{errors.of})"
+            results.append(_ceiling("", errors.value, ceiling, figures, percent(ceiling, digits)))
+    is_met = bool(results) and all(one.is_met for one in results)
+    message = "; ".join(one.message for one in results) or "no trial has a result"
+    return RuleResult("max_error_rate", is_met, message)
 
 
 def _ceiling(name: str, value: float, ceiling: float, figures: str, bound: str) -> RuleResult:

@@ -92,7 +92,7 @@ class GateConfig(Block):
     """Ids of rows that run and are shown, but do not count in rates and regressions of the gate, each with
     its last day: ``{checkout: 2027-01-31}``. After that day they count again. Attacks on a row go with it."""
     max_error_rate: Rate = 0.05
-    """The largest share of errored trials."""
+    """The largest share of errored trials: of those under no attack, and of those under one."""
     max_cost_usd: float | None = Field(default=None, ge=0, allow_inf_nan=False)
     """The largest cost of all attempts together; an unknown cost is too large."""
     max_mean_steps: float | None = Field(default=None, ge=0, allow_inf_nan=False)

@@ -99,3 +99,74 @@ def test_a_row_under_attack_must_pass_though_its_own_row_is_in_quarantine(evals:
     run = evals.run()
     run.stdout.fnmatch_lines(["gate must_pass*: b.under.loud passed"])
     assert run.ret == 0
+
+
+PLAIN_BROKEN = {"a": "raise", "b": "raise", "c": "raise"}
+
+
+@pytest.mark.parametrize(
+    ("broken", "met", "message"),
+    [
+        (
+            {},
+            True,
+            "error rate 0.0% (0/5) is within 25.0%; error rate under attack 0.0% (0/20) is within 25.0%",
+        ),
+        (
+            PLAIN_BROKEN,
+            False,
+            "error rate 60.0% (3/5) is over 25.0%; error rate under attack 0.0% (0/20) is within 25.0%",
+        ),
+        (
+            {f"{one}.under.loud": "raise" for one in "abcde"} | {"a.under.low": "raise"},
+            False,
+            "error rate 0.0% (0/5) is within 25.0%; error rate under attack 30.0% (6/20) is over 25.0%",
+        ),
+    ],
+)
+def test_rows_and_attacks_both_hold_the_error_rate(
+    broken: dict[str, str],
+    met: bool,  # noqa: FBT001
+    message: str,
+    evals: Evals,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Many attempts that run hide no part that is broken; merged parts say so too."""
+    gate = {
+        "max_error_rate": 0.25,
+        "min_pass_rate": 0,
+        "max_attack_success": 1,
+        "min_utility_under_attack": 0,
+    }
+    attacks = map(whisper, ("loud", "low", "soft", "sweet"))
+    write(evals, "a b c d e", broken, *attacks, gate=gate)
+    run = evals.run()
+    assert run.ret == (0 if met else 1)
+    assert check(run, capsys)["max_error_rate"] == f"{'met' if met else 'not met'}: {message}"
+
+
+def test_merged_parts_hold_the_error_rate_together(evals: Evals, capsys: pytest.CaptureFixture[str]) -> None:
+    """The gate of the whole is that of a session that has run all."""
+    gate = {"max_error_rate": 0.5, "min_pass_rate": 0}
+    write(evals, "a b c d e", PLAIN_BROKEN, gate=gate)
+    parts = [evals.run(f"--eval-shard={n}/2", f"--eval-output=part-{n}").folder for n in (1, 2)]
+    assert main(["merge", *map(str, parts), "-o", "merged"]) == 0
+    said = "not met: error rate 60.0% (3/5) is over 50.0%; error rate under attack 0.0% (0/5) is within 50.0%"
+    assert rules_of(Path("merged"), capsys, 1)["max_error_rate"] == said
+
+
+@pytest.mark.parametrize(
+    ("chosen", "message"),
+    [
+        ("attack", "met: error rate under attack 0.0% (0/1) is within 4.0%"),
+        ("not attack", "met: error rate 0.0% (0/1) is within 4.0%"),
+    ],
+)
+def test_a_part_that_does_not_run_has_no_error_rate(
+    chosen: str, message: str, evals: Evals, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Rows are chosen by `-m`."""
+    write(evals, "a", {}, gate={"max_error_rate": 0.04})
+    run = evals.run("-m", chosen)
+    assert run.ret == 0
+    assert check(run, capsys)["max_error_rate"] == message
