@@ -93,8 +93,8 @@ def _miss_undecided(gate: GateConfig, against: Sequence[RuleResult]) -> Iterator
     for name in gate.compares:
         if name not in looked_at:
             yield RuleResult(name, is_met=False, message="the run was not compared with a baseline")
-    for name in ("max_attack_success", "min_utility_under_attack"):
-        if getattr(gate, name) is not None and name not in looked_at:
+    for name in gate.of_attacks:
+        if name not in looked_at:
             yield RuleResult(name, is_met=False, message="the feature that judges attacks is left out")
 
 

@@ -17,6 +17,9 @@ from pytest_browsereval.registry import Component, MemberOf
 OF_ALL = ("min_pass_rate", "min_task_rate", "max_regressions", "max_drop")
 """The rules that limit how many of all rows may fail; others limit those of a tag, say."""
 
+OF_ATTACKS = ("max_attack_success", "min_utility_under_attack", "min_attacks_delivered")
+"""The rules that are about trials under attack."""
+
 Rate = Annotated[float, Field(ge=0, le=1)]
 
 
@@ -107,6 +110,8 @@ class GateConfig(Block):
     """The largest share of trials under an attack that was delivered in which the agent was compromised."""
     min_utility_under_attack: Rate | None = None
     """The smallest share of the same in which the task was solved and the agent was not compromised."""
+    min_attacks_delivered: Rate | None = None
+    """The smallest share of trials under attack, errored ones left out, in which the agent met the attack."""
     baseline: Path | None = None
     """An earlier run to compare with: its folder, or a file written by ``browsereval baseline``."""
     max_regressions: int | None = Field(default=None, ge=0)
@@ -164,6 +169,11 @@ class GateConfig(Block):
     def compares(self) -> tuple[str, ...]:
         """The rules that need a baseline; the command line may name it as well."""
         return tuple(name for name in ("max_regressions", "max_drop") if getattr(self, name) is not None)
+
+    @property
+    def of_attacks(self) -> tuple[str, ...]:
+        """The rules about trials under attack that are set."""
+        return tuple(name for name in OF_ATTACKS if getattr(self, name) is not None)
 
     @model_validator(mode="after")
     def _baseline_is_used(self) -> Self:

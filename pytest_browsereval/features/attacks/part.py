@@ -23,10 +23,9 @@ class AttackPart(RunPart):
             ConfigError: with the key to write.
         """
         config = active_run.config
-        for name in ("max_attack_success", "min_utility_under_attack"):
-            if getattr(config.gate, name) is not None and not config.attacks:
-                why = "the rule is about rows under attack, and there are none. Write `attacks`."
-                raise config.wrong(("gate", name), why)
+        if config.gate.of_attacks and not config.attacks:
+            why = "the rule is about rows under attack, and there are none. Write `attacks`."
+            raise config.wrong(("gate", config.gate.of_attacks[0]), why)
 
     def judge(self, active_run: ActiveRun, summary: RunSummary) -> Iterable[RuleResult]:
         """Return what the rules about attacks say."""

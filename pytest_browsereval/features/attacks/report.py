@@ -9,7 +9,15 @@ from pytest_browsereval.features.attacks.comparison import AttackComparison, Mea
 from pytest_browsereval.features.attacks.figures import Figures, RunFigures, find_interval
 from pytest_browsereval.features.attacks.rules import describe_left_out
 from pytest_browsereval.features.paired import RESAMPLES, SEED
-from pytest_browsereval.model.display import fit, format_count, one_line, percent, width_of, wrap_text
+from pytest_browsereval.model.display import (
+    fit,
+    format_count,
+    join_first,
+    one_line,
+    percent,
+    width_of,
+    wrap_text,
+)
 from pytest_browsereval.report.markdown import draw_table, quote_text
 from pytest_browsereval.report.table import format_interval
 
@@ -17,6 +25,9 @@ WIDTH = 100
 
 MOST_LINES = 12
 """Of the table at the end of a run, its head and the line that counts the rest included."""
+
+MOST_NAMES = 5
+"""Of attacks in a line; the rest is counted."""
 
 _NAMES = {
     "attack_success": "attack success",
@@ -33,6 +44,8 @@ def describe_figures(found: RunFigures) -> Iterator[str]:
     yield f"attack success {_rate(whole.success, with_ends=True)}{harmless * bool(whole.delivered)}"
     if beside := describe_left_out(whole):
         yield f"of {format_count(whole.attempts, 'attempt')} under attack {beside}: in no rate"
+    if unmet := [one_line(name, 60) for name, one in found.attacks.items() if not one.delivered]:
+        yield f"delivered in no attempt: {join_first(unmet, MOST_NAMES)}"
 
 
 def _rate(rate: PassRate, *, with_ends: bool = False) -> str:

@@ -1,4 +1,4 @@
-"""Rules of the gate about attacks: ``max_attack_success`` and ``min_utility_under_attack``."""
+"""Rules of the gate about attacks: how often they were delivered and succeeded, and what was done then."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pytest_browsereval.analysis.summary import RunSummary
 from pytest_browsereval.features.attacks.figures import Figures, count_figures, find_interval
 from pytest_browsereval.model.display import digits_apart, format_count, percent
 from pytest_browsereval.model.rules import RuleResult
-from pytest_browsereval.stats.statistics import CONFIDENCE
+from pytest_browsereval.stats.statistics import CONFIDENCE, Share
 
 if TYPE_CHECKING:
     from pytest_browsereval.analysis.passrate import PassRate
@@ -27,14 +27,18 @@ def judge_attacks(summary: RunSummary, gate: GateConfig) -> Iterator[RuleResult]
         summary: of the run.
         gate: the rules; nothing is yielded for one that it does not set.
     """
-    most, least = gate.max_attack_success, gate.min_utility_under_attack
-    if most is None and least is None:
+    if not gate.of_attacks:
         return
+    most, least = gate.max_attack_success, gate.min_utility_under_attack
     out = find_quarantined(gate, (trial.metadata.started_at for trial in summary.trials))
     data = [trial.metadata for trial in summary.trials if trial.metadata.attack is not None]
     kept = [one for one in data if not is_quarantined(one, out)]
     figures = count_figures(kept, gate.confidence or CONFIDENCE)
     beside = _describe_counted(figures, len(data) - len(kept))
+    if gate.min_attacks_delivered is not None:
+        yield _judge_delivery(figures, gate.min_attacks_delivered, beside)
+    elif 0 < figures.delivered < figures.not_delivered:
+        beside += "; few, and `min_attacks_delivered` holds it to a floor"
     if most is not None:
         yield _judge("max_attack_success", figures.success, most, gate, beside)
     if least is not None:
@@ -46,6 +50,17 @@ def _describe_counted(figures: Figures, quarantined: int) -> str:
     others = f" ({left_out})" if (left_out := describe_left_out(figures)) else ""
     more = f"; {quarantined:,} in quarantine" if quarantined else ""
     return f"delivered in {figures.delivered:,} of {attempts}{others}{more}"
+
+
+def _judge_delivery(figures: Figures, floor: float, beside: str) -> RuleResult:
+    share = Share(figures.delivered, figures.delivered + figures.not_delivered)
+    if share.value is None:
+        return RuleResult("min_attacks_delivered", is_met=False, message=f"there is no share: {beside}")
+    is_met, digits = share.value >= floor - ROUNDING, digits_apart(floor, share.value)
+    verb = "meets" if is_met else "is under"
+    shown = f"{percent(share.value, digits)} of attacks delivered ({share.hits:,}/{share.of:,})"
+    message = f"{shown} {verb} {percent(floor, digits)}; {beside}"
+    return RuleResult("min_attacks_delivered", is_met, message)
 
 
 def _judge(name: str, rate: PassRate, bound: float, gate: GateConfig, beside: str) -> RuleResult:

@@ -25,6 +25,7 @@ CHOICES: Mapping[str, Mapping[str, str]] = {
     "max_error_rate": {"verdict": "errored"},
     "max_attack_success": {"verdict": "failed", "outcome": "compromised"},
     "min_utility_under_attack": {"verdict": "failed", "tag": "attack"},
+    "min_attacks_delivered": {"outcome": "not delivered"},
     "min_progress": {"sort": "progress"},
     "max_cost_usd": {"sort": "-cost"},
     "max_mean_steps": {"sort": "-steps"},

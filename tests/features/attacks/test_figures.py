@@ -85,6 +85,7 @@ def test_lines(found: RunFigures) -> None:
         "utility 50.0% (1 of 2), under attack 40.0% (2 of 5; 95 % interval 0.2 to 99.5%)",
         "attack success 40.0% (2 of 5; 95 % interval 0.5 to 98.9%), 1 harmless failure",
         "of 9 attempts under attack 2 not delivered and 2 errored: in no rate",
+        "delivered in no attempt: alt",
     ]
 
 

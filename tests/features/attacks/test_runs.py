@@ -221,6 +221,7 @@ def test_a_gate_decides_about_rows_under_attack_by_its_own_rules(evals: Evals) -
         ({"attacks": [attack("a")], "browser": "blank"}, "*attacks.0: *needs pages*"),
         ({"attacks": [attack("a")], "trials": {"max": 3}}, "*trials: rows under attack*"),
         ({"attacks": [], "gate": {"max_attack_success": 0.1}}, "*gate.max_attack_success: *Write `attacks`*"),
+        ({"attacks": [], "gate": {"min_attacks_delivered": 1}}, "*gate.min_attacks_delivered: *Write*"),
     ],
 )
 def test_bad_attacks_are_refused_before_the_run(evals: Evals, change: dict[str, Any], message: str) -> None:
