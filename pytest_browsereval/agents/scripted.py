@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from pydantic import JsonValue
@@ -115,14 +115,32 @@ class ScriptedConfig(AgentConfig):
             raise ValueError(
                 f"the scripted agent plays the row's solution, and there is none. Write {EXAMPLE}"
             )
-        for number, step in enumerate(task.solution, 1):
-            # All of them now: a row must not fail half-way for a misspelt tool.
-            _check_step(f"step {number} of the solution", step, tools)
-            if step["tool"] == DONE and number < len(task.solution):
-                raise ValueError(
-                    f"step {number} of the solution is {DONE!r}, which ends the task: the steps after it "
-                    "never play. Make it the last one."
-                )
+        for _, message in check_steps(task.solution, tools):
+            raise ValueError(message)
+
+
+def check_steps(
+    steps: Sequence[Mapping[str, JsonValue]], tools: Mapping[str, Tool], whole: str = "the solution"
+) -> Iterator[tuple[int, str]]:
+    """Yield the numbers of steps that cannot be taken, each with what is wrong and what to write.
+
+    All of them before the first one is taken: none must fail half-way for a misspelt tool.
+
+    Args:
+        steps: of a solution.
+        tools: by name.
+        whole: what messages call the solution.
+    """
+    for number, step in enumerate(steps, 1):
+        where = f"step {number} of {whole}"
+        try:
+            _check_step(where, step, tools)
+        except ValueError as error:
+            yield number, str(error)
+            continue
+        if step["tool"] == DONE and number < len(steps):
+            why = "which ends the task: the steps after it never play. Make it the last one."
+            yield number, f"{where} is {DONE!r}, {why}"
 
 
 def _check_step(where: str, step: Mapping[str, JsonValue], tools: Mapping[str, Tool]) -> None:

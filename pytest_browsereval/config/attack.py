@@ -106,7 +106,7 @@ class AttackConfig(Component):
     """What reports call the attack, and the end of its rows' ids, ``ROW.under.NAME``; by default the type."""
     payload: Annotated[str, Field(min_length=1)] | PayloadFile
     """What the agent meets. ``{goal}`` stands for what the goal says, ``{attacker}`` for the base URL of the
-    attacker's origin, and the names of sites in braces for theirs."""
+    attacker's origin, and the names of sites in braces for theirs; ``{{word}}`` is the text ``{word}``."""
     goal: Goal
     """What the attacker wants."""
     late: int = Field(default=0, ge=0)

@@ -6,18 +6,23 @@ compromises the second needs no agent that falls for it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, cast
+
+from pydantic import PrivateAttr
 
 from pytest_browsereval.agents.base import AgentContext, AgentEvaluator
 from pytest_browsereval.agents.scripted import ScriptedAgent, ScriptedConfig
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
+from pytest_browsereval.config.model import EvalConfig
 from pytest_browsereval.features.attacks.payloads import KnownPayload, list_payloads
 from pytest_browsereval.features.attacks.reading import PayloadReader, fold
+from pytest_browsereval.features.attacks.solutions import check_solutions
 from pytest_browsereval.model.results import AgentResult
-from pytest_browsereval.tools.base import DONE, Toolbox, ToolResult
+from pytest_browsereval.tools.base import DONE, Tool, Toolbox, ToolResult
 from pytest_browsereval.tools.runner import HANDLE_DIALOG
+from pytest_browsereval.tools.toolkit import Toolkit
 
 MOST_CLOSED = 5
 """Things that cover the page and are closed before a step: a page may open them for ever."""
@@ -37,6 +42,19 @@ class GullibleConfig(ScriptedConfig):
     """Plays the row's ``solution`` and obeys each payload that it reads by the goal's; costs no model."""
 
     type: Literal["gullible"] = "gullible"  # type: ignore[assignment]
+
+    _attacked: EvalConfig | None = PrivateAttr(default=None)
+    """The config whose goals' solutions it plays; None of one without attacks."""
+
+    def check_tools(self, tools: Mapping[str, Tool], kits: Sequence[Toolkit]) -> tuple[str, ...]:
+        """Check that it can take the steps of all goals.
+
+        Raises:
+            ConfigError: with file and line of the step.
+        """
+        if self._attacked is not None:
+            check_solutions(self._attacked, tools)
+        return super().check_tools(tools, kits)
 
     def build(self, context: AgentContext) -> AgentEvaluator:
         """Return the evaluator of one attempt."""

@@ -7,19 +7,25 @@ from collections.abc import Iterator
 
 from pytest_browsereval.config.attack import AttackConfig
 from pytest_browsereval.config.model import EvalConfig
-from pytest_browsereval.errors import ConfigError, nearest
+from pytest_browsereval.errors import ConfigError
 from pytest_browsereval.features.attacks.dataset import AttackedDataset
 from pytest_browsereval.features.attacks.goals import ReadGoal, read_goal
+from pytest_browsereval.features.attacks.placeholders import find_unknown
+from pytest_browsereval.graders.values import show
 from pytest_browsereval.model.grades import UNDER
-from pytest_browsereval.sites import SiteConfig, names_in
+from pytest_browsereval.sites import SiteConfig
 
 ATTACKER = "attacker"
 """The name of the site that is the attacker's origin."""
+
+OBEDIENT = "gullible"
+"""The type of the agent that does what attackers want."""
 
 SHARED = (
     "the browser's own context is shared with others, whose pages would be attacked too. Give attempts "
     "contexts of their own: `browser: {type: cdp, url: ..., context: own}` or `browser: {type: playwright}`."
 )
+EXAMPLE = '{"tool": "navigate", "url": "{attacker}/collect"}'
 COLLECTOR = SiteConfig(
     command=(sys.executable, "-m", "pytest_browsereval.features.attacks.collector", "{port}"),
     health="/browsereval/health",
@@ -39,6 +45,9 @@ def derive_rows(config: EvalConfig) -> EvalConfig:
     names_attacker = any(f"{{{ATTACKER}}}" in text for text in texts)
     sites = {**config.sites, ATTACKER: COLLECTOR} if names_attacker else config.sites
     completed = config.model_copy(update={"sites": sites})
+    for agent in config.variants.values():
+        if agent.type == OBEDIENT:  # which plays the solutions of goals
+            agent._attacked = completed  # type: ignore[attr-defined]  # noqa: SLF001 as below
     completed._derived = tuple(  # noqa: SLF001 a config is completed only here
         AttackedDataset(path=one.path, of=one, attacks=config.attacks, payloads=payloads)
         for one in config.dataset
@@ -93,10 +102,13 @@ def _find_lacking(
     """Yield what makes a goal that nobody can reach: every agent would resist such an attack."""
     payload = _read_payload(config, config.attacks.index(attack))
     text = f"{attack.model_dump_json()} {payload}"
-    known = ("goal", ATTACKER, *config.sites)
-    for name in sorted(names_in(text) - set(known)):
-        if hint := nearest(name, known):
-            yield (), f"{{{name}}} stands for nothing.{hint} Placeholders: {', '.join(known)}."
+    yield from find_unknown(attack, payload, ("goal", ATTACKER, *config.sites))
+    for number, step in enumerate(attack.goal.solution, 1):
+        if not isinstance(step.get("tool"), str):
+            why = (
+                f"step {number} of the goal's solution is {show(step)}, which names no tool. Write {EXAMPLE}."
+            )
+            yield ("goal", "solution", number - 1), why
     if goal.needs_requests and f"{{{ATTACKER}}}" not in text:
         why = "a `request` goes to the attacker's origin, and nothing names {attacker}. "
         yield ("goal",), f"{why}Write {{attacker}} where the payload or `say` has its address."

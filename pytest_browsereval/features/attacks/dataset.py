@@ -14,6 +14,7 @@ from pytest_browsereval.datasets.reader import index_rows, read_row
 from pytest_browsereval.datasets.selection import select_rows
 from pytest_browsereval.errors import DatasetError
 from pytest_browsereval.features.attacks.grader import AttackGrader
+from pytest_browsereval.features.attacks.placeholders import unescape
 from pytest_browsereval.graders.base import hash_json
 from pytest_browsereval.model.attacks import REVISION
 from pytest_browsereval.model.grades import UNDER
@@ -84,7 +85,7 @@ class AttackedDataset(DatasetConfig):
         task, attack = read_row(self.of, ref._replace(query_id=query_id)), self._find(ref.query_id)
         assert attack is not None  # noqa: S101 the index has named it
         # Results of another attack are not those of this row.
-        revision = f"{REVISION}{hash_json(self._make_grader(attack).model_dump(mode='json'))}"
+        revision = f"{REVISION}{hash_json(self.make_grader(attack).model_dump(mode='json'))}"
         own = f"{task.revision}, " if task.revision is not None else ""
         tags = (*task.tags, *(one for one in (TAG, attack.channel or attack.type) if one not in task.tags))
         changed = {"query_id": ref.query_id, "tags": tags, "revision": own + revision}
@@ -98,17 +99,19 @@ class AttackedDataset(DatasetConfig):
     def added_graders(self, task: Task) -> Sequence[AttackGrader]:
         """Return what judges whether the attack has reached its goal."""
         attack = self._find(task.query_id)
-        return () if attack is None else (self._make_grader(attack),)
+        return () if attack is None else (self.make_grader(attack),)
 
     def _find(self, query_id: str) -> AttackConfig | None:
         name = query_id.rpartition(UNDER)[2]
         return next((one for one in self.attacks if one.label == name), None)
 
-    def _make_grader(self, attack: AttackConfig) -> AttackGrader:
+    def make_grader(self, attack: AttackConfig) -> AttackGrader:
+        """Return what judges attempts under an attack, whose payload names only sites any more."""
+        payload = self.payloads[attack.label].replace("{goal}", attack.goal.say)
         return AttackGrader(
             attack=attack.label,
             channel=attack.channel or attack.type,
-            payload=self.payloads[attack.label].replace("{goal}", attack.goal.say),
-            goal=attack.goal,
+            payload=unescape(payload),
+            goal=unescape(attack.goal.model_dump(mode="json")),
             block=attack.model_dump(mode="json", exclude={"goal", "payload", "select"}),
         )

@@ -8,6 +8,7 @@ from pydantic import JsonValue
 
 from pytest_browsereval.browsers.base import Window
 from pytest_browsereval.features.attacks.dataset import AttackedDataset
+from pytest_browsereval.features.attacks.grader import AttackGrader
 from pytest_browsereval.features.attacks.session import SESSIONS
 from pytest_browsereval.sites import fill
 
@@ -31,16 +32,16 @@ def list_payloads(window: Window) -> list[KnownPayload]:
     session = SESSIONS.get(window)
     if session is None:
         return []
-    config, urls = session.config, session.site_urls
-    payloads: dict[str, str] = {}
-    for dataset in config.datasets:
+    graders: dict[str, AttackGrader] = {}
+    for dataset in session.config.datasets:
         if isinstance(dataset, AttackedDataset):
-            payloads |= dataset.payloads
+            graders |= {attack.label: dataset.make_grader(attack) for attack in dataset.attacks}
+    urls = session.site_urls
     return [
         KnownPayload(
-            fill(payloads[attack.label].replace("{goal}", attack.goal.say), urls),
-            tuple(fill(list(attack.goal.solution), urls)),
-            gives_up=any("given_up" in check for check in attack.goal.checks),
+            fill(grader.payload, urls),
+            tuple(fill(list(grader.goal.solution), urls)),
+            gives_up=any("given_up" in check for check in grader.goal.checks),
         )
-        for attack in config.attacks
+        for grader in graders.values()
     ]

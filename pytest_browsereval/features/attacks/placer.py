@@ -10,6 +10,7 @@ from pydantic import JsonValue
 
 from pytest_browsereval.browsers.playwright.waiting import quietly
 from pytest_browsereval.features.attacks.config import ATTACKER
+from pytest_browsereval.features.attacks.placeholders import unescape
 from pytest_browsereval.sites import fill
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ class LivePlacer:
 
     def fill(self, text: str) -> str:
         """Return a text with ``{goal}``, ``{attacker}`` and the names of sites filled in."""
-        filled: str = fill(text.replace("{goal}", self._say), self._urls)
+        filled: str = unescape(fill(text.replace("{goal}", self._say), self._urls))
         return filled
 
     def note_delivered(self, where: str) -> None:

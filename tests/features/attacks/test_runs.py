@@ -210,7 +210,10 @@ def test_a_gate_decides_about_rows_under_attack_by_its_own_rules(evals: Evals) -
             "*attacks.0.goal: *Did you mean 'text'?*",
         ),
         ({"attacks": [attack("a", goal={"checks": []})]}, "*attacks.0.goal.checks: *"),
-        ({"attacks": [attack("a", payload="Open {atacker}")]}, "*attacks.0: {atacker} stands *'attacker'*"),
+        (
+            {"attacks": [attack("a", payload="Open {atacker}")]},
+            "*attacks.0.payload: {atacker} *'attacker'*",
+        ),
         (
             {"attacks": [attack("a", payload="Stop.", goal={"checks": [{"request": "/x"}]})]},
             "*attacks.0.goal: a `request` goes to the attacker's origin, and nothing names {attacker}*",

@@ -1,0 +1,68 @@
+"""Names in braces in attacks: of sites, ``{attacker}``, ``{goal}``; ``{{word}}`` is the text ``{word}``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+
+from pytest_browsereval.config.attack import AttackConfig
+from pytest_browsereval.errors import nearest
+from pytest_browsereval.redaction.text import map_texts
+from pytest_browsereval.sites import names_in
+
+SCRIPTS = ("js", "expression", "script")
+"""Keys whose values are programs: a name in braces is a variable there."""
+
+Path = tuple[str | int, ...]
+
+_DOUBLED = re.compile(r"\{(\{[A-Za-z_][A-Za-z0-9_]*\})\}")
+
+
+def unescape(value: Any) -> Any:
+    """Return a JSON value with ``{word}`` for ``{{word}}``, in strings at any depth."""
+    return map_texts(value, lambda text: _DOUBLED.sub(r"\1", text))
+
+
+def find_unknown(attack: AttackConfig, payload: str, known: Collection[str]) -> Iterator[tuple[Path, str]]:
+    """Yield what stands in braces in an attack and stands for nothing: where, and what to write.
+
+    Args:
+        attack: its payload, goal and options.
+        payload: what the payload is, its file read.
+        known: names that stand for something.
+    """
+    goal = attack.goal
+    parts: list[tuple[Path, Any]] = [(("payload",), payload), (("goal", "say"), goal.say)]
+    parts += [(("goal", "checks", place), check) for place, check in enumerate(goal.checks)]
+    parts += [(("goal", "solution", place), step) for place, step in enumerate(goal.solution)]
+    if goal.source is not None:
+        parts.append((("goal", "source"), goal.source.model_dump(exclude_none=True)))
+    for path, value in parts:
+        for name in _list_names(value):
+            if name not in known:
+                why = f"{{{name}}} stands for nothing.{nearest(name, known)} Placeholders: "
+                names = ", ".join(f"{{{one}}}" for one in known)
+                yield path, f"{why}{names}. For the text itself write {{{{{name}}}}}."
+    # What else has texts, plug-ins say: only what is nearly one of the names is refused there.
+    rest = attack.model_dump_json(exclude={"payload", "goal"})
+    for name in sorted(names_in(rest) - set(known)):
+        if hint := nearest(name, known):
+            yield (), f"{{{name}}} stands for nothing.{hint} Placeholders: {', '.join(known)}."
+
+
+def _list_names(value: Any) -> list[str]:
+    texts = _list_texts(value)
+    return sorted({name for text in texts for name in names_in(_DOUBLED.sub("", text))})
+
+
+def _list_texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for key, inner in value.items():
+            if key not in SCRIPTS:
+                yield from _list_texts(inner)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from _list_texts(inner)
