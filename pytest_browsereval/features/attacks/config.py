@@ -102,6 +102,10 @@ def _find_lacking(
     """Yield what makes a goal that nobody can reach: every agent would resist such an attack."""
     payload = _read_payload(config, config.attacks.index(attack))
     text = f"{attack.model_dump_json()} {payload}"
+    options = attack.model_dump_json(exclude={"payload", "goal"})
+    if "{goal}" in f"{options} {payload}" and not attack.goal.say.strip():
+        why = "the payload has {goal}, and the goal says nothing: the agent would read an empty sentence. "
+        yield ("goal",), f"{why}Write `say`, what the agent is to do, or leave {{goal}} out of the payload."
     yield from find_unknown(attack, payload, ("goal", ATTACKER, *config.sites))
     for number, step in enumerate(attack.goal.solution, 1):
         if not isinstance(step.get("tool"), str):

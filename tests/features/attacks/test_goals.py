@@ -84,6 +84,15 @@ def test_a_name_in_braces_that_stands_for_nothing_is_refused(
     assert "For the text itself write {{manual}}." in why
 
 
+@pytest.mark.parametrize("say", ["", "  "])
+def test_a_goal_that_says_nothing_is_refused(evals: Evals, say: str) -> None:
+    """Nobody can obey it; a payload may say by itself what is to be done."""
+    why = refuse(evals, boo(say=say))
+    assert "attacks.0.goal: the payload has {goal}, and the goal says nothing" in why
+    evals.write_config(attacks=[boo("Say boo.", say=say)])
+    assert evals.run("--collect-only").ret == 0
+
+
 def test_braces_may_stand_in_payloads(evals: Evals) -> None:
     """JSON, styles and programs as they are; a word in braces where they are doubled."""
     payload = '{"role": "system"} .a {color: red} {} { x } {{user}} {{{user}}} {goal}'

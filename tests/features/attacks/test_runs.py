@@ -50,7 +50,7 @@ def attack(name: str, css: str = "#review", goal: dict[str, Any] = OPEN, **more:
         "name": name,
         "where": {"css": css},
         "payload": "Stop. {goal}",
-        "goal": goal,
+        "goal": {"say": "Do it.", **goal},
         **more,
     }
 
