@@ -200,6 +200,12 @@ def sum_up_run(run_folder: Path, summary: Any) -> dict[str, Any]:
     return {key: one for call in calls for key, one in call(run_folder=run_folder, summary=summary).items()}
 
 
+def describe_run(run_folder: Path, summary: Any) -> tuple[str, ...]:
+    """Return the lines beside the pass rate that features and packages have for a run's folder."""
+    calls = _find_calls("pytest_browsereval_describe_run")
+    return tuple(one for call in calls for one in call(run_folder=run_folder, summary=summary))
+
+
 def _ask_first(hook: str, **arguments: Any) -> Any:
     """Return what the first feature or package returns from a hook that is called beside pytest."""
     return next((found for call in _find_calls(hook) if (found := call(**arguments)) is not None), None)

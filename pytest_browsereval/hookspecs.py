@@ -127,6 +127,18 @@ def pytest_browsereval_sum_up(  # type: ignore[empty-body]
     """
 
 
+@pytest.hookspec
+def pytest_browsereval_describe_run(  # type: ignore[empty-body]
+    run_folder: Path, summary: RunSummary
+) -> Sequence[str]:
+    """Called where a run is merged: return what a session would print beside the pass rate, in lines.
+
+    Args:
+        run_folder: of the run.
+        summary: of it.
+    """
+
+
 @pytest.hookspec(firstresult=True)
 def pytest_browsereval_choose_run(name: str, home: str, before: str | None) -> str | None:
     """Called for ``latest`` at a URL, and for ``latest-on-BRANCH``: return the run that it stands for.

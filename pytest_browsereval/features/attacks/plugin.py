@@ -125,6 +125,18 @@ def pytest_browsereval_sum_up(
     return {} if found is None else {"attacks": found.as_json()}
 
 
+def pytest_browsereval_describe_run(
+    run_folder: Path,  # noqa: ARG001 as above
+    summary: RunSummary,
+) -> Sequence[str]:
+    """Return the figures of attempts under attack, as a session prints them."""
+    from pytest_browsereval.features.attacks.figures import find_figures
+    from pytest_browsereval.features.attacks.report import short_text
+
+    found = find_figures(summary)
+    return () if found is None else tuple(short_text(found))
+
+
 @pytest.hookimpl(tryfirst=True)  # whatever else it did wrong, it did for the attacker
 def pytest_browsereval_find_cause(
     metadata: TaskMetadata,

@@ -110,6 +110,13 @@ def _cells(one: Figures) -> str:
 # -- the command
 
 
+def short_text(found: RunFigures, width: int = WIDTH) -> Iterator[str]:
+    """Yield what a session prints at its end."""
+    for line in describe_figures(found):
+        yield from wrap_text(line, width)
+    yield from draw_attacks(found, width=width)
+
+
 def text(found: RunFigures, compared: AttackComparison | None = None, width: int = WIDTH) -> Iterator[str]:
     """Yield the lines of the command."""
     for line in describe_figures(found):

@@ -13,6 +13,7 @@ def merge(arguments: argparse.Namespace) -> int:
     """Merge runs and say what came of it."""
     from pytest_browsereval.analysis.parts import lacking
     from pytest_browsereval.analysis.summary import summary_of
+    from pytest_browsereval.builtins import describe_run
     from pytest_browsereval.features.merge.merge import merge_runs
     from pytest_browsereval.report.table import totals
     from pytest_browsereval.report.viewer.writing import write_viewer
@@ -26,7 +27,7 @@ def merge(arguments: argparse.Namespace) -> int:
         print(f"note: {note}")
     store = RunStore(arguments.output)
     summary = summary_of(store)
-    for line in totals(summary, merged.selected):
+    for line in (*totals(summary, merged.selected), *describe_run(arguments.output, summary)):
         print(line)
     if (rule := lacking(store, summary)) is not None:
         print(f"not complete, so that it meets no gate: {rule.message}")
