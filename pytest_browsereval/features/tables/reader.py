@@ -1,4 +1,4 @@
-"""Reads the attempts of a large run for its tables: every other batch by a process of its own."""
+"""Reads the attempts of a large run for its tables: most batches by a process of its own."""
 
 from __future__ import annotations
 
@@ -22,6 +22,12 @@ WORTH_A_PROCESS = 2_000
 
 BATCH = 64
 """Attempts that the processes take by turns. Their rows are to fit into the pipe between them."""
+
+SIZE_BYTES = 8
+"""What stands before a batch in the pipe: of how many bytes it is."""
+
+OWN = 5
+"""Every so many-th batch is read here, where the tables are written too."""
 
 PIPE_BYTES = 1 << 20
 """What users may ask Linux for."""
@@ -49,7 +55,7 @@ def read_all_rows(run: StoredRun, tables: Collection[TableName], lost: list[str]
         tempfile.TemporaryFile() as given,
         subprocess.Popen(  # noqa: S603 ourselves
             [sys.executable, "-P", "-m", __name__, str(run.files), ",".join(tables), str(BATCH)],
-            stdin=_write_places(given, batches[1::2]),
+            stdin=_write_places(given, [one for number, one in enumerate(batches) if number % OWN]),
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
         ) as process,
@@ -57,9 +63,9 @@ def read_all_rows(run: StoredRun, tables: Collection[TableName], lost: list[str]
         try:
             assert process.stdout is not None  # noqa: S101 a pipe
             _widen(process.stdout)
-            own = read_rows(run, tables, lost, chain.from_iterable(batches[::2]))
+            own = read_rows(run, tables, lost, chain.from_iterable(batches[::OWN]))
             for number, batch in enumerate(batches):
-                if number % 2 == 0:
+                if number % OWN == 0:
                     yield from islice(own, len(batch))
                 elif (found := _receive(process.stdout, batch)) is not None:
                     lost += found[1]
@@ -93,8 +99,10 @@ def _widen(pipe: IO[bytes]) -> None:
 def _receive(pipe: IO[bytes], batch: Sequence[Place]) -> tuple[list[Rows], list[str]] | None:
     """Return the rows of a batch and what was lost; None if the other process has not read just these."""
     try:
-        paths, rows, lost = marshal.load(pipe)  # noqa: S302 plain values, from ourselves
-    except (EOFError, ValueError, TypeError, OSError):
+        # `load` would ask the pipe for each value by itself: that takes longer than to read the attempt.
+        size = int.from_bytes(pipe.read(SIZE_BYTES))
+        paths, rows, lost = marshal.loads(pipe.read(size))  # noqa: S302 plain values, from ourselves
+    except (EOFError, ValueError, TypeError, OSError, OverflowError, MemoryError):
         return None
     return (rows, lost) if paths == [one.path for one in batch] else None
 
@@ -107,7 +115,8 @@ def main(folder: Path, tables: Collection[TableName], size: int) -> None:
     rows = read_rows(StoredRun(folder), tables, lost, chain.from_iterable(batches))
     for batch in batches:
         made = list(islice(rows, len(batch)))
-        marshal.dump(([one.path for one in batch], made, lost), sys.stdout.buffer)
+        content = marshal.dumps(([one.path for one in batch], made, lost))
+        sys.stdout.buffer.write(len(content).to_bytes(SIZE_BYTES) + content)
         sys.stdout.buffer.flush()
         lost.clear()
 

@@ -14,16 +14,10 @@ from typing import Any, NamedTuple
 from pytest_browsereval.analysis.reader import StoredRun
 from pytest_browsereval.analysis.turns import find_model, parse_time
 from pytest_browsereval.capture.trajectory import TASK_FILE, open_written
+from pytest_browsereval.features.tables.log import Line, as_lines, parse_log
 from pytest_browsereval.features.tables.record import Record, as_record, parse_record
 from pytest_browsereval.features.tables.schema import Row, TableName
 from pytest_browsereval.model.attacks import find_outcome
-from pytest_browsereval.model.messages import (
-    DelegationMessage,
-    DelegationResultMessage,
-    Message,
-    ToolCallMessage,
-    ToolResultMessage,
-)
 from pytest_browsereval.run.reading import read_metadata, work_ahead
 from pytest_browsereval.run.records import RECORD
 from pytest_browsereval.run.stored import LOG_FILE, read_log, read_stored
@@ -75,7 +69,7 @@ class Stored:
     key: Row
     """The columns that each table begins with."""
     record: Record
-    messages: tuple[Message, ...]
+    lines: list[Line]
     is_protected: bool
     """Then texts of the agent, of pages and of graders stay out: tables are copied to where others read."""
 
@@ -111,16 +105,21 @@ def read_rows(
         return [(place, _try_reading(f"{folder}/{RECORD}"), log)]
 
     for place, record, log in work_ahead(read, list_places(run) if places is None else places, AHEAD):
-        folder = run.files / place.path
-        data = (parse_record(record) if record else None) or as_record(read_metadata(folder))
+        data = parse_record(record) if record else None
+        if data is None:
+            data = as_record(read_metadata(run.files / place.path))
         is_protected = data["protected"]
         if is_protected is None:  # a record of an earlier version
+            folder = run.files / place.path
             task = read_stored(folder).task if (folder / TASK_FILE).exists() else None
             is_protected = task is None or task.protected
-        messages, damage = read_log(folder, log)
-        if damage and lost is not None:
-            lost.append(f"{place.query_id}: {damage}")
-        stored = Stored(run, place, (run.id, name, *place[2:6]), data, messages, is_protected)
+        lines = parse_log(log) if log else None
+        if lines is None:
+            messages, damage = read_log(run.files / place.path, log)
+            lines = as_lines(messages)
+            if damage and lost is not None:
+                lost.append(f"{place.query_id}: {damage}")
+        stored = Stored(run, place, (run.id, name, *place[2:6]), data, lines, is_protected)
         yield {table: list(_MAKERS[table](stored)) for table in tables}
 
 
@@ -190,44 +189,52 @@ def _grades(stored: Stored) -> Iterator[Row]:
 
 
 def _steps(stored: Stored) -> Iterator[Row]:
-    results = {one.tool_call_id: one for one in stored.messages if isinstance(one, ToolResultMessage)}
-    calls = (one for one in stored.messages if isinstance(one, ToolCallMessage))
+    calls: list[Line] = []
+    results: dict[str, Line] = {}
+    for line in stored.lines:
+        if line["type"] == "tool_call":
+            calls.append(line)
+        elif line["type"] == "tool_result":
+            results[line["toolCallId"]] = line
     key, is_shown = stored.key, not stored.is_protected
     for number, call in enumerate(calls, 1):
-        result = results.get(call.tool_call_id)
-        target = call.params.get("target") if is_shown else None
+        call_id = call["toolCallId"]
+        result = results.get(call_id, _NO_RESULT)
         yield (
             *key,
             number,
-            call.tool_call_id,
-            call.parent_id,
-            call.tool,
-            _text(target),
-            result.is_error if result else None,
-            _time(call.timestamp),
-            _finite(result.duration_ms) if result else None,
-            result.url if result and is_shown else None,
-            result.screenshot if result else None,
+            call_id,
+            call.get("parent_id"),
+            call["tool"],
+            _text(call["params"].get("target")) if is_shown else None,
+            result.get("isError"),
+            _time(call["timestamp"]),
+            _finite(result.get("duration_ms")),
+            result.get("url") if is_shown else None,
+            result.get("screenshot"),
         )
 
 
+_NO_RESULT: Line = {}
+
+
 def _messages(stored: Stored) -> Iterator[Row]:
-    tools = {one.tool_call_id: one.tool for one in stored.messages if isinstance(one, ToolCallMessage)}
-    for line, message in enumerate(stored.messages, 1):
-        usage = message.usage
+    tools = {one["toolCallId"]: one["tool"] for one in stored.lines if one["type"] == "tool_call"}
+    for number, line in enumerate(stored.lines, 1):
+        usage = line.get("usage")
         yield (
             *stored.key,
-            line,
-            message.type,
-            _time(message.timestamp),
-            message.span_id,
-            message.parent_id,
-            tools.get(call_id) if (call_id := getattr(message, "tool_call_id", None)) else None,
-            stored.show(_content(message)),
-            _finite(message.duration_ms),
-            usage.input_tokens if usage else None,
-            usage.output_tokens if usage else None,
-            usage.cost_usd if usage else None,
+            number,
+            line["type"],
+            _time(line["timestamp"]),
+            line.get("span_id"),
+            line.get("parent_id"),
+            tools.get(call_id) if (call_id := line.get("toolCallId")) else None,
+            stored.show(_content(line)),
+            _finite(line.get("duration_ms")),
+            usage["input_tokens"] if usage else None,
+            usage["output_tokens"] if usage else None,
+            usage.get("cost_usd") if usage else None,
         )
 
 
@@ -239,18 +246,18 @@ _MAKERS: dict[TableName, Callable[[Stored], Iterable[Row]]] = {
 }
 
 
-def _content(message: Message) -> str:
-    if isinstance(message, ToolCallMessage):
-        return json.dumps(message.params, ensure_ascii=False)
-    if isinstance(message, ToolResultMessage):
-        return (
-            message.result
-            if isinstance(message.result, str)
-            else json.dumps(message.result, ensure_ascii=False)
-        )
-    if isinstance(message, DelegationMessage):
-        return message.instruction
-    return message.summary if isinstance(message, DelegationResultMessage) else message.content
+_SAID = {
+    "tool_call": "params",
+    "tool_result": "result",
+    "delegation": "instruction",
+    "delegation_result": "summary",
+}
+"""Where lines have what is said, if not in ``content``."""
+
+
+def _content(line: Line) -> str:
+    said = line[_SAID.get(line["type"], "content")]
+    return said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
 
 
 def _text(value: Any) -> str | None:
@@ -262,8 +269,8 @@ def _finite(value: float | None) -> float | None:
 
 
 def _time(text: str) -> int | None:
-    if text[-1:] == "Z":  # as runs write it: a third of the time without a change of the zone
-        with suppress(ValueError):
-            return round(datetime.fromisoformat(text).timestamp() * 1000)
-    found = parse_time(text)
+    try:  # as runs write it: a third of the time without a change of the zone
+        found = datetime.fromisoformat(text) if text[-1:] == "Z" else parse_time(text)
+    except ValueError:
+        found = parse_time(text)
     return None if found is None else round(found.timestamp() * 1000)
