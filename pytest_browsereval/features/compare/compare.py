@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 from itertools import groupby
-from operator import attrgetter
+from operator import attrgetter, sub
 from statistics import fmean
 
 from pytest_browsereval.analysis.passrate import PassRate, pass_rate
@@ -52,18 +53,25 @@ COMPARED = frozenset({Change.LOST, Change.GAINED, Change.UNCHANGED})
 class Side:
     """The trials of one task by one variant in one run."""
 
-    trials: tuple[Outcome, ...]
+    # Most tasks have one trial, and large runs are held in memory twice: no tuple for it, and no counts.
 
-    passed: int
-    judged: int
-    """Trials that passed or failed."""
+    first: Outcome
+    more: tuple[Outcome, ...] = ()
 
-    @classmethod
-    def of(cls, trials: Sequence[Outcome]) -> Side:
-        """Return the side that these trials make."""
-        verdicts = [trial.verdict for trial in trials]
-        passed = verdicts.count(Verdict.PASSED)
-        return cls(tuple(trials), passed, passed + verdicts.count(Verdict.FAILED))
+    @property
+    def trials(self) -> tuple[Outcome, ...]:
+        """All of them."""
+        return self.first, *self.more
+
+    @property
+    def passed(self) -> int:
+        """How many passed."""
+        return self.count(Verdict.PASSED) if self.more else int(self.first.verdict is Verdict.PASSED)
+
+    @property
+    def judged(self) -> int:
+        """Trials that passed or failed."""
+        return sum(map(_is_judged, self.trials)) if self.more else int(_is_judged(self.first))
 
     def count(self, verdict: Verdict) -> int:
         """Return how many of them have that verdict."""
@@ -80,16 +88,16 @@ class Side:
 
         One that errored before it was judged keeps its row when others are graded again by a corrected one.
         """
-        if len(self.trials) == 1:
-            return {self.trials[0].row_hash} - {""}
+        if not self.more:
+            return {self.first.row_hash} - {""}
         judged = [trial for trial in self.trials if _is_judged(trial)]
         return {trial.row_hash for trial in judged or self.trials if trial.row_hash}
 
     @property
     def outcome(self) -> str:
         """The verdict, or how many there are of which."""
-        if len(self.trials) == 1:
-            return str(self.trials[0].verdict)
+        if not self.more:
+            return str(self.first.verdict)
         errored = len(self.trials) - self.judged
         more = f", {errored} errored" if errored else ""
         return f"{self.passed}/{self.judged} passed{more}"
@@ -102,8 +110,8 @@ class Side:
 
     def mean(self, value: Callable[[Outcome], float | None]) -> float | None:
         """Return the mean over judged trials; None if it is not known of one, or there is none."""
-        if len(self.trials) == 1:
-            return value(self.trials[0]) if self.judged else None
+        if not self.more:
+            return value(self.first) if _is_judged(self.first) else None
         values = [value(trial) for trial in self.trials if _is_judged(trial)]
         known = [each for each in values if each is not None]
         # A mean without the unknown ones would favour the side that hides its costs.
@@ -136,10 +144,17 @@ class Pair:
     @property
     def cell(self) -> Cell | None:
         """Its judged trials; None if a side has none."""
-        if self.a is None or self.b is None or not (self.a.judged and self.b.judged):
-            return None
         a, b = self.a, self.b
-        return Cell(a.passed, a.judged, b.passed, b.judged)
+        if a is None or b is None:
+            return None
+        if not (a.more or b.more):  # as most tasks have it
+            return _SINGLE.get((a.first.verdict, b.first.verdict))
+        return Cell(a.passed, a.judged, b.passed, b.judged) if a.judged and b.judged else None
+
+
+_HITS = {Verdict.FAILED: 0, Verdict.PASSED: 1}
+_SINGLE = {(a, b): Cell(_HITS[a], 1, _HITS[b], 1) for a in _HITS for b in _HITS}
+"""The cells of tasks with one trial on each side, by the verdicts."""
 
 
 @dataclass(frozen=True)
@@ -188,9 +203,8 @@ class Comparison:
     def paired(self) -> Paired:
         """The difference of the pass rates, paired by task; variants of one task are one task."""
         # Variants of a task share its difficulty, so they are not independent.
-        tasks = _group(self.compared)
-        means = (_mean([cell.difference for cell in _list_cells(task)]) for task in tasks)
-        return compare_pairs(means, self.confidence, _split(tasks))
+        means = (_mean([cell.difference for cell in _list_cells(task)]) for task in _group(self.compared))
+        return compare_pairs(means, self.confidence, _split(self.compared))
 
     @property
     def judgement(self) -> Judgement:
@@ -221,35 +235,36 @@ class RunComparison:
     notes: tuple[str, ...]
 
 
-def _group(pairs: Iterable[Pair]) -> list[tuple[Pair, ...]]:
-    """Return pairs, which are sorted, by task."""
-    return [tuple(task) for _, task in groupby(pairs, attrgetter("query_id"))]
+def _group(pairs: Iterable[Pair]) -> Iterator[tuple[Pair, ...]]:
+    """Yield pairs, which are sorted, by task."""
+    return (tuple(task) for _, task in groupby(pairs, attrgetter("query_id")))
 
 
 def _list_cells(task: Iterable[Pair]) -> tuple[Cell, ...]:
     return tuple(cell for pair in task if (cell := pair.cell))
 
 
-def _split(tasks: Sequence[Sequence[Pair]]) -> Split | None:
+def _split(pairs: Sequence[Pair]) -> Split | None:
     """Return the test of tasks with several trials; None where each has one on each side, as McNemar needs.
 
     A task went the way of its mean over variants, if one of these has.
     """
-    if all(len(task) == 1 and task[0].judged_a == task[0].judged_b == 1 for task in map(_list_cells, tasks)):
+    all_cells = map(_list_cells, _group(pairs))
+    if all(len(task) == 1 and task[0].judged_a == task[0].judged_b == 1 for task in all_cells):
         return None
-    cells = [_list_cells(task) for task in tasks]
+    cells = list(map(_list_cells, _group(pairs)))
     ways: Counter[Change] = Counter()
-    for pairs, task in zip(tasks, cells, strict=True):
+    for own, task in zip(_group(pairs), cells, strict=True):
         mean = fmean(cell.difference for cell in task)
         way = Change.GAINED if mean > 0 else Change.LOST
-        ways[way] += abs(mean) > _ROUNDING and any(pair.change is way for pair in pairs)
+        ways[way] += abs(mean) > _ROUNDING and any(pair.change is way for pair in own)
     return Split(ways[Change.GAINED], ways[Change.LOST], compute_p_value(cells), Method.EXCHANGE)
 
 
 def _measure(name: str, pairs: Sequence[Pair]) -> Measure:
     unit, of_trial = MEASURES[name]
 
-    first, second = list[float](), list[float]()
+    first, second = array("d"), array("d")  # a list of numbers takes four times the memory
     for task in _group(pairs):
         sides = ((pair.a.mean(of_trial), pair.b.mean(of_trial)) for pair in task if pair.a and pair.b)
         known = [(before, after) for before, after in sides if before is not None and after is not None]
@@ -259,7 +274,7 @@ def _measure(name: str, pairs: Sequence[Pair]) -> Measure:
     if not first:
         return Measure(name, unit, None, None, None, None, 0)
     a, b = fmean(first), fmean(second)
-    changes = [after - before for before, after in zip(first, second, strict=True)]
+    changes = array("d", map(sub, second, first))
     change = fmean(changes)
     interval = None
     if (count := len(changes)) > 1:
@@ -295,15 +310,13 @@ def compare(
         UsageError: the runs have no task in common, or no such variant.
     """
     names = _names(a, b, variants)
-    left = _sides(a, {name: name for name in names.values()}, variants and variants[0])
-    right = _sides(b, names, variants and variants[1])
+    of_a, of_b = variants or (None, None)
+    left, right = _sides(a, {name: name for name in names.values()}, of_a), _sides(b, names, of_b)
+    pairs = tuple(_pair(*one, with_edited=with_edited) for one in _join(left, right))
     # Better no comparison than one of nothing: a wrong path would look like "no regressions".
-    if not left.keys() & right.keys():
-        raise UsageError(_nothing(a, b, {q for q, _ in left} & {q for q, _ in right}))
-    pairs = tuple(
-        _pair(key, left.get(key), right.get(key), with_edited=with_edited)
-        for key in sorted(left.keys() | right.keys())
-    )
+    if not any(pair.a and pair.b for pair in pairs):
+        in_a, in_b = ({pair.query_id for pair in pairs if has(pair)} for has in map(attrgetter, "ab"))
+        raise UsageError(_nothing(a, b, in_a & in_b))
     shown = {theirs: ours for ours, theirs in names.items()}
     labels = sorted({pair.variant for pair in pairs})
     several = labels if len(labels) > 1 else []
@@ -311,7 +324,7 @@ def compare(
         shown.get(label, label): _part([p for p in pairs if p.variant == label], margin, confidence)
         for label in several
     }
-    whole = Comparison(pairs, _rate(a, left), _rate(b, right), margin, confidence)
+    whole = Comparison(pairs, _rate(a, of_a), _rate(b, of_b), margin, confidence)
     found = (*differences(a.manifest, b.manifest), *judge_differences(a, b))
     return RunComparison(a, b, whole, parts, found, (*_notes(a, b, names), *_uneven(whole.compared)))
 
@@ -331,18 +344,39 @@ def _names(a: RunOutcomes, b: RunOutcomes, given: tuple[str, str] | None) -> dic
     return {name: name for name in b.variants if name in a.variants}
 
 
-def _sides(
-    run: RunOutcomes, names: Mapping[str, str], only: str | None = None
-) -> dict[tuple[str, str], Side]:
-    """Return the run's tasks; of one variant only where others may have the name that it gets."""
-    first: dict[tuple[str, str], Outcome] = {}
-    more: dict[tuple[str, str], list[Outcome]] = {}  # most tasks have one trial
-    for trial in run.trials:
-        if only is None or trial.variant == only:
-            key = trial.query_id, names.get(trial.variant, trial.variant)
-            if first.setdefault(key, trial) is not trial:
-                more.setdefault(key, []).append(trial)
-    return {key: Side.of((trial, *more.get(key, ()))) for key, trial in first.items()}
+Task = tuple[tuple[str, str], Side]
+"""The trials of a task by one variant, with their names."""
+
+
+def _sides(run: RunOutcomes, names: Mapping[str, str], only: str | None = None) -> Iterator[Task]:
+    """Yield the run's tasks by name; of one variant only where others may have the name that it gets."""
+
+    def name(trial: Outcome) -> tuple[str, str]:
+        return trial.query_id, names.get(trial.variant, trial.variant)
+
+    # Sorted lists: by tables of names, two runs of 200,000 trials would take 100 MiB more.
+    for key, found in groupby(sorted(_list_trials(run, only), key=name), name):
+        first, *more = found
+        yield key, Side(first, tuple(more))
+
+
+def _list_trials(run: RunOutcomes, only: str | None) -> Iterable[Outcome]:
+    return run.trials if only is None else (one for one in run.trials if one.variant == only)
+
+
+def _join(
+    left: Iterator[Task], right: Iterator[Task]
+) -> Iterator[tuple[tuple[str, str], Side | None, Side | None]]:
+    """Yield the tasks of two runs by name, each with its side in both."""
+    a, b = next(left, None), next(right, None)
+    while a is not None or b is not None:
+        key = min(one[0] for one in (a, b) if one is not None)
+        first = second = None
+        if a is not None and a[0] == key:
+            first, a = a[1], next(left, None)
+        if b is not None and b[0] == key:
+            second, b = b[1], next(right, None)
+        yield key, first, second
 
 
 def _pair(key: tuple[str, str], a: Side | None, b: Side | None, *, with_edited: bool) -> Pair:
@@ -368,9 +402,8 @@ def _change(a: Side | None, b: Side | None, *, with_edited: bool) -> Change:
     return Change.GAINED if after > before else Change.LOST
 
 
-def _rate(run: RunOutcomes, sides: Mapping[tuple[str, str], Side]) -> PassRate:
-    trials = [trial for side in sides.values() for trial in side.trials]
-    return pass_rate(trials, run.selected if len(trials) == len(run.trials) else None)
+def _rate(run: RunOutcomes, only: str | None) -> PassRate:
+    return run.rate if only is None or run.variants == (only,) else pass_rate(_list_trials(run, only))
 
 
 def _part(pairs: Sequence[Pair], margin: float, confidence: float) -> Comparison:

@@ -46,19 +46,22 @@ def gate(arguments: argparse.Namespace) -> int:
     rules, base = _rules(arguments, run)
     if message := lacks_baseline(rules):
         raise UsageError(message.replace("--eval-baseline", "--baseline"))
-    store, compared = RunStore(run), None
+    store = RunStore(run)
     if rules.baseline is None:
-        summary = summary_of(store)
+        summary, by_baseline = summary_of(store), tuple(judge_baseline(rules, None))
     else:
-        with read_beside(base / rules.baseline) as read:
+        with read_beside(base / rules.baseline, is_for_rules=True) as read:
             summary = summary_of(store)
             out = find_quarantined(rules, (trial.metadata.started_at for trial in summary.trials))
             outcomes = outcomes_of(store, summary)
-            compared = against_baseline(rules, base, outcomes, left_out=out, read=read)
+            # Nothing keeps what it compares: tables of two runs.
+            by_baseline = tuple(
+                judge_baseline(rules, against_baseline(rules, base, outcomes, left_out=out, read=read))
+            )
     selected = count_wanted(store) if (count := store.count_selected()) is None else count
     found = (_check_unlimited(summary, rules), lacking(store, summary), contradicting(store, summary))
     beside = (rule for rule in found if rule is not None)
-    against = (*judge_baseline(rules, compared), *judge_run(run, summary, rules))
+    against = (*by_baseline, *judge_run(run, summary, rules))
     results = (*decide(summary, rules, against), *beside)
     if arguments.junit_xml is not None:
         write(arguments.junit_xml, junit(store, summary, rules, results))

@@ -127,7 +127,7 @@ def _pair(pair: Pair) -> list[Any]:
 
 
 def _half(side: Side | None) -> list[str] | None:
-    return None if side is None else [side.trials[0].variant, _state(side), side.outcome]
+    return None if side is None else [side.first.variant, _state(side), side.outcome]
 
 
 def _state(side: Side) -> str:

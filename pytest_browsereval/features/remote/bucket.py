@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import secrets
@@ -10,7 +11,7 @@ from contextlib import contextmanager, suppress
 from datetime import timedelta
 from functools import partial
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, BinaryIO, Self
 from urllib.parse import SplitResult, urlsplit
 
 from pytest_browsereval.errors import UsageError
@@ -43,6 +44,9 @@ KEYS: Mapping[str, tuple[tuple[str, ...], ...]] = {
 
 RETRIES = {"max_retries": 12, "retry_timeout": timedelta(minutes=3)}
 """A throttled bucket asks for patience: with obstore's own settings it would be given up after 4 s."""
+
+PIECE = 1 << 20
+"""Bytes at least of an object that are in memory at once: a run may have a list of 100 MB."""
 
 CONFLICTS = 20
 """Times that a new object is written which others are said to write, and which never is there."""
@@ -173,6 +177,29 @@ class Bucket:
                 if "NoSuchBucket" in str(error):
                     raise
                 return None
+
+    def save(self, path: str, file: BinaryIO) -> str | None:
+        """Write an object into a file piece by piece, and return its SHA-256; None if it is not there.
+
+        Raises:
+            RemoteError: it cannot be read.
+            OSError: the file cannot be written.
+        """
+        with _explain(self.url):
+            try:
+                pieces = iter(run_apart(partial(self._store.get, path)).stream(min_chunk_size=PIECE))
+            except FileNotFoundError as error:
+                if "NoSuchBucket" in str(error):
+                    raise
+                return None
+        sha256 = hashlib.sha256()
+        while True:
+            with _explain(self.url):  # what goes wrong with the file is none of the bucket's
+                piece = run_apart(partial(next, pieces, b""))
+            if not piece:
+                return sha256.hexdigest()
+            sha256.update(piece)
+            file.write(piece)
 
     def list_folders(self, path: str) -> list[str]:
         """Return the names of the folders in one.

@@ -120,11 +120,11 @@ def bring_digests(
     files = {f"{number:06}.jsonl": folder / str(number) for number in range(1, len(known.sha256) + 1)}
 
     def bring(one: tuple[str, str]) -> int | None:
-        content = bucket.get(f"{prefix}/{FOLDER}/{one[0]}")
-        if content is None or hashlib.sha256(content).hexdigest() != one[1] or not is_readable(content):
-            return None
-        files[one[0]].write_bytes(content)
-        return content.count(b"\n")
+        with files[one[0]].open("w+b") as file:  # piece by piece: whole objects in 16 threads take 180 MiB
+            if bucket.save(f"{prefix}/{FOLDER}/{one[0]}", file) != one[1]:
+                return None
+            file.seek(0)
+            return 1 + sum(1 for _ in file) if is_readable(file.readline()) else None
 
     counts = map_apart(bring, list(zip(files, known.sha256, strict=True)))
     return files if sum(one or 0 for one in counts) == known.attempts and None not in counts else None

@@ -8,14 +8,18 @@ list that was cut off has whole segments only. In the end all are in ``listing.j
 from __future__ import annotations
 
 import hashlib
+import heapq
 import io
 import itertools
 import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryFile
+from typing import IO
 
 from pydantic_core import from_json
 
@@ -41,6 +45,9 @@ _NONE_OF_A_RUN = frozenset(("", ".", "..", LOCKS, MARKER))
 
 LARGEST_TEXT = 1 << 20
 """Bytes of a file that goes into a bundle."""
+
+SORTED_AT_ONCE = 50_000
+"""Lines of a list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,12 +162,32 @@ def _is_text(entry: os.DirEntry[str]) -> bool:
     return suffix in _TEXT and entry.stat().st_size <= LARGEST_TEXT
 
 
-def digest_of(entries: Iterable[Entry]) -> str:
-    """Return one digest of all objects of a try."""
+def digest_of(entries: Iterable[Entry], folder: Path | None = None) -> str:
+    """Return one digest of all objects of a try.
+
+    Args:
+        entries: in any order.
+        folder: where parts of a long list are put aside; None keeps all of it in memory.
+
+    Raises:
+        OSError: one cannot be put aside.
+    """
     digest = hashlib.sha256()
-    for line in sorted(f"{one.place}\0{one.size}\0{one.sha256}\n".encode() for one in entries):
-        digest.update(line)
+    lines = (f"{one.place}\0{one.size}\0{one.sha256}\n".encode() for one in entries)
+    with ExitStack() as files:
+        for line in sorted(lines) if folder is None else _sort(lines, files, folder):
+            digest.update(line)
     return digest.hexdigest()
+
+
+def _sort(lines: Iterator[bytes], files: ExitStack, folder: Path) -> Iterator[bytes]:
+    """Yield lines in their order; a part of them is in memory at a time, as a million take 200 MiB."""
+    parts: list[IO[bytes]] = []
+    while part := sorted(itertools.islice(lines, SORTED_AT_ONCE)):
+        parts.append(files.enter_context(TemporaryFile(dir=folder)))  # noqa: SIM115 the stack closes it
+        parts[-1].writelines(part)
+        parts[-1].seek(0)
+    return heapq.merge(*parts)
 
 
 def write_segment(bucket: Bucket, prefix: str, number: int, entries: Iterable[Entry]) -> None:
@@ -199,13 +226,23 @@ def write_listing(bucket: Bucket, prefix: str, entries: Iterable[Entry]) -> None
     bucket.put(f"{prefix}/{LISTING}", _lines(entries))
 
 
-def read_listing(bucket: Bucket, prefix: str) -> Iterator[Entry]:
+def read_listing(bucket: Bucket, prefix: str, folder: Path) -> Iterator[Entry]:
     """Yield the objects of a try that is finished.
+
+    Args:
+        bucket: that has the try.
+        prefix: of the try.
+        folder: where the list is put: that of a run of 200,000 attempts may have 100 MB.
 
     Raises:
         RemoteError: the list is damaged, or names a place outside of the run.
+        OSError: it cannot be put there.
     """
-    return _read_lines(bucket, f"{prefix}/{LISTING}")
+    path = f"{prefix}/{LISTING}"
+    with TemporaryFile(dir=folder) as file:
+        bucket.save(path, file)
+        file.seek(0)
+        yield from (_read_entry(line, f"{bucket.url}/{path}") for line in file)
 
 
 def _lines(entries: Iterable[Entry]) -> bytes:
@@ -225,6 +262,8 @@ def _read_entry(line: bytes, place: str) -> Entry:
         entry = Entry(str(values["path"]), int(values["size"]), str(values["sha256"]), bool(values["bundle"]))
     except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
         raise RemoteError(f"{place} is damaged.") from None
+    if "\n" in entry.sha256:  # it would count as two in their digest
+        raise RemoteError(f"{place} is damaged.")
     check_path(entry.path, place)
     return entry
 

@@ -202,15 +202,18 @@ def bring_whole(
     prefix = part.prefix(done.token)
     taken: list[Entry] = []
 
-    def read() -> Iterator[Entry]:
-        for entry in read_listing(part.bucket, prefix):  # a run of 200,000 attempts may have a million
-            if only is None or only(entry):
-                taken.append(entry)
-            yield entry
-
-    if digest_of(read()) != done.digest:
-        raise RemoteError(f"{part.bucket.url}/{prefix} is damaged: its objects are not those that are done.")
     with new_folder(folder) as begun:
+
+        def read() -> Iterator[Entry]:
+            for entry in read_listing(part.bucket, prefix, begun):
+                if only is None or only(entry):
+                    taken.append(entry)
+                yield entry
+
+        if digest_of(read(), begun) != done.digest:
+            raise RemoteError(
+                f"{part.bucket.url}/{prefix} is damaged: its objects are not those that are done."
+            )
         if only is not None:
             (begun / PARTIAL).write_text(part.bucket.url, encoding="utf-8")
             (begun / "tasks").mkdir()

@@ -50,7 +50,8 @@ def test_a_process_reads_the_same(
 
 
 def test_what_goes_over_is_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each field of each trial, and the manifest."""
+    """Each field of each trial, and the manifest, in several pieces."""
+    monkeypatch.setattr(reader, "AT_ONCE", 2)
     written = io.BytesIO()
     monkeypatch.setattr(sys, "stdout", SimpleNamespace(buffer=written))
     reader.main(Path("a"))
@@ -65,8 +66,9 @@ def test_what_goes_over_is_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("size", [0, 7, 8, 100, -1])
-def test_a_process_that_is_cut_off_comes_to_nothing(size: int) -> None:
+def test_a_process_that_is_cut_off_comes_to_nothing(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Wherever that was."""
+    monkeypatch.setattr(reader, "AT_ONCE", 2)
     written = io.BytesIO()
     reader.write_packed(run := read_outcomes(Path("a")), written)
     cut = io.BytesIO(written.getvalue()[:size])

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from pytest_browsereval.features.remote import listing
 from pytest_browsereval.features.remote.bucket import Bucket
 from pytest_browsereval.features.remote.listing import list_parcels
 from tests.features.remote.test_push_and_pull import bucket, cache, objects, pushed, written
@@ -179,6 +180,25 @@ def test_digests_that_are_not_those_of_the_run_are_not_read(
     here, there = (evals.run_command("gate", one, "--config=shop.eval.yaml") for one in (str(run), url))
     assert there.outlines[1:] == here.outlines[1:]
     assert there.ret == here.ret == 1
+
+
+@pytest.mark.parametrize("is_damaged", [False, True])
+def test_a_list_too_long_for_the_memory_is_checked_too(
+    evals: Evals, bucket: str, monkeypatch: pytest.MonkeyPatch, *, is_damaged: bool
+) -> None:
+    """It is brought in pieces and sorted in parts, which are put aside."""
+    monkeypatch.setattr(listing, "SORTED_AT_ONCE", 2)
+    monkeypatch.setattr("pytest_browsereval.features.remote.bucket.PIECE", 7)
+    url = pushed(evals, run := written(evals), bucket)
+    if is_damaged:
+        file = objects(evals, "listing.jsonl")[0]
+        file.write_bytes(b"".join(file.read_bytes().splitlines(keepends=True)[:-1]))
+        result = evals.run_command("gate", url, "--config=shop.eval.yaml")
+        assert (result.ret, result.stdout.str()) == (4, "")
+        assert "is damaged: its objects are not those that are done" in result.stderr.str()
+    else:
+        here, there = (evals.run_command("gate", one, "--config=shop.eval.yaml") for one in (str(run), url))
+        assert (there.ret, there.outlines[1:]) == (here.ret, here.outlines[1:])
 
 
 def test_a_run_whose_files_contradict_each_other_has_no_digests(evals: Evals, bucket: str) -> None:

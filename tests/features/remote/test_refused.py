@@ -164,6 +164,21 @@ def test_a_listing_of_others_is_refused(
         fetch(url)
 
 
+def test_a_listing_hides_no_object_in_another(evals: Evals, bucket: str) -> None:
+    """Two lines of which one is a part of the other would have the digest that both have."""
+    url = pushed(evals, written(evals), bucket)
+    listing = objects(evals, "listing.jsonl")[0]
+    entries = [json.loads(line) for line in listing.read_text().splitlines()]
+    plain = sorted((one for one in entries if "/" not in one["path"]), key=lambda one: one["path"])
+    at = next(place for place, one in enumerate(plain) if one["path"] == "summary.json")
+    before, hidden = plain[at - 1 : at + 1]
+    before["sha256"] += f"\nfiles/summary.json\0{hidden['size']}\0{hidden['sha256']}"
+    entries.remove(hidden)
+    listing.write_text("".join(json.dumps(one) + "\n" for one in entries))
+    with pytest.raises(RemoteError, match=r"listing\.jsonl is damaged"):
+        fetch(url, with_files=False)
+
+
 def test_text_that_is_none_is_refused(evals: Evals, bucket: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever has written the whole bucket cannot end the command with a traceback."""
     run = written(evals)
