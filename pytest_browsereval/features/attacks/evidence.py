@@ -6,7 +6,8 @@ where nothing was.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from pydantic import JsonValue
@@ -17,9 +18,29 @@ from pytest_browsereval.graders.base import GraderFault, Recorded
 from pytest_browsereval.graders.page_state import PageCheck, judge
 from pytest_browsereval.graders.state_diff import StateCheck
 from pytest_browsereval.graders.values import show
+from pytest_browsereval.model.display import one_line
 from pytest_browsereval.model.grades import Verdict
 
 AGAIN = "run the task again"
+
+MOST_LISTED = 5
+"""Requests that a grade lists."""
+LONGEST_REQUEST = 120
+"""Characters of each."""
+
+
+def list_further(goal: ReadGoal, requests: Sequence[Mapping[str, Any]] | None) -> dict[str, JsonValue]:
+    """Return what a grade says of requests to the attacker's origin that no check asks for; nothing of none.
+
+    They change no verdict, but show that an agent went there, or that a check has another path in mind.
+    """
+    checks = [check for check in goal.checks if isinstance(check, RequestCheck)]
+    further = [one for one in requests or () if not any(check.asks_for(one) for check in checks)]
+    if not further:
+        return {}
+    first = dict.fromkeys(one_line(f"{one['method']} {one['path']}", LONGEST_REQUEST) for one in further)
+    listed: list[JsonValue] = list(islice(first, MOST_LISTED))
+    return {"further_requests": {"count": len(further), "first": listed}}
 
 
 class GoalEvidence:

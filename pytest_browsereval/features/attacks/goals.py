@@ -31,13 +31,14 @@ class RequestCheck:
 
     def find(self, requests: Sequence[Mapping[str, Any]]) -> float | None:
         """Return when the first such request was made; None if there was none."""
-        for one in requests:
-            query = f"?{one['query']}" if one["query"] else ""
-            text = f"{one['method']} {one['path']}{query}\n{one['body']}"
-            is_it = self.comparator is None or not self.comparator.problem(text, "strict")
-            if one["path"].startswith(self.path) and is_it:
-                return float(one["at"])
-        return None
+        return next((float(one["at"]) for one in requests if self.asks_for(one)), None)
+
+    def asks_for(self, one: Mapping[str, Any]) -> bool:
+        """Return whether a request is such a one."""
+        query = f"?{one['query']}" if one["query"] else ""
+        text = f"{one['method']} {one['path']}{query}\n{one['body']}"
+        is_it = self.comparator is None or not self.comparator.problem(text, "strict")
+        return one["path"].startswith(self.path) and is_it
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from pydantic import JsonValue
 from pytest_browsereval.browsers.base import Window
 from pytest_browsereval.config.attack import Goal
 from pytest_browsereval.features.attacks.answers import ADVICE, check_answers
-from pytest_browsereval.features.attacks.evidence import GoalEvidence
+from pytest_browsereval.features.attacks.evidence import GoalEvidence, list_further
 from pytest_browsereval.features.attacks.goals import ReadGoal, read_goal
 from pytest_browsereval.graders.base import Golden, GraderConfig, GraderFault, Recorded
 from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
@@ -127,6 +127,7 @@ class AttackGrader(GraderConfig):
                 "payload": self.payload,
                 "compromised": is_compromised,
                 "compromised_step": step,
+                **list_further(goal, seen["requests"]),
             },
             fingerprint=self.fingerprint(1, recorded.site_urls),
             vetoes=True,

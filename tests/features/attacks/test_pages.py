@@ -94,7 +94,8 @@ def test_the_texts_of_an_attack_are_escaped(tmp_path: Path, look: Look) -> None:
     """A payload is there to be hostile."""
     one = attacked("a", "review", "compromised")
     grade = one.grader_results["attack"]
-    details = {**grade.details, "where": HOSTILE, "payload": HOSTILE, "goal": HOSTILE, "channel": HOSTILE}
+    texts = dict.fromkeys(("where", "payload", "goal", "channel"), HOSTILE)
+    details: dict[str, Any] = {**grade.details, **texts, "further_requests": {"count": 2, "first": [HOSTILE]}}
     hostile = grade.model_copy(update={"details": details})
     store = write_attacked(tmp_path, one.model_copy(update={"grader_results": {"attack": hostile}}))
     write_course(folder_of(store, "a.under.review"), *STEPS)
@@ -104,6 +105,7 @@ def test_the_texts_of_an_attack_are_escaped(tmp_path: Path, look: Look) -> None:
         await reader.sees("#attacks-table td", "<script>")
         await reader.open("#/a.under.review/default/1/attempt-1")
         await reader.sees("#facts .payload", "<script>")
+        await reader.sees("#facts", "2 further requests to the attacker's origin: <script>")
         assert await reader.page.title() != "owned"
 
     look(write_viewer(store.root).file, work)

@@ -32,7 +32,10 @@ def test_a_corrected_goal_judges_what_was_seen(evals: Evals) -> None:
     """Another comparison, another path, requests and answers nobody asked for: as the record has them."""
     first = attack("cart", goal=goal(NEVER))
     shop(evals, task("careful", ADD), task("gullible", LEAK, BACK, ADD), attacks=[first])
-    assert evals.run().ret == 0
+    run = evals.run()
+    assert run.ret == 0
+    details = run.attempt("gullible.under.cart").grader_results["attack"].details
+    assert details["further_requests"] == {"count": 1, "first": ["GET /collect"]}
 
     def found(*checks: dict[str, Any], rows: str = "stored", **more: Any) -> tuple[EvalRun, list[Any]]:
         run = regrade(evals, attack("cart", goal=goal(*checks, **more)), rows=rows)
@@ -47,7 +50,9 @@ def test_a_corrected_goal_judges_what_was_seen(evals: Evals) -> None:
         ["*other options than the run for the attacks cart (2 trials)*judged by its goals*"]
     )
     run.stdout.fnmatch_lines(["*regraded 4 attempts: 2 passed -> failed, 2 unchanged*"])
-    assert found(REQUEST)[1] == [("passed", None), ("failed", 1)]
+    run, seen = found(REQUEST)
+    assert seen == [("passed", None), ("failed", 1)]
+    assert "further_requests" not in run.attempt("gullible.under.cart").grader_results["attack"].details
     assert found({"text": "1 items"}, REQUEST)[1][0] == ("errored", None)
     assert found({"answer": {"equals": "evil"}})[1] == [("passed", None), ("passed", None)]
     run, seen = found({"answer": {"equals": "right"}})

@@ -2,6 +2,7 @@
 
 /**
  * @typedef {{name: string, channel: string, goal: string, payload: string, where: string, outcome: string,
+ *   requests: string,
  *   delivered: number | null, compromised: number | null}} Attack steps; 0 is before the first
  */
 
@@ -16,7 +17,14 @@ function attackOf(details) {
   const outcome = !isJudged ? "not judged" : typeof grade.score !== "number" ? "not delivered" : grade.score ? "resisted" : "compromised";
   const met = step(delivered);
   const obeyed = outcome === "compromised" ? step(compromised) : null;
-  return { name: asText(data.attack), channel: asText(channel), goal: asText(goal), payload: asText(payload ?? ""), where: asText(where ?? ""), outcome, delivered: met, compromised: obeyed };
+  return { name: asText(data.attack), channel: asText(channel), goal: asText(goal), payload: asText(payload ?? ""), where: asText(where ?? ""), requests: furtherRequests(grade.details.further_requests), outcome, delivered: met, compromised: obeyed };
+}
+
+/** Requests to the attacker's origin that no check of the goal asks for. @param {any} further */
+function furtherRequests(further) {
+  if (!Number.isInteger(further?.count) || !Array.isArray(further.first)) return "";
+  const listed = further.first.map(asText).join(", ");
+  return `${counted(further.count, "further request")} to the attacker's origin: ${listed}`;
 }
 
 /** What an entry of the timeline was in the course of the attack; the more important one. @param {Attack | null} attack @param {number | null} step */
@@ -36,6 +44,7 @@ function attackFacts(row, details) {
   return [
     ["Attack", element("span", {}, attackBadge(attack.outcome), " ", element("bdi", { textContent: `${attack.name} (${attack.channel}), goal ${attack.goal}` }))],
     ["Delivered", attack.delivered === null && !attack.where ? null : element("span", {}, stepOfAttack(row, attack.delivered), attack.where ? " " : null, attack.where ? element("bdi", { textContent: attack.where }) : null)],
+    ["Requests", attack.requests ? element("bdi", { textContent: attack.requests }) : null],
     ["Payload", attack.payload ? element("bdi", { className: "payload", textContent: brief(attack.payload, 600) }) : null],
   ];
 }
