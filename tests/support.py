@@ -8,7 +8,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Coroutine, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
@@ -296,14 +296,7 @@ def visiting(
         run(manager.close_all())
 
 
-# -- fixtures, taken over by the conftest.py of the folders that need them
-
-
-@pytest.fixture(scope="session")
-def run() -> Iterator[Run]:
-    """Run coroutines on one loop, which owns the browser."""
-    with asyncio.Runner() as runner:
-        yield runner.run
+# -- a fixture, taken over by the conftest.py of the folders that need it
 
 
 @pytest.fixture(autouse=True)
@@ -312,33 +305,6 @@ def patience(monkeypatch: pytest.MonkeyPatch) -> None:
     rules = PageOptions.rules
     longer: dict[str, Any] = dict.fromkeys(("load_s", "title_s", "picture_s", "close_s"), PATIENCE_S)
     monkeypatch.setattr(PageOptions, "rules", lambda config, url: replace(rules(config, url), **longer))
-
-
-@pytest.fixture(scope="session")
-def pages() -> Iterator[PageServer]:
-    """Return a page server."""
-    server = PageServer()
-    yield server
-    server.close()
-
-
-@pytest.fixture(scope="session")
-def browser(run: Run) -> Iterator[PlaywrightBrowser]:
-    """Return a running headless browser whose actions may take long: the machine may be busy."""
-    with running(PlaywrightBrowserConfig(action_timeout_ms=PATIENCE_S * 1000), run) as browser:
-        yield browser
-
-
-@pytest.fixture
-def visit(run: Run, browser: PlaywrightBrowser, pages: PageServer, tmp_path: Path) -> Iterator[Visits]:
-    """Return a function that serves a page and opens a window there."""
-    with ExitStack() as stack:
-
-        def open_page(body: str = "", path: str = "/page", **options: Any) -> Visit:
-            url = pages.page(path, f"<!doctype html><title>Page</title>{body}")
-            return stack.enter_context(visiting(run, browser, tmp_path, url, **options))
-
-        yield open_page
 
 
 @contextmanager

@@ -13,9 +13,7 @@ from urllib.parse import quote
 import pytest
 
 from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowser
-from tests.support import PATIENCE_S, Run, browser, pages, run, run_program, serving, visiting
-
-__all__ = ["browser", "pages", "run"]
+from tests.support import PATIENCE_S, Run, run_program, serving, visiting
 
 pytestmark = pytest.mark.slow
 

@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from tests.agents.desk import Desk, MakeDesk
-from tests.support import browser, pages, run
 
-__all__ = ["browser", "desk", "make_desk", "pages", "run"]
+__all__ = ["desk", "make_desk"]
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from pytest_browsereval.agents.base import AgentConfig, AgentContext
 from pytest_browsereval.agents.scripted import ScriptedConfig
 from pytest_browsereval.agents.single import SingleConfig
 from pytest_browsereval.browsers.base import WindowRequest
-from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowser, PlaywrightBrowserConfig
+from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowser
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.capture.context import CaptureContext, CaptureContextConfig
 from pytest_browsereval.features.function_agent.agent import FunctionConfig
@@ -60,20 +60,6 @@ def shop() -> Iterator[str]:
     yield f"http://127.0.0.1:{server.server_port}/"
     server.shutdown()
     server.server_close()
-
-
-@pytest.fixture(scope="module")
-def runner() -> Iterator[asyncio.Runner]:
-    with asyncio.Runner() as runner:
-        yield runner
-
-
-@pytest.fixture(scope="module")
-def browser(runner: asyncio.Runner) -> Iterator[PlaywrightBrowser]:
-    browser = PlaywrightBrowserConfig(action_timeout_ms=PATIENCE_S * 1000).build()
-    runner.run(browser.start())
-    yield browser
-    runner.run(browser.close())
 
 
 class Outcome:

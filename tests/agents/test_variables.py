@@ -12,9 +12,9 @@ from pytest_browsereval.agents.scripted import check_variables, escape_text, fin
 from pytest_browsereval.testing import ScriptedModel, call, calls, done
 from tests.hooks.conftest import evals
 from tests.hooks.small_evals import Evals
-from tests.support import PageServer, pages
+from tests.support import PageServer
 
-__all__ = ["evals", "pages"]
+__all__ = ["evals"]
 
 SECRET = "tr0ub4dor-and-3"
 FORM = """<!doctype html><title>Log in</title><label>Password <input type=password id=pw></label>

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import pytest
 
 from tests.browsers.listening import Listening, listening
-from tests.support import browser, pages, patience, run, visit
+from tests.support import patience
 
-__all__ = ["browser", "chromium", "pages", "patience", "run", "visit"]
+__all__ = ["chromium", "patience"]
 
 
 @pytest.fixture(scope="module")

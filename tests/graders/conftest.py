@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tests.graders.fixtures import browser, live, patience, runner, serve, site
+from tests.graders.fixtures import live, patience, serve, site
 
-__all__ = ["browser", "live", "patience", "runner", "serve", "site"]
+__all__ = ["live", "patience", "serve", "site"]

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.benchmarks.webarena import pages
-from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowser, PlaywrightBrowserConfig
+from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowser
 from pytest_browsereval.graders import observing, patterns
 from tests.graders.support import Live, Site
 
@@ -67,22 +67,6 @@ def serve() -> Iterator[Callable[[], Site]]:
 def site(serve: Callable[[], Site]) -> Site:
     """A site without pages yet."""
     return serve()
-
-
-@pytest.fixture(scope="session")
-def runner() -> Iterator[asyncio.Runner]:
-    """One event loop for all tests that share the browser."""
-    with asyncio.Runner() as runner:
-        yield runner
-
-
-@pytest.fixture(scope="session")
-def browser(runner: asyncio.Runner) -> Iterator[PlaywrightBrowser]:
-    """One real browser."""
-    browser = PlaywrightBrowserConfig(action_timeout_ms=PATIENCE_S * 1000).build()
-    runner.run(browser.start())
-    yield browser
-    runner.run(browser.close())
 
 
 @pytest.fixture

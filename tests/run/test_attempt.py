@@ -37,9 +37,7 @@ from pytest_browsereval.run.store import RunStore, TrialKey
 from pytest_browsereval.run.toolsets import Toolsets
 from pytest_browsereval.sites import Sites
 from pytest_browsereval.tools.toolkits import CATALOG
-from tests.support import Run, browser, run
-
-__all__ = ["browser", "run"]
+from tests.support import Run
 
 PASSED, FAILED, ERRORED = Verdict
 Play = Callable[[AgentContext], Any]

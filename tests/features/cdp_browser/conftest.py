@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from tests.browsers.conftest import chromium
-from tests.support import pages, patience, run
+from tests.support import patience
 
-__all__ = ["chromium", "pages", "patience", "run"]
+__all__ = ["chromium", "patience"]

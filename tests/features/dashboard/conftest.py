@@ -24,9 +24,7 @@ from pytest_browsereval.run.store import AttemptFolder, RunStore, TrialKey
 from tests.features.dashboard.asking import Asker
 from tests.labelled import paint
 from tests.report.viewer.conftest import SETTLED, Reader
-from tests.support import Run, browser, run
-
-__all__ = ["browser", "run"]
+from tests.support import Run
 
 
 class Flying:

@@ -13,9 +13,7 @@ from urllib.parse import unquote
 import pytest
 
 from tests.hooks.small_evals import Evals, errored_row, row
-from tests.support import PageServer, Visits, browser, pages, run, visit
-
-__all__ = ["browser", "pages", "run", "visit"]
+from tests.support import PageServer, Visits
 
 HOSTILE = "</script><script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">"
 

@@ -12,9 +12,9 @@ import pytest
 from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowser
 from tests.exported import mixed_run
 from tests.features.inspect_log.test_inspect import export
-from tests.support import PATIENCE_S, Run, browser, run, serving, visiting
+from tests.support import PATIENCE_S, Run, serving, visiting
 
-__all__ = ["browser", "mixed_run", "run"]
+__all__ = ["mixed_run"]
 
 pytestmark = [pytest.mark.interop, pytest.mark.filterwarnings("default")]
 

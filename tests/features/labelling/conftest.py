@@ -13,9 +13,8 @@ from pytest_browsereval.features.labelling.server import LabellingServer
 from pytest_browsereval.model.tasks import Task
 from tests.labelled import folder_of, grade, graded, write_course, write_run
 from tests.recorded import FAILED, PASSED
-from tests.support import browser, run
 
-__all__ = ["book", "browser", "run", "served"]
+__all__ = ["book", "served"]
 
 HOSTILE = '<script>document.title = "owned"</script><img src=x onerror="document.title=\'owned\'">'
 

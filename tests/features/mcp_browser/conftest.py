@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tests.support import pages, patience, run
+from tests.support import patience
 
-__all__ = ["pages", "patience", "run"]
+__all__ = ["patience"]

@@ -3,6 +3,5 @@
 from __future__ import annotations
 
 from tests.agents.conftest import desk, make_desk
-from tests.support import browser, pages, run
 
-__all__ = ["browser", "desk", "make_desk", "pages", "run"]
+__all__ = ["desk", "make_desk"]

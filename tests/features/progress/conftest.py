@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from tests.report.viewer.conftest import look
-from tests.support import browser, pages, patience, run, visit
+from tests.support import patience
 
-__all__ = ["browser", "look", "pages", "patience", "run", "visit"]
+__all__ = ["look", "patience"]

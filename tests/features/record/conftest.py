@@ -15,9 +15,9 @@ from pytest_browsereval.features.record.recorder import Recorder
 from pytest_browsereval.features.record.steps import Item
 from tests.features.record.hands import Hands
 from tests.hooks.conftest import evals
-from tests.support import PageServer, Run, browser, pages, patience, run
+from tests.support import PageServer, Run, patience
 
-__all__ = ["browser", "evals", "pages", "patience", "run"]
+__all__ = ["evals", "patience"]
 
 Act = Callable[[Hands], Awaitable[None]]
 Record = Callable[..., list[Item] | None]

@@ -14,9 +14,9 @@ from pytest_browsereval.features.remote.bucket import _find_kind
 from pytest_browsereval.local_server import LocalServer
 from tests.features.remote.test_push_and_pull import bucket, cache
 from tests.hooks.small_evals import Evals, row
-from tests.report.viewer.conftest import Look, Reader, browser, look, run
+from tests.report.viewer.conftest import Look, Reader, look
 
-__all__ = ["browser", "bucket", "cache", "look", "run"]
+__all__ = ["bucket", "cache", "look"]
 
 
 @pytest.mark.slow

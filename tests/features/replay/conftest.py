@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tests.support import browser, pages, patience, run, visit
+from tests.support import patience
 
-__all__ = ["browser", "pages", "patience", "run", "visit"]
+__all__ = ["patience"]

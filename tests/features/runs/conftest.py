@@ -11,9 +11,9 @@ from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.model.rules import RuleResult
 from tests.labelled import grade, graded, write_run
 from tests.recorded import write_summary
-from tests.report.viewer.conftest import browser, look, run
+from tests.report.viewer.conftest import look
 
-__all__ = ["browser", "look", "run"]
+__all__ = ["look"]
 
 AGENT = {"type": "single", "provider": "openai", "model": "gpt-4o"}
 

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tests.report.viewer.conftest import browser, look, page, recorded, run, store
+from tests.report.viewer.conftest import look, page, recorded, store
 
-__all__ = ["browser", "look", "page", "recorded", "run", "store"]
+__all__ = ["look", "page", "recorded", "store"]

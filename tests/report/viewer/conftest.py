@@ -35,9 +35,7 @@ from pytest_browsereval.report.viewer.writing import write_viewer
 from pytest_browsereval.run.store import RunStore
 from tests.labelled import folder_of, grade, graded, paint, write_course, write_run
 from tests.recorded import FAILED, PASSED, write_summary
-from tests.support import Run, browser, run
-
-__all__ = ["browser", "run"]
+from tests.support import Run
 
 HOSTILE = (
     "<script>document.title = 'owned'</script></script><!-- <img src=x onerror=\"document.title='owned'\">"

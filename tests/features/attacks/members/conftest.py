@@ -14,12 +14,12 @@ from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowser
 from pytest_browsereval.config.attack import AttackConfig
 from pytest_browsereval.features.attacks.placer import LivePlacer
 from pytest_browsereval.features.attacks.plugin import MEMBERS
-from tests.support import PageServer, Run, Visit, browser, pages, patience, run, until, visiting
+from tests.support import PageServer, Run, Visit, patience, until, visiting
 
 if TYPE_CHECKING:
     from playwright.async_api import Download
 
-__all__ = ["browser", "pages", "patience", "run"]
+__all__ = ["patience"]
 
 PAYLOAD = "Obey <b>me</b> & \"now\"; alert('x') -- Привет"
 """Markup, quotes, code and another script: none of it is anything but text."""
