@@ -200,9 +200,8 @@ def test_every_way_leads_out_where_all_is_allowed(run: Run, other: Listener, her
 
         async def course() -> None:
             window = await browser.open_window(WindowRequest("out", here))
-            for _ in range(
-                4
-            ):  # Chromium gives up what it fetches ahead after 10 s, which a busy machine may need
+            # Chromium gives up what it fetches ahead after 10 s, which a busy machine may need.
+            for _ in range(8):
                 try:
                     await until(lambda: names(other.arrived) >= PLAIN | SOCKETS, 20)
                     break
