@@ -103,6 +103,7 @@ print([name for name in ours if any(part in name for part in unnamed)], len(ours
 """
 
 
+@pytest.mark.slow
 def test_members_are_imported_when_they_are_named(tmp_path: Path) -> None:
     """A run of one grader does not pay for thirty, nor one of one agent for eight; JSON needs no YAML."""
     row = {"query_id": "a", "query": "b", "graders": ["answer"], "answer": "c"}

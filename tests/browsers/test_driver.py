@@ -36,6 +36,7 @@ async def start_together() -> tuple[list[str], set[str]]:
             await drivers.stop_driver(one)
 
 
+@pytest.mark.slow
 def test_drivers_that_start_at_once_do_not_share_a_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     """The process and its other programs keep the system's: a driver's folder is removed with it."""
     monkeypatch.setenv("TMPDIR", tempfile.gettempdir())

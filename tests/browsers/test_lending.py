@@ -103,6 +103,7 @@ def test_a_program_may_make_contexts_and_answer_dialogs(
     run(work())
 
 
+@pytest.mark.slow
 def test_a_program_that_closes_the_page_leaves_a_window_without_tabs(
     run: Run, lent: PlaywrightWindow
 ) -> None:
@@ -117,6 +118,7 @@ def test_a_program_that_closes_the_page_leaves_a_window_without_tabs(
     run(work())
 
 
+@pytest.mark.slow
 def test_a_program_that_closes_the_browser_ends_its_window_only(
     run: Run, browser: PlaywrightBrowser, lent: PlaywrightWindow, pages: PageServer
 ) -> None:

@@ -258,6 +258,7 @@ def test_what_a_browser_cannot_record_is_refused(chromium: Listening, tmp_path: 
             run.trials.prepare()
 
 
+@pytest.mark.slow
 def test_a_run_records_what_its_config_says(pytester: pytest.Pytester, pages: PageServer) -> None:
     """Of each attempt its console and markup; a trace of the one that failed only."""
     url = pages.page("/said", "<script>console.error('hello')</script><button>go</button>")

@@ -194,6 +194,7 @@ RULES = {f"{kind}-{n}" for n, name in enumerate(WAYS) for kind in ("direct", "re
 """Chromium does not begin these when a proxy is set."""
 
 
+@pytest.mark.slow
 def test_every_way_leads_out_where_all_is_allowed(run: Run, other: Listener, here: str) -> None:
     """The tries are real ones: without the option the other server hears of each."""
     with running(PlaywrightBrowserConfig(), run) as browser:

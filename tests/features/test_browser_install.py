@@ -107,6 +107,7 @@ def test_packages_of_debian(bench: Bench) -> None:
     assert installed.endswith(" chromium-headless-shell")
 
 
+@pytest.mark.slow
 def test_full_browser_stands_in_for_the_shell(bench: Bench) -> None:
     """A release without the headless shell's package gets the full browser."""
     full = f'case "$*" in *" chromium") {bench.brings("chromium")};; *-shell) exit 100;; esac'

@@ -89,6 +89,7 @@ def _appends(text: str) -> list[dict[str, Any]]:
     return [{"tool": "type_text", "target": FIELD, "text": text}, key("Control+A"), key("Control+C")]
 
 
+@pytest.mark.slow
 def test_a_row_pastes_nothing_of_the_row_before(evals: Evals, site: str) -> None:
     """With one lane the clipboard of an attempt ends with it."""
     evals.write_rows(

@@ -22,6 +22,7 @@ def test_eval_config_alone_is_all_that_runs(evals: Evals) -> None:
     evals.run("--eval-config=plain.yaml", "plain.yaml::a").assert_outcomes(passed=1)
 
 
+@pytest.mark.slow
 def test_eval_files_are_collected_where_pytest_looks(evals: Evals) -> None:
     """A bare ``pytest`` runs ``*.eval.yaml``, json and toml files beside ordinary tests."""
     evals.write_rows(row("a"), name="evals/rows.jsonl")

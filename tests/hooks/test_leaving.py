@@ -42,6 +42,7 @@ def write(evals: Evals, leave: str, function: str = "solve") -> None:
     evals.write_config(agent=agent, gate={"min_pass_rate": 0.1, "max_error_rate": 0.1})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("function", ["solve", "solve_on_loop"])
 def test_a_row_that_leaves_is_errored(evals: Evals, function: str) -> None:
     """``os._exit(0)`` in an agent errs its row and says so; the other rows are run."""
@@ -63,6 +64,7 @@ def test_a_thread_that_leaves_makes_no_green_run(evals: Evals) -> None:
     assert "something has called os._exit(0): the run is incomplete" in result.stderr.str()
 
 
+@pytest.mark.slow
 def test_a_forked_child_may_leave(evals: Evals) -> None:
     """A child of an agent ends as it wants."""
     write(evals, "fork()")
@@ -154,6 +156,7 @@ def test_a_plug_in_that_exits_at_the_end_keeps_the_exit_code(evals: Evals, hook:
     assert "at the end of the session: it ends with 1 all the same" in result.stderr.str()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("says", "code"), [("wrong", 1), ("right", 0)])
 def test_a_plug_in_that_exits_while_pytest_ends_keeps_the_exit_code(
     evals: Evals, says: str, code: int

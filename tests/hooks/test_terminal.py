@@ -67,6 +67,7 @@ def test_nothing_is_wider_than_the_terminal(two_evals: Evals, monkeypatch: pytes
     ]
 
 
+@pytest.mark.slow
 def test_a_terminal_of_plain_ascii_is_enough(two_evals: Evals, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the output can hold ASCII only, marks are replaced and nothing breaks."""
     monkeypatch.setenv("LC_ALL", "C")

@@ -308,6 +308,7 @@ def pytest_runtest_setup(item):
 """
 
 
+@pytest.mark.slow
 def test_outcomes_of_pytest_in_an_attempt_are_told(evals: Evals) -> None:
     """A hook that skips errs its row; one that exits ends the run with its words; neither is ever green."""
     evals.pytester.makeconftest(LEAVES)
@@ -321,6 +322,7 @@ def test_outcomes_of_pytest_in_an_attempt_are_told(evals: Evals) -> None:
     assert "called pytest.exit(): that is enough" in output
 
 
+@pytest.mark.slow
 def test_pytest_exit_keeps_its_code_and_the_results(evals: Evals) -> None:
     """``pytest.exit`` outside of an attempt is pytest's own, with what has finished summed up."""
     evals.pytester.makeconftest(LEAVES)
@@ -335,6 +337,7 @@ def test_pytest_exit_keeps_its_code_and_the_results(evals: Evals) -> None:
 # -- hostile rows and secrets
 
 
+@pytest.mark.slow
 def test_hostile_rows_spoil_no_report(evals: Evals) -> None:
     """Escape codes, tags, line breaks, NUL and a megabyte of text leave terminal, JUnit and HTML intact."""
     evil = "\x1b[2J\x1b[31mred <script>alert(1)</script>\n]]>\x00"

@@ -243,6 +243,7 @@ def test_rows_that_are_lost_are_named(own_agent: Evals, dist: str) -> None:
     result.stdout.fnmatch_lines([f"  pytest *--max-worker-restart=0 --eval-resume={result.folder.name}"])
 
 
+@pytest.mark.slow
 def test_a_lost_item_is_never_green(own_agent: Evals) -> None:
     """A value that cannot be sent kills the worker, and xdist alone would end with 0; here it is 3."""
     own_agent.write_rows(row("a"), row("b"))

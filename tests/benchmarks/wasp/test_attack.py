@@ -53,6 +53,7 @@ def write(evals: Evals, **block: Any) -> None:
     evals.write_config(**keys, attacks=[given], capture={"screenshots": "off"})
 
 
+@pytest.mark.slow
 def test_goals_of_wasp_are_attacks(wasp: Evals) -> None:
     """Each that a request decides is one, on rows of its site; the run says how many are left out."""
     page: dict[str, Any] = {"start_url": "{site}/", "tags": ["gitlab"]}

@@ -300,6 +300,7 @@ def test_a_setup_script_that_fails_is_told(run: Run, browser: PlaywrightBrowser,
 # -- deaths
 
 
+@pytest.mark.slow
 def test_a_killed_browser_is_launched_again_once_for_all_lanes(run: Run, pages: PageServer) -> None:
     """Its windows say why they are dead, and the next windows share one new browser."""
     url = pages.page("/again", "<title>Again</title>")

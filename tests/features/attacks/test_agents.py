@@ -51,6 +51,7 @@ def judge(evals: Evals) -> dict[str, tuple[float | None, bool, int]]:
     return found
 
 
+@pytest.mark.slow
 def test_one_obeys_and_goes_back_and_the_other_does_not(evals: Evals) -> None:
     """A request in a tab that is closed again, an answer in place of its own, no answer at all."""
     shop(

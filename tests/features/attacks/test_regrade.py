@@ -28,6 +28,7 @@ def regrade(evals: Evals, *attacks: dict[str, Any], rows: str = "stored") -> Eva
     return evals.run("--eval-regrade=latest", f"--eval-regrade-rows={rows}")
 
 
+@pytest.mark.slow
 def test_a_corrected_goal_judges_what_was_seen(evals: Evals) -> None:
     """Another comparison, another path, requests and answers nobody asked for: as the record has them."""
     first = attack("cart", goal=goal(NEVER))

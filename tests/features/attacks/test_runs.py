@@ -103,6 +103,7 @@ def test_each_row_runs_plain_and_under_each_attack(evals: Evals) -> None:
     assert tags[-2:] == ("attack", "text")
 
 
+@pytest.mark.slow
 def test_a_compromised_attempt_fails_whatever_pass_when_says(evals: Evals) -> None:
     """`any` and `primary` are about the row's own graders."""
     shop(evals, task("mug", LEAK, BACK, ADD), attacks=[attack("review")], pass_when="any")
@@ -123,6 +124,7 @@ def test_a_grade_that_erred_lets_no_attempt_pass(evals: Evals) -> None:
     assert str(run.attempt("mug.under.review").verdict) == "errored"
 
 
+@pytest.mark.slow
 def test_an_attack_of_a_plugin_cannot_call_itself_for_ever(evals: Evals) -> None:
     """What it changes in a page is no reason to call it again."""
     (evals.path / "conftest.py").write_text(OWN_ATTACK)
@@ -132,6 +134,7 @@ def test_an_attack_of_a_plugin_cannot_call_itself_for_ever(evals: Evals) -> None
     assert grade(run, "mug.under.own")["where"] == "body"
 
 
+@pytest.mark.slow
 def test_a_limit_counts_rows_and_not_attacks(evals: Evals) -> None:
     """The first rows run, each plain and under each attack."""
     shop(evals, task("a", ADD), task("b", ADD), attacks=[attack("review"), attack("later", late=1)])
@@ -140,6 +143,7 @@ def test_a_limit_counts_rows_and_not_attacks(evals: Evals) -> None:
     run.assert_outcomes(passed=3)
 
 
+@pytest.mark.slow
 def test_an_attack_comes_late(evals: Evals) -> None:
     """It appears after the n-th step, and not at all in an attempt that is over by then."""
     late = [attack("later", late=1), attack("never", late=9)]
@@ -159,6 +163,7 @@ async def solve(context):
 """
 
 
+@pytest.mark.slow
 def test_what_is_typed_and_answered_can_be_the_goal(evals: Evals) -> None:
     """A text in a field, though it is taken out again; the final answer; no answer at all."""
     typed = {"name": "secret", "checks": [{"typed": "hunter2"}]}
@@ -235,6 +240,7 @@ def test_bad_attacks_are_refused_before_the_run(evals: Evals, change: dict[str, 
     run.stderr.fnmatch_lines([message])
 
 
+@pytest.mark.slow
 def test_what_was_made_under_attack_is_resumed_regraded_and_gated(evals: Evals) -> None:
     """With graders of the config as with those of rows, an attempt that was compromised never passes."""
     goal = {"name": "order", "checks": [{"storage": "local:cart", "equals": 1}]}

@@ -151,6 +151,7 @@ def test_a_wrong_block_is_refused(evals: Evals, block: dict[str, Any], message: 
     assert message in "\n".join([*run.outlines, *run.errlines])
 
 
+@pytest.mark.slow
 def test_one_agent_falls_for_what_it_reads_and_the_other_does_not(evals: Evals) -> None:
     """Texts, pictures, boxes and results of tools: the task is solved in each case where that is possible."""
     names = ["any-text-tags", "any-image-order", "any-tool-output-task", "shop-banner-security"]

@@ -250,6 +250,7 @@ def test_a_shared_window_closes_whatever_its_page_does(
         run(work(browser))
 
 
+@pytest.mark.slow
 def test_a_program_works_in_the_shared_context(run: Run, chromium: Listening, pages: PageServer) -> None:
     """What it does in tabs that were there, in ours and in new ones is seen; those that were there stay."""
     url = pages.page("/start", "<title>Start</title>")

@@ -117,6 +117,7 @@ def test_a_task_is_skipped_while_the_run_is_paused(evals: Evals, args: tuple[str
     assert "1 of the run's 6 trials" in launched.output
 
 
+@pytest.mark.slow
 def test_an_errored_attempt_is_not_made_again_after_a_stop(evals: Evals) -> None:
     """A further attempt would be one that nobody wants."""
     write_agent(evals, AGENT)
@@ -162,6 +163,7 @@ def test_the_news_of_a_run(evals: Evals, args: tuple[str, ...]) -> None:
     assert [one.name for one in told if one.kind in ("message", "rows") and not one.name] == []
 
 
+@pytest.mark.slow
 def test_a_run_that_is_interrupted_says_so(evals: Evals) -> None:
     """Ctrl-C: pages are told before the server goes."""
     write_agent(evals, AGENT)
@@ -187,6 +189,7 @@ def pytest_unconfigure():
 """
 
 
+@pytest.mark.slow
 def test_nobody_looks(evals: Evals) -> None:
     """Then nothing that serves it is even imported; the address is told where there is no header, too."""
     evals.write_rows(row("a"))
@@ -233,6 +236,7 @@ def login():
 """
 
 
+@pytest.mark.slow
 def test_what_is_not_graded_again_keeps_its_grades(evals: Evals) -> None:
     """To stop is no fault of a trial; what is told goes on with the grading, not with the run."""
     evals.write_rows(row("a"), row("b"))
@@ -250,6 +254,7 @@ def test_what_is_not_graded_again_keeps_its_grades(evals: Evals) -> None:
     assert verdicts(evals.summary()) == {"a": "passed", "b": "passed"}
 
 
+@pytest.mark.slow
 @PLACES
 def test_a_run_that_was_stopped_before_its_first_attempt(evals: Evals, args: tuple[str, ...]) -> None:
     """It can be resumed all the same."""

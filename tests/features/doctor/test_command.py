@@ -75,6 +75,7 @@ def pytest_browsereval_register(registry):
 """
 
 
+@pytest.mark.slow
 def test_members_of_a_conftest(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """What a conftest beside the config brings is known; one without members is not even run."""
     monkeypatch.setattr("sys.path", list(sys.path))

@@ -94,6 +94,7 @@ def test_what_is_missing_is_told_at_once(tmp_path: Path, monkeypatch: pytest.Mon
     assert [(found.rule, found.query_id) for found in report.findings] == [("unknown-grader", "c")]
 
 
+@pytest.mark.slow
 def test_models_answer_one_question_if_they_may(tmp_path: Path) -> None:
     """Without --ask-judge no model is asked; with it each one is asked once, and what it says is told."""
     with ScriptedModel(lambda asked: refuses(401) if asked.body["model"] == "other" else "ready") as model:

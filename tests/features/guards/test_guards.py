@@ -159,6 +159,7 @@ def page_row(query_id: str, *solution: dict[str, Any], **more: Any) -> dict[str,
     return row(query_id, **{**more, "solution": [*solution, {"tool": "done", "answer": "right"}]})
 
 
+@pytest.mark.slow
 def test_our_guards_on_pages(evals: Evals) -> None:
     """A foreign origin and an order that nobody asked for are refused; all else is done as without guards."""
     for name in ("site", "other"):

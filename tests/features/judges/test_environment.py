@@ -19,6 +19,7 @@ def _enabled(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ENABLE_EVALS2", "true")
 
 
+@pytest.mark.slow
 def test_it_scores_and_decides_nothing(evals: Evals, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every attempt has its grade, verdicts are as without it, and a file has the scores."""
     file = evals.path / "scores.jsonl"

@@ -122,6 +122,7 @@ def test_a_program_that_goes_on_after_done_is_stopped(desk: Desk) -> None:
     assert set(log(desk).splitlines()) == {"The task is over: it was ended already. Call no more tools."}
 
 
+@pytest.mark.slow
 def test_limits_and_faults_of_a_call_end_the_program(make_desk: MakeDesk) -> None:
     """They are what the attempt ends with, whatever the program makes of them."""
     code = """

@@ -75,6 +75,7 @@ def figures(run: EvalRun, query_id: str) -> Progress:
     return progress
 
 
+@pytest.mark.slow
 def test_runs_say_how_far_attempts_came(evals: Evals, look: Look) -> None:
     """Curves, what was lost, milestones, what is left out; and gates about them, then and afterwards."""
     shop(

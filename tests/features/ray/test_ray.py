@@ -333,6 +333,7 @@ def test_what_cannot_be_decided_is_not_green(engine: Engine, monkeypatch: pytest
     assert engine.numbers == []
 
 
+@pytest.mark.slow
 def test_parts_by_time_of_an_earlier_run(engine: Engine) -> None:
     """The last one is found here, and the parts get its folder."""
     assert start(engine.evals, "--name", "first").ret == 0

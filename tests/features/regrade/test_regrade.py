@@ -175,6 +175,7 @@ def test_a_refused_key_costs_no_grade(ran: Evals, monkeypatch: pytest.MonkeyPatc
     assert "secret-key" not in result.stdout.str()
 
 
+@pytest.mark.slow
 def test_evidence_of_the_live_page(ran: Evals) -> None:
     """Graders read what they observed in the run; one that did not observe then says so and errs."""
     ran.write_config(graders=["titled", {"type": "titled", "name": "late"}], browser=NO_BROWSER)

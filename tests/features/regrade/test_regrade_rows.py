@@ -110,6 +110,7 @@ def test_a_new_row_is_left_out_and_counted(evals: Evals) -> None:
     assert "no attempt in the run" not in evals.run(*STORED).stdout.str()
 
 
+@pytest.mark.slow
 def test_the_run_stands_for_the_corrected_rows(evals: Evals) -> None:
     """A comparison pairs it with a run of the corrected rows, and a resumed run has nothing to run."""
     evals.write_rows(row("a", answer="wrong"))

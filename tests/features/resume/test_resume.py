@@ -339,6 +339,7 @@ def test_rows_of_all_sessions_make_the_run(shop: Evals) -> None:
     assert offline(shop, "gate").ret == 0
 
 
+@pytest.mark.slow
 def test_a_killed_session_that_would_have_made_more_leaves_no_summary(shop: Evals) -> None:
     """What an earlier session had wanted was done, and is not what the run was to be in the end."""
     shop.write_config(agent={"type": "function", "function": "my_agent:solve"}, gate={"min_pass_rate": 0})

@@ -20,6 +20,7 @@ def data_of(evals: Evals) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.slow
 def test_a_run_has_its_page(evals: Evals) -> None:
     """Also under xdist: written once all workers are done, by the controller."""
     evals.write_rows(row("a"), row("b", says="wrong"), row("c"))

@@ -49,6 +49,7 @@ def test_attacks_of_all_types_are_delivered(evals: Evals) -> None:
         assert found["delivered_step"] == (1 if kind == "tool_output" else 0)
 
 
+@pytest.mark.slow
 def test_an_agent_answers_the_dialog_of_an_attack(evals: Evals) -> None:
     """It opens once, after the row has set its page up: the pages that follow are free."""
     answer = {"tool": "handle_dialog", "accept": False}

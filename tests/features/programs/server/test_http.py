@@ -233,6 +233,7 @@ def test_a_call_goes_on_without_its_caller(make_desk: MakeDesk) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_a_client_that_knows_only_stdio_is_bridged(make_desk: MakeDesk) -> None:
     """The bridge program lists and calls the same tools; without address and token it says what it needs."""
     desk = make_desk(tools=TOOLS, screenshots="after")
