@@ -36,6 +36,8 @@ class ExportConfig(Component):
     """
 
     family: ClassVar[str] = "export"
+    needs_names: ClassVar[bool] = True
+    """Whether the evals of a session must differ by name, since their runs have one id."""
 
     def preflight(self, base_dir: Path) -> None:
         """Check what a machine needs, before anything is spent or written; nothing by default.

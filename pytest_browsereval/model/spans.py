@@ -23,14 +23,24 @@ class SpanIds(NamedTuple):
         return f"00-{self.trace_id}-{self.span_id}-01"
 
 
-def derive_ids(attempt_id: str, part: str = "") -> SpanIds:
-    """Return the ids of a span; the same attempt and part have the same ones wherever they are asked for.
+def name_trace(attempt_id: str, node_id: str) -> str:
+    """Return ``FILE::ATTEMPT``, with the file of the eval: evals of one name in a session share the rest.
 
     Args:
         attempt_id: as in ``name_attempt``, with the run that has made the attempt.
+        node_id: of its item; of an imported attempt it is empty.
+    """
+    return "::".join(filter(None, (node_id.partition("::")[0], attempt_id)))
+
+
+def derive_ids(trace_name: str, part: str = "") -> SpanIds:
+    """Return the ids of a span; the same attempt and part have the same ones wherever they are asked for.
+
+    Args:
+        trace_name: as in ``name_trace``.
         part: ``call/ID`` of a tool call, ``delegation/ID``, ``turn/N``; "" is the attempt as a whole.
     """
-    trace, span = (hashlib.sha256(text.encode()) for text in (attempt_id, f"{attempt_id}\n{part}"))
+    trace, span = (hashlib.sha256(text.encode()) for text in (trace_name, f"{trace_name}\n{part}"))
     return SpanIds(trace.hexdigest()[:32], span.hexdigest()[:16])
 
 
@@ -38,10 +48,10 @@ _current: ContextVar[tuple[str, str] | None] = ContextVar("browsereval_span", de
 
 
 @contextmanager
-def in_span(part: str, attempt_id: str | None = None) -> Iterator[None]:
+def in_span(part: str, trace_name: str | None = None) -> Iterator[None]:
     """Have a part of the attempt, or the attempt itself, be the parent of what programs do meanwhile."""
     known = _current.get()
-    inner = (attempt_id, part) if attempt_id is not None else known and (known[0], part)
+    inner = (trace_name, part) if trace_name is not None else known and (known[0], part)
     token = _current.set(inner)
     try:
         yield

@@ -39,7 +39,7 @@ from pytest_browsereval.graders.parts import fill_sites, observation_keys
 from pytest_browsereval.model.grades import ATTACK, Verdict
 from pytest_browsereval.model.messages import ErrorMessage, now
 from pytest_browsereval.model.results import AgentResult, TaskError
-from pytest_browsereval.model.spans import in_span
+from pytest_browsereval.model.spans import in_span, name_trace
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.model.traffic import Traffic
 from pytest_browsereval.model.usage import Usage
@@ -98,7 +98,7 @@ async def attempt(trial: Trial, services: Services, node_id: str) -> AttemptReco
     course = Course(trial, services, folder, node_id)
     try:
         async with AsyncExitStack() as stack:
-            stack.enter_context(in_span("", course.id))
+            stack.enter_context(in_span("", course.trace_name))
             # From here on, what it prints is kept, and the calls of its models are recorded or replayed.
             kept = keep_output(folder.path / OUTPUT_FILE, redact, is_passed_on=trial.is_output_passed_on)
             course.output = stack.enter_context(kept)
@@ -315,7 +315,8 @@ class Course:
         is_own = services.store is not services.run.store  # of a test by hand, which has a name of its own
         name = str(services.store.manifest()["name"]) if is_own else services.run.config.name
         numbers = {"trial": key.trial, "attempt": folder.number}
-        self.id = name_attempt(name, self.run_id, key.query_id, key.variant, **numbers)
+        attempt_id = name_attempt(name, self.run_id, key.query_id, key.variant, **numbers)
+        self.trace_name = name_trace(attempt_id, node_id)
         self.row_hash = trial.row_hash or trial.task.content_hash()
         self.task = trial.task
         """The row as plug-ins have made it, once they were asked: code, as the agent is, and not hashed."""

@@ -37,7 +37,9 @@ class ExportPart(RunPart):
         name = active_run.config.name
         evals = {path: one for path, one in self._session.runs.items() if one.config.name == name}
         files = [self._session.nodeid_of(path) for path in evals if path.is_file()]  # tests by hand are none
-        if len(files) > 1 and any(one.config.export for one in evals.values()):
+        if len(files) > 1 and any(
+            export.needs_names for one in evals.values() for export in one.config.export
+        ):
             raise ConfigError(
                 f"{' and '.join(files)} are both the eval {name!r}, and their runs have one id: what is "
                 "exported of one would take the place of the other's. Write another `name` into one of them."

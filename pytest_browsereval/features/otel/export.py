@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Literal
+from typing import ClassVar, Literal
 from urllib.parse import parse_qsl, urlsplit
 
 from pydantic import Field, SecretStr, field_validator
@@ -29,9 +29,10 @@ class OtelExport(ExportConfig):
     """Sends a trace for each attempt to a receiver of OpenTelemetry, by OTLP over HTTP.
 
     The variables ``OTEL_EXPORTER_OTLP_ENDPOINT``, ``_HEADERS``, ``_TIMEOUT`` and their like hold as for any
-    program. Ids follow from the attempts', so that a run that is sent twice is there once.
+    program. Ids follow from the attempts' and the file of the eval: a run that is sent twice is there once.
     """
 
+    needs_names: ClassVar[bool] = False
     type: Literal["otel"] = "otel"
     endpoint: str | None = None
     """Where the receiver is; ``/v1/traces`` is added to what does not end so. By default that of

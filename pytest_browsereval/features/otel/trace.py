@@ -33,7 +33,7 @@ from pytest_browsereval.model.display import one_line
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.messages import ErrorMessage, UserMessage
 from pytest_browsereval.model.results import TaskMetadata
-from pytest_browsereval.model.spans import SpanIds, derive_ids
+from pytest_browsereval.model.spans import SpanIds, derive_ids, name_trace
 from pytest_browsereval.redaction.text import well_formed
 from pytest_browsereval.run.stored import read_log
 
@@ -365,9 +365,9 @@ def _say(text: str, steps: Iterable[StoredStep] = ()) -> dict[str, Any]:
 
 
 def _made_as(attempt: StoredAttempt, metadata: TaskMetadata) -> str:
-    """Return the id under which an attempt was made: that of its part, in a run that was merged."""
+    """Return the name under which an attempt was made: with the run of its part, where that was merged."""
     home, run, rest = attempt.id.split("/", 2)
-    return f"{home}/{metadata.run_id or run}/{rest}"
+    return name_trace(f"{home}/{metadata.run_id or run}/{rest}", metadata.node_id)
 
 
 def _context(ids: SpanIds) -> SpanContext:

@@ -58,7 +58,7 @@ def test_a_run_that_was_sent_twice_is_there_once(evals: Evals, mixed_run: Path, 
     assert tokens == read_figures(mixed_run).input_tokens
     run = open_run(str(mixed_run))
     traces = {span.trace_id.hex() for span in receiver.spans}
-    assert traces == {derive_ids(one.id).trace_id for one in run.attempts}
+    assert traces == {derive_ids(f"shop.eval.yaml::{one.id}").trace_id for one in run.attempts}
     (resource,) = {json.dumps(one, sort_keys=True) for one in receiver.resources[:1]}
     assert json.loads(resource)["openinference.project.name"] == "shop"
 
@@ -66,7 +66,7 @@ def test_a_run_that_was_sent_twice_is_there_once(evals: Evals, mixed_run: Path, 
 def test_the_spans_of_an_attempt(evals: Evals, mixed_run: Path, receiver: Receiver) -> None:
     """Calls of models and tools are below their agent, and those of an executor below its delegation."""
     assert send(evals, mixed_run, receiver.url).ret == 0
-    ids = derive_ids(f"shop/{mixed_run.name}/shop+2fmug/pair/1/1")
+    ids = derive_ids(f"shop.eval.yaml::shop/{mixed_run.name}/shop+2fmug/pair/1/1")
     spans = [span for span in receiver.spans if span.trace_id.hex() == ids.trace_id]
     names = {span.span_id: span.name for span in spans}
     assert sorted((names.get(span.parent_span_id, ""), span.name) for span in spans) == sorted([
@@ -92,7 +92,9 @@ def test_the_spans_of_an_attempt(evals: Evals, mixed_run: Path, receiver: Receiv
     }
     assert all(root.start_time_unix_nano <= one.start_time_unix_nano for one in spans)
     assert all(one.end_time_unix_nano <= root.end_time_unix_nano for one in spans)
-    delegation = derive_ids(f"shop/{mixed_run.name}/shop+2fmug/pair/1/1", "delegation/executor-1")
+    delegation = derive_ids(
+        f"shop.eval.yaml::shop/{mixed_run.name}/shop+2fmug/pair/1/1", "delegation/executor-1"
+    )
     assert delegation.span_id in {span_id.hex() for span_id in names}
 
 
@@ -101,7 +103,7 @@ def test_verdict_score_and_error_stay_three_things(evals: Evals, mixed_run: Path
     assert send(evals, mixed_run, receiver.url).ret == 0
     by_trial = {read_attributes(span)["gen_ai.conversation.id"]: span for span in receiver.by_id.values()
                 if not span.parent_span_id}  # fmt: skip
-    trial = f"shop/{mixed_run.name}/wrong/broken/1"
+    trial = f"shop.eval.yaml::shop/{mixed_run.name}/wrong/broken/1"
     first, second = by_trial[f"{trial}/1"], by_trial[f"{trial}/2"]
     assert [read_attributes(span)["browsereval.counts"] for span in (first, second)] == [False, True]
     assert [link.span_id for link in second.links] == [first.span_id]
@@ -109,7 +111,7 @@ def test_verdict_score_and_error_stay_three_things(evals: Evals, mixed_run: Path
     assert second.status.code == Status.STATUS_CODE_ERROR
     assert read_attributes(second)["error.type"] == "agent"
     assert [event.name for event in second.events] == ["exception"]
-    failed = by_trial[f"shop/{mixed_run.name}/wrong/plays/1/1"]
+    failed = by_trial[f"shop.eval.yaml::shop/{mixed_run.name}/wrong/plays/1/1"]
     assert failed.status.code == Status.STATUS_CODE_UNSET
     assert read_attributes(failed)["test.case.result.status"] == "fail"
 
@@ -353,7 +355,7 @@ def test_lost_scores_are_said(
 def test_mlflow_gets_feedback_in_an_experiment(evals: Evals, mixed_run: Path, receiver: Receiver) -> None:
     """One is made for the eval; what is there of ours already is replaced, and what others said is not."""
     receiver.answers["/api/2.0/mlflow/experiments/create"] = {"experiment_id": "41"}
-    ids = derive_ids(f"shop/{mixed_run.name}/wrong/plays/1/1")
+    ids = derive_ids(f"shop.eval.yaml::shop/{mixed_run.name}/wrong/plays/1/1")
     known = [
         {"assessment_name": "answer", "assessment_id": "a-1", "source": {"source_id": "pytest-browsereval"}},
         {"assessment_name": "browsereval.verdict", "assessment_id": "a-2", "source": {"source_id": "ada"}},

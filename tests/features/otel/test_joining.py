@@ -11,7 +11,7 @@ from pytest_browsereval import open_run
 from pytest_browsereval.model.spans import derive_ids
 from tests.features.mcp_browser import odd
 from tests.features.mcp_browser.odd_server import META
-from tests.features.otel.receiver import Receiver
+from tests.features.otel.receiver import Receiver, read_attributes
 from tests.hooks.small_evals import Evals, row
 
 PROGRAM = """
@@ -64,9 +64,41 @@ def test_an_mcp_server_learns_which_call_it_serves(evals: Evals, tmp_path: Path)
     assert evals.run("shop.eval.yaml").ret == pytest.ExitCode.OK
     (attempt,) = open_run(str(evals.run_folder())).attempts
     meta = [tuple(json.loads(line)) for line in told.read_text().splitlines()]
-    own = {"traceparent": derive_ids(attempt.id).traceparent}
-    parts = [derive_ids(attempt.id, f"call/call-{number}") for number in (1, 2)]
+    name = f"shop.eval.yaml::{attempt.id}"
+    own = {"traceparent": derive_ids(name).traceparent}
+    parts = [derive_ids(name, f"call/call-{number}") for number in (1, 2)]
     calls = [{"traceparent": ids.traceparent} for ids in parts]
     assert meta[0] == ("go", own)
     assert [sent for name, sent in meta if name == "look"] == calls
     assert [sent for name, sent in meta if name == "draw"] == [own] * 3  # of the start, and after each call
+
+
+def test_evals_of_one_name_in_one_session_have_traces_of_their_own(
+    evals: Evals, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their runs have one id; the traces differ, as a program learns them and as they are sent, twice too."""
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", receiver.url)
+    says = "import os; print(os.environ['TRACEPARENT'])"
+    program = {"type": "command", "command": ["{python}", "-c", says], "mcp": "off", "answer": "stdout"}
+    files = ("shop.eval.yaml", "below/shop.eval.yaml")
+    evals.write_rows(row("a", says=None))
+    for file in files:
+        rows = str(evals.path / "rows.jsonl")
+        evals.write_config(file, dataset=rows, agent=program, export=["otel"])
+    assert evals.run(*files).ret == pytest.ExitCode.TESTS_FAILED  # what it says is no answer
+    runs = [open_run(one) for one in sorted(evals.path.rglob("results/shop/2*"))]
+    assert len({run.folder for run in runs}) == 2
+    assert len({run.id for run in runs}) == 1
+    learned = {one.metadata.final_answer for run in runs for one in run.attempts}
+    for run in (None, *runs):
+        if run is not None:
+            assert evals.run_command("export", str(run.folder), "--to", "otel").ret == 0
+        sent = {
+            f"00-{span.trace_id.hex()}-{span.span_id.hex()}-01": read_attributes(span)
+            for span in receiver.spans
+        }
+        assert set(sent) == learned
+        assert {one["gen_ai.conversation.id"] for one in sent.values()} == {
+            f"{file}::shop/{runs[0].id}/a/default/1/1" for file in files
+        }
+    assert len(receiver.spans) == 4

@@ -19,7 +19,7 @@ import httpx
 import pytest
 
 from pytest_browsereval import open_run
-from pytest_browsereval.model.spans import derive_ids
+from pytest_browsereval.model.spans import derive_ids, name_trace
 from tests.exported import Figures, read_figures
 from tests.hooks.launched import wait_for
 from tests.hooks.small_evals import Evals, errored_row, row
@@ -212,7 +212,7 @@ def check_phoenix(
     home = f"{phoenix}/v1/projects/{project['id']}"
 
     def list_scores() -> list[dict[str, Any]]:
-        ids = [derive_ids(one.id).span_id for one in run.attempts]
+        ids = [derive_ids(name_trace(one.id, one.digest.node_id)).span_id for one in run.attempts]
         found = read_all(f"{home}/span_annotations", span_ids=ids)
         return [one for one in found if one["name"] == "browsereval.verdict"]
 

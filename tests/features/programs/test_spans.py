@@ -32,10 +32,10 @@ def read_answers(run: Path) -> dict[str, str | None]:
 
 
 def test_a_program_learns_which_span_is_its_parent(evals: Evals) -> None:
-    """By the id of its attempt, which readers of the run know: run, task, variant, trial, attempt."""
+    """By what readers of the run know: file, run, task, variant, trial, attempt."""
     run = open_run(str(run_program(evals)))
     said = {one.id: one.metadata.final_answer for one in run.attempts}
-    assert said == {one.id: derive_ids(one.id).traceparent for one in run.attempts}
+    assert said == {one.id: derive_ids(f"shop.eval.yaml::{one.id}").traceparent for one in run.attempts}
     assert len(set(said.values())) == 4
     assert {one.metadata.run_id for one in run.attempts} == {run.id}
 
@@ -67,7 +67,9 @@ def test_a_resumed_run_goes_on_with_its_ids(evals: Evals, monkeypatch: pytest.Mo
     evals.run("shop.eval.yaml", "--eval-resume=latest").assert_outcomes(failed=4)
     again = [one for one in open_run(str(folder)).attempts if one.counts]
     assert [one.number for one in again] == [2] * 4
-    assert all(one.metadata.final_answer == derive_ids(one.id).traceparent for one in again)
+    assert all(
+        one.metadata.final_answer == derive_ids(f"shop.eval.yaml::{one.id}").traceparent for one in again
+    )
 
 
 def test_ids_outlast_a_merge(evals: Evals) -> None:
@@ -82,7 +84,7 @@ def test_ids_outlast_a_merge(evals: Evals) -> None:
         name, run_id, rest = one.id.split("/", 2)
         assert (name, run_id[:7]) == ("shop", "merged-")
         own = f"{name}/{one.metadata.run_id}/{rest}"
-        assert one.metadata.final_answer == derive_ids(own).traceparent
+        assert one.metadata.final_answer == derive_ids(f"shop.eval.yaml::{own}").traceparent
 
 
 def test_ids_of_a_run_at_a_url(evals: Evals, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -93,4 +95,7 @@ def test_ids_of_a_run_at_a_url(evals: Evals, monkeypatch: pytest.MonkeyPatch) ->
     run = run_program(evals, f"--eval-output={bucket}")
     there = open_run(f"{bucket}/shop/{run.name}")
     assert {one.metadata.final_answer for one in there.attempts} == set(read_answers(run).values())
-    assert all(one.metadata.final_answer == derive_ids(one.id).traceparent for one in there.attempts)
+    assert all(
+        one.metadata.final_answer == derive_ids(f"shop.eval.yaml::{one.id}").traceparent
+        for one in there.attempts
+    )
