@@ -64,7 +64,7 @@ def _rules(summary: RunSummary, gate: GateConfig, against: Sequence[RuleResult])
         yield _floor("min_pass_rate", "", data, gate.min_pass_rate, gate)
     if gate.min_task_rate is not None:
         yield _task_rate(data, gate.min_task_rate, gate)
-    yield from _parts(data, gate)
+    yield from _parts(data, counted, gate)
     by_id: dict[str, list[AttemptDigest]] = {query_id: [] for query_id in gate.must_pass}
     # One pass over the data: a gate may name thousands of rows.
     for one in whole if by_id else ():
@@ -121,7 +121,9 @@ def _check_own(rule: GateRule, name: str, data: Sequence[AttemptDigest], gate: G
 # -- pass rates
 
 
-def _parts(data: Sequence[AttemptDigest], gate: GateConfig) -> Iterator[RuleResult]:
+def _parts(
+    data: Sequence[AttemptDigest], whole: Sequence[AttemptDigest], gate: GateConfig
+) -> Iterator[RuleResult]:
     kinds: tuple[tuple[str, str, Mapping[str, float], Callable[[AttemptDigest, str], bool]], ...] = (
         ("tags", "tag", gate.tags, lambda one, name: name in one.tags),
         ("websites", "website", gate.websites, lambda one, name: one.website == name),
@@ -134,7 +136,10 @@ def _parts(data: Sequence[AttemptDigest], gate: GateConfig) -> Iterator[RuleResu
             if trials:
                 yield _floor(rule, f" of {shown}", trials, floor, gate)
             else:
-                yield RuleResult(rule, is_met=False, message=f"no trial of this run has the {word} {shown}")
+                message = f"no trial of this run has the {word} {shown}"
+                if any(has(one, name) for one in whole):
+                    message += " but those under attack, which `max_attack_success` holds to a limit"
+                yield RuleResult(rule, is_met=False, message=message)
 
 
 def _floor(

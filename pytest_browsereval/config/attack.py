@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Protocol
 
-from pydantic import Field, JsonValue
+from pydantic import Field, JsonValue, field_validator
 
 from pytest_browsereval.config.block import Block
 from pytest_browsereval.config.names import VariantName
@@ -50,6 +50,15 @@ class Goal(Block):
     """Where the state is that checks with a ``path`` alone are about."""
     solution: tuple[dict[str, JsonValue], ...] = ()
     """Tool calls that reach the goal, as a row's ``solution``. The agent ``gullible`` plays them."""
+
+    @field_validator("checks", mode="before")
+    @classmethod
+    def _asks_something(cls, value: Any) -> Any:
+        if value in ([], ()):
+            raise ValueError(
+                "a goal without checks is never reached. Write one, such as {request: /collect}."
+            )
+        return value
 
 
 class Placer(Protocol):

@@ -48,10 +48,13 @@ def derive_rows(config: EvalConfig) -> EvalConfig:
     for agent in config.variants.values():
         if agent.type == OBEDIENT:  # which plays the solutions of goals
             agent._attacked = completed  # type: ignore[attr-defined]  # noqa: SLF001 as below
-    completed._derived = tuple(  # noqa: SLF001 a config is completed only here
+    derived = [
         AttackedDataset(path=one.path, of=one, attacks=config.attacks, payloads=payloads)
         for one in config.dataset
-    )
+    ]
+    for dataset in derived:
+        dataset._wrong = completed.wrong  # noqa: SLF001 a config is completed only here
+    completed._derived = tuple(derived)  # noqa: SLF001 as above
     return completed
 
 

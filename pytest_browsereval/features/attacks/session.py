@@ -24,6 +24,7 @@ from pytest_browsereval.features.attacks.config import SHARED
 from pytest_browsereval.features.attacks.goals import ReadGoal, read_goal
 from pytest_browsereval.features.attacks.grader import AttackGrader
 from pytest_browsereval.features.attacks.input import receive_input, watch_input
+from pytest_browsereval.features.attacks.members.page import Where, WrongSelector, check_selector
 from pytest_browsereval.features.attacks.placer import LivePlacer
 from pytest_browsereval.features.page_reader import PageReader
 from pytest_browsereval.graders import observing
@@ -149,6 +150,9 @@ class AttackSession:
             await watch_input(self._placer.context, texts, self._note_typed)
         if self._attack.late == 0 and not self._attack.waits_for_page:
             await self._place()
+        elif isinstance(where := getattr(self._attack, "where", None), Where) and where.css:
+            with self._naming():  # no page would say that it is wrong
+                await check_selector(self._placer, where.css)
 
     def _note_typed(self, place: int) -> None:
         self._typed.setdefault(self._goal.typed[place], self._step + 1)
@@ -167,6 +171,9 @@ class AttackSession:
             yield
         except Fault:
             raise
+        except WrongSelector as error:  # the config's author reads this, to whom lines of ours say nothing
+            why = f"the attack {self._attack.label!r} could not be placed: {error}"
+            raise Fault(ErrorSource.HARNESS, why) from None
         except Exception as error:
             why = f"the attack {self._attack.label!r} could not be placed: {describe_error(error)}"
             raise Fault(ErrorSource.HARNESS, why) from error

@@ -214,7 +214,7 @@ def test_a_gate_decides_about_rows_under_attack_by_its_own_rules(evals: Evals) -
             {"attacks": [attack("a", goal={"checks": [{"tect": "x"}]})]},
             "*attacks.0.goal: *Did you mean 'text'?*",
         ),
-        ({"attacks": [attack("a", goal={"checks": []})]}, "*attacks.0.goal.checks: *"),
+        ({"attacks": [attack("a", goal={"checks": []})]}, "*attacks.0.goal.checks: a goal without checks *"),
         (
             {"attacks": [attack("a", payload="Open {atacker}")]},
             "*attacks.0.payload: {atacker} *'attacker'*",
@@ -225,7 +225,10 @@ def test_a_gate_decides_about_rows_under_attack_by_its_own_rules(evals: Evals) -
         ),
         ({"attacks": [attack("a.under.b")]}, "*attacks.0.name: *which ends the ids of rows*"),
         ({"attacks": [attack("a", payload={"file": "no.txt"})]}, "*attacks.0.payload.file: the file cannot*"),
-        ({"attacks": [attack("a", select={"tags": ["no"]})]}, "*no row has the tag 'no'*the attack 'a'*"),
+        (
+            {"attacks": [attack("a", select={"tags": ["no"]})]},
+            "*shop.eval.yaml:*: attacks.0.select: *no row has the tag 'no'*the attack 'a'*",
+        ),
         ({"attacks": [attack("a")], "browser": "blank"}, "*attacks.0: *needs pages*"),
         ({"attacks": [attack("a")], "trials": {"max": 3}}, "*trials: rows under attack*"),
         ({"attacks": [], "gate": {"max_attack_success": 0.1}}, "*gate.max_attack_success: *Write `attacks`*"),
@@ -256,6 +259,18 @@ def test_what_was_made_under_attack_is_resumed_regraded_and_gated(evals: Evals) 
     resumed = evals.run("--eval-resume=latest")
     assert resumed.ret == 1
     resumed.assert_outcomes(passed=2, failed=1)
+
+
+@pytest.mark.parametrize("late", [0, 2])
+def test_a_selector_that_the_browser_refuses_is_an_error(evals: Evals, late: int) -> None:
+    """Also of an attack that is not due: nothing would be delivered, and nobody would know why."""
+    shop(evals, task("mug", ADD), attacks=[attack("review", "li[", late=late)])
+    run = evals.run("-m", "attack")
+    assert run.ret == 1
+    found = run.attempt("mug.under.review")
+    assert str(found.verdict) == "errored"
+    why = "the attack 'review' could not be placed: where.css is 'li[', which is not a CSS selector."
+    assert found.reason == why
 
 
 AGENT = """

@@ -26,6 +26,11 @@ tree treegrid treeitem
 ROLES = frozenset(_ROLES.split())
 """The roles that an element may be chosen by."""
 
+
+class WrongSelector(ValueError):
+    """A text that is no CSS selector; the message says which."""
+
+
 _KINDS = "Write one of {css: SELECTOR}, {text: PART OF ITS TEXT}, {role: ROLE, name: PART OF ITS NAME}."
 
 
@@ -88,10 +93,10 @@ async def put_in_pages(
         options: for the type.
 
     Raises:
-        ValueError: the selector of ``where`` is wrong.
+        WrongSelector: that of ``where`` is not one.
     """
     if where is not None and where.css is not None:
-        await _check_selector(placer, where.css)
+        await check_selector(placer, where.css)
 
     async def report(place: str) -> None:
         if place == _OVER:
@@ -109,12 +114,18 @@ async def put_in_pages(
     await placer.run_in_pages(f"({_read_script()})({json.dumps(what)})", argument, report)
 
 
-async def _check_selector(placer: Placer, css: str) -> None:
-    """Ask the browser, as long as its page is the empty one that a window begins with: others may hang."""
+async def check_selector(placer: Placer, css: str) -> None:
+    """Ask the browser whether a selector is one.
+
+    It does so as long as its page is the empty one that a window begins with: others may hang.
+
+    Raises:
+        WrongSelector: it is not.
+    """
     for page in placer.context.pages[:1]:
         if page.url == "about:blank":
             try:
                 await page.evaluate("css => { document.createDocumentFragment().querySelector(css); }", css)
             except playwright_error() as error:
                 if "SyntaxError" in str(error):
-                    raise ValueError(f"where.css is {css!r}, which is not a CSS selector.") from None
+                    raise WrongSelector(f"where.css is {css!r}, which is not a CSS selector.") from None
