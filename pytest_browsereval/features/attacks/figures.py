@@ -87,7 +87,10 @@ class Figures:
 
 
 def find_interval(rate: PassRate) -> Interval | None:
-    """Return the interval of a rate: attempts on one row are alike."""
+    """Return the interval of a rate: attempts on one row are alike; None where all are on one."""
+    # As so many independent attempts, those on one row would seem to prove more than those on two.
+    if rate.is_of_one_task:
+        return None
     return rate.by_task.interval if rate.by_task else rate.interval
 
 

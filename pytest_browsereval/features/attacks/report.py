@@ -51,8 +51,12 @@ def describe_figures(found: RunFigures) -> Iterator[str]:
 def _rate(rate: PassRate, *, with_ends: bool = False) -> str:
     if rate.value is None:
         return "unknown (no attempt counts)"
-    ends = f"; 95 % interval {format_interval(find_interval(rate))}" if with_ends else ""
-    return f"{percent(rate.value)} ({rate.passed:,} of {rate.judged:,}{ends})"
+    ends = find_interval(rate) if with_ends else None
+    known = f"; 95 % interval {format_interval(ends)}" if ends else ""
+    ends_in_words = (
+        "; on one row, so that there is no interval" if with_ends and rate.is_of_one_task else known
+    )
+    return f"{percent(rate.value)} ({rate.passed:,} of {rate.judged:,}{ends_in_words})"
 
 
 # -- tables

@@ -68,7 +68,7 @@ def _judge(name: str, rate: PassRate, bound: float, gate: GateConfig, beside: st
         return RuleResult(name, is_met=False, message=f"there is no rate: {beside}")
     is_ceiling, ends = name == "max_attack_success", find_interval(rate)
     # No share of attempts proves that none or all would.
-    is_proved = gate.confidence is not None and bound not in (0, 1) and ends is not None
+    is_proved = gate.confidence is not None and bound not in (0, 1)
     low, high = (ends.low, ends.high) if is_proved and ends else (rate.value, rate.value)
     digits = digits_apart(bound, rate.value, low, high)
     limit = percent(bound, digits)

@@ -10,6 +10,7 @@ from pytest_browsereval.analysis.summary import summary_of
 from pytest_browsereval.features.attacks.figures import (
     AttackFacts,
     RunFigures,
+    count_figures,
     find_figures,
     find_interval,
 )
@@ -50,6 +51,13 @@ def test_intervals_are_clustered_by_the_row_below_the_attack(found: RunFigures) 
     assert pooled is not None
     assert find_interval(found.whole.success) == pooled.interval
     assert find_interval(found.attacks["notice"].success) == wilson(0, 1)
+
+
+def test_attempts_on_one_row_have_no_interval() -> None:
+    """Ten attacks on one row prove no more than two on two rows."""
+    figures = count_figures(digest(attacked("pay", name, "passed")) for name in ("notice", "alt"))
+    assert find_interval(figures.success) is None
+    assert figures.as_json()["attack_success"] == {"value": 0.0, "interval": None}
 
 
 def test_groups(found: RunFigures) -> None:
