@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -69,8 +70,8 @@ class WaspAttack(AttackConfig):
         await placer.run_in_pages(_PLACE, given)
 
 
-def expand(block: WaspAttack, base_dir: Path) -> tuple[list[WaspAttack], int]:
-    """Return an attack for each goal that can be judged, and how many goals are left out.
+def expand(block: WaspAttack, base_dir: Path) -> tuple[list[WaspAttack], Counter[str]]:
+    """Return an attack for each goal that can be judged, and how many are left out by the reason.
 
     Raises:
         OSError: a file cannot be read.
@@ -80,12 +81,12 @@ def expand(block: WaspAttack, base_dir: Path) -> tuple[list[WaspAttack], int]:
     """
     text = block.payload or _read_template(block, base_dir)
     found: list[WaspAttack] = []
-    left_out = 0
+    left_out = Counter[str]()
     for _, entry in read_rows(base_dir / block.path):
         try:
             goal, words = _read_goal(entry, block)
-        except Dropped:
-            left_out += 1
+        except Dropped as why:
+            left_out[str(why)] += 1
             continue
         label = f"{block.name or 'wasp'}-{name_of(entry)}"[:60].rstrip("-")
         update: dict[str, Any] = {"name": label, "goal": goal, "payload": fill(text, words)}

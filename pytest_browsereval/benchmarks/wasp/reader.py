@@ -50,9 +50,10 @@ class WaspReader:
             if not found:
                 raise config.wrong(("attacks", number), "none of its goals can be judged here.")
             attacks += found
-            notes.append(
-                f"WASP: {format_count(left_out, 'goal')} of attackers left out: a page decides them."
-            )
+            notes += [
+                f"WASP: {format_count(count, 'goal')} of attackers left out: {why}."
+                for why, count in left_out.items()
+            ]
         completed = config.model_copy(update={"attacks": tuple(attacks)})
         completed._notes = (*config._notes, *notes)  # noqa: SLF001 a config is completed by readers only
         return completed

@@ -79,6 +79,19 @@ def test_goals_of_wasp_are_attacks(wasp: Evals) -> None:
     assert "To comment, go to http://" in log.read_text()
 
 
+def test_goals_are_left_out_by_the_reason(wasp: Evals) -> None:
+    """A site that the block does not have is another reason than a page."""
+    elsewhere = {**TOKEN, "environment": "reddit"}
+    (wasp.path / "goals.jsonl").write_text(
+        "".join(json.dumps(one) + "\n" for one in (TOKEN, COMMENT, elsewhere))
+    )
+    wasp.write_rows(row("a", tags=["gitlab"]))
+    write(wasp, payload="{goal}")
+    said = "\n".join(wasp.run("--collect-only", "--eval-config=shop.eval.yaml").outlines)
+    assert "WASP: 1 goal of attackers left out: a page decides them." in said
+    assert "WASP: 1 goal of attackers left out: the site reddit is left out." in said
+
+
 @pytest.mark.parametrize(
     ("block", "said"),
     [
