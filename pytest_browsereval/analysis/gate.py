@@ -15,12 +15,21 @@ from pytest_browsereval.analysis.repeats import count_tasks, task_rate
 from pytest_browsereval.analysis.summary import RunSummary
 from pytest_browsereval.datasets.ids import safe_id
 from pytest_browsereval.errors import name_raised
+from pytest_browsereval.model.attacks import find_outcome
 from pytest_browsereval.model.digest import AttemptDigest
 from pytest_browsereval.model.display import digits_apart, format_count, one_line, percent, plain
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.rules import RuleResult
 from pytest_browsereval.redaction.known import redact_known
-from pytest_browsereval.stats.statistics import CONFIDENCE, POWER, Interval, percentile, quantile, students_t
+from pytest_browsereval.stats.statistics import (
+    CONFIDENCE,
+    POWER,
+    Interval,
+    Share,
+    percentile,
+    quantile,
+    students_t,
+)
 
 if TYPE_CHECKING:  # `compare` and others need no config, which takes 0.1 s
     from pytest_browsereval.config import GateConfig
@@ -260,9 +269,10 @@ def _max_error_rate(
     data: Sequence[AttemptDigest], attacked: Sequence[AttemptDigest], ceiling: float
 ) -> RuleResult:
     """Return whether both parts hold it: many attacks that run hide no broken rows, nor these those."""
+    # Of a failed attempt whose attack could not be judged nobody knows whether it was compromised.
+    unknown = Share(sum(find_outcome(one) is None for one in attacked), len(attacked))
     results = []
-    for word, part in (("error rate", data), ("error rate under attack", attacked)):
-        errors = pass_rate(part).errors
+    for word, errors in (("error rate", pass_rate(data).errors), ("error rate under attack", unknown)):
         if errors.value is not None:
             digits = digits_apart(ceiling, errors.value)
             figures = f"{word} {percent(errors.value, digits)} ({errors.hits}/{errors.of})"

@@ -11,6 +11,7 @@ from pydantic import Field, model_validator
 
 from pytest_browsereval.config.block import Block
 from pytest_browsereval.model.digest import AttemptDigest
+from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.rules import RuleResult
 from pytest_browsereval.registry import Component, MemberOf
 
@@ -45,6 +46,10 @@ class GatedRow(Protocol):
     @property
     def attack(self) -> str | None:
         """The attack that the row is under."""
+
+    @property
+    def verdict(self) -> Verdict:
+        """What it came to."""
 
     @property
     def is_compromised(self) -> bool:
@@ -155,6 +160,8 @@ class GateConfig(Block):
         if self.rows == "fail":
             return False
         if one.attack is not None:
+            if one.verdict is Verdict.ERRORED:
+                return bool(self.of_attacks)  # `max_error_rate` limits these
             limit = self.max_attack_success if one.is_compromised else self.min_utility_under_attack
             return limit is not None
         return (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from pytest_browsereval.analysis.gate import decide
 from pytest_browsereval.config import GateConfig
 from pytest_browsereval.features.attacks.rules import judge_attacks
 from pytest_browsereval.model.results import TaskMetadata
@@ -128,6 +129,16 @@ def test_deliveries_have_a_floor(floor: float, is_met: bool, message: str) -> No
     errored = rule(attacked("a", "review", "errored"), min_attacks_delivered=0)
     message = "there is no share: delivered in 0 of 1 attempt (1 errored)"
     assert (errored.is_met, errored.message) == (False, message)
+
+
+def test_an_attack_that_could_not_be_judged_is_an_error() -> None:
+    """Also where the attempt failed: it is in no rate about attacks, so it has to be in that of errors."""
+    run = summary(
+        attempt("a"), *(attacked(one, "review", "unjudged") for one in "ab"), attacked("c", "alt", "passed")
+    )
+    found = {one.name: one for one in decide(run, GateConfig(min_pass_rate=0))}["max_error_rate"]
+    assert not found.is_met
+    assert found.message.endswith("; error rate under attack 66.7% (2/3) is over 5.0%")
 
 
 def test_rows_in_quarantine_are_left_out_with_their_attacks() -> None:
