@@ -1,0 +1,46 @@
+"""Rows under attack that need other rows, or a site that is reset."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.features.attacks.test_gating import check, whisper, write
+from tests.hooks.small_evals import Evals, row
+from tests.hooks.test_dependencies import BANK
+
+
+def test_a_row_under_attack_waits_for_the_plain_row_that_it_needs(evals: Evals) -> None:
+    """One that was compromised prepares nothing, and an attack need not be on both."""
+    write(evals, "a b", {"a.under.loud": "evil"}, whisper("loud"), whisper("soft", select={"ids": ["b"]}))
+    evals.write_rows(row("b", depends_on=["a"]), row("a"))
+    run = evals.run("-v")
+    order = ("a", "b", "b::under::loud", "a::under::loud", "b::under::soft")
+    run.stdout.fnmatch_lines([f"shop.eval.yaml::{one} *" for one in order])
+    run.assert_outcomes(passed=4, failed=1)
+
+
+def test_what_a_row_needs_has_failed_under_no_attack(
+    evals: Evals, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Neither the row nor the row under attack is run: both are errors, each in its own rate."""
+    write(evals, "a", {"a": "wrong"}, gate={"min_pass_rate": 0, "max_attack_success": 0})
+    evals.write_rows(row("a"), row("b", depends_on=["a"]))
+    run = evals.run()
+    assert run.ret == 1
+    assert run.attempt("b.under.loud").reason == "it depends on 'a', which failed: it was not run"
+    found = check(run, capsys)
+    assert found["max_error_rate"] == (
+        "not met: error rate 50.0% (1/2) is over 5.0%; error rate under attack 50.0% (1/2) is over 5.0%"
+    )
+    assert found["max_attack_success"].endswith("; delivered in 1 of 2 attempts (1 errored)")
+
+
+def test_a_site_is_reset_for_each_attempt(evals: Evals) -> None:
+    """Under an attack as without."""
+    (evals.path / "bank.py").write_text(BANK)
+    bank = {"command": ["{python}", "bank.py", "{port}"], "reset": "POST /reset"}
+    write(evals, "", {}, whisper("loud"), whisper("soft"), sites={"bank": bank}, lanes=2)
+    evals.write_rows(row("a", sites=["bank"], requires_reset=True))
+    run = evals.run()
+    assert run.ret == 0
+    assert (evals.path / "resets.txt").read_text().split() == ["/reset"] * 3
