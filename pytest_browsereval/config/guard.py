@@ -42,7 +42,8 @@ class GuardConfig(Component):
     def check(self, call: GuardedCall) -> str | Awaitable[str | None] | None:
         """Return a reason to refuse the call, which the agent reads; None lets it pass.
 
-        It may be ``async def``, to look at the page for example. The agent waits meanwhile.
+        It may be ``async def``, to look at the page for example. The agent waits meanwhile,
+        and that time counts in the attempt's: what has not answered when it is over makes it *errored*.
 
         Raises:
             Exception: whatever it raises makes the attempt *errored*.

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import json
+import time
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
 
 from pytest_browsereval.config.guard import GuardConfig, GuardedCall
+from pytest_browsereval.deadline import Overran, within
 from pytest_browsereval.errors import (
     PLUGIN_ERRORS,
     BrowserEvalError,
@@ -21,6 +24,10 @@ from pytest_browsereval.model.messages import now
 
 REFUSALS_FILE = "refused.jsonl"
 """In the folder of an attempt: the calls that guards have refused, a line each; missing if there is none."""
+ANSWER_TIMEOUT_S = 300.0
+"""How long a guard may take over one call."""
+_BLOCKED_S, _LOOK_S = 0.05, 0.01
+"""A guard that took longer may have blocked the loop, which then gets some time to end the attempt."""
 
 
 class Refusal(BaseModel):
@@ -53,6 +60,25 @@ async def ask_guards(call: GuardedCall) -> str | None:
 
 
 async def _ask(guard: GuardConfig, call: GuardedCall) -> str | None:
+    about = f"about a call of {call.tool}"
+    try:
+        # In a task of its own: a guard that will not be cancelled is left behind, and named.
+        reason = await within(ANSWER_TIMEOUT_S, _check(guard, call, about), grace_s=0)
+    except Overran as late:
+        why = f"the guard {guard.type!r} took more than {ANSWER_TIMEOUT_S:g} seconds {about}"
+        raise Fault(ErrorSource.HARNESS, why) from late
+    except asyncio.CancelledError as error:
+        # No failure of the agent's: without an answer nobody knows what it would have done.
+        why = f"the guard {guard.type!r} was still being asked {about} when the time was over"
+        raise Fault(ErrorSource.HARNESS, why) from error
+    if reason is None or (isinstance(reason, str) and reason.strip()):
+        return reason
+    why = f"the guard {guard.type!r} returned {reason!r:.80}. Return a reason as a text, or None"
+    raise Fault(ErrorSource.HARNESS, why)
+
+
+async def _check(guard: GuardConfig, call: GuardedCall, about: str) -> object:
+    started = time.monotonic()
     try:
         reason: object = guard.check(call)
         if inspect.isawaitable(reason):
@@ -62,12 +88,11 @@ async def _ask(guard: GuardConfig, call: GuardedCall) -> str | None:
     except PLUGIN_ERRORS as error:
         if is_given_up(error):
             raise
-        message = f"the guard {guard.type!r} raised {describe_error(error)} about a call of {call.tool}"
+        message = f"the guard {guard.type!r} raised {describe_error(error)} {about}"
         raise Fault(ErrorSource.HARNESS, message) from error
-    if reason is None or (isinstance(reason, str) and reason.strip()):
-        return reason
-    why = f"the guard {guard.type!r} returned {reason!r:.80}. Return a reason as a text, or None"
-    raise Fault(ErrorSource.HARNESS, why)
+    if time.monotonic() - started > _BLOCKED_S:
+        await asyncio.sleep(_LOOK_S)
+    return reason
 
 
 def _record(guard: GuardConfig, call: GuardedCall, reason: str) -> None:

@@ -7,10 +7,12 @@ from typing import Any
 
 import pytest
 
+from pytest_browsereval.deadline import within
 from pytest_browsereval.testing import ScriptedModel, done
 from tests.hooks.small_evals import Evals, row
 
 GUARD = """
+import asyncio, time
 from typing import Literal
 from pytest_browsereval import GuardConfig, GuardedCall
 
@@ -20,11 +22,25 @@ class WordGuard(GuardConfig):
 
     def check(self, call: GuardedCall) -> str | None:
         said = str(call.arguments.get("answer", ""))
+        word = call.task.query_id if self.word == "row" else self.word
         if self.word == "raise" and call.tool == "done":
             raise KeyError("boom")
         if self.word == "false":
             return False
+        if word == "block" and call.tool == "done":
+            time.sleep(0.2)
+        if word in ("hang", "stay") and call.tool == "done":
+            return self.hang(word)
         return f"the answer to {call.task.query!r} has a secret" if self.word in said else None
+
+    async def hang(self, word):
+        never = asyncio.get_running_loop().create_future()
+        try:
+            await never
+        except asyncio.CancelledError:
+            if word == "stay":
+                await asyncio.get_running_loop().create_future()
+            raise
 
 def pytest_browsereval_register(registry):
     registry.register(WordGuard)
@@ -38,6 +54,12 @@ async def call(context):
     result = await context.tools.call("done", {"answer": "the secret"})
     assert not result.ok, result
     return await retry(context)
+
+async def patient(context):
+    try:
+        await context.tools.call("done", {"answer": "right"})
+    except BaseException:
+        return "right"
 
 async def retry(context):
     await context.tools.call("done", {"answer": "right"})
@@ -110,6 +132,34 @@ def test_a_broken_guard_makes_the_attempt_errored(guarded: Evals, word: str, mes
     ran.assert_outcomes(errors=1)
     assert ran.attempt("a").error_source == "harness"
     assert message in ran.attempt("a").reason
+
+
+def test_a_guard_that_does_not_answer_in_time_is_no_failure_of_the_agent(
+    guarded: Evals, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether it can be cancelled, and whether the agent called `done`, just answered or caught the error."""
+    monkeypatch.setattr(
+        "pytest_browsereval.run.attempt.within", lambda _, *args, **kw: within(0.1, *args, **kw)
+    )
+    words, agents = ("hang", "stay", "block"), ("retry", "say", "patient")
+    guarded.write_rows(*map(row, words))
+    variants = {name: {"type": "function", "function": f"my_agents:{name}"} for name in agents}
+    guards = [{"type": "word", "word": "row"}]
+    guarded.write_config(variants=variants, guards=guards, lanes=9, retries=0)
+    ran = guarded.run("shop.eval.yaml")
+    ran.assert_outcomes(errors=9)
+    assert {one.error_source for one in ran.attempts} == {"harness"}
+    why = "the guard 'word' was still being asked about a call of done when the time was over"
+    assert {one.reason for one in ran.attempts} == {why}
+
+
+def test_a_guard_has_a_time_of_its_own(guarded: Evals, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It ends the attempt long before the attempt's time is over, if that is long."""
+    monkeypatch.setattr("pytest_browsereval.features.guards.asking.ANSWER_TIMEOUT_S", 0.1)
+    guarded.write_config(guards=[{"type": "word", "word": "hang"}])
+    ran = guarded.run("shop.eval.yaml")
+    ran.assert_outcomes(errors=1)
+    assert ran.attempt("a").reason == "the guard 'word' took more than 0.1 seconds about a call of done"
 
 
 def test_what_cannot_be_guarded_is_refused(guarded: Evals) -> None:
