@@ -87,6 +87,7 @@ def test_each_row_runs_plain_and_under_each_attack(evals: Evals) -> None:
     )
     run = evals.run()
     assert run.ret == 1
+    run.stdout.re_match_lines([r"✓ careful\.under\.absent +passed +page_state 1 not delivered +1 .*"])
     assert grade(run, "careful.under.review")["compromised"] is False
     assert grade(run, "careful.under.review")["delivered_step"] == 0
     found = grade(run, "gullible.under.review")
