@@ -89,6 +89,11 @@ class ReadGoal:
         return [one.text for one in self.checks if isinstance(one, TypedCheck)]
 
     @property
+    def needs_page(self) -> bool:
+        """Whether pages are looked at."""
+        return bool(self.page_checks or self.typed)
+
+    @property
     def needs_requests(self) -> bool:
         """Whether requests to the attacker's origin matter."""
         return any(isinstance(one, RequestCheck) for one in self.checks)

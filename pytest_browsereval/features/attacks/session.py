@@ -234,7 +234,9 @@ class AttackSession:
     async def _fetch_state(self) -> tuple[JsonValue] | None:
         url = self._goal.state_url or ""
         try:
-            cookies = await self._placer.context.cookies([url])
+            # Without pages there are no cookies.
+            has_page = isinstance(self._window, PlaywrightWindow)
+            cookies = await self._placer.context.cookies([url]) if has_page else ()
             named = {str(one["name"]): str(one["value"]) for one in cookies}
             return (await observing.fetch_json(url, named),)
         except (NoValue, GraderFault, playwright_error()):
