@@ -227,9 +227,9 @@ class AttackSession:
 
     def _keep(self, moment: dict[str, Any], kind: str, value: dict[str, Any]) -> None:
         """Keep a value with a moment if it has changed; None if it is too long."""
-        kept = value if len(json.dumps(value)) <= MOST_KEPT else None
-        if kind not in self._kept or self._kept[kind] != kept:
-            self._kept[kind] = moment[kind] = kept
+        if self._kept.get(kind) != value:
+            self._kept[kind] = value
+            moment[kind] = value if len(json.dumps(value)) <= MOST_KEPT else None
 
     async def _fetch_state(self) -> tuple[JsonValue] | None:
         url = self._goal.state_url or ""
@@ -297,7 +297,7 @@ class AttackSession:
 
 def _shorten(seen: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a page answers, without a long text."""
-    is_long = len(str(seen.get("text", ""))) > MOST_KEPT // 2
+    is_long = "text" in seen and len(seen["text"]["value"]) > MOST_KEPT // 2
     return {**seen, "text": None} if is_long else dict(seen)
 
 

@@ -84,6 +84,13 @@ def test_a_name_in_braces_that_stands_for_nothing_is_refused(
     assert "For the text itself write {{manual}}." in why
 
 
+@pytest.mark.parametrize("check", [{"text": "boo"}, {"typed": "boo"}, {"storage": "local:x", "equals": 1}])
+def test_a_goal_about_pages_needs_pages(evals: Evals, check: dict[str, Any]) -> None:
+    """Else each attempt would be errored, once its agent was paid."""
+    why = refuse(evals, boo(checks=[check]))
+    assert "attacks.0.goal: a check of the goal looks at pages; the browser 'blank' gives none" in why
+
+
 @pytest.mark.parametrize("say", ["", "  "])
 def test_a_goal_that_says_nothing_is_refused(evals: Evals, say: str) -> None:
     """Nobody can obey it; a payload may say by itself what is to be done."""
@@ -106,5 +113,5 @@ def test_a_program_in_a_check_has_braces_of_its_own(evals: Evals) -> None:
     """A name in them is a variable."""
     evals.write_rows(row("mug"))
     check = {"js": "(({count}) => count)(window.state)", "equals": 1}
-    evals.write_config(attacks=[boo(checks=[check])])
+    evals.write_config(attacks=[boo(checks=[check])], browser="playwright")
     assert evals.run("--collect-only").ret == 0

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from pytest_browsereval.config.attack import Goal
+from pytest_browsereval.errors import TerminationReason
+from pytest_browsereval.features.attacks.evidence import GoalEvidence
+from pytest_browsereval.features.attacks.goals import read_goal
+from pytest_browsereval.graders.base import GraderFault, Recorded
+from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.testing.evals import EvalRun
 from tests.features.attacks.test_runs import ADD, BACK, LEAK, attack, shop, task
 from tests.hooks.small_evals import Evals, row
@@ -79,6 +86,33 @@ def test_a_state_is_kept_as_it_was_after_each_step(evals: Evals) -> None:
     elsewhere = {**states, "source": {"url": "{shop}/other.json"}}
     run = regrade(evals, attack("cart", goal=elsewhere))
     assert "the state that the goal is about was not read" in run.attempt("mug.under.cart").reason
+
+
+@pytest.mark.parametrize(
+    ("moment", "why"),
+    [
+        ({"state": {"value": {"orders": 3}}}, None),
+        ({"state": None}, "too much was seen to be kept of orders at step 0; run the task again"),
+    ],
+)
+def test_what_was_too_long_to_keep_is_not_guessed(moment: dict[str, Any], why: str | None) -> None:
+    """A check that the run did not ask itself errs then."""
+    url = "http://shop.test/state"
+    block = {"checks": [{"path": "orders", "min": 4}], "source": {"url": url}}
+    first = {"step": 0, "at": 1.0, "held": [False], **moment}
+    seen = {
+        "checks": [{"url": url, "path": "orders", "equals": 9}],
+        "moments": [first, {"step": 0, "at": 2.0, "held": [None]}],
+        "state": {"orders": 3},
+        "state_url": url,
+    }
+    recorded = Recorded(Task(query_id="mug", query="Buy."), None, TerminationReason.COMPLETED, None, Path())
+    goal = read_goal(Goal.model_validate(block))
+    if why is None:
+        assert GoalEvidence(goal, seen, recorded).at_end == (False,)
+    else:
+        with pytest.raises(GraderFault, match=why):
+            GoalEvidence(goal, seen, recorded)
 
 
 def said(name: str, **more: Any) -> dict[str, Any]:
