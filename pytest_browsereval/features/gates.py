@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pytest_browsereval.capture.trajectory import load_written, read_written, write_whole
+from pytest_browsereval.capture.trajectory import load_written, open_written, write_whole
 from pytest_browsereval.model.rules import RuleResult
 
 GATE_FILE = "gate.json"
@@ -35,7 +35,7 @@ def write_gate(run: Path, rules: Sequence[RuleResult]) -> None:
     content = {
         "is_met": all(rule.is_met for rule in rules),
         "rules": [_describe(one) for one in rules],
-        "summary": digest_summary(read_written(run / "summary.json")),
+        "summary": digest_summary(run),
     }
     write_whole(file, json.dumps(content, ensure_ascii=False, indent=1) + "\n")
 
@@ -45,21 +45,28 @@ def _describe(rule: RuleResult) -> dict[str, Any]:
     return {"name": rule.name, "result": rule.word, "message": rule.message, **tasks}
 
 
-def digest_summary(content: bytes) -> str:
-    """Return what tells a summary from any other one: a gate counts for the one that it was decided by."""
-    return hashlib.blake2b(content, digest_size=8).hexdigest()
+def digest_summary(run: Path) -> str:
+    """Return what tells the summary of a run from any other one: a gate counts for the one it was decided by.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    digest = hashlib.blake2b(digest_size=8)
+    with open_written(str(run / "summary.json")) as file:
+        while piece := file.read(1 << 20):  # all of it may have 100 MB
+            digest.update(piece)
+    return digest.hexdigest()
 
 
-def read_gate(run: Path, summary: bytes) -> dict[str, Any] | None:
+def read_gate(run: Path) -> dict[str, Any] | None:
     """Return what was written; None if nothing was, or of another summary than the run has now.
 
     Args:
         run: its folder.
-        summary: the content of its summary.
     """
     try:
         found = load_written(run / GATE_FILE)
+        is_of_it = isinstance(found, dict) and found.get("summary") == digest_summary(run)
     except (OSError, ValueError):
         return None
-    is_of_it = isinstance(found, dict) and found.get("summary") == digest_summary(summary)
     return found if is_of_it and isinstance(found.get("is_met"), bool) else None

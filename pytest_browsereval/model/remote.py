@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
 
@@ -38,6 +39,9 @@ class RemoteRuns(Protocol):
 
     def read(self, paths: Iterable[str]) -> Sequence[bytes | None]:
         """Return objects by their paths, several at once; None for one that is not there."""
+
+    def save(self, paths: Mapping[str, Path]) -> None:
+        """Write objects into files, several at once; no file for one that is not there."""
 
     def write(self, path: str, content: bytes) -> None:
         """Write an object, or write it anew."""

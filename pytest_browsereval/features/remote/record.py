@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.remote.bucket import Bucket
@@ -64,6 +65,17 @@ class BucketRuns:
     def read(self, paths: Iterable[str]) -> list[bytes | None]:
         """Return objects by their paths, several at once; None for one that is not there."""
         return map_apart(self._bucket.get, paths)
+
+    def save(self, paths: Mapping[str, Path]) -> None:
+        """Write objects into files, several at once; no file for one that is not there."""
+        map_apart(self._save, paths.items())
+
+    def _save(self, one: tuple[str, Path]) -> None:
+        path, place = one
+        with place.open("wb") as file:
+            is_there = self._bucket.save(path, file) is not None
+        if not is_there:
+            place.unlink()
 
     def write(self, path: str, content: bytes) -> None:
         """Write an object, or write it anew."""

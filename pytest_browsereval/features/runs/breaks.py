@@ -11,9 +11,7 @@ from typing import Any
 from pytest_browsereval.features.runs.digest import (
     RunDigest,
     State,
-    StoredRow,
     VariantDigest,
-    read_rows,
 )
 from pytest_browsereval.features.runs.history import History
 from pytest_browsereval.features.runs.provenance import describe_changes, find_provenance
@@ -58,14 +56,19 @@ def find_breaks(history: History) -> dict[tuple[str, str], Break]:
 
     Files are read of runs at a break only.
     """
-    read = lru_cache(maxsize=16)(partial(_read, history))  # neighbours are asked for again
+    read = lru_cache(maxsize=16)(partial(_read_manifest, history))  # neighbours are asked for again
+    read_rows = lru_cache(maxsize=2)(partial(_read_rows, history))  # of a large run 50 MiB
     found = {}
     for (_, name), points in find_points(history.runs).items():
         for (run, before), (next_run, after) in pairwise(points):
             changes = dict(_changed_judges(run, next_run))
             if not _is_alike(before, after):
-                for word, lines in _changes(before, after, read(run.run), read(next_run.run)):
+                names = run.run, next_run.run
+                for word, lines in _changes(before, after, *map(read, names)):
                     changes.setdefault(word, []).extend(lines)
+                if before.rows != after.rows:
+                    rows = (read_rows(one).get(name, {}) for one in names)
+                    changes.setdefault(DATASET, []).extend(_row_changes(*rows))
             if changes:
                 found[next_run.run, name] = Break(run.run, changes)
     return found
@@ -96,36 +99,39 @@ def _align(old: Sequence[str], new: Sequence[str]) -> tuple[set[str], set[str]]:
     return set(old), set(new)
 
 
-@dataclass(frozen=True)
-class _Files:
-    manifest: Mapping[str, Any]
-    rows: Sequence[StoredRow]
+_Rows = Mapping[str, str]
+"""The hashes of rows as they were, by their ids."""
 
 
-def _read(history: History, run: str) -> _Files:
-    summary, manifest = history.read([(run, "summary.json"), (run, "manifest.json")])
-    try:
-        rows = tuple(read_rows(summary))
-    except (ValueError, TypeError, KeyError, AttributeError):  # changed since it was digested
-        rows = ()
+def _read_manifest(history: History, run: str) -> Mapping[str, Any]:
     # A run of an older version may hold what is known as a secret today.
-    return _Files(redact_config(manifest), rows)
+    manifest: Mapping[str, Any] = redact_config(history.read_manifests([run])[0])
+    return manifest
+
+
+def _read_rows(history: History, run: str) -> Mapping[str, _Rows]:
+    """Return the rows of a run, by its variants."""
+    found: dict[str, dict[str, str]] = {}
+    for _, rows in history.read_summaries([run]):
+        for row in rows:
+            if not row.is_attacked:
+                found.setdefault(row.variant, {})[row.query_id] = row.row_hash
+    return found
 
 
 def _changes(
-    a: VariantDigest, b: VariantDigest, before: _Files, after: _Files
+    a: VariantDigest, b: VariantDigest, before: Mapping[str, Any], after: Mapping[str, Any]
 ) -> Iterator[tuple[str, list[str]]]:
+    """Yield what has changed but for the rows, by the manifests of two runs."""
     if not (a.provenance and b.provenance):
         yield (
             "config",
             ["what one of the two runs was made of is unknown: its manifest is missing or damaged"],
         )
     elif a.provenance != b.provenance:
-        made = [find_provenance(one.manifest, a.name) for one in (before, after)]
+        made = [find_provenance(one, a.name) for one in (before, after)]
         for word, lines in describe_changes(made[0], made[1]).items():
             yield word, list(_shorten(lines))
-    if a.rows != b.rows:
-        yield DATASET, list(_row_changes(a.name, before, after))
 
 
 def _shorten(lines: Sequence[str]) -> Iterator[str]:
@@ -134,10 +140,7 @@ def _shorten(lines: Sequence[str]) -> Iterator[str]:
         yield f"and {len(lines) - MOST_LINES} more"
 
 
-def _row_changes(variant: str, before: _Files, after: _Files) -> Iterator[str]:
-    old, new = (
-        {row.query_id: row.row_hash for row in one.rows if row.variant == variant} for one in (before, after)
-    )
+def _row_changes(old: _Rows, new: _Rows) -> Iterator[str]:
     edited = [name for name in new if name in old and old[name] != new[name]]
     kinds = {
         "added": [name for name in new if name not in old],

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
-import io
 import json
 import marshal
 import math
@@ -21,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from pytest_browsereval.analysis.manifest import agents_of, block_of, models_of
 from pytest_browsereval.analysis.passrate import pass_rate
 from pytest_browsereval.analysis.summary import total_cost
-from pytest_browsereval.capture.trajectory import parse_written, read_written
+from pytest_browsereval.capture.trajectory import open_written, parse_written, read_written
 from pytest_browsereval.errors import ErrorSource
 from pytest_browsereval.features.gates import GATE_FILE, read_gate
 from pytest_browsereval.features.runs.provenance import MARSHAL, hash_provenances
@@ -219,12 +217,11 @@ def digest_run(folder: Path, name: str) -> RunDigest:
         note = "no summary.json: it was cut off, or still runs"
         return RunDigest(**begun, state=State.UNFINISHED, note=note, variants=tuple(_plan(manifest)))
     try:
-        content = read_written(folder / "summary.json")
-        summary, rows = _parse_rows(content)
+        summary, rows = _read_rows(folder / SUMMARY)
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         note = f"summary.json is damaged: {one_line(str(error) or type(error).__name__, LONGEST)}"
         return RunDigest(**begun, state=State.DAMAGED, note=note)
-    gate = None if stamps[2] is None else read_gate(folder, content)
+    gate = None if stamps[2] is None else read_gate(folder)
     variants = tuple(_variants(manifest, rows))
     state, note = _judge_state(manifest, summary, len(rows))
     state, note = _judge_sessions(state, note, manifest, resumes)
@@ -254,25 +251,33 @@ def read_digest(line: bytes) -> RunDigest | None:
 def read_block(file: Path) -> dict[str, Any]:
     """Return a JSON file of a run; empty if it is missing or damaged."""
     try:
-        content = read_written(file)
-        if file.name == SUMMARY:
-            with contextlib.suppress(TypeError, KeyError, AttributeError):
-                found, rows = _parse_rows(content)
-                return {**found, "results": rows}
-        found = parse_written(content)
+        found = parse_written(read_written(file))
     except (OSError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}
 
 
-def _parse_rows(content: bytes) -> tuple[dict[str, Any], list[StoredRow]]:
-    """Return a summary with its trials, which take a third of the memory of their JSON.
+Summary = tuple[dict[str, Any], list[StoredRow]]
+"""The figures of a run, and its trials, which take a third of the memory of their JSON."""
+
+
+def read_summary(file: Path) -> Summary:
+    """Return a summary; without anything if it is missing or damaged."""
+    try:
+        return _read_rows(file)
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        return {}, []
+
+
+def _read_rows(file: Path) -> Summary:
+    """Return a summary, of which one line after another is read.
 
     Raises:
-        ValueError, TypeError, KeyError, AttributeError: it is damaged.
+        OSError, ValueError, TypeError, KeyError, AttributeError: it is missing or damaged.
     """
-    summary, rows = parse_summary(io.BytesIO(content), _read_row)
-    return summary, list(rows)
+    with open_written(str(file)) as opened:
+        figures, rows = parse_summary(opened, _read_row)
+        return figures, list(rows)
 
 
 def _read_manifest(file: Path) -> tuple[dict[str, Any], str]:
@@ -283,16 +288,6 @@ def _read_manifest(file: Path) -> tuple[dict[str, Any], str]:
     except (OSError, ValueError):
         return {}, ""
     return (found, hashlib.sha256(content).hexdigest()[:16]) if isinstance(found, dict) else ({}, "")
-
-
-def read_rows(summary: Mapping[str, Any]) -> Iterator[StoredRow]:
-    """Yield the trials of a summary that were made under no attack, as JSON or as they were read.
-
-    Raises:
-        ValueError, TypeError, KeyError, AttributeError: it is damaged.
-    """
-    rows = (one if isinstance(one, StoredRow) else _read_row(one) for one in summary["results"])
-    return (row for row in rows if not row.is_attacked)
 
 
 def _read_row(one: Mapping[str, Any]) -> StoredRow:

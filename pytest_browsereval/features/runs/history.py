@@ -11,7 +11,6 @@ import os
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,14 +20,17 @@ from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.runs.digest import (
     RunDigest,
     State,
+    Summary,
     digest_run,
     read_block,
     read_digest,
+    read_summary,
     stamp_run,
 )
 from pytest_browsereval.model.display import format_count
 from pytest_browsereval.run.journal import JOURNAL
 from pytest_browsereval.run.store import RUN_ID, RunStore
+from pytest_browsereval.run.summary import SUMMARY
 
 HISTORY = "runs.jsonl"
 """In a results folder."""
@@ -57,8 +59,10 @@ class History:
     """The newest first."""
     problem: str
     """Why the record could not be brought up to date; the runs are."""
-    read: Callable[[Sequence[tuple[str, str]]], list[dict[str, Any]]] = field(compare=False)
-    """Reads JSON files by the names of runs and files; one that is missing or damaged is empty."""
+    read_manifests: Callable[[Sequence[str]], list[dict[str, Any]]] = field(compare=False)
+    """Reads manifests by the names of the runs; one that is missing or damaged is empty."""
+    read_summaries: Callable[[Sequence[str]], Iterator[Summary]] = field(compare=False)
+    """Yields summaries in the same way: the trials of a few large runs would fill the memory."""
     folder: Path | None = None
     """The results folder; None at a URL."""
 
@@ -93,11 +97,14 @@ def read_history(place: Path) -> History:
         problem = f"{format_path(place / HISTORY)} was not brought up to date: {why}"
     newest = sorted(runs, key=lambda run: run.order, reverse=True)
     shown = mark_runs(list(_ask_unfinished(place, newest)))
-    return History(format_path(place), shown, problem, partial(_read_blocks, place), place)
-
-
-def _read_blocks(place: Path, names: Sequence[tuple[str, str]]) -> list[dict[str, Any]]:
-    return [read_block(place / run / file) for run, file in names]
+    return History(
+        format_path(place),
+        shown,
+        problem,
+        lambda names: [read_block(place / run / "manifest.json") for run in names],
+        lambda names: (read_summary(place / run / SUMMARY) for run in names),
+        place,
+    )
 
 
 def mark_runs(runs: Sequence[RunDigest]) -> tuple[RunDigest, ...]:

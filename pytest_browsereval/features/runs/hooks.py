@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,12 @@ import pytest
 from pytest_browsereval.analysis.summary import RunSummary
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.gates import write_gate
-from pytest_browsereval.features.runs.digest import ALL_TRIALS, digest_run, read_block
+from pytest_browsereval.features.runs.digest import ALL_TRIALS, digest_run
 from pytest_browsereval.features.runs.history import HISTORY, append_digests
 from pytest_browsereval.hooks.controller import Controller, RunPart
 from pytest_browsereval.hooks.gating import Gating
 from pytest_browsereval.run.active import ActiveRun
+from pytest_browsereval.run.summary import read_figures
 
 
 class AllTrials(RunPart):
@@ -31,7 +33,9 @@ class AllTrials(RunPart):
     def sum_up(self, active_run: ActiveRun, summary: RunSummary) -> tuple[dict[str, Any], list[str]]:
         """Count them; where stored trials are graded again, take what was counted when they were made."""
         if not active_run.trials.makes_attempts:
-            count = read_block(active_run.store.root / "summary.json").get(ALL_TRIALS)
+            count = None
+            with suppress(OSError, ValueError):
+                count = read_figures(active_run.store.root).get(ALL_TRIALS)
         else:
             try:
                 config = active_run.config

@@ -23,9 +23,6 @@ RUNS_PAGE = "runs.html"
 COMPARED = "compared-"
 """In a results folder: how the names of pages of two runs begin, as the page says to write them."""
 
-MOST_TASKS = 2_000
-"""Of an eval, the first ones by what has changed; the rest is counted."""
-
 _OWN = ("runs", "plots", "tasks", "run")
 _SCRIPTS = ("base", "runs", "choice", "table", "plots", "tasks", "run", "main")
 _CHANGES = tuple(Change)
@@ -158,7 +155,7 @@ def _grid(history: History, runs: Sequence[RunDigest], places: Mapping[str, int]
         "runs": [places[run.run] for run in found.runs],
         "tasks": [
             [one_line(one.query_id), one.variant, _CHANGES.index(one.change), one.cells, one.quarantine]
-            for one in found.tasks[:MOST_TASKS]
+            for one in found.tasks
         ],
-        "left": max(0, len(found.tasks) - MOST_TASKS),
+        "left": found.left,
     }

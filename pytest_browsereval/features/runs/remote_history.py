@@ -14,18 +14,33 @@ import hashlib
 import json
 import re
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from pytest_browsereval.capture.trajectory import open_written, write_whole
 from pytest_browsereval.errors import UsageError
-from pytest_browsereval.features.runs.digest import FILES, RunDigest, State, digest_run, read_digest
+from pytest_browsereval.features.runs.digest import (
+    FILES,
+    RunDigest,
+    State,
+    Summary,
+    digest_run,
+    read_block,
+    read_digest,
+    read_summary,
+)
 from pytest_browsereval.features.runs.history import History, mark_runs
+from pytest_browsereval.model.display import list_json_parts
 from pytest_browsereval.model.remote import PartsThere, RemoteRuns
 from pytest_browsereval.report.links import PAGE
 from pytest_browsereval.run.manifest import RESUMES_FILE
 from pytest_browsereval.run.shards import Parts
+from pytest_browsereval.run.summary import SUMMARY, parse_summary
 
 RECORD = ".record"
 """Below the URL. No eval has such a name."""
@@ -40,6 +55,9 @@ MOST_BY_A_PART = 20_000
 
 AT_ONCE = 8
 """Runs that are looked at; each of them has several requests under way."""
+
+_DIGESTING = threading.Lock()
+"""Of a large run 200 MiB are in memory, and Python computes in one thread at a time anyway."""
 
 _LINE = re.compile(rf"{RECORD}/(?P<run>[^/]+/[^/]+)/(?P<have>\d+)-of-(?P<of>\d+)\.(?P<tries>[0-9a-f]+)\.json")
 
@@ -77,7 +95,13 @@ def read_remote(runs: RemoteRuns) -> History:
     newest = sorted((digest for _, digest, _ in all_lines), key=lambda run: run.order, reverse=True)
     shown = mark_runs(newest)
     folders = {run.run: run.folders for run in shown}
-    return History(runs.url, shown, problem, lambda names: _read_blocks(runs, folders, names))
+    return History(
+        runs.url,
+        shown,
+        problem,
+        lambda names: _read_manifests(runs, folders, names),
+        lambda names: _read_summaries(runs, folders, names),
+    )
 
 
 def note_part(runs: RemoteRuns, root: Path, run: str) -> None:
@@ -191,18 +215,14 @@ def _describe_begun(run: str, there: PartsThere) -> RunDigest:
 def _digest(runs: RemoteRuns, run: str, there: PartsThere) -> RunDigest:
     """Return the digest of a run, all parts that are done together."""
     folders = tuple(there.done[number] for number in sorted(there.done))
-    contents = runs.read(f"{folder}/{name}" for folder in folders for name in FILES)
-    files = [
-        dict(zip(FILES, contents[at : at + len(FILES)], strict=True))
-        for at in range(0, len(contents), len(FILES))
-    ]
     with tempfile.TemporaryDirectory() as name:
-        place = Path(name)
-        whole = files[0] if there.of == 1 else _join(files, there)
-        for file, content in whole.items():
-            if content is not None:
-                (place / file).write_bytes(content)
-        digest = digest_run(place, run)
+        places = [Path(name, str(number)) for number in range(len(folders))]
+        for place in places:
+            place.mkdir()
+        pairs = zip(folders, places, strict=True)
+        runs.save({f"{folder}/{file}": place / file for folder, place in pairs for file in FILES})
+        with _DIGESTING:
+            digest = digest_run(places[0] if there.of == 1 else _join(places, there), run)
     update: dict[str, Any] = {"stamps": (), "folders": folders}
     if there.of > 1:
         is_whole = digest.state is State.MERGED
@@ -215,9 +235,15 @@ def _digest(runs: RemoteRuns, run: str, there: PartsThere) -> RunDigest:
     return digest.model_copy(update=update)
 
 
-def _join(files: Sequence[Mapping[str, bytes | None]], there: PartsThere) -> dict[str, bytes | None]:
-    """Return manifest and summary of the parts that are done as those of one run."""
-    manifests = [_load(one["manifest.json"]) for one in files]
+def _join(parts: Sequence[Path], there: PartsThere) -> Path:
+    """Return a folder with manifest and summary of the parts that are done as those of one run.
+
+    Args:
+        parts: folders with their files.
+        there: which parts they are.
+    """
+    whole = parts[0].parent
+    manifests = [read_block(part / "manifest.json") for part in parts]
     numbers = sorted(there.done)
     shards = manifests[0].get("shards")
     manifest = {**manifests[0], "merged_from": [f"{number}-of-{there.of}" for number in numbers]}
@@ -225,14 +251,21 @@ def _join(files: Sequence[Mapping[str, bytes | None]], there: PartsThere) -> dic
         manifest["shards"] = {**shards, "have": numbers}
     if len({str(one.get("git_branch")) for one in manifests}) > 1:
         manifest["git_branch"] = None
-    return {
-        "manifest.json": json.dumps(manifest).encode(),
-        "summary.json": json.dumps(_join_summaries([_load(one["summary.json"]) for one in files])).encode(),
-        RESUMES_FILE: b"\n".join(one[RESUMES_FILE] or b"" for one in files),
-    }
+    write_whole(whole / "manifest.json", json.dumps(manifest))
+    resumes = (part / RESUMES_FILE for part in parts)
+    (whole / RESUMES_FILE).write_bytes(b"\n".join(one.read_bytes() for one in resumes if one.exists()))
+    try:
+        with ExitStack() as stack:  # results go from file to file: those of all parts may fill the memory
+            files = [stack.enter_context(open_written(str(part / SUMMARY))) for part in parts]
+            figures, results = zip(*(parse_summary(file, lambda one: one) for file in files), strict=True)
+            content = {**_join_figures(figures), "results": chain.from_iterable(results)}
+            write_whole(whole / SUMMARY, list_json_parts(content))
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        (whole / SUMMARY).write_bytes(b"")  # damaged, as one of them is
+    return whole
 
 
-def _join_summaries(summaries: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _join_figures(summaries: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     graders: dict[str, list[str]] = {}
     for one in summaries:
         for name, rules in dict(one.get("graders") or {}).items():
@@ -241,25 +274,34 @@ def _join_summaries(summaries: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         **summaries[0],
         **{key: sum(int(one.get(key) or 0) for one in summaries) for key in ("selected", "skipped")},
         "graders": graders,
-        "results": [row for one in summaries for row in one["results"]],
     }
 
 
-def _read_blocks(
-    runs: RemoteRuns, folders: Mapping[str, Sequence[str]], names: Sequence[tuple[str, str]]
-) -> list[dict[str, Any]]:
-    """Return JSON files of runs, those of all parts together; empty where one is missing or damaged."""
-    places = [[f"{folder}/{file}" for folder in folders[run]] for run, file in names]
-    contents = iter(runs.read(path for own in places for path in own))
-    return [_join_blocks([_load(next(contents)) for _ in own]) for own in places]
+Folders = Mapping[str, Sequence[str]]
+"""Where the files of the parts of each run are."""
 
 
-def _join_blocks(blocks: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Return the summaries of parts as one; of other files, the first one says what all say."""
-    try:
-        return _join_summaries(blocks) if len(blocks) > 1 and "results" in blocks[0] else dict(*blocks[:1])
-    except (KeyError, TypeError, ValueError):
-        return {}
+def _read_manifests(runs: RemoteRuns, folders: Folders, names: Sequence[str]) -> list[dict[str, Any]]:
+    """Return the manifests of runs; of parts the first one says what all say."""
+    return [_load(content) for content in runs.read(f"{folders[run][0]}/manifest.json" for run in names)]
+
+
+def _read_summaries(runs: RemoteRuns, folders: Folders, names: Sequence[str]) -> Iterator[Summary]:
+    """Yield the summaries of runs, those of all parts together; a few at a time are brought."""
+    for first in range(0, len(names), AT_ONCE):
+        with tempfile.TemporaryDirectory() as name:
+            paths = [
+                [f"{folder}/{SUMMARY}" for folder in folders[run]] for run in names[first : first + AT_ONCE]
+            ]
+            places = {path: Path(name, str(number)) for number, path in enumerate(chain.from_iterable(paths))}
+            runs.save(places)
+            yield from (_join_summaries([read_summary(places[path]) for path in own]) for own in paths)
+
+
+def _join_summaries(parts: Sequence[Summary]) -> Summary:
+    if not all(figures for figures, _ in parts):  # one is damaged
+        return {}, []
+    return parts[0] if len(parts) == 1 else (parts[0][0], [row for _, rows in parts for row in rows])
 
 
 def _load(content: bytes | None) -> dict[str, Any]:

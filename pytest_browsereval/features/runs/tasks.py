@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -9,7 +10,7 @@ from itertools import pairwise
 from typing import Any
 
 from pytest_browsereval.analysis.manifest import block_of
-from pytest_browsereval.features.runs.digest import RunDigest, State, StoredRow, read_rows
+from pytest_browsereval.features.runs.digest import RunDigest, State, StoredRow
 from pytest_browsereval.features.runs.history import History
 from pytest_browsereval.model.display import natural
 from pytest_browsereval.model.grades import Verdict
@@ -20,7 +21,8 @@ LAST = 20
 NONE, EDITED = ".", "~"
 """Cells without a verdict: no result, and a result of a row that was edited since."""
 
-LETTERS = {Verdict.PASSED: "P", Verdict.FAILED: "F", Verdict.ERRORED: "E"}
+MOST_TASKS = 2_000
+"""Of an eval, the first ones by what has changed; the rest is counted."""
 
 
 class Change(StrEnum):
@@ -55,6 +57,9 @@ class TaskGrid:
     runs: tuple[RunDigest, ...]
     """The oldest first."""
     tasks: tuple[TaskLine, ...]
+    """The first ones."""
+    left: int = 0
+    """How many more there are."""
 
 
 def read_grid(history: History, runs: Iterable[RunDigest]) -> TaskGrid:
@@ -65,20 +70,22 @@ def read_grid(history: History, runs: Iterable[RunDigest]) -> TaskGrid:
         runs: of the eval, the newest first.
     """
     chosen = _choose_runs(runs)
-    summaries = history.read([(run.run, "summary.json") for run in chosen])
-    rows = [_rows(summary) for summary in summaries]
-    versions = _versions(rows)
+    quarantine: Mapping[str, Any] = {}
+    versions: dict[tuple[str, str], str] = {}  # of each row the hash in the newest run that has it
     cells: dict[tuple[str, str], list[str]] = {}
-    for number, own in enumerate(rows):
-        found: dict[tuple[str, str], set[Verdict | None]] = {}
-        for row in own:
-            key = row.query_id, row.variant
-            is_edited = row.row_hash not in ("", versions.get(key, ""))
-            found.setdefault(key, set()).add(None if is_edited else row.verdict)
-        for key, verdicts in found.items():
-            cells.setdefault(key, [NONE] * len(chosen))[number] = _letter(verdicts)
-    quarantine = block_of(block_of(summaries[-1].get("gate")).get("quarantine")) if summaries else {}
-    return TaskGrid(tuple(chosen), tuple(_lines(cells, quarantine)))
+    summaries = history.read_summaries([run.run for run in reversed(chosen)])
+    for number in reversed(range(len(chosen))):  # one run at a time: 200,000 trials take 80 MiB
+        figures, rows = next(summaries)
+        if number == len(chosen) - 1:
+            quarantine = block_of(block_of(figures.get("gate")).get("quarantine"))
+        rows = [row for row in rows if not row.is_attacked]
+        own = {(row.query_id, row.variant): row.row_hash for row in rows if row.row_hash}
+        for key, row_hash in own.items():
+            versions.setdefault(key, row_hash)
+        for key, kinds in _list_kinds(rows, versions).items():
+            cells.setdefault(key, [NONE] * len(chosen))[number] = _LETTERS[kinds]
+    lines = _lines(cells, quarantine)
+    return TaskGrid(tuple(chosen), tuple(lines), len(cells) - len(lines))
 
 
 def _choose_runs(runs: Iterable[RunDigest]) -> list[RunDigest]:
@@ -88,33 +95,33 @@ def _choose_runs(runs: Iterable[RunDigest]) -> list[RunDigest]:
     return [run for run in having if run.folder not in parts][:LAST][::-1]
 
 
-def _rows(summary: Mapping[str, Any]) -> list[StoredRow]:
-    try:
-        return list(read_rows(summary))
-    except (ValueError, TypeError, KeyError, AttributeError):  # changed since it was digested
-        return []
+def _list_kinds(
+    rows: Iterable[StoredRow], versions: Mapping[tuple[str, str], str]
+) -> dict[tuple[str, str], int]:
+    """Return which kinds of trials each task has, as a sum of ``_KINDS``."""
+    found: dict[tuple[str, str], int] = {}
+    for row in rows:
+        key = row.query_id, row.variant
+        is_edited = row.row_hash not in ("", versions.get(key, ""))
+        found[key] = found.get(key, 0) | (0 if is_edited else _KINDS[row.verdict])
+    return found
 
 
-def _versions(rows: Sequence[Sequence[StoredRow]]) -> dict[tuple[str, str], str]:
-    """Return the hash of each row as it was in the newest run that has it."""
-    return {(row.query_id, row.variant): row.row_hash for own in rows for row in own if row.row_hash}
+_KINDS = {Verdict.PASSED: 1, Verdict.FAILED: 2, Verdict.ERRORED: 4}
+"""A bit for each: sets of 200,000 tasks take 40 MiB."""
 
-
-def _letter(verdicts: set[Verdict | None]) -> str:
-    judged = verdicts & {Verdict.PASSED, Verdict.FAILED}
-    if len(judged) > 1:
-        return "M"
-    shown = judged or verdicts & {Verdict.ERRORED}
-    return next((LETTERS[one] for one in shown if one is not None), EDITED)
+_LETTERS = (EDITED, "P", "F", "M", "E", "P", "F", "M")
+"""Of each sum: an error beside a verdict says nothing, and of nothing all rows were edited."""
 
 
 def _lines(cells: Mapping[tuple[str, str], list[str]], quarantine: Mapping[str, Any]) -> list[TaskLine]:
-    lines = [
+    lines = (
         TaskLine(query_id, variant, judge_change(own), "".join(own), str(quarantine.get(query_id, ""))[:10])
         for (query_id, variant), own in cells.items()
-    ]
+    )
     order = list(Change)
-    return sorted(
+    return heapq.nsmallest(
+        MOST_TASKS,
         lines,
         key=lambda one: (order.index(one.change), *_calm(one.cells), natural(one.query_id), one.variant),
     )

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pytest_browsereval.capture.trajectory import read_written, write_whole
+from pytest_browsereval.capture.trajectory import write_whole
 from pytest_browsereval.datasets.ids import safe_id
 from pytest_browsereval.features.gates import read_gate
 from pytest_browsereval.model.rules import RuleResult
@@ -72,7 +72,7 @@ def _choose(name: str, block: Mapping[str, Any], tasks: Sequence[str]) -> Mappin
 def read_stored(run: Path) -> list[list[Any]] | None:
     """Return what the page shows of the gate that the run's session has decided; None if there was none."""
     try:
-        found = read_gate(run, read_written(run / "summary.json"))
+        found = read_gate(run)
         rules = [] if found is None else [_read(rule) for rule in found["rules"]]
     except (OSError, KeyError, TypeError, AttributeError):
         return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -85,8 +86,12 @@ def test_the_record_is_made_again_from_the_runs(evals: Evals, bucket: str) -> No
     assert len(listed(evals, bucket)) == 1
 
 
-def test_a_run_of_parts_is_one_line(evals: Evals, bucket: str) -> None:
+@pytest.mark.parametrize("most", [1 << 18, 64])
+def test_a_run_of_parts_is_one_line(
+    evals: Evals, bucket: str, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
     """Partial while parts are missing, whole by the last of them; and merged, so not in the line."""
+    monkeypatch.setattr("pytest_browsereval.run.summary._SMALL", most)  # a larger one is read line by line
     write(evals)
     send(evals, bucket, "nightly", "--eval-shard=1/2", "--eval-set", "gate={}")
     assert record(evals) == []
@@ -98,6 +103,23 @@ def test_a_run_of_parts_is_one_line(evals: Evals, bucket: str) -> None:
     assert (whole["state"], whole["note"], whole["whole"]["tasks"]) == ("merged", "made in 2 parts", 4)
     assert (whole["whole"]["passed"], whole["whole"]["failed"]) == (3, 1)
     assert whole["variants"][0]["not_comparable_with"] is None
+
+
+@pytest.mark.parametrize("spoil", [Path.unlink, lambda path: path.write_text('{"results": 7}')])
+def test_a_part_whose_summary_is_damaged_is_listed(
+    evals: Evals, bucket: str, spoil: Callable[[Path], object]
+) -> None:
+    """As a run that is damaged, beside the others, which are read line by line."""
+    write(evals)
+    send(evals, bucket, "before")
+    for number in (1, 2):
+        send(evals, bucket, "nightly", f"--eval-shard={number}/2", "--eval-set", "gate={}")
+    shutil.rmtree(record(evals)[0].parents[2])
+    spoil(next(path for path in objects(evals, "summary.json") if "nightly/parts/2-of-2" in path.as_posix()))
+    assert {one["run"]: one["state"] for one in listed(evals, bucket)} == {
+        "shop/nightly": "damaged",
+        "shop/before": "complete",
+    }
 
 
 def test_parts_that_end_at_once_lose_no_line(
