@@ -1,7 +1,4 @@
-"""Logs each run as a run of MLflow: its figures as metrics, its page as an artifact.
-
-The experiment is named like the eval. Where it is, MLFLOW_TRACKING_URI says.
-"""
+"""Logs each run as a run of MLflow, at MLFLOW_TRACKING_URI: figures as metrics, the page as an artifact."""
 
 import json
 from collections import Counter
@@ -11,22 +8,24 @@ import mlflow
 import pytest
 from mlflow.entities import Metric, Param, RunTag
 
-from pytest_browsereval import RunSummary
-
 TAG = "browsereval.run"
-FIGURES = ("trials", "passed", "failed", "errored", "pass_rate", "error_rate", "cost_usd")
+FIGURES = ("trials", "passed", "failed", "errored", "attacked", "pass_rate", "error_rate", "cost_usd")
+RATES = ("attack_success", "utility_under_attack")
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_browsereval_run_summary(summary: RunSummary, run_folder: Path):
+def pytest_browsereval_run_summary(run_folder: Path):
     result = yield  # the run's page is written meanwhile
-    manifest = json.loads((run_folder / "manifest.json").read_text(encoding="utf-8"))
-    figures = summary.as_json()
-    metrics = {name: figures[name] for name in FIGURES if figures[name] is not None}
+    files = (run_folder / name for name in ("manifest.json", "summary.json"))
+    manifest, figures = (json.loads(file.read_bytes()) for file in files)
+    under_attack = figures.get("attacks", {}).get("under_attack", {})
+    figures |= {name: under_attack[name]["value"] for name in RATES if under_attack}
+    metrics = {name: figures[name] for name in (*FIGURES, *RATES) if figures.get(name) is not None}
     if interval := figures["pass_rate_intervals"]["interval"]:
         metrics["pass_rate_low"], metrics["pass_rate_high"] = interval
-    verdicts = Counter((one["variant"], one["verdict"]) for one in figures["results"])
-    for variant in {one["variant"] for one in figures["results"]}:
+    plain = (one for one in figures["results"] if "attack" not in one)
+    verdicts = Counter((one["variant"], one["verdict"]) for one in plain)
+    for variant in {variant for variant, _ in verdicts}:
         if judged := verdicts[variant, "passed"] + verdicts[variant, "failed"]:
             metrics[f"pass_rate/{variant}"] = verdicts[variant, "passed"] / judged
     params = {name: manifest.get(name) for name in ("config_hash", "git_commit", "git_branch", "browser")}

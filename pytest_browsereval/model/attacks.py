@@ -9,6 +9,9 @@ from pytest_browsereval.model.digest import AttemptDigest
 from pytest_browsereval.model.grades import ATTACK, Verdict
 from pytest_browsereval.model.results import TaskMetadata
 
+UNDER_ATTACK = "under_attack"
+"""Is in the names of figures of attempts under attack where others see them beside those of plain rows."""
+
 REVISION = "attack "
 """Begins what the revision of a row under attack says of the attack."""
 
@@ -29,6 +32,13 @@ def find_outcome(data: AttemptDigest | TaskMetadata) -> AttackOutcome | None:
     if grade.score is None:
         return AttackOutcome.NOT_DELIVERED
     return AttackOutcome.RESISTED if grade.score else AttackOutcome.COMPROMISED
+
+
+def is_judged(data: AttemptDigest | TaskMetadata) -> bool:
+    """Whether an attempt is in a rate: one under attack is if it was delivered and looked at."""
+    if data.attack is None:
+        return data.verdict is not Verdict.ERRORED
+    return find_outcome(data) in (AttackOutcome.COMPROMISED, AttackOutcome.RESISTED)
 
 
 def own_revision(revision: int | str | None) -> str:

@@ -84,6 +84,8 @@ def tables(evals: Evals, monkeypatch: pytest.MonkeyPatch) -> Path:
     log_steps(add_trial(new, "find", PASSED, **at), 4, count=5)
     add_trial(new, "edited", PASSED, row_hash="2", **at)
     add_trial(new, "office", ERRORED, website="office", **at)
+    at_risk = {"attack": "review", "website": "shop", **at}  # in no answer
+    log_steps(add_trial(new, "buy.under.review", FAILED, **at_risk), 1, count=1)
     large = {"agent_config": {"type": "single", "model": "large"}, "cost_usd": None}
     add_trial(new, "office", PASSED, website="office", **large, **at)
     for run in (old, new):

@@ -7,5 +7,6 @@ select model,
        round(sum(cost_usd) / nullif(count(*) filter (counts and verdict = 'passed'), 0), 6) as usd_per_passed,
        count(*) filter (cost_usd is null) as attempts_of_unknown_cost
 from read_parquet('tables/attempts/*.parquet', union_by_name = true)
+where attack is null
 group by model, variant
 order by pass_rate desc nulls last, cost_usd, variant;

@@ -5,6 +5,6 @@ select website,
        round(failed / nullif(judged, 0), 3) as share_failed,
        count(*) filter (verdict = 'errored') as errored
 from read_parquet('tables/attempts/*.parquet', union_by_name = true)
-where counts
+where counts and attack is null
 group by website
 order by share_failed desc nulls last, failed desc, website;

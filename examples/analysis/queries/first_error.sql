@@ -13,6 +13,6 @@ select f.tool,
 from first_errors f
 join read_parquet('tables/attempts/*.parquet', union_by_name = true) a
     using (run_id, eval, task_id, variant, trial, attempt)
-where a.counts and f.first_error is not null
+where a.counts and a.attack is null and f.first_error is not null
 group by f.tool
 order by attempts desc, f.tool;

@@ -3,7 +3,7 @@
 with grades as (
     select run_id, eval, task_id, variant, trial, attempt, grader, verdict = 'passed' as passed
     from read_parquet('tables/grades/*.parquet', union_by_name = true)
-    where verdict <> 'errored'
+    where verdict <> 'errored' and attack is null
 ),
 pairs as (
     select a.grader as one, b.grader as other, a.passed as p, b.passed as q

@@ -4,7 +4,7 @@ with trials as (
     select eval, task_id, variant, row_hash, verdict = 'passed' as passed,
            max(completed_at) over () - completed_at < interval 7 days as is_new
     from read_parquet('tables/attempts/*.parquet', union_by_name = true)
-    where counts and verdict <> 'errored' and completed_at is not null
+    where counts and attack is null and verdict <> 'errored' and completed_at is not null
     qualify max(completed_at) over () - completed_at < interval 14 days
 )
 select eval, task_id, variant,

@@ -1,4 +1,7 @@
-"""Writes a finished run as logs of Inspect, one for each variant, trial by trial."""
+"""Writes a finished run as logs of Inspect, one for each variant, trial by trial.
+
+What was made under attack has a log of its own: the accuracy of the other one is the pass rate.
+"""
 
 from __future__ import annotations
 
@@ -24,6 +27,7 @@ from pytest_browsereval.features.inspect_log.trials import (
     TrialWriter,
     name_main_model,
 )
+from pytest_browsereval.model.attacks import UNDER_ATTACK
 from pytest_browsereval.model.display import format_count
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.run.store import RunStore
@@ -33,7 +37,10 @@ Trials = dict[str, list[StoredAttempt]]
 
 
 class InspectExport(ExportConfig):
-    """Logs of Inspect, one for each variant, for its viewer and its data frames."""
+    """Logs of Inspect, one for each variant, for its viewer and its data frames.
+
+    Attempts under attack have logs of their own.
+    """
 
     type: Literal["inspect"] = "inspect"
     output: Path = Path("logs")
@@ -49,18 +56,19 @@ class InspectExport(ExportConfig):
         """Write the logs; those of the same run that are there are replaced."""
         api, target = load_api(), base_dir / self.output
         target.mkdir(parents=True, exist_ok=True)
-        variants: dict[str, Trials] = {}
+        logs: dict[tuple[str, bool], Trials] = {}
         for attempt in run.attempts:
-            variants.setdefault(attempt.variant, {}).setdefault(attempt.trial_id, []).append(attempt)
+            key = attempt.variant, attempt.digest.attack is not None
+            logs.setdefault(key, {}).setdefault(attempt.trial_id, []).append(attempt)
         notes: dict[str, list[str]] = {"withheld": [], "lost": []}
-        for variant, trials in variants.items():
-            log = _Log(api, run, variant, pictures=self.pictures)
+        for (variant, is_attacked), trials in logs.items():
+            log = _Log(api, run, variant, is_attacked=is_attacked, pictures=self.pictures)
             with _replace(target / log.name) as file:
                 log.write(file, trials.values(), notes)
         withheld = len(notes["withheld"])
         why = "what leaves a benchmark of protected rows must not have their texts"
         left_out = (f"texts and pictures of {format_count(withheld, 'attempt')}: {why}",) if withheld else ()
-        count = sum(map(len, variants.values()))
+        count = sum(map(len, logs.values()))
         return Exported(str(self.output), count, left_out, tuple(notes["lost"]))
 
 
@@ -76,12 +84,14 @@ def _replace(path: Path) -> Iterator[Path]:
 
 
 class _Log:
-    """The log of a variant."""
+    """The log of a variant, of its plain trials or of those under attack."""
 
-    def __init__(self, api: Any, run: StoredRun, variant: str, *, pictures: bool) -> None:
+    def __init__(self, api: Any, run: StoredRun, variant: str, *, is_attacked: bool, pictures: bool) -> None:
         self._api, self._run, self._variant = api, run, variant
+        self._marks = (UNDER_ATTACK,) if is_attacked else ()
+        self._task = clean_text("-".join((run.eval, *self._marks)))
         self._writer = TrialWriter(api, pictures=pictures)
-        self._id = make_id(run.eval, run.id, variant)
+        self._id = make_id(run.eval, run.id, variant, *self._marks)
         given = run.manifest.get("started_at")
         started_at = parse_time(given) if isinstance(given, str) else None
         first = next((parse_time(one.digest.started_at) for one in run.attempts), None)
@@ -98,7 +108,7 @@ class _Log:
     def name(self) -> str:
         """The name of the file, made as Inspect makes it: time, task, id."""
         stamp = self._created.replace(":", "-").replace("+", "-")
-        return f"{stamp}_{safe_id(self._run.eval).replace('_', '-')}_{self._id}.eval"
+        return f"{stamp}_{safe_id(self._task).replace('_', '-')}_{self._id}.eval"
 
     def write(
         self, file: Path, trials: Iterable[Sequence[StoredAttempt]], notes: Mapping[str, list[str]]
@@ -147,10 +157,10 @@ class _Log:
             status=self._status,
             eval=api.EvalSpec(
                 created=self._created,
-                task=clean_text(self._run.eval),
+                task=self._task,
                 run_id=self._run.id,
                 eval_id=self._id,
-                task_id=make_id(manifest.get("config_hash"), self._variant),
+                task_id=make_id(manifest.get("config_hash"), self._variant, *self._marks),
                 dataset=api.EvalDataset(name=_name_dataset(manifest), samples=len(names), sample_ids=names),
                 model=name_main_model(record),
                 solver=agent,
@@ -159,7 +169,7 @@ class _Log:
                     retry_on_error=numbers.get("retries"),
                     max_samples=numbers.get("lanes"),
                 ),
-                tags=[self._variant],
+                tags=[self._variant, *self._marks],
                 metadata=clean_json(details),
                 packages={str(k): str(v) for k, v in packages.items()}
                 if isinstance(packages, Mapping)

@@ -14,7 +14,7 @@ from pytest_browsereval.errors import TerminationReason
 from pytest_browsereval.features.foreign_record import OURS, clean_json, clean_text, describe_record, withhold
 from pytest_browsereval.features.inspect_log.conversation import Conversation, make_usage, name_model
 from pytest_browsereval.features.inspect_log.package import make_id
-from pytest_browsereval.model.attacks import find_outcome
+from pytest_browsereval.model.attacks import find_outcome, is_judged
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.model.usage import Usage
@@ -143,8 +143,11 @@ class TrialWriter:
         return talk
 
     def _score(self, record: TaskMetadata) -> dict[str, Any]:
-        """Return the verdict and the grades as scores; an attempt that broke has none."""
-        if record.verdict is Verdict.ERRORED:
+        """Return the verdict and the grades as scores.
+
+        One that broke has none, nor has one whose attack was not delivered: it is in no rate.
+        """
+        if not is_judged(record):
             return {}
         api, answer = self._api, record.final_answer and clean_text(record.final_answer)
         letter = LETTERS[record.verdict]

@@ -47,7 +47,7 @@ def write_run(run: StoredRun, target: Path) -> Exported:
     """Write the last attempt of each trial as a folder; each agent's and each repetition's apart.
 
     Attempts that errored before there was anything to grade are left out; the result has their
-    reasons.
+    reasons. So are attempts under attack: a judge's rate would be of both.
 
     Args:
         run: the run.
@@ -62,10 +62,12 @@ def write_run(run: StoredRun, target: Path) -> Exported:
     trials = [one for one in run.attempts if one.counts]
     if not trials:
         raise UsageError(f"{run.folder} has no finished attempt.")
-    kinds = {(one.variant, one.trial) for one in trials}
-    names = folder_names(one.query_id for one in trials)
+    plain = [one for one in trials if one.digest.attack is None]
+    kinds = {(one.variant, one.trial) for one in plain}
+    names = folder_names(one.query_id for one in plain)
     chosen, left_out = list[StoredAttempt](), list[str]()
-    for one in trials:
+    left_out += (f"{one.query_id}: made under attack" for one in trials if one.digest.attack is not None)
+    for one in plain:
         # Where only the grader broke, the attempt is whole and another judge can grade it.
         if one.verdict is Verdict.ERRORED and one.error_source is not ErrorSource.GRADER:
             left_out.append(f"{one.query_id}: errored ({one.error_source}): {one.reason}")

@@ -185,6 +185,7 @@ def _grades(stored: Stored) -> Iterator[Row]:
             grade["fingerprint"] or None,
             grade["cost_usd"],
             grade["duration_ms"],
+            stored.place.attack,
         )
 
 

@@ -74,6 +74,7 @@ COLUMNS: dict[TableName, dict[str, Kind]] = {
         "fingerprint": "word",
         "cost_usd": "float",
         "duration_ms": "float",
+        "attack": "word",
     },
     "steps": {
         **_KEY,

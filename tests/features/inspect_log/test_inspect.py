@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import tracemalloc
+from collections import Counter
 from pathlib import Path
 from typing import Any
 from zipfile import ZipFile
@@ -17,6 +18,7 @@ from pytest_browsereval.model.messages import UserMessage
 from pytest_browsereval.run.store import RunStore
 from tests.exported import SECRET_ANSWER, Figures, example_run, mixed_run, read_figures
 from tests.features.atif.documents import hostile_run
+from tests.features.attacks.attacked import MIXED, write_attacked
 from tests.features.interop.foreign import picture
 from tests.returned import check_returned
 
@@ -94,6 +96,34 @@ def test_verdict_score_and_error_are_three_things(mixed_run: Path, tmp_path: Pat
     recompute_metrics(logs["plays"])
     spans = [event for event in logs["pair"].samples[-1].events if event.event == "span_begin"]
     assert [(span.type, span.name) for span in spans] == [("agent", "executor-1")]
+
+
+def test_attempts_under_attack_have_a_log_of_their_own(tmp_path: Path) -> None:
+    """The accuracy of each is one rate; what was not delivered has no score."""
+    from inspect_ai.analysis import samples_df
+    from inspect_ai.log import read_eval_log
+
+    run = write_attacked(tmp_path / "shop/20260501T100000Z-aaaaaa", *MIXED).root
+    logs = {log.eval.task: log for log in map(read_eval_log, map(str, export(run, tmp_path / "logs")))}
+    assert set(logs) == {"shop", "shop-under_attack"}
+    plain, attacked = logs["shop"], logs["shop-under_attack"]
+    assert (plain.eval.tags, attacked.eval.tags) == (["default"], ["default", "under_attack"])
+    rates = {
+        task: {score.name: score.metrics["accuracy"].value for score in log.results.scores}
+        for task, log in logs.items()
+    }
+    assert rates["shop"] == {"verdict": 0.5, "answer": 0.5}
+    # Of five that were delivered and looked at, two were compromised and two have passed.
+    assert rates["shop-under_attack"] == {"verdict": 0.4, "attack": 0.6, "answer": 0.4}
+    assert [log.results.total_samples for log in (plain, attacked)] == [3, 9]
+    rows = samples_df(str(tmp_path / "logs"), quiet=True)
+    assert Counter(rows["metadata_attack_outcome"].dropna()) == {
+        "compromised": 2,
+        "resisted": 3,
+        "not delivered": 2,
+    }
+    assert main(["import-run", "inspect", str(tmp_path / "logs"), "-o", str(tmp_path / "back")]) == 0
+    check_returned(run, tmp_path / "back")
 
 
 def test_a_run_that_was_cut_off_is_cancelled(mixed_run: Path, tmp_path: Path) -> None:

@@ -1,0 +1,103 @@
+"""Attempts under attack in what other tools read: they can be told, and are in no rate of plain rows."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_browsereval import open_run
+from tests.features.attacks.attacked import MIXED, write_attacked
+from tests.features.otel.conftest import receiver
+from tests.features.otel.receiver import Receiver
+from tests.hooks.small_evals import Evals
+
+__all__ = ["receiver"]
+
+ATTACKED = sum(one.attack is not None for one in MIXED)
+
+OUTCOMES = {"compromised": 2, "resisted": 3, "not delivered": 2, None: 2}
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """Return a run of three plain trials and nine under attack, with all that may become of one."""
+    return write_attacked(tmp_path / "shop/20260501T100000Z-aaaaaa", *MIXED).root
+
+
+def rate(values: list[float]) -> float:
+    return sum(values) / len(values)
+
+
+def test_tables_have_a_column(evals: Evals, run: Path) -> None:
+    """Of attempts and of grades; the rows without an attack make the pass rate."""
+    assert evals.run_command("export", str(run), "--to", "jsonl").ret == 0
+    rows = {
+        name: [json.loads(line) for line in file.read_text().splitlines()]
+        for name in ("attempts", "grades")
+        for file in evals.path.glob(f"tables/{name}/*.jsonl")
+    }
+    under_attack = [one for one in rows["attempts"] if one["attack"]]
+    assert Counter(one["attack_outcome"] for one in under_attack) == OUTCOMES
+    judged = [one for one in rows["attempts"] if not one["attack"] and one["verdict"] != "errored"]
+    assert rate([one["verdict"] == "passed" for one in judged]) == open_run(run).summary.pass_rate == 0.5
+    names = {(one["task_id"], one["attack"]) for one in rows["attempts"]}
+    assert {(one["task_id"], one["attack"]) for one in rows["grades"]} == names
+
+
+def test_documents_of_atif_name_the_attack(evals: Evals, run: Path) -> None:
+    """And what became of it; a plain attempt has no such key set."""
+    assert evals.run_command("export", str(run), "--to", "atif").ret == 0
+    extras = [json.loads(file.read_text())["extra"] for file in evals.path.glob("atif/**/*.json")]
+    found = [one["attack"] for one in extras]
+    assert Counter(one["outcome"] for one in found if one) == OUTCOMES
+    assert {one["task"] for one, attack in zip(extras, found, strict=True) if not attack} == {"a", "b", "c"}
+    assert {one["name"] for one in found if one} == {"review", "notice", "alt"}
+
+
+def list_scores(receiver: Receiver, product: str) -> list[tuple[str, Any]]:
+    """Return what was sent to a product, as names and values."""
+    if product == "phoenix":
+        data = [one for _, _, body in receiver.calls for one in body["data"]]
+        return [(one["name"], one["result"].get("score")) for one in data]
+    said = [body["assessment"] for _, url, body in receiver.calls if url.endswith("/assessments")]
+    return [(one["assessment_name"], one["feedback"].get("value")) for one in said]
+
+
+@pytest.mark.parametrize("product", ["phoenix", "mlflow"])
+def test_scores_of_products_are_apart(evals: Evals, run: Path, receiver: Receiver, product: str) -> None:
+    """The mean of a name is a rate of plain rows, or one of rows under attack, as the terminal has them."""
+    receiver.answers["/api/2.0/mlflow/experiments/create"] = {"experiment_id": "41"}
+    words = ("--to", "otel", "--endpoint", receiver.url, "--product", product)
+    assert evals.run_command("export", str(run), *words).ret == 0
+    assert Counter(one.get("browsereval.attack.outcome") for one in receiver.roots) == {
+        **OUTCOMES,
+        None: OUTCOMES[None] + 3,
+    }
+    scores: dict[str, list[Any]] = {}
+    for name, value in list_scores(receiver, product):
+        scores.setdefault(name, []).append(value)
+    assert set(scores) == {
+        "browsereval.verdict",
+        "browsereval.verdict.under_attack",
+        "answer",
+        "answer.under_attack",
+        "attack",
+    }
+    known = {name: [one for one in values if one is not None] for name, values in scores.items()}
+    assert rate(known["browsereval.verdict"]) == open_run(run).summary.pass_rate
+    assert (len(scores["browsereval.verdict"]), len(known["browsereval.verdict"])) == (3, 2)
+    assert rate(known["browsereval.verdict.under_attack"]) == 2 / 5
+    assert len(scores["browsereval.verdict.under_attack"]) == ATTACKED - OUTCOMES["not delivered"]
+
+
+def test_other_judges_get_plain_rows(evals: Evals, run: Path) -> None:
+    """Their rate would be of both; what is left out is said."""
+    done = evals.run_command("export", str(run), "--to", "online-mind2web", "-o", "out")
+    assert done.ret == 0, done.stderr.str()
+    assert sorted(one.name for one in (evals.path / "out").iterdir()) == ["a", "b"]
+    left_out = [line for line in done.outlines if line.endswith(": made under attack")]
+    assert len(left_out) == ATTACKED
