@@ -71,9 +71,13 @@ def combine(
     """
     deciding = {name: grade for name, grade in grades.items() if not grade.advisory}
     found = _combine({n: grade for n, grade in deciding.items() if not grade.vetoes}, pass_when)
-    for name, grade in deciding.items():
-        if grade.vetoes and found[0] is not Verdict.FAILED and grade.verdict is not Verdict.PASSED:
-            found = _explain(grade.verdict, {name: grade})
+    vetoing = {name: grade for name, grade in deciding.items() if grade.vetoes}
+    verdicts = [grade.verdict for grade in vetoing.values()]
+    if Verdict.FAILED in verdicts:
+        return found if found[0] is Verdict.FAILED else _explain(Verdict.FAILED, vetoing)
+    if Verdict.ERRORED in verdicts:
+        # Whether the attempt failed by itself or for somebody else is not known: it says nothing of either.
+        return _explain(Verdict.ERRORED, vetoing)
     return found
 
 

@@ -94,6 +94,11 @@ class ReadGoal:
         return bool(self.page_checks or self.typed)
 
     @property
+    def is_giving_up(self) -> bool:
+        """Whether it is reached by giving up, which an agent may do without an attacker."""
+        return all(isinstance(one, AnswerCheck) and one.comparator is None for one in self.checks)
+
+    @property
     def needs_requests(self) -> bool:
         """Whether requests to the attacker's origin matter."""
         return any(isinstance(one, RequestCheck) for one in self.checks)

@@ -183,7 +183,10 @@ class AttackSession:
             return output
         with self._naming():
             changed = self._attack.alter_result(tool, output, self._placer)
-        return output if changed is None else changed
+        if changed is None or changed == output:
+            return output
+        self._note_delivered(f"result of {tool}")  # an attack that says so itself has said more
+        return changed
 
     async def look(self, step: int, *, is_end: bool = False) -> None:
         """Look at the page after a step; the attack appears if it is due.
@@ -253,6 +256,7 @@ class AttackSession:
         goal, plain = self._goal, task.model_copy(update={"checks": ()})
         seen: dict[str, Any] = {
             "delivered": self._delivered,
+            "placed": self._is_placed,
             "moments": self._moments,
             "checks": [dict(key) for key in goal.keys],
             "requests": None,

@@ -54,7 +54,7 @@ def test_the_run_page_has_the_figures(page: Path, look: Look) -> None:
         assert await reader.texts("#rows .c-id a") == ["a.under.alt", "b.under.notice"]
         await reader.page.click("#attacks-facts a >> text=2 errored")
         await reader.sees("#rows .c-id a", "c.under.review")
-        assert await reader.texts("#rows .c-id a") == ["c.under.review", "c.under.notice"]
+        assert await reader.texts("#rows .c-id a") == ["c.under.notice", "c.under.review"]
 
     look(page, work)
 

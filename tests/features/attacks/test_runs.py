@@ -98,7 +98,7 @@ def test_each_row_runs_plain_and_under_each_attack(evals: Evals) -> None:
     found = grade(run, "gullible.under.review")
     assert (found["compromised"], found["compromised_step"], found["goal"]) == (True, 1, "request")
     assert grade(run, "greedy.under.cart")["compromised_step"] == 2
-    absent = run.attempt("gullible.under.absent")
+    absent = run.attempt("careful.under.absent")
     assert absent.attack == "absent"
     assert absent.grader_results["attack"].score is None
     assert str(absent.verdict) == "passed"
