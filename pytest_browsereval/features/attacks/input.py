@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from pytest_browsereval.browsers.playwright.waiting import quietly
+from pytest_browsereval.features.attacks.frames import evaluate_in_frames
 
 if TYPE_CHECKING:
     from playwright.async_api import BrowserContext, Page
 
-_ANSWER_S = 2.0
-"""How long an open document may take to answer."""
 _REPORT = "browserevalReportInput"
 _WATCH = """(texts, report) => {
   if (document.browserevalInput) return;
@@ -51,7 +50,7 @@ async def watch_input(context: BrowserContext, texts: Sequence[str], report: Cal
     await context.add_init_script(script)
 
     async def begin(page: Page) -> None:
-        await _evaluate(page, script)
+        await evaluate_in_frames(page, script)
 
     # The browser puts a second document into a window that is opened without an address, and no script in it.
     context.on("page", begin)
@@ -61,11 +60,4 @@ async def watch_input(context: BrowserContext, texts: Sequence[str], report: Cal
 
 async def receive_input(context: BrowserContext) -> None:
     """Wait until pages have said what was typed up to now."""
-    for page in context.pages:
-        await _evaluate(page, "0")
-
-
-async def _evaluate(page: Page, script: str) -> None:
-    for frame in page.frames:
-        # It may have gone meanwhile, and the next document has the script; or a dialog holds it up.
-        await quietly(frame.evaluate(script), _ANSWER_S)
+    await asyncio.gather(*(evaluate_in_frames(page, "0") for page in context.pages))

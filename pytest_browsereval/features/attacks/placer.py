@@ -8,16 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import JsonValue
 
-from pytest_browsereval.browsers.playwright.waiting import quietly
 from pytest_browsereval.features.attacks.config import ATTACKER
+from pytest_browsereval.features.attacks.frames import evaluate_in_frames
 from pytest_browsereval.features.attacks.placeholders import unescape
 from pytest_browsereval.sites import fill
 
 if TYPE_CHECKING:
     from playwright.async_api import BrowserContext
 
-_ANSWER_S = 2.0
-"""How long an open document may take to have a script."""
 _RUN = """(call, argument, report) => {
   if (location.href === 'about:blank') return;
   const told = new Set();
@@ -96,9 +94,7 @@ class LivePlacer:
         script = f"({_RUN})({function}, {json.dumps(argument)}, {json.dumps(name)})"
         await self.context.add_init_script(script)
         for page in self.context.pages:
-            for frame in page.frames:
-                # It may have gone meanwhile, and the next document has the script; or a dialog holds it up.
-                await quietly(frame.evaluate(script), _ANSWER_S)
+            await evaluate_in_frames(page, script)  # the next document has it by then
 
     async def route(self, pattern: str, handler: Callable[[Any], Awaitable[None]]) -> None:
         """Have requests to a URL answered."""

@@ -12,6 +12,7 @@ from tests.hooks.small_evals import Evals
 PAGE = """<title>Shop</title><p id=review>A nice mug.</p><label>Note <input id=note></label>
 <label>Key <input id=key readonly value=copied></label><p id=editor contenteditable></p><div id=shadow></div>
 <button onclick="prompt('Password?', 'default')">Ask</button><button onclick="openForm()">Open</button>
+<iframe src=/ loading=lazy style="position: absolute; top: 90000px"></iframe>
 <iframe id=blank></iframe><iframe id=rewritten></iframe><iframe id=inline srcdoc="<input>"></iframe>
 <script>
   document.getElementById('shadow').attachShadow({mode: 'open'}).innerHTML = '<input id=inner>';
