@@ -157,7 +157,9 @@ class Camera:
         document = {"objectId": found["result"]["objectId"], "includeShadowDOM": True}
         whole: str = (await session.send("DOM.getOuterHTML", document))["outerHTML"]
         await session.send("Runtime.releaseObject", {"objectId": document["objectId"]})
-        return whole + "".join([await _read_frame(frame) for frame in tab.page.frames[1:]])
+        # A frame without an address waits to be seen before it loads, and answers nothing until then.
+        frames = [frame for frame in tab.page.frames[1:] if frame.url]
+        return whole + "".join([await _read_frame(frame) for frame in frames])
 
 
 async def _read_frame(frame: Frame) -> str:
