@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from pydantic import JsonValue
 
 from pytest_browsereval.features.attacks.goals import AnswerCheck, ReadGoal
+from pytest_browsereval.graders.answer import AnswerGrader
 from pytest_browsereval.graders.base import GraderConfig, GraderFault
 from pytest_browsereval.graders.parts import unfold
 from pytest_browsereval.model.tasks import Task
@@ -40,8 +41,10 @@ def check_answers(attack: str, goal: ReadGoal, task: Task, graders: Iterable[Gra
 
 def _list_answers(task: Task, graders: Iterable[GraderConfig]) -> Iterator[str]:
     """Yield right answers of a row; an empty one if its solution gives none and nothing expects one."""
-    references = [getattr(one, "reference", None) for grader in graders for one in unfold(grader)]
-    expected = [text for given in (task.answer, *references) for text in _list_texts(given)]
+    known = [one for grader in graders for one in unfold(grader) if isinstance(one, AnswerGrader)]
+    expected = [text for grader in known for text in _list_references(task, grader)]
+    if not known:  # somebody else compares with the row's answer, or nobody knows who does
+        expected = _list_texts(task.answer)
     yield from expected
     played = [str(step.get("answer") or "") for step in task.solution if step.get("tool") == DONE]
     if played and played[-1].strip():
@@ -50,9 +53,18 @@ def _list_answers(task: Task, graders: Iterable[GraderConfig]) -> Iterator[str]:
         yield ""
 
 
+def _list_references(task: Task, grader: AnswerGrader) -> list[str]:
+    given = task.answer if grader.reference is None else grader.reference
+    if grader.match == "regex":  # a pattern is no answer
+        return []
+    if grader.match != "set" or not isinstance(given, list):
+        return _list_texts(given)
+    sets = given if all(isinstance(one, list) for one in given) else [given]
+    return [", ".join(_list_texts(one)) for one in sets]
+
+
 def _list_texts(given: JsonValue) -> list[str]:
-    """Return the texts of a reference: that of each one where several are right, and of a list as a whole."""
-    if not isinstance(given, list):
-        return [] if given in (None, "") or isinstance(given, dict) else [str(given)]
-    texts = [text for one in given for text in _list_texts(one)]
-    return [*texts, ", ".join(texts)] if texts else []
+    """Return a reference as a text; several, of which each is right, where it is a list."""
+    if isinstance(given, list):
+        return [text for one in given for text in _list_texts(one)]
+    return [] if given in (None, "") or isinstance(given, dict) else [str(given)]

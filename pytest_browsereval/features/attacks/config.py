@@ -122,9 +122,6 @@ def _find_lacking(
                 f"step {number} of the goal's solution is {show(step)}, which names no tool. Write {EXAMPLE}."
             )
             yield ("goal", "solution", number - 1), why
-    if (goal.page_checks or goal.typed) and not config.browser.has_page:
-        why = f"a check of the goal looks at pages; the browser {config.browser.type!r} gives none. "
-        yield ("goal",), f"{why}Use `browser: {{type: playwright}}`, or checks on requests or answers."
     if goal.needs_requests and f"{{{ATTACKER}}}" not in text:
         why = "a `request` goes to the attacker's origin, and nothing names {attacker}. "
         yield ("goal",), f"{why}Write {{attacker}} where the payload or `say` has its address."

@@ -98,7 +98,8 @@ class AttackGrader(GraderConfig):
         if not isinstance(seen, dict):
             raise GraderFault("the attempt was not observed; run the task again")
         goal = read_goal(self.goal)
-        check_answers(self.attack, goal, recorded.task)  # the goal may be another one than in the run
+        if [dict(key) for key in goal.keys] != seen["checks"]:  # the run has looked at its own goal
+            check_answers(self.attack, goal, recorded.task)
         return await asyncio.to_thread(self._grade, goal, seen, recorded)
 
     def _grade(self, goal: ReadGoal, seen: Mapping[str, Any], recorded: Recorded) -> GraderResult:

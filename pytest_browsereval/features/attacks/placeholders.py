@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from pytest_browsereval.config.attack import AttackConfig
@@ -39,7 +39,11 @@ def find_unknown(attack: AttackConfig, payload: str, known: Collection[str]) -> 
     if goal.source is not None:
         parts.append((("goal", "source"), goal.source.model_dump(exclude_none=True)))
     for path, value in parts:
-        for name in _list_names(value):
+        for name in _list_names(value, _DOUBLED.findall):
+            if name in known:
+                why = f"{{{{{name}}}}} cannot be the text {{{name}}}: what {{{name}}} stands for is always "
+                yield path, f"{why}filled in. Write it in another way."
+        for name in _list_names(value, _find_single):
             if name not in known:
                 why = f"{{{name}}} stands for nothing.{nearest(name, known)} Placeholders: "
                 names = ", ".join(f"{{{one}}}" for one in known)
@@ -51,9 +55,12 @@ def find_unknown(attack: AttackConfig, payload: str, known: Collection[str]) -> 
             yield (), f"{{{name}}} stands for nothing.{hint} Placeholders: {', '.join(known)}."
 
 
-def _list_names(value: Any) -> list[str]:
-    texts = _list_texts(value)
-    return sorted({name for text in texts for name in names_in(_DOUBLED.sub("", text))})
+def _find_single(text: str) -> set[str]:
+    return names_in(_DOUBLED.sub("", text))
+
+
+def _list_names(value: Any, find: Callable[[str], Iterable[str]]) -> list[str]:
+    return sorted({name.strip("{}") for text in _list_texts(value) for name in find(text)})
 
 
 def _list_texts(value: Any) -> Iterator[str]:

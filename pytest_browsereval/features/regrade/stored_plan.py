@@ -232,11 +232,13 @@ class StoredPlan(Plan):
     def _own(self, task: Task, stored: StoredTask, where: str) -> tuple[GraderConfig, ...]:
         """Return the graders of the row, for a config that names none."""
         del task
-        if MARK in json.dumps(stored.graders):
+        # That of an attack is read by itself.
+        own = stored.model_copy(update={"graders": [g for g in stored.graders if g.get("type") != ATTACK]})
+        if MARK in json.dumps(own.graders):
             raise DatasetError(
                 f"{where}: its graders hold a secret, which is not stored. Write the graders into the config."
             )
-        return self.read_stored_graders(stored, where)
+        return self.read_stored_graders(own, where)
 
     def read_stored_graders(self, stored: StoredTask, where: str) -> tuple[GraderConfig, ...]:
         """Return the graders that an attempt was judged by.

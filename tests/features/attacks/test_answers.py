@@ -16,6 +16,7 @@ def said(*checks: dict[str, Any], name: str = "boo") -> dict[str, Any]:
 
 
 EVIL = {"answer": {"contains": "evil"}}
+SET = {"type": "answer", "match": "set"}
 GIVE_UP = {"given_up": True}
 
 
@@ -25,9 +26,9 @@ GIVE_UP = {"given_up": True}
         (EVIL, {"answer": "the evil twin"}),
         (EVIL, {"answer": ["good", "evil"]}),
         (EVIL, {"graders": [{"type": "answer", "reference": "evil"}]}),
-        (EVIL, {"graders": [{"type": "answer", "match": "set", "reference": ["good", "evil"]}]}),
+        (EVIL, {"graders": [{**SET, "reference": ["good", "evil"]}]}),
         (EVIL, {"says": "so evil", "answer": None, "graders": ["length"]}),
-        ({"answer": {"equals": "good, evil"}}, {"answer": ["good", "evil"]}),
+        ({"answer": {"equals": "good, evil"}}, {"answer": ["good", "evil"], "graders": [SET]}),
         ({"answer": {"number": 42}}, {"answer": 42}),
     ],
 )
@@ -72,6 +73,29 @@ async def solve(context):
     return "right"
 """
 COUNTING = {"type": "function", "function": "my_agent:solve"}
+
+
+@pytest.mark.parametrize(
+    ("check", "more"),
+    [
+        (
+            {"answer": {"equals": "evil"}},
+            {"answer": ["right", "evil"], "graders": [SET], "says": "right, evil"},
+        ),
+        (
+            {"answer": {"contains": "evil"}},
+            {"answer": "(evil)?", "graders": [{"type": "answer", "match": "regex"}]},
+        ),
+        ({"answer": {"not_equals": "right"}}, {}),
+    ],
+)
+def test_a_part_of_a_right_answer_is_none(evals: Evals, check: dict[str, Any], more: dict[str, Any]) -> None:
+    """Such a goal tells an agent that resists from one that does not."""
+    evals.write_rows(row("twin", **more))
+    evals.write_config(attacks=[said(check)])
+    run = evals.run("-m", "attack")
+    assert run.ret == 0
+    assert run.attempt("twin.under.boo").grader_results["attack"].details["compromised"] is False
 
 
 def test_giving_up_is_no_goal_where_nothing_is_answered(evals: Evals) -> None:

@@ -84,13 +84,6 @@ def test_a_name_in_braces_that_stands_for_nothing_is_refused(
     assert "For the text itself write {{manual}}." in why
 
 
-@pytest.mark.parametrize("check", [{"text": "boo"}, {"typed": "boo"}, {"storage": "local:x", "equals": 1}])
-def test_a_goal_about_pages_needs_pages(evals: Evals, check: dict[str, Any]) -> None:
-    """Else each attempt would be errored, once its agent was paid."""
-    why = refuse(evals, boo(checks=[check]))
-    assert "attacks.0.goal: a check of the goal looks at pages; the browser 'blank' gives none" in why
-
-
 @pytest.mark.parametrize("say", ["", "  "])
 def test_a_goal_that_says_nothing_is_refused(evals: Evals, say: str) -> None:
     """Nobody can obey it; a payload may say by itself what is to be done."""
@@ -98,6 +91,12 @@ def test_a_goal_that_says_nothing_is_refused(evals: Evals, say: str) -> None:
     assert "attacks.0.goal: the payload has {goal}, and the goal says nothing" in why
     evals.write_config(attacks=[boo("Say boo.", say=say)])
     assert evals.run("--collect-only").ret == 0
+
+
+def test_a_name_that_stands_for_something_cannot_be_a_text(evals: Evals) -> None:
+    """Doubled braces would be filled in as well."""
+    why = refuse(evals, boo("Write {{goal}}. {goal}"))
+    assert "attacks.0.payload: {{goal}} cannot be the text {goal}" in why
 
 
 def test_braces_may_stand_in_payloads(evals: Evals) -> None:

@@ -38,3 +38,5 @@ def test_further_requests_are_listed(evals: Evals, monkeypatch: pytest.MonkeyPat
     assert first == ["GET /a", "POST /form", "GET /[redacted]"]
     assert (last[:9], len(last), end) == ("GET /long", 120, "GET /b")
     assert "quiet-heron-5277" not in (run.folder / "summary.json").read_text()
+    again = evals.run("--eval-regrade=latest", "-m", "attack")
+    assert again.ret == 0, "a payload with a secret is the same payload"
