@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 from pytest_browsereval.analysis.summary import RunSummary
@@ -10,6 +11,7 @@ from pytest_browsereval.features.guards.asking import read_refusals
 from pytest_browsereval.hooks.controller import RunPart
 from pytest_browsereval.model.display import format_count
 from pytest_browsereval.run.active import ActiveRun
+from pytest_browsereval.run.store import RunStore
 
 
 class GuardsPart(RunPart):
@@ -33,20 +35,30 @@ class GuardsPart(RunPart):
                 raise config.wrong(("variants", name), why)
 
     def sum_up(self, active_run: ActiveRun, summary: RunSummary) -> tuple[dict[str, Any], list[str]]:
-        """Return how many calls were refused, by guard."""
-        if not active_run.config.guards:
-            return {}, []
-        counts: Counter[str] = Counter()
-        trials = 0
-        for trial in summary.trials:
-            refusals = read_refusals(trial.folder)
-            trials += bool(refusals)
-            counts.update(refusal.guard for refusal in refusals)
-        by_guard = dict(sorted(counts.items()))
-        figures = {"refused_calls": counts.total(), "trials": trials, "by_guard": by_guard}
-        if not counts:
-            return {"guards": figures}, ["guards: refused no call"]
-        each = ", ".join(f"{guard} {count}" for guard, count in by_guard.items())
-        of_all = f"in {trials} of {format_count(len(summary.trials), 'trial')}"
-        line = f"guards: refused {format_count(counts.total(), 'call')} {of_all} ({each})"
-        return {"guards": figures}, [line]
+        """Return how many calls were refused, by guard, and the line that says it."""
+        return count_refusals(summary) if active_run.config.guards else ({}, [])
+
+
+def sum_up_stored(run_folder: Path, summary: RunSummary) -> tuple[dict[str, Any], list[str]]:
+    """Return the same for a run that is on disk."""
+    config = RunStore(run_folder).manifest().get("config")
+    has_guards = isinstance(config, dict) and bool(config.get("guards"))
+    return count_refusals(summary) if has_guards else ({}, [])
+
+
+def count_refusals(summary: RunSummary) -> tuple[dict[str, Any], list[str]]:
+    """Return how many calls guards have refused, by guard, and the line that says it."""
+    counts: Counter[str] = Counter()
+    trials = 0
+    for trial in summary.trials:
+        refusals = read_refusals(trial.folder)
+        trials += bool(refusals)
+        counts.update(refusal.guard for refusal in refusals)
+    by_guard = dict(sorted(counts.items()))
+    figures = {"refused_calls": counts.total(), "trials": trials, "by_guard": by_guard}
+    if not counts:
+        return {"guards": figures}, ["guards: refused no call"]
+    each = ", ".join(f"{guard} {count}" for guard, count in by_guard.items())
+    of_all = f"in {trials} of {format_count(len(summary.trials), 'trial')}"
+    line = f"guards: refused {format_count(counts.total(), 'call')} {of_all} ({each})"
+    return {"guards": figures}, [line]

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from pytest_browsereval.__main__ import main
 from pytest_browsereval.deadline import within
 from pytest_browsereval.testing import ScriptedModel, done
 from tests.hooks.small_evals import Evals, row
@@ -98,6 +99,18 @@ def test_a_guard_of_a_plug_in_sees_the_answer(guarded: Evals) -> None:
     assert figures == {"refused_calls": 1, "trials": 1, "by_guard": {"word": 1}}
     warning = ran.attempt("a").warnings[0].message
     assert warning == f"done failed: Refused by the guard word: {reason}"
+
+
+def test_a_merged_run_counts_what_was_refused(guarded: Evals, capsys: pytest.CaptureFixture[str]) -> None:
+    """As a session that has run all."""
+    guarded.write_rows(*map(row, "abcd"))
+    guarded.write_config(agent={"type": "function", "function": "my_agents:call"}, guards=["word"])
+    parts = [guarded.run(f"--eval-shard={n}/2", f"--eval-output=part-{n}").folder for n in (1, 2)]
+    capsys.readouterr()
+    assert main(["merge", *map(str, parts), "-o", "merged"]) == 0
+    assert "guards: refused 4 calls in 4 of 4 trials (word 4)" in capsys.readouterr().out.splitlines()
+    summary = json.loads((guarded.path / "merged/summary.json").read_text())
+    assert summary["guards"] == {"refused_calls": 4, "trials": 4, "by_guard": {"word": 4}}
 
 
 def test_an_answer_without_a_call_is_asked_about(guarded: Evals) -> None:
