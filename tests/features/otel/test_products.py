@@ -18,8 +18,8 @@ from typing import Any
 import httpx
 import pytest
 
-from pytest_browsereval import open_run
-from pytest_browsereval.model.spans import derive_ids, name_trace
+from pytest_browsereval import StoredAttempt, open_run
+from pytest_browsereval.model.spans import SpanIds, derive_ids, name_trace
 from tests.exported import Figures, read_figures
 from tests.hooks.launched import wait_for
 from tests.hooks.small_evals import Evals, errored_row, row
@@ -203,6 +203,10 @@ def test_phoenix_has_the_figures_of_an_example(evals: Evals, example_run: Path, 
     check_phoenix(evals, example_run, phoenix, count_kinds(example_run))
 
 
+def ids_of(attempt: StoredAttempt) -> SpanIds:
+    return derive_ids(name_trace(attempt.id, attempt.digest.node_id))
+
+
 def check_phoenix(
     evals: Evals, sent_run: Path, phoenix: str, kinds: Mapping[str, int], times: int = 1
 ) -> None:
@@ -212,7 +216,7 @@ def check_phoenix(
     home = f"{phoenix}/v1/projects/{project['id']}"
 
     def list_scores() -> list[dict[str, Any]]:
-        ids = [derive_ids(name_trace(one.id, one.digest.node_id)).span_id for one in run.attempts]
+        ids = [ids_of(one).span_id for one in run.attempts]
         found = read_all(f"{home}/span_annotations", span_ids=ids)
         return [one for one in found if one["name"] == "browsereval.verdict"]
 
@@ -249,7 +253,7 @@ def check_mlflow(evals: Evals, sent_run: Path, mlflow: str, kinds: Mapping[str, 
     found = httpx.post(
         f"{mlflow}/api/3.0/mlflow/traces/search", json={"locations": [place], "max_results": 500}
     ).json()["traces"]
-    assert {one["trace_id"] for one in found} == {f"tr-{derive_ids(one.id).trace_id}" for one in run.attempts}
+    assert {one["trace_id"] for one in found} == {f"tr-{ids_of(one).trace_id}" for one in run.attempts}
     assert len(found) == figures.attempts
     scores = [score for one in found for score in one.get("assessments", ())]
     verdicts = [one["feedback"] for one in scores if one["assessment_name"] == "browsereval.verdict"]
