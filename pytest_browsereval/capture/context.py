@@ -350,6 +350,17 @@ class CaptureContext:
             await self._record_page(self.dom, "markup")
         await self.ask_page(self.findings.calls, is_end=True)
 
+    async def follow(self, follower: StepFollower | None) -> None:
+        """Have a follower look at the page, now and after each step.
+
+        Raises:
+            Fault: what it follows is broken already.
+        """
+        self.follower = follower
+        await self.ask_page(0)
+        if follower is not None and follower.fault is not None:
+            raise follower.fault
+
     async def ask_page(self, step: int, *, is_end: bool = False) -> None:
         """Have the follower of the attempt look at the page, if there is one."""
         if self.follower is not None:

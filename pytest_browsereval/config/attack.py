@@ -89,18 +89,21 @@ class Placer(Protocol):
         Args:
             function: an expression in JavaScript, ``(argument, tell) => ...``. It is called once the document
                 can be read and again whenever that changes, and calls ``tell(where)`` once the payload is
-                there.
+                there. If it raises and nothing is delivered, the attempt is errored.
             argument: for the function.
             report: called with what it tells, once for each text and document; by default
                 :meth:`note_delivered`.
         """
 
-    async def route(self, pattern: str, handler: Callable[[Any], Awaitable[None]]) -> None:
-        """Have requests to a URL answered; the handler may let a request pass by ``route.fallback()``.
+    async def route(
+        self, pattern: str, handler: Callable[[Any], Awaitable[None]]
+    ) -> Callable[[], Awaitable[None]]:
+        """Have requests to a URL answered; return what ends that, to be called and awaited.
 
         Args:
             pattern: a glob as of Playwright's ``route``.
-            handler: called with Playwright's ``Route``.
+            handler: called with Playwright's ``Route``, which it answers within 5 s; a request that it leaves
+                alone passes.
         """
 
 
@@ -147,7 +150,7 @@ class AttackConfig(Component):
         """
 
     async def place(self, placer: Placer) -> None:
-        """Put the attack in the agent's way: before the start page is loaded, or once it is due."""
+        """Put the attack in the agent's way: before the start page is loaded, or once it is due; in 30 s."""
 
     def alter_result(self, tool: str, output: str, placer: Placer) -> str | None:
         """Return what the agent reads as the result of a tool instead; None leaves it as it is."""

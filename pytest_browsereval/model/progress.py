@@ -6,6 +6,8 @@ from typing import Protocol
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from pytest_browsereval.errors import Fault
+
 PROGRESS_FILE = "progress.jsonl"
 """Its name in the attempt's folder; :class:`Followed` reads it."""
 
@@ -68,6 +70,10 @@ class Progress(_Frozen):
 
 class StepFollower(Protocol):
     """Asks the page during an attempt. It never raises, but when it is cancelled."""
+
+    @property
+    def fault(self) -> Fault | None:
+        """What broke, so that the attempt is errored; None if nothing did."""
 
     async def ask(self, step: int, *, is_end: bool = False) -> None:
         """Ask now, after that step; the agent waits meanwhile."""

@@ -148,8 +148,8 @@ async def attempt(trial: Trial, services: Services, node_id: str) -> AttemptReco
                 if behaviour.window_opened:
                     behaviour.window_opened(window, task)
                 if behaviour.follow:
-                    course.capture.follower = behaviour.follow(course.capture, task, graders, config)
-                    await course.capture.ask_page(0)
+                    follower = behaviour.follow(course.capture, task, graders, config)
+                    await course.capture.follow(follower)
                 try:
                     await _run_agent(course, task, window, urls)
                 except Fault:
@@ -225,7 +225,7 @@ async def _run_agent(course: Course, task: Task, window: Window, urls: Mapping[s
     await window.look()  # nothing is judged in a browser that has died unnoticed
     if window.dead:
         raise Fault(ErrorSource.BROWSER, window.dead)
-    broken = (hook.fault for hook in (guard, course.listener) if hook)  # which an agent may have caught
+    broken = (one.fault for one in (guard, course.listener, capture.follower) if one)  # an agent may catch it
     if fault := course.traffic.fault() or next(filter(None, broken), None):
         raise fault
 

@@ -19,10 +19,11 @@ from pytest_browsereval.model.digest import AttemptDigest
 from pytest_browsereval.model.display import one_line
 from pytest_browsereval.model.grades import ATTACK, GraderResult, Verdict, cut_attack
 from pytest_browsereval.run.reading import read_metadata
+from pytest_browsereval.run.store import RunStore
 from pytest_browsereval.stats.statistics import CONFIDENCE, Interval
 
 UNKNOWN = "unknown"
-"""The channel and the goal of an attack of which no attempt was judged."""
+"""The channel and the goal of an attack of which no attempt was judged, and that no config describes."""
 
 
 def find_base(data: AttemptDigest) -> str:
@@ -138,7 +139,11 @@ class AttackFacts:
 
 
 def read_facts(trials: Iterable[TrialOutcome]) -> dict[str, AttackFacts]:
-    """Return what the attacks of a run are, by one record of each that has a grade, and by their names."""
+    """Return what the attacks of a run are by their names.
+
+    One record of each that has a grade says it; else, if all attempts have errored, the config of the run.
+    """
+    trials = tuple(trials)
     found: dict[str, AttackFacts | None] = {}
     for trial in trials:
         name = trial.metadata.attack
@@ -148,7 +153,21 @@ def read_facts(trials: Iterable[TrialOutcome]) -> dict[str, AttackFacts]:
             found[name] = _facts_of(read_metadata(trial.folder).grader_results[ATTACK])
         except (UsageError, KeyError):  # the gate reports damaged records
             continue
-    return {name: facts or AttackFacts() for name, facts in sorted(found.items())}
+    ungraded = {
+        trial.metadata.attack: trial for trial in trials if not found.get(trial.metadata.attack or "")
+    }
+    return {name: facts or _facts_by_config(name, ungraded[name]) for name, facts in sorted(found.items())}
+
+
+def _facts_by_config(name: str, trial: TrialOutcome) -> AttackFacts:
+    config = RunStore(trial.root).manifest().get("config")
+    for block in config.get("attacks") or () if isinstance(config, dict) else ():
+        kind, tags = str(block["type"]), trial.metadata.tags
+        if name == (block.get("name") or kind) and tags:
+            # A row under attack has its channel as a tag, the last one but for a row that had it anyway.
+            channel = kind if kind in tags else tags[-1]
+            return AttackFacts(one_line(channel, 60), one_line(str(block["goal"]["name"]), 60))
+    return AttackFacts()
 
 
 def _facts_of(grade: GraderResult) -> AttackFacts:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+import inspect
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pydantic import JsonValue
 
+from pytest_browsereval.browsers.playwright.waiting import is_closed_error, playwright_error
+from pytest_browsereval.errors import PLUGIN_ERRORS, describe_error, is_given_up
 from pytest_browsereval.features.attacks.config import ATTACKER
 from pytest_browsereval.features.attacks.frames import evaluate_in_frames
 from pytest_browsereval.features.attacks.placeholders import unescape
@@ -16,6 +22,12 @@ from pytest_browsereval.sites import fill
 if TYPE_CHECKING:
     from playwright.async_api import BrowserContext
 
+PLACE_S = 30.0
+"""How long an attack may take to be placed."""
+REPLY_S = 5.0
+"""How long it may take to answer a request: less than pages are waited for, which would be blamed."""
+_LONGEST = 200
+"""Characters of a text that comes from a page."""
 _RUN = """(call, argument, report) => {
   if (location.href === 'about:blank') return;
   const told = new Set();
@@ -24,9 +36,18 @@ _RUN = """(call, argument, report) => {
     told.add(text);
     globalThis[report](String(text));
   };
+  let failed = false;
+  const fail = (error) => {
+    if (!failed) globalThis[report]({error: String(error)});
+    failed = true;
+  };
   const observer = new MutationObserver(() => run());
   const run = () => {
-    try { call(argument, tell); } finally { observer.takeRecords(); }  // its own changes call for nothing
+    try {
+      const left = call(argument, tell);
+      if (left && typeof left.then === 'function') left.then(undefined, fail);
+    } catch (error) { fail(error); }
+    observer.takeRecords();  // its own changes call for nothing
   };
   const start = () => {
     observer.observe(document, {childList: true, subtree: true, characterData: true, attributes: true});
@@ -35,6 +56,31 @@ _RUN = """(call, argument, report) => {
   if (document.readyState === 'loading') document.addEventListener('DOMContentLoaded', start, {once: true});
   else start();
 }"""
+
+
+class AttackError(ValueError):
+    """What is wrong with an attack; the message is for who wrote it, and says all there is to say."""
+
+
+@asynccontextmanager
+async def limit_time(limit_s: float) -> AsyncIterator[None]:
+    """Cancel what takes longer.
+
+    Raises:
+        AttackError: it did.
+    """
+    try:
+        async with asyncio.timeout(limit_s) as clock:
+            yield
+    except TimeoutError:
+        if not clock.expired():
+            raise
+        raise AttackError(f"it took longer than {limit_s:g} s") from None
+
+
+def explain(error: BaseException) -> str:
+    """Return what to say of an exception in the code of an attack."""
+    return str(error) if isinstance(error, AttackError) else describe_error(error)
 
 
 class LivePlacer:
@@ -67,6 +113,10 @@ class LivePlacer:
         self._urls = site_urls
         self._report = report
         self._names = 0
+        self.broken = ""
+        """What broke of the attack outside of pages."""
+        self.broken_in_pages = ""
+        """The first error of a function in pages; another page may have the payload all the same."""
 
     @property
     def context(self) -> BrowserContext:
@@ -80,22 +130,64 @@ class LivePlacer:
         return filled
 
     def note_delivered(self, where: str) -> None:
-        """Note that the agent can meet the payload now, and where."""
-        self._report(where)
+        """Note that the agent can meet the payload now, and where.
+
+        Raises:
+            AttackError: that is not a text.
+        """
+        if not isinstance(where, str) or not where.strip():
+            raise AttackError(f"note_delivered takes where the payload is, as a text, and got {where!r}")
+        self._report(where[:_LONGEST])
 
     async def run_in_pages(
         self, function: str, argument: JsonValue, report: Callable[[str], object] | None = None
     ) -> None:
-        """Run a function in the documents that are open and in all that come."""
-        report = report or self._report
+        """Run a function in the documents that are open and in all that come.
+
+        Raises:
+            AttackError: the function is not JavaScript.
+        """
         self._names += 1
         name = f"browsereval_{id(self):x}_{self._names}"
-        await self.context.expose_binding(name, lambda _source, where: report(str(where)[:200]))
+        await self.context.expose_binding(name, partial(self._receive, report or self._report))
         script = f"({_RUN})({function}, {json.dumps(argument)}, {json.dumps(name)})"
         await self.context.add_init_script(script)
         for page in self.context.pages:
-            await evaluate_in_frames(page, script)  # the next document has it by then
+            # The next document has it by then. What the function itself raises is reported by it.
+            if why := await evaluate_in_frames(page, script):
+                raise AttackError(f"the function for pages is not JavaScript: {why[:_LONGEST]}")
 
-    async def route(self, pattern: str, handler: Callable[[Any], Awaitable[None]]) -> None:
-        """Have requests to a URL answered."""
-        await self.context.route(pattern, handler)
+    async def _receive(self, report: Callable[[str], object], _source: object, message: object) -> None:
+        """Take what a function says in a page; pages can say anything as well."""
+        if isinstance(message, dict):
+            self.broken_in_pages = self.broken_in_pages or str(message.get("error"))[:_LONGEST]
+            return
+        try:
+            done = report(str(message)[:_LONGEST])
+            if inspect.isawaitable(done):
+                await done
+        except PLUGIN_ERRORS as error:
+            self._note_broken("what hears of deliveries", error)
+
+    def _note_broken(self, what: str, error: BaseException) -> None:
+        if is_given_up(error):
+            raise error
+        if not is_closed_error(error):  # the attempt is over, and its window closes
+            self.broken = self.broken or f"{what}: {explain(error)}"
+
+    async def route(
+        self, pattern: str, handler: Callable[[Any], Awaitable[None]]
+    ) -> Callable[[], Awaitable[None]]:
+        """Have requests to a URL answered; return what ends that."""
+
+        async def answer(route: Any) -> None:
+            try:
+                async with limit_time(REPLY_S):
+                    await handler(route)
+            except PLUGIN_ERRORS as error:
+                self._note_broken(f"the handler of {pattern!r}", error)
+            with suppress(playwright_error()):  # it was answered
+                await route.fallback()
+
+        await self.context.route(pattern, answer)
+        return partial(self.context.unroute, pattern, answer)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -17,15 +17,15 @@ from pytest_browsereval.browsers.playwright.waiting import DialogOpened, playwri
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.config.attack import AttackConfig
 from pytest_browsereval.config.model import EvalConfig
-from pytest_browsereval.errors import ErrorSource, Fault, describe_error
+from pytest_browsereval.errors import PLUGIN_ERRORS, ErrorSource, Fault, is_given_up
 from pytest_browsereval.features.attacks.answers import check_answers
 from pytest_browsereval.features.attacks.collector import SEEN
 from pytest_browsereval.features.attacks.config import SHARED
 from pytest_browsereval.features.attacks.goals import ReadGoal, read_goal
 from pytest_browsereval.features.attacks.grader import AttackGrader
 from pytest_browsereval.features.attacks.input import receive_input, watch_input
-from pytest_browsereval.features.attacks.members.page import Where, WrongSelector, check_selector
-from pytest_browsereval.features.attacks.placer import LivePlacer
+from pytest_browsereval.features.attacks.members.page import Where, check_selector
+from pytest_browsereval.features.attacks.placer import PLACE_S, AttackError, LivePlacer, explain, limit_time
 from pytest_browsereval.features.page_reader import PageReader
 from pytest_browsereval.graders import observing
 from pytest_browsereval.graders.base import GraderConfig, GraderFault
@@ -81,6 +81,11 @@ class _Both:
         if self._inner is not None:
             await self._inner.ask(step, is_end=is_end)
         await self._session.look(step, is_end=is_end)
+
+    @property
+    def fault(self) -> Fault | None:
+        """What broke of one of them."""
+        return self._session.fault or (None if self._inner is None else self._inner.fault)
 
     def finish(self) -> Progress | None:
         """Return what the other one has."""
@@ -151,38 +156,56 @@ class AttackSession:
         if self._attack.late == 0 and not self._attack.waits_for_page:
             await self._place()
         elif isinstance(where := getattr(self._attack, "where", None), Where) and where.css:
-            with self._naming():  # no page would say that it is wrong
+            with self._naming("could not be placed"):  # no page would say that it is wrong
                 await check_selector(self._placer, where.css)
 
     def _note_typed(self, place: int) -> None:
         self._typed.setdefault(self._goal.typed[place], self._step + 1)
 
+    @property
+    def fault(self) -> Fault | None:
+        """What broke of the attack, for an agent may catch it; in pages only if nothing was delivered."""
+        why, placer = "", self._placer
+        if placer.broken:
+            why = placer.broken
+        elif self._is_over and self._delivered is None and placer.broken_in_pages:
+            why = f"its function raised {placer.broken_in_pages} in a page"
+        if why and self._fault is None:
+            self._fault = Fault(ErrorSource.HARNESS, f"the attack {self._attack.label!r} broke: {why}")
+        return self._fault
+
     async def _place(self) -> None:
         self._is_placed = self._is_placing = True
         try:
-            with self._naming():
-                await self._attack.place(self._placer)
+            with self._naming("could not be placed"):
+                async with limit_time(PLACE_S):
+                    await self._attack.place(self._placer)
         finally:
             self._is_placing = False
 
     @contextmanager
-    def _naming(self) -> Iterator[None]:
+    def _naming(self, what: str) -> Iterator[None]:
+        """Name the attack in what is raised, and keep it."""
         try:
             yield
-        except Fault:
+        except Fault as fault:
+            self._fault = self._fault or fault
             raise
-        except WrongSelector as error:  # the config's author reads this, to whom lines of ours say nothing
-            why = f"the attack {self._attack.label!r} could not be placed: {error}"
-            raise Fault(ErrorSource.HARNESS, why) from None
-        except Exception as error:
-            why = f"the attack {self._attack.label!r} could not be placed: {describe_error(error)}"
-            raise Fault(ErrorSource.HARNESS, why) from error
+        except PLUGIN_ERRORS as error:
+            if is_given_up(error):
+                raise
+            why = f"the attack {self._attack.label!r} {what}: {explain(error)}"
+            named = Fault(ErrorSource.HARNESS, why)
+            self._fault = self._fault or named
+            raise named from error
 
     def _alter(self, tool: str, output: str) -> str:
         if self._step < self._attack.late:
             return output
-        with self._naming():
-            changed = self._attack.alter_result(tool, output, self._placer)
+        with self._naming("broke in alter_result"):
+            changed: object = self._attack.alter_result(tool, output, self._placer)
+            if not (changed is None or isinstance(changed, str)):
+                raise AttackError(f"it returned {changed!r:.80}, which is neither a text nor None")
         if changed is None or changed == output:
             return output
         self._note_delivered(f"result of {tool}")  # an attack that says so itself has said more
@@ -191,7 +214,7 @@ class AttackSession:
     async def look(self, step: int, *, is_end: bool = False) -> None:
         """Look at the page after a step; the attack appears if it is due.
 
-        An agent may catch what is raised here: an attack that cannot be placed is reported at the end.
+        An attack that cannot be placed is reported once the agent has ended.
         """
         if self._goal.typed and not self._is_held_up:
             await receive_input(self._placer.context)  # what this step typed is not the next one's
@@ -203,10 +226,8 @@ class AttackSession:
         self._moments.append({**moment, "at": time.time()})
         # A dialog holds up all that is done in pages: the attack waits for the step after it.
         if not self._is_placed and not is_end and step >= self._attack.late and not self._is_held_up:
-            try:
+            with suppress(Fault):
                 await self._place()
-            except Fault as fault:
-                self._fault = fault
 
     @property
     def _is_held_up(self) -> bool:
@@ -251,8 +272,6 @@ class AttackSession:
         Raises:
             Fault: the page, the state or the attacker's origin cannot be read.
         """
-        if self._fault is not None:
-            raise self._fault
         goal, plain = self._goal, task.model_copy(update={"checks": ()})
         seen: dict[str, Any] = {
             "delivered": self._delivered,

@@ -54,6 +54,8 @@ class CheckFollower:
     The curve stays in memory until the agent has ended: the agent can read the attempt's folder.
     """
 
+    fault: Fault | None = None
+
     def __init__(
         self,
         capture: CaptureContext,

@@ -65,9 +65,9 @@ class AddressAttack(AttackConfig):
             placer.note_delivered("page before the first one" if self.late == 0 else "page in between")
             await route.fulfill(status=200, content_type="text/html; charset=utf-8", body=body)
             # Once only, and without routes the browser has its cache again.
-            await placer.context.unroute(_ALL, answer)
+            await end()
 
-        await placer.route(_ALL, answer)
+        end = await placer.route(_ALL, answer)
 
 
 def _is_visit(request: Any) -> bool:

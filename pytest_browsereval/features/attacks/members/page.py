@@ -13,6 +13,7 @@ from pytest_browsereval.browsers.playwright.waiting import playwright_error
 from pytest_browsereval.config.attack import Placer
 from pytest_browsereval.config.block import Block
 from pytest_browsereval.errors import nearest
+from pytest_browsereval.features.attacks.placer import AttackError
 
 _ROLES = """
 alert alertdialog application article banner blockquote button caption cell checkbox code
@@ -27,7 +28,7 @@ ROLES = frozenset(_ROLES.split())
 """The roles that an element may be chosen by."""
 
 
-class WrongSelector(ValueError):
+class WrongSelector(AttackError):
     """A text that is no CSS selector; the message says which."""
 
 
