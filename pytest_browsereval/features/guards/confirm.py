@@ -9,7 +9,7 @@ from pydantic import Field
 
 from pytest_browsereval.browsers.playwright.origins import shorten
 from pytest_browsereval.config.guard import GuardConfig, GuardedCall
-from pytest_browsereval.features.guards.target import read_target, sets_off
+from pytest_browsereval.features.guards.target import UNREAD, read_target, sets_off
 from pytest_browsereval.tools.base import ENDINGS
 
 WORDS: tuple[tuple[str, ...], ...] = (
@@ -42,7 +42,10 @@ class ConfirmGuard(GuardConfig):
         groups = [group for group in self.words if not any(_has(query, word) for word in group)]
         if not groups:
             return None
-        for text in (await read_target(call)).texts:
+        target = await read_target(call)
+        if target.is_unread:
+            return UNREAD
+        for text in target.texts:
             found = next((word for group in groups for word in group if _has(text.lower(), word)), None)
             if found is not None:
                 return (

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Literal
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urlsplit
 
 from pydantic import field_validator
 
 from pytest_browsereval.browsers.playwright.origins import AllowedOrigins, origin_of, shorten
 from pytest_browsereval.config.guard import GuardConfig, GuardedCall
-from pytest_browsereval.features.guards.target import read_target, said_by, sets_off
+from pytest_browsereval.features.guards.address import read_address
+from pytest_browsereval.features.guards.target import UNREAD, read_target, said_by, sets_off, touches_frame
 from pytest_browsereval.tools.base import ENDINGS
 
 ATTACKER = "attacker"
@@ -24,7 +26,7 @@ LEAVING = frozenset(
 )
 """Tools, ours and those of MCP servers, that lead away from a page: they may be called on any."""
 _ADDRESS_KEYS = frozenset({"url", "uri", "href", "address"})
-_IN_TEXT = re.compile(r"\b(?:https?|wss?)://[^\s\"'<>\])}]+", re.IGNORECASE)
+_IN_TEXT = re.compile(r"\b(?:https?|wss?):[\\/]+[^\s\"'<>\])}]+", re.IGNORECASE)
 
 
 class OriginsGuard(GuardConfig):
@@ -53,48 +55,79 @@ class OriginsGuard(GuardConfig):
         """Refuse a call that has to do with another origin."""
         if call.tool in ENDINGS:
             return None
-        known = [call.task.start_url, *(url for name, url in call.site_urls.items() if name != ATTACKER)]
-        own = [origin_of(url) for url in known if url and urlsplit(url).scheme in ("http", "https")]
-        allowed = AllowedOrigins.parse((*self.allow, *own))
-        named = list(_addresses(call))
-        for address in named:
-            if not _is_allowed(allowed, address):
-                return f"{shorten(_origin(address), 80)} is not among the allowed origins."
-        here = call.window.url
-        if not named and call.tool not in LEAVING and not _is_allowed(allowed, here):
-            return (
-                f"the current page, {shorten(_origin(here), 80)}, is not of an allowed origin. Go back, or "
-                "open a page of the task's site."
-            )
-        if named or call.tool in LEAVING or not sets_off(call):
+        urls = [call.task.start_url, *(url for name, url in call.site_urls.items() if name != ATTACKER)]
+        own = [origin_of(url) for url in urls if url and urlsplit(url).scheme in ("http", "https")]
+        known = _Known(AllowedOrigins.parse((*self.allow, *own)), call.window.url)
+        if foreign := known.find_foreign(_addresses(call)):
+            return f"{foreign} is not among the allowed origins."
+        if call.tool in LEAVING or _opens(call):
             return None
-        for address in (await read_target(call)).addresses:
-            if not _is_allowed(allowed, address):
-                return f"it leads to {shorten(_origin(address), 80)}, which is not an allowed origin."
+        if foreign := known.find_foreign([call.window.url]):
+            return (
+                f"the current page, {foreign}, is not of an allowed origin. Go back, or open a page of the "
+                "task's site."
+            )
+        return await _check_target(call, known)
+
+
+async def _check_target(call: GuardedCall, known: _Known) -> str | None:
+    is_click = sets_off(call)
+    if not is_click and not touches_frame(call):
+        return None
+    target = await read_target(call)
+    if target.is_unread:
+        return UNREAD
+    if foreign := known.find_foreign(target.pages):
+        return f"it is in a frame of {foreign}, which is not an allowed origin."
+    if is_click and (foreign := known.find_foreign(target.addresses)):
+        return f"it leads to {foreign}, which is not an allowed origin."
+    return None
+
+
+@dataclass(frozen=True)
+class _Known:
+    allowed: AllowedOrigins
+    base: str
+    """The address of the current page, which relative ones belong to."""
+
+    def find_foreign(self, addresses: Iterable[str]) -> str | None:
+        """Return the origin of the first address that is not of an allowed one, as a message names it."""
+        for given in addresses:
+            try:
+                address = read_address(given, self.base)
+                if not self._allow(address):
+                    return shorten(origin_of(address) if "://" in address else address, 80)
+            except ValueError:
+                return shorten(given, 80)
         return None
 
-
-def _is_allowed(allowed: AllowedOrigins, address: str) -> bool:
-    """Return whether an address is of an allowed origin, or of none."""
-    try:
+    def _allow(self, address: str) -> bool:
         scheme = urlsplit(address).scheme.lower()
-    except ValueError:
-        return False
-    if scheme in ("", "about", "chrome-error", "javascript", "mailto", "tel"):  # no page of another origin
-        return True
-    if scheme == "blob":
-        return _is_allowed(allowed, address[len("blob:") :])
-    return bool(allowed) and scheme in ("http", "https", "ws", "wss") and allowed.allow(address)
+        if scheme in (
+            "",
+            "about",
+            "chrome-error",
+            "javascript",
+            "mailto",
+            "tel",
+        ):  # no page of another origin
+            return True
+        if scheme == "blob":
+            return self._allow(address[len("blob:") :])
+        return bool(self.allowed) and scheme in ("http", "https", "ws", "wss") and self.allowed.allow(address)
 
 
-def _origin(address: str) -> str:
-    return origin_of(address) if "://" in address else address
+def _opens(call: GuardedCall) -> bool:
+    """Return whether a call opens an address, and does nothing to the page."""
+    return "target" not in call.arguments and any(
+        name in _ADDRESS_KEYS and isinstance(value, str) for name, value in call.arguments.items()
+    )
 
 
 def _addresses(call: GuardedCall) -> Iterator[str]:
     """Yield the addresses that a call names: in arguments that are one, and within other words of it."""
     for name, value in call.arguments.items():
         if name in _ADDRESS_KEYS and isinstance(value, str):
-            yield urljoin(call.window.url or "about:blank", value.strip())
+            yield value
     for text in said_by({key: value for key, value in call.arguments.items() if key not in _ADDRESS_KEYS}):
         yield from _IN_TEXT.findall(text)

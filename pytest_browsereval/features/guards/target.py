@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_browsereval.browsers.playwright.waiting import quietly
+from pytest_browsereval.browsers.playwright.waiting import is_closed_error, playwright_error, quietly
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.config.guard import GuardedCall
 from pytest_browsereval.model.messages import ToolResultMessage
@@ -15,43 +17,37 @@ from pytest_browsereval.tools.base import ToolError
 from pytest_browsereval.tools.targets import ref_of, resolve
 
 if TYPE_CHECKING:
-    from playwright.async_api import JSHandle
+    from playwright.async_api import ElementHandle, Frame
 
+Point = tuple[float, float]
+
+UNREAD = "what it touches cannot be looked at. Try again."
+"""Why a call is refused whose target is unread."""
 TYPED = frozenset({"text", "value", "values", "answer", "reason", "key"})
 """Arguments that are typed into a page, chosen there or said: their words are data."""
 
-_READ = """(given, isEnter) => {
-  const element = given && given.nodeType === 3 ? given.parentElement : given;
-  if (!element || !element.closest) return {texts: [], addresses: []};
-  const texts = [], addresses = [];
-  const hit = element.closest('a, area, button, input, select, summary, label, option, [role]') || element;
-  const add = (one) => {
-    const isButton = one.tagName === 'INPUT' && /^(submit|button|reset|image)$/.test(one.type);
-    for (const text of [one.innerText, isButton ? one.value : '', one.getAttribute('aria-label'),
-                        one.getAttribute('title'), one.getAttribute('alt')])
-      if (text && text.trim()) texts.push(text.trim().slice(0, 300));
-    const by = (one.getAttribute('aria-labelledby') || '').split(/\\s+/).filter(Boolean);
-    for (const id of by) {
-      const label = one.getRootNode().getElementById(id);
-      if (label) texts.push((label.innerText || '').trim().slice(0, 300));
-    }
-  };
-  add(hit);
-  if (element !== hit) add(element);
-  for (const picture of hit.querySelectorAll('img[alt], [aria-label]')) add(picture);
-  const link = element.closest('a[href], area[href]');
-  if (link) addresses.push(String(link.href));
-  const form = hit.form || hit.closest('form');
-  const isSubmit = /^(submit|image)$/.test(hit.type || '');
-  if (form && (isEnter || isSubmit)) {
-    const action = (isSubmit && hit.getAttribute('formaction')) || form.getAttribute('action') || '';
-    try { addresses.push(new URL(action, document.baseURI).href); } catch (error) { addresses.push(action); }
-    if (isEnter && !isSubmit)
-      for (const button of form.elements)
-        if (/^(submit|image)$/.test(button.type || '')) add(button);
-  }
-  return {texts, addresses};
+_READ = Path(__file__).with_name("target.js").read_text(encoding="utf-8")
+_AT = """([x, y]) => {
+  let found = document.elementFromPoint(x, y);
+  for (let inner; found?.shadowRoot && (inner = found.shadowRoot.elementFromPoint(x, y)) && inner !== found;)
+    found = inner;
+  return found;
 }"""
+_FOCUSED = """() => {
+  let found = document.activeElement;
+  while (found?.shadowRoot?.activeElement) found = found.shadowRoot.activeElement;
+  return found;
+}"""
+_CORNER = """(frame) => {
+  const box = frame.getBoundingClientRect();
+  return [box.x + frame.clientLeft, box.y + frame.clientTop];
+}"""
+_INTO_FRAME = re.compile(r">>>|enter-frame|(ref=)?f\d+e\d+")
+"""In a target: it may lie in a frame."""
+_POINTS = (("x", "y"), ("start_x", "start_y"))
+_TYPES = frozenset({"press_key", "type_keys"})
+"""Tools that type where the focus is if they name no target."""
+_FRAMES_DEEP = 5
 
 
 @dataclass(frozen=True)
@@ -62,13 +58,38 @@ class Target:
     """What stands on it: text, accessible name, the label of the button that Enter presses."""
     addresses: tuple[str, ...] = ()
     """Where a click or Enter leads, as far as the markup says."""
+    pages: tuple[str, ...] = ()
+    """The addresses of the pages and frames that it lies in."""
+    is_unread: bool = False
+    """The page cannot be looked at: it changes meanwhile, or its scripts are in the way."""
 
 
 def sets_off(call: GuardedCall) -> bool:
-    """Return whether a call sets something off: a click, an accepted dialog, Enter, the space key."""
-    if re.search("click|tap|submit|dialog", call.tool, re.IGNORECASE):
+    """Return whether a call sets something off: a click, a choice, an accepted dialog, Enter, a space."""
+    if _is_click(call) or re.search("select_option|dialog", call.tool, re.IGNORECASE):
         return call.arguments.get("accept") is not False
     return is_enter(call) or str(call.arguments.get("key", "")).lower() in (" ", "space")
+
+
+def _is_click(call: GuardedCall) -> bool:
+    # A drag that ends where it began is a click, and so is what comes before a text is typed at a point.
+    found = re.search(r"click|tap|submit|drag|type_at|\bcheck\b", call.tool, re.IGNORECASE)
+    return found is not None
+
+
+def touches_frame(call: GuardedCall) -> bool:
+    """Return whether a call may act in a frame of the page, or read in it."""
+    texts = [str(call.arguments.get(name) or "") for name in ("target", "source")]
+    is_typing = call.tool in _TYPES and not any(texts)
+    return is_typing or _point_of(call) is not None or any(map(_INTO_FRAME.search, texts))
+
+
+def _point_of(call: GuardedCall) -> Point | None:
+    for names in _POINTS:
+        x, y = map(call.arguments.get, names)
+        if isinstance(x, int | float) and isinstance(y, int | float):
+            return x, y
+    return None
 
 
 def is_enter(call: GuardedCall) -> bool:
@@ -89,13 +110,75 @@ async def read_target(call: GuardedCall) -> Target:
         return _recall(call)
     if window.dialog is not None:  # a page with a dialog does not answer
         return Target(texts=(window.dialog.message,))
-    handle = await quietly(_find(window, call), window.rules.action_s)
-    if handle is None:
+    try:
+        return await asyncio.wait_for(_look(window, call), window.rules.action_s + 5)
+    except TimeoutError:  # such a page does not answer the tool either
         return Target()
-    read = await quietly(handle.evaluate(_READ, is_enter(call)), 5)
-    if read is None:
-        return Target()
-    return Target(tuple(map(str, read["texts"])), tuple(map(str, read["addresses"])))
+    except playwright_error() as error:
+        return Target(is_unread=not is_closed_error(error))
+
+
+async def _look(window: PlaywrightWindow, call: GuardedCall) -> Target:
+    given = await quietly(_find(window, call), window.rules.action_s)
+    asked: dict[str, Any] = {
+        "isClick": _is_click(call),
+        "isEnter": is_enter(call),
+        "choice": str(call.arguments.get("value")) if "select_option" in call.tool else None,
+    }
+    at = _point_of(call)
+    reads: list[dict[str, Any]] = []
+    while given is not None and len(reads) < _FRAMES_DEEP:
+        frame = await given.owner_frame()
+        if frame is None:
+            break
+        read = await frame.evaluate(_READ, {**asked, "given": given, "at": at})
+        reads.append(read)
+        at = read.get("at")
+        if at and read["mayHide"] and frame == window.page.main_frame:
+            closed = await quietly(_read_closed(window, at, read["scroll"], asked), window.rules.action_s)
+            reads += [closed] if closed else []
+        given, at = await _enter(given, frame, at) if read.get("isFrame") else (None, None)
+    texts, addresses = (
+        tuple(str(one) for read in reads for one in read[key]) for key in ("texts", "addresses")
+    )
+    return Target(texts, addresses, tuple(str(read["page"]) for read in reads))
+
+
+async def _enter(
+    given: ElementHandle, frame: Frame, at: Point | None
+) -> tuple[ElementHandle | None, Point | None]:
+    """Return what lies at a point, or has the focus, in the frame that is there, and the point within it."""
+    element = given if at is None else (await frame.evaluate_handle(_AT, at)).as_element()
+    inner = element and await element.content_frame()
+    if element is None or inner is None:
+        return None, None
+    if at is not None:
+        left, top = await element.evaluate(_CORNER)
+        at = at[0] - left, at[1] - top
+    found = await (inner.evaluate_handle(_AT, at) if at else inner.evaluate_handle(_FOCUSED))
+    return found.as_element() or await inner.query_selector("html"), at
+
+
+async def _read_closed(
+    window: PlaywrightWindow, at: Point, scroll: Sequence[float], asked: Mapping[str, Any]
+) -> dict[str, Any] | None:
+    """Return what lies at a point in a closed shadow tree, which scripts of the page cannot look into."""
+    session = await window.cdp_session(window.page)
+    x, y = (round(one + by) for one, by in zip(at, scroll, strict=True))
+    node = await session.send("DOM.getNodeForLocation", {"x": x, "y": y})
+    resolved = await session.send("DOM.resolveNode", {"backendNodeId": node["backendNodeId"]})
+    given = {**asked, "isClick": False, "at": None}
+    called = await session.send(
+        "Runtime.callFunctionOn",
+        {
+            "functionDeclaration": f"function (asked) {{ return ({_READ})({{...asked, given: this}}); }}",
+            "objectId": resolved["object"]["objectId"],
+            "arguments": [{"value": given}],
+            "returnByValue": True,
+        },
+    )
+    read: dict[str, Any] | None = called["result"].get("value")
+    return read
 
 
 def _recall(call: GuardedCall) -> Target:
@@ -118,17 +201,17 @@ def _recall(call: GuardedCall) -> Target:
     return Target(said)
 
 
-async def _find(window: PlaywrightWindow, call: GuardedCall) -> JSHandle | None:
-    target, x, y = (call.arguments.get(name) for name in ("target", "x", "y"))
+async def _find(window: PlaywrightWindow, call: GuardedCall) -> ElementHandle | None:
+    target = call.arguments.get("target" if "source" not in call.arguments else "source")
     if isinstance(target, str):
         try:
             return await resolve(window, target).element_handle()
         except ToolError:  # the tool says what is wrong
             return None
-    if isinstance(x, int | float) and isinstance(y, int | float):
-        return await window.page.evaluate_handle("([x, y]) => document.elementFromPoint(x, y)", [x, y])
-    if is_enter(call):
-        return await window.page.evaluate_handle("() => document.activeElement")
+    if (at := _point_of(call)) is not None:
+        return (await window.page.evaluate_handle(_AT, at)).as_element()
+    if is_enter(call) or call.tool in _TYPES:
+        return (await window.page.evaluate_handle(_FOCUSED)).as_element()
     return None
 
 

@@ -108,6 +108,101 @@ def test_origins_lets_an_agent_leave_a_foreign_page(visit: Visits) -> None:
     assert check("go_back") is check("navigate", url=home) is check("done", answer="x") is None
 
 
+AROUND: dict[str, tuple[str, dict[str, Any]]] = {
+    "a backslash before the at sign": ("navigate", {"url": f"{EVIL}\\@127.0.0.1/x"}),
+    "backslashes in the place of slashes": ("open_tab", {"url": "/\\evil.localhost:9/x"}),
+    "a tab in it": ("navigate", {"url": " ht\ttp:/\\evil.localhost:9/x"}),
+    "an allowed address beside it": (
+        "click",
+        {"target": "css=a:not([title='http://other.localhost:9/'])#prize"},
+    ),
+    "a link of a drawing": ("click", {"target": "css=#drawn"}),
+    "an old link of a drawing": ("click", {"target": "css=#old text"}),
+    "a map on a picture": ("click", {"target": "css=#map"}),
+    "the label of a button": ("click", {"target": "css=#for"}),
+    "a label around a form": ("click", {"target": "css=#around"}),
+    "what a shadow tree shows within a link": ("click", {"target": "css=#slotted"}),
+    "a link in a closed shadow tree": ("click", {"target": "css=#closed"}),
+    "a link that fills what is clicked": ("click", {"target": "css=#outer"}),
+    "a request that a click sends": ("click", {"target": "css=#ping"}),
+    "a form whose fields hide its own": ("click", {"target": "css=#clobber button"}),
+    "a drag that ends where it began": ("drag", {"source": "text=Prize", "target": "text=Prize"}),
+}
+TRICKY = f"""<a id="prize" href="{EVIL}/prize">Prize</a> <label for="q">Name</label><input id="q">
+<svg width="90" height="20"><a id="drawn" href="{EVIL}/x"><text y="15">Drawn</text></a></svg>
+<svg width="90" height="20"><a id="old" xlink:href="{EVIL}/x"><text y="15">Old</text></a></svg>
+<img id="map" usemap="#m" width="40" height="40"><map name="m"><area coords="0,0,40,40" href="{EVIL}/x"></map>
+<label id="for" for="far">Far</label><form action="{EVIL}/x"><input id="far" type="submit" hidden></form>
+<label id="around">Near <form action="{EVIL}/x"><button>Go</button></form></label>
+<p id="host"><em id="slotted">Slotted</em></p><x-closed id="closed"></x-closed>
+<div id="outer"><a href="{EVIL}/x" style="display: block; height: 40px">Wide</a></div>
+<a id="ping" href="/cart" ping="{EVIL}/x">Counted</a>
+<form id="clobber" action="{EVIL}/x"><input name="action"><input name="elements"><button>Go</button></form>
+<script>
+  const host = document.getElementById("host").attachShadow({{mode: "open"}});
+  host.innerHTML = '<a href="{EVIL}/x"><slot></slot></a>';
+  const closed = document.getElementById("closed").attachShadow({{mode: "closed"}});
+  closed.innerHTML = '<a href="{EVIL}/x">Hidden</a>';
+</script>"""
+
+
+def test_origins_sees_where_an_address_or_a_click_leads(visit: Visits) -> None:
+    """Addresses are read as browsers do, and clicks as they land: in drawings, labels, shadow trees."""
+    opened = visit(TRICKY)
+    said = {case: ask(OriginsGuard(), opened, tool, **given) for case, (tool, given) in AROUND.items()}
+    assert {case for case, reason in said.items() if "evil.localhost:9" not in (reason or "")} == set()
+    passes = OriginsGuard(allow=("*.localhost",))
+    said = {case: ask(passes, opened, tool, **given) for case, (tool, given) in AROUND.items()}
+    assert {case for case, reason in said.items() if reason} == set()
+    assert ask(OriginsGuard(), opened, "click", target="css=label[for=q]") is None
+
+
+AIMED: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("click", {"target": "css=iframe >>> text=Go"}),
+    ("click", {"target": "css=iframe"}),
+    ("fill", {"target": "css=iframe >>> css=input", "text": "x"}),
+    ("read_text", {"target": "css=iframe >>> css=body"}),
+    ("read_text", {"target": "iframe >> internal:control=enter-frame >> body"}),
+    ("click_at", {"x": 50, "y": 50}),
+    ("type_at", {"x": 50, "y": 50, "text": "x"}),
+    ("type_keys", {"text": "x"}),
+    ("press_key", {"key": "a"}),
+)
+FRAMED = "<iframe style='position: fixed; left: 0; top: 0; width: 200px; height: 200px'></iframe>"
+
+
+def test_origins_refuses_what_is_aimed_at_a_foreign_frame(visit: Visits) -> None:
+    """As on a foreign page; in a frame of an allowed origin it is done, and so is what looks at the page."""
+    opened = visit(FRAMED)
+    home = opened.window.url
+
+    def put(address: str) -> None:
+        opened.js(f"document.querySelector('iframe').src = {address!r}")
+        frame = opened.window.page.frames[1]
+        opened.run(frame.wait_for_url(address))
+        body = "<input><button style='position: fixed; inset: 0'>Go</button>"
+        opened.run(frame.evaluate("(body) => { document.body.innerHTML = body }", body))
+        opened.run(frame.focus("input"))
+
+    def find_refused() -> list[str]:
+        said = [ask(OriginsGuard(), opened, tool, **given) or "" for tool, given in AIMED]
+        return [reason for reason in said if reason.startswith("it is in a frame of http://localhost:")]
+
+    put(home.replace("127.0.0.1", "localhost"))
+    assert len(find_refused()) == len(AIMED)
+    assert ask(OriginsGuard(), opened, "snapshot") is None
+    put(home)
+    assert find_refused() == []
+
+
+@pytest.mark.parametrize("guard", [OriginsGuard(), ConfirmGuard()])
+def test_what_cannot_be_looked_at_is_refused(visit: Visits, guard: GuardConfig) -> None:
+    """Scripts of a page that break what reads it open no way past a guard."""
+    opened = visit("<button>Go</button><script>getComputedStyle = () => { throw 1 }</script>")
+    said = "what it touches cannot be looked at. Try again."
+    assert ask(guard, opened, "click", target="text=Go") == said
+
+
 def test_a_wrong_pattern_is_refused() -> None:
     """Before the run: a path is more than an origin."""
     with pytest.raises(ValidationError, match="is not a pattern of origins"):
