@@ -26,8 +26,8 @@ REFUSALS_FILE = "refused.jsonl"
 """In the folder of an attempt: the calls that guards have refused, a line each; missing if there is none."""
 ANSWER_TIMEOUT_S = 300.0
 """How long a guard may take over one call."""
-_BLOCKED_S, _LOOK_S = 0.05, 0.01
-"""A guard that took longer may have blocked the loop, which then gets some time to end the attempt."""
+_BLOCKED_S, _ROUNDS = 0.05, 10
+"""A guard that took longer may have blocked the loop, which then gets some rounds to end the attempt."""
 
 
 class Refusal(BaseModel):
@@ -91,7 +91,8 @@ async def _check(guard: GuardConfig, call: GuardedCall, about: str) -> object:
         message = f"the guard {guard.type!r} raised {describe_error(error)} {about}"
         raise Fault(ErrorSource.HARNESS, message) from error
     if time.monotonic() - started > _BLOCKED_S:
-        await asyncio.sleep(_LOOK_S)
+        for _ in range(_ROUNDS):
+            await asyncio.sleep(0)
     return reason
 
 

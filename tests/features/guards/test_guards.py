@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from typing import Any
+import time
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from contextvars import ContextVar
+from typing import Any, Literal, TypeVar
 
 import pytest
 
+from pytest_browsereval import GuardConfig, GuardedCall
 from pytest_browsereval.__main__ import main
 from pytest_browsereval.deadline import within
+from pytest_browsereval.registry import Registry
 from pytest_browsereval.testing import ScriptedModel, done
 from tests.hooks.small_evals import Evals, row
 
+T = TypeVar("T")
+
 GUARD = """
-import asyncio, time
+import asyncio
 from typing import Literal
 from pytest_browsereval import GuardConfig, GuardedCall
 
@@ -23,25 +32,13 @@ class WordGuard(GuardConfig):
 
     def check(self, call: GuardedCall) -> str | None:
         said = str(call.arguments.get("answer", ""))
-        word = call.task.query_id if self.word == "row" else self.word
         if self.word == "raise" and call.tool == "done":
             raise KeyError("boom")
         if self.word == "false":
             return False
-        if word == "block" and call.tool == "done":
-            time.sleep(0.2)
-        if word in ("hang", "stay") and call.tool == "done":
-            return self.hang(word)
+        if self.word == "hang":
+            return asyncio.get_running_loop().create_future()
         return f"the answer to {call.task.query!r} has a secret" if self.word in said else None
-
-    async def hang(self, word):
-        never = asyncio.get_running_loop().create_future()
-        try:
-            await never
-        except asyncio.CancelledError:
-            if word == "stay":
-                await asyncio.get_running_loop().create_future()
-            raise
 
 def pytest_browsereval_register(registry):
     registry.register(WordGuard)
@@ -147,22 +144,60 @@ def test_a_broken_guard_makes_the_attempt_errored(guarded: Evals, word: str, mes
     assert message in ran.attempt("a").reason
 
 
+ASKED: ContextVar[asyncio.Event] = ContextVar("ASKED")
+"""Set once a guard is asked in the attempt."""
+
+
+class LateGuard(GuardConfig):
+    """Does not answer before the attempt's time is over, in a way that the row's id says."""
+
+    type: Literal["late"] = "late"
+
+    async def check(self, call: GuardedCall) -> str | None:
+        ASKED.get().set()
+        if call.task.query_id == "block":
+            time.sleep(0.06)  # noqa: ASYNC251 what blocks the loop is to be seen
+            return None
+        for _ in range(1 if call.task.query_id == "hang" else 2):
+            with suppress(asyncio.CancelledError):
+                await asyncio.get_running_loop().create_future()
+        raise asyncio.CancelledError
+
+
+class LatePlugin:
+    """Registers the guard."""
+
+    def pytest_browsereval_register(self, registry: Registry) -> None:
+        registry.register(LateGuard)
+
+
+async def end_when_asked(_: float, work: Coroutine[Any, Any, T], *, at_limit: Callable[[], None]) -> T:
+    """Stand in for the attempt's deadline: the time is over while a guard is being asked."""
+    asked = asyncio.Event()
+    ASKED.set(asked)
+    task, asking = asyncio.ensure_future(work), asyncio.ensure_future(asked.wait())
+    await asyncio.wait({task, asking}, return_when=asyncio.FIRST_COMPLETED)
+    asking.cancel()
+
+    async def rest() -> T:
+        return await task
+
+    return await within(0, rest(), at_limit=at_limit)
+
+
 def test_a_guard_that_does_not_answer_in_time_is_no_failure_of_the_agent(
     guarded: Evals, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whether it can be cancelled, and whether the agent called `done`, just answered or caught the error."""
-    monkeypatch.setattr(
-        "pytest_browsereval.run.attempt.within", lambda _, *args, **kw: within(0.1, *args, **kw)
-    )
-    words, agents = ("hang", "stay", "block"), ("retry", "say", "patient")
-    guarded.write_rows(*map(row, words))
+    monkeypatch.setattr("pytest_browsereval.run.attempt.within", end_when_asked)
+    guarded.write_rows(*map(row, ("hang", "stay", "block")))
+    agents = ("retry", "say", "patient")
     variants = {name: {"type": "function", "function": f"my_agents:{name}"} for name in agents}
-    guards = [{"type": "word", "word": "row"}]
-    guarded.write_config(variants=variants, guards=guards, lanes=9, retries=0)
-    ran = guarded.run("shop.eval.yaml")
+    guarded.write_config(variants=variants, guards=["late"], retries=0)
+    ran = guarded.run("shop.eval.yaml", plugins=[LatePlugin()])
     ran.assert_outcomes(errors=9)
     assert {one.error_source for one in ran.attempts} == {"harness"}
-    why = "the guard 'word' was still being asked about a call of done when the time was over"
+    why = "the guard 'late' was still being asked about a call of done when the time was over"
     assert {one.reason for one in ran.attempts} == {why}
 
 
