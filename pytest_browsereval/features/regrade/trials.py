@@ -122,8 +122,8 @@ class RegradedTrials(Trials):
             )
         if changed := plan.count_changed_attacks():
             yield (
-                f"the config has other options than the run for the attacks {_join_counted(changed)}: these "
-                "attempts are judged by its goals, as far as the run has observed what they ask for"
+                f"attacks are not what they were in the run, {_join_counted(changed)}: these attempts are "
+                "judged by the goals of the config, as far as the run has observed what they ask for"
             )
         if lacking := self.lacking(len(plan.stored)):
             yield lacking

@@ -55,7 +55,7 @@ def test_a_corrected_goal_judges_what_was_seen(evals: Evals) -> None:
     run, seen = found({"storage": "local:cart", "min": 1})
     assert seen == [("failed", 1), ("failed", 3)]
     run.stdout.fnmatch_lines(
-        ["*other options than the run for the attacks cart (2 trials)*judged by its goals*"]
+        ["*attacks are not what they were in the run, cart (2 trials): *by the goals of the config*"]
     )
     run.stdout.fnmatch_lines(["*regraded 4 attempts: 2 passed -> failed, 2 unchanged*"])
     run, seen = found(REQUEST)
@@ -160,4 +160,4 @@ def test_a_row_that_is_edited_is_not_an_attack_that_is(evals: Evals) -> None:
     evals.write_rows(row("mug", query="Say it."))
     run = evals.run("--eval-regrade=latest")
     run.stdout.fnmatch_lines(["*2 of the rows were edited since the run (mug, mug.under.review)*"])
-    assert "other options than the run" not in run.stdout.str()
+    assert "attacks are not what they were" not in run.stdout.str()
