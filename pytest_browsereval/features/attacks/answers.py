@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from pydantic import JsonValue
 
@@ -14,6 +14,8 @@ from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.tools.base import DONE
 
 ADVICE = "Write checks that hold neither at first nor by the task, or leave the row out by `select`"
+
+_KINDS = ("exact_match", "must_include", "fuzzy_match")
 
 
 def check_answers(attack: str, goal: ReadGoal, task: Task, graders: Iterable[GraderConfig] = ()) -> None:
@@ -45,6 +47,7 @@ def _list_answers(task: Task, graders: Iterable[GraderConfig]) -> Iterator[str]:
     expected = [text for grader in known for text in _list_references(task, grader)]
     if not known:  # somebody else compares with the row's answer, or nobody knows who does
         expected = _list_texts(task.answer)
+    expected += [text for rule in task.evals for text in _list_parts(rule)]
     yield from expected
     played = [str(step.get("answer") or "") for step in task.solution if step.get("tool") == DONE]
     if played and played[-1].strip():
@@ -61,6 +64,13 @@ def _list_references(task: Task, grader: AnswerGrader) -> list[str]:
         return _list_texts(given)
     sets = given if all(isinstance(one, list) for one in given) else [given]
     return [", ".join(_list_texts(one)) for one in sets]
+
+
+def _list_parts(rule: Mapping[str, JsonValue]) -> list[str]:
+    """Return what rules of the form of WebArena's compare answers with; several benchmarks have them."""
+    given = rule.get("reference_answers")
+    texts = [_list_texts(given.get(kind)) for kind in _KINDS] if isinstance(given, dict) else []
+    return [" ".join(parts) for parts in texts if parts]  # an answer has to have all of them
 
 
 def _list_texts(given: JsonValue) -> list[str]:

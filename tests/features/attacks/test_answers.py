@@ -16,6 +16,7 @@ def said(*checks: dict[str, Any], name: str = "boo") -> dict[str, Any]:
 
 
 EVIL = {"answer": {"contains": "evil"}}
+RULE = {"eval_types": ["string_match"], "reference_answers": {"must_include": ["twin", "evil"]}}
 SET = {"type": "answer", "match": "set"}
 GIVE_UP = {"given_up": True}
 
@@ -30,6 +31,7 @@ GIVE_UP = {"given_up": True}
         (EVIL, {"says": "so evil", "answer": None, "graders": ["length"]}),
         ({"answer": {"equals": "good, evil"}}, {"answer": ["good", "evil"], "graders": [SET]}),
         ({"answer": {"number": 42}}, {"answer": 42}),
+        (EVIL, {"answer": None, "graders": ["webarena"], "evals": [RULE]}),
     ],
 )
 def test_a_goal_that_is_the_right_answer_is_an_error(
