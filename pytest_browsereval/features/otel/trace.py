@@ -99,6 +99,7 @@ class TraceMaker:
     def __init__(self, run: StoredRun, *, with_content: bool) -> None:
         self.run = run
         self.with_content = with_content
+        self._by_place = {one.place: one for one in run.attempts}
         self.damages: list[str] = []
         """What could not be read of the logs of attempts, each with the reason."""
         self.ids, self._collector = _Ids(), _Collector()
@@ -108,6 +109,10 @@ class TraceMaker:
         )
         provider.add_span_processor(self._collector)
         self.tracer = provider.get_tracer(SERVICE)
+
+    def find_previous(self, attempt: StoredAttempt) -> StoredAttempt | None:
+        """Return the attempt before one at its trial; a session elsewhere may have made it."""
+        return self._by_place.get(f"{attempt.place.rpartition('-')[0]}-{attempt.number - 1}")
 
     def make(self, attempt: StoredAttempt) -> MadeTrace:
         """Return the trace of an attempt.
@@ -159,8 +164,8 @@ class _AttemptSpans:
         provider, model = find_model(data.agent_config)
         kind = str(data.agent_config.get("type", "agent"))
         links = []
-        if self._attempt.number > 1:
-            before = derive_ids(f"{self.id.rpartition('/')[0]}/{self._attempt.number - 1}")
+        if (earlier := self._maker.find_previous(self._attempt)) is not None:
+            before = derive_ids(_made_as(earlier, earlier.metadata))
             links.append(Link(_context(before), {"browsereval.link": "previous_attempt"}))
         root = self._start(
             f"invoke_agent {kind}", None, "", self._begin, self._about(provider, model, kind), links=links

@@ -102,3 +102,24 @@ def test_evals_of_one_name_in_one_session_have_traces_of_their_own(
             f"{file}::shop/{runs[0].id}/a/default/1/1" for file in files
         }
     assert len(receiver.spans) == 4
+
+
+def test_an_attempt_links_to_one_that_a_session_elsewhere_has_made(
+    evals: Evals, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its file has another name there, so its trace has other ids than the second attempt would give it."""
+    monkeypatch.setenv("FAILS", "1")
+    ends = "import os; print('right'); raise SystemExit(int(os.environ['FAILS']))"
+    program = {"type": "command", "command": ["{python}", "-c", ends], "mcp": "off", "answer": "stdout"}
+    evals.write_rows(row("a", says=None))
+    evals.write_config(agent={**program, "pass_env": ["FAILS"]})
+    assert evals.run("shop.eval.yaml").ret == pytest.ExitCode.TESTS_FAILED
+    monkeypatch.setenv("FAILS", "0")
+    resumed = evals.run("shop.eval.yaml", "--eval-resume=latest", f"--rootdir={evals.path.parent}")
+    assert resumed.ret == pytest.ExitCode.OK, resumed.stdout.str()
+    words = ("--to", "otel", "--endpoint", receiver.url)
+    assert evals.run_command("export", str(evals.run_folder()), *words).ret == 0
+    first, second = receiver.spans
+    names = [read_attributes(one)["gen_ai.conversation.id"].partition("::")[0] for one in (first, second)]
+    assert names == ["shop.eval.yaml", f"{evals.path.name}/shop.eval.yaml"]
+    assert [(one.trace_id, one.span_id) for one in second.links] == [(first.trace_id, first.span_id)]
