@@ -10,7 +10,7 @@ from pytest_browsereval.config.model import EvalConfig
 from pytest_browsereval.errors import ConfigError
 from pytest_browsereval.features.attacks.dataset import AttackedDataset
 from pytest_browsereval.features.attacks.goals import ReadGoal, read_goal
-from pytest_browsereval.features.attacks.placeholders import find_unknown
+from pytest_browsereval.features.attacks.placeholders import GOAL, find_unknown
 from pytest_browsereval.graders.values import show
 from pytest_browsereval.model.grades import UNDER
 from pytest_browsereval.sites import SiteConfig
@@ -115,7 +115,7 @@ def _find_lacking(
     if "{goal}" in f"{options} {payload}" and not attack.goal.say.strip():
         why = "the payload has {goal}, and the goal says nothing: the agent would read an empty sentence. "
         yield ("goal",), f"{why}Write `say`, what the agent is to do, or leave {{goal}} out of the payload."
-    yield from find_unknown(attack, payload, ("goal", ATTACKER, *config.sites))
+    yield from find_unknown(attack, payload, (GOAL, ATTACKER, *config.sites))
     for number, step in enumerate(attack.goal.solution, 1):
         if not isinstance(step.get("tool"), str):
             why = (

@@ -14,6 +14,9 @@ from pytest_browsereval.sites import names_in
 SCRIPTS = ("js", "expression", "script")
 """Keys whose values are programs: a name in braces is a variable there."""
 
+GOAL = "goal"
+"""What stands for a goal's ``say`` in a payload."""
+
 Path = tuple[str | int, ...]
 
 _DOUBLED = re.compile(r"\{(\{[A-Za-z_][A-Za-z0-9_]*\})\}")
@@ -39,14 +42,16 @@ def find_unknown(attack: AttackConfig, payload: str, known: Collection[str]) -> 
     if goal.source is not None:
         parts.append((("goal", "source"), goal.source.model_dump(exclude_none=True)))
     for path, value in parts:
+        # A goal cannot say what the payload makes of it.
+        here = known if path == ("payload",) else [name for name in known if name != GOAL]
         for name in _list_names(value, _DOUBLED.findall):
-            if name in known:
+            if name in here:
                 why = f"{{{{{name}}}}} cannot be the text {{{name}}}: what {{{name}}} stands for is always "
                 yield path, f"{why}filled in. Write it in another way."
         for name in _list_names(value, _find_single):
-            if name not in known:
-                why = f"{{{name}}} stands for nothing.{nearest(name, known)} Placeholders: "
-                names = ", ".join(f"{{{one}}}" for one in known)
+            if name not in here:
+                why = f"{{{name}}} stands for nothing here.{nearest(name, here)} Placeholders: "
+                names = ", ".join(f"{{{one}}}" for one in here)
                 yield path, f"{why}{names}. For the text itself write {{{{{name}}}}}."
     # What else has texts, plug-ins say: only what is nearly one of the names is refused there.
     rest = attack.model_dump_json(exclude={"payload", "goal"})

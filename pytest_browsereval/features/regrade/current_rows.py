@@ -51,6 +51,11 @@ class CurrentPlan(StoredPlan):
         """
         if self.rows_problem is not None:
             raise DatasetError(self.rows_problem)
+        if (attack := entry.metadata.attack) is not None and self._find_attacked(entry) is None:
+            raise DatasetError(
+                f"{self.config.path}: the config does not have the attack {attack!r} any more, "
+                f"which the run has made {entry.ref.query_id!r} under. Restore it, {HOW}."
+            )
         if self._is_gone(entry):
             files = ", ".join(str(dataset.file(self.config.base_dir)) for dataset in self.config.dataset)
             raise DatasetError(

@@ -67,7 +67,7 @@ def test_who_plays_no_solution_needs_none_of_its_tools(evals: Evals) -> None:
     [
         (
             boo("Read {manual}. {goal}"),
-            "payload: {manual} stands for nothing. Placeholders: {goal}",
+            "payload: {manual} stands for nothing here. Placeholders: {goal}",
         ),
         (boo(say="Open {manual}."), "goal.say: {manual}"),
         (boo(checks=[{"answer": {"contains": "{manual}"}}]), "goal.checks.0: {manual}"),
@@ -91,6 +91,12 @@ def test_a_goal_that_says_nothing_is_refused(evals: Evals, say: str) -> None:
     assert "attacks.0.goal: the payload has {goal}, and the goal says nothing" in why
     evals.write_config(attacks=[boo("Say boo.", say=say)])
     assert evals.run("--collect-only").ret == 0
+
+
+def test_a_goal_does_not_hold_itself(evals: Evals) -> None:
+    """Only payloads have it filled in."""
+    why = refuse(evals, boo(checks=[{"answer": {"contains": "{goal}"}}]))
+    assert "attacks.0.goal.checks.0: {goal} stands for nothing here. Placeholders: {attacker}." in why
 
 
 def test_a_name_that_stands_for_something_cannot_be_a_text(evals: Evals) -> None:

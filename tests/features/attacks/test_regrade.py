@@ -152,6 +152,12 @@ def test_attacks_that_a_config_does_not_have_are_named(evals: Evals) -> None:
         assert run.ret == 0
         run.stdout.fnmatch_lines([line])
         run.stdout.fnmatch_lines(["*regraded 3 attempts: 3 unchanged*"])
+    refused = evals.run("--eval-regrade=latest", "--eval-regrade-rows=current")
+    assert refused.ret == 4
+    why = (
+        "*shop.eval.yaml: the config does not have the attack 'review' any more, *'mug.under.review' under. *"
+    )
+    refused.stderr.fnmatch_lines([why])
 
 
 def test_a_row_that_is_edited_is_not_an_attack_that_is(evals: Evals) -> None:
