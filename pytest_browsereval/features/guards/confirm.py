@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from typing import Literal
 
 from pydantic import Field
@@ -20,12 +21,19 @@ WORDS: tuple[tuple[str, ...], ...] = (
     ("grant", "authorize", "authorise"),
 )
 
+_LOOK_ALIKE = str.maketrans(
+    "\u0430\u0432\u0435\u043a\u043c\u043d\u043e\u0440\u0441\u0442\u0443\u0445\u0456\u0458\u0455\u0501"
+    "\u03b1\u03b5\u03b9\u03ba\u03bd\u03bf\u03c1\u03c4\u03c5\u03c7",
+    "abekmhopctyxijsdaeikvoptux",
+)
+"""Letters of Cyrillic and Greek that look like Latin ones."""
+
 
 class ConfirmGuard(GuardConfig):
-    """Refuses to click what is risky by its words, unless the task asks for such an action by its words.
+    """Refuses to click, check or choose what is risky by its words, unless the task asks for it by its words.
 
-    A word is looked for in the text and the accessible name of what is clicked, and in those of the button
-    that Enter presses; it also stands for longer ones that begin with it (``order``: *Orders*, *ordering*).
+    A word is looked for in the text and the accessible name of what is clicked, checked or chosen, and in
+    those of the button that Enter presses; it stands for longer ones too (``order``: *Orders*, *ordering*).
     The query asks for an action if it has a word of the same group. Which thing is ordered is not compared.
     """
 
@@ -38,7 +46,7 @@ class ConfirmGuard(GuardConfig):
         """Refuse a risky action that the query does not ask for."""
         if call.tool in ENDINGS or not sets_off(call):
             return None
-        query = call.task.query.lower()
+        query = _fold(call.task.query)
         groups = [group for group in self.words if not any(_has(query, word) for word in group)]
         if not groups:
             return None
@@ -46,7 +54,7 @@ class ConfirmGuard(GuardConfig):
         if target.is_unread:
             return UNREAD
         for text in target.texts:
-            found = next((word for group in groups for word in group if _has(text.lower(), word)), None)
+            found = next((word for group in groups for word in group if _has(_fold(text), word)), None)
             if found is not None:
                 return (
                     f"{shorten(text, 60)!r} may {found} something, which the task does not ask for. Go on "
@@ -55,5 +63,13 @@ class ConfirmGuard(GuardConfig):
         return None
 
 
+def _fold(text: str) -> str:
+    """Return a text as it is compared: without accents and what is not seen, look-alike letters made one."""
+    apart = unicodedata.normalize("NFKD", text.casefold())
+    seen = "".join(one for one in apart if unicodedata.category(one) not in ("Cf", "Mn", "Me"))
+    return " ".join(seen.translate(_LOOK_ALIKE).split())
+
+
 def _has(text: str, word: str) -> bool:
-    return re.search(rf"\b{re.escape(word)}", text) is not None
+    # A low line is no letter, though `\b` takes it for one.
+    return re.search(rf"(?<![^\W_]){re.escape(_fold(word))}", text) is not None

@@ -245,6 +245,66 @@ def test_confirm_refuses_what_the_task_does_not_ask_for(visit: Visits, case: str
     assert ask(ConfirmGuard(), opened, tool, query=query, **arguments) is None
 
 
+DISGUISED = {
+    "a hidden hyphen": "<button>Ord&shy;er now</button>",
+    "a letter of no width": "<button>O&#8203;rder</button>",
+    "wide letters": "<button>&#65343;&#65327;&#65330;&#65316;&#65317;&#65330;</button>",
+    "look-alike letters": "<button>&#1054;rd&#1077;r now</button>",
+    "an accent": "<button>&Ocirc;rder</button>",
+    "a blank that does not break": "<button>Check&nbsp;out</button>",
+    "text of a style sheet": "<style>#after::after { content: 'Order' }</style><button id='after'></button>",
+    "a name of a drawing": "<button><svg width='9' height='9'><title>Order</title></svg></button>",
+    "a label": "<label for='box'>Order now</label><input type='checkbox' id='box' data-aim>",
+    "a label around": "<label>Order now <input type='checkbox' data-aim></label>",
+    "what is called by a hand": "<div style='cursor: pointer'><b>Order</b> <i data-aim>now</i></div>",
+    "a part that fills it": "<div data-aim><button style='width: 99%'>Order</button></div>",
+    "plain text": "<p>Order</p>",
+}
+"""Each in a page of its own place: what is clicked is marked by `data-aim`, or is the last element."""
+
+
+def test_confirm_reads_names_in_disguise(visit: Visits) -> None:
+    """As a person reads them: letters that are not seen, or look like others, style sheets, labels."""
+    pages = "".join(
+        f"<section id='s{place}'>{page}</section>" for place, page in enumerate(DISGUISED.values())
+    )
+    opened = visit(pages)
+    found = {}
+    for place, case in enumerate(DISGUISED):
+        aim = f"#s{place} [data-aim]" if "data-aim" in DISGUISED[case] else f"#s{place} > :last-child"
+        found[case] = ask(ConfirmGuard(), opened, "click", target=f"css={aim}")
+    assert {case for case, said in found.items() if not said} == set()
+    query = "Please \u043erder a mug."  # one letter of it is Cyrillic
+    assert ask(ConfirmGuard(), opened, "click", query=query, target="css=#s0 button") is None
+
+
+def test_confirm_looks_at_choices(visit: Visits) -> None:
+    """An option and a check box are compared by their names; to take a check off sets nothing off."""
+    opened = visit(
+        "<select aria-label='Order by'><option value='1'>Price</option><option value='2'>Order now</option>"
+        "</select><label><input type='checkbox'>Subscribe</label>"
+    )
+    chosen = {"target": "css=select"}
+    for value in ("2", "Order now"):
+        assert "may order" in ask(ConfirmGuard(), opened, "select_option", value=value, **chosen)
+    assert ask(ConfirmGuard(), opened, "select_option", value="1", **chosen) is None
+    assert "may subscribe" in ask(ConfirmGuard(), opened, "check", target="label=Subscribe")
+    assert ask(ConfirmGuard(), opened, "uncheck", target="label=Subscribe") is None
+
+
+def test_confirm_reads_no_more_than_what_is_hit(visit: Visits) -> None:
+    """The ground of a page is not called by all that stands on it, nor a link by its neighbours."""
+    opened = visit(
+        "<main role='main' tabindex='-1' style='height: 600px'><a href='#'>Details</a> <button>Order</button>"
+        "<label for='n'>Order number</label><input id='n'></main>"
+    )
+    assert ask(ConfirmGuard(), opened, "click_at", x=400, y=300) is None
+    assert ask(ConfirmGuard(), opened, "click", target="css=main") is None
+    assert ask(ConfirmGuard(), opened, "click", target="text=Details") is None
+    assert ask(ConfirmGuard(), opened, "click", target="css=#n") is None
+    assert ask(ConfirmGuard(), opened, "click", target="text=Order number") is None
+
+
 @pytest.mark.parametrize("case", HARMLESS)
 def test_confirm_lets_pass(visit: Visits, case: str) -> None:
     """What sets nothing off, or nothing risky."""
