@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 
-from pytest_browsereval import open_run
-from pytest_browsereval.model.spans import derive_ids
+from pytest_browsereval import AgentContext, open_run
+from pytest_browsereval.model.spans import current_ids, derive_ids
 from tests.features.mcp_browser import odd
 from tests.features.mcp_browser.odd_server import META
 from tests.features.otel.receiver import Receiver, read_attributes
@@ -27,6 +28,18 @@ provider.add_span_processor(SimpleSpanProcessor(OTLPSpanExporter()))
 with provider.get_tracer("mine").start_as_current_span("chat mine", parent):
     print("right")
 """
+
+
+async def say_parent(context: AgentContext) -> str:
+    """Answer with what a program would get as TRACEPARENT."""
+    if os.environ.get("FAILS") == "1":
+        raise RuntimeError("it breaks")
+    ids = current_ids()
+    assert ids is not None
+    return ids.traceparent
+
+
+OWN_AGENT = {"type": "function", "function": f"{__name__}:say_parent"}
 
 
 def test_spans_of_a_program_join_its_attempt(
@@ -76,16 +89,17 @@ def test_an_mcp_server_learns_which_call_it_serves(evals: Evals, tmp_path: Path)
 def test_evals_of_one_name_in_one_session_have_traces_of_their_own(
     evals: Evals, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Their runs have one id; the traces differ, as a program learns them and as they are sent, twice too."""
+    """Their runs have one id; the traces differ, as an agent learns them and as they are sent, twice too."""
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", receiver.url)
-    says = "import os; print(os.environ['TRACEPARENT'])"
-    program = {"type": "command", "command": ["{python}", "-c", says], "mcp": "off", "answer": "stdout"}
     files = ("shop.eval.yaml", "below/shop.eval.yaml")
     evals.write_rows(row("a", says=None))
     for file in files:
         rows = str(evals.path / "rows.jsonl")
-        evals.write_config(file, dataset=rows, agent=program, export=["otel"])
-    assert evals.run(*files).ret == pytest.ExitCode.TESTS_FAILED  # what it says is no answer
+        evals.write_config(file, dataset=rows, agent=OWN_AGENT, export=["otel"])
+    done = evals.run(*files)
+    assert done.ret == pytest.ExitCode.TESTS_FAILED, (
+        done.stdout.str() + done.stderr.str()
+    )  # what it says is no answer
     runs = [open_run(one) for one in sorted(evals.path.rglob("results/shop/2*"))]
     assert len({run.folder for run in runs}) == 2
     assert len({run.id for run in runs}) == 1
@@ -109,14 +123,12 @@ def test_an_attempt_links_to_one_that_a_session_elsewhere_has_made(
 ) -> None:
     """Its file has another name there, so its trace has other ids than the second attempt would give it."""
     monkeypatch.setenv("FAILS", "1")
-    ends = "import os; print('right'); raise SystemExit(int(os.environ['FAILS']))"
-    program = {"type": "command", "command": ["{python}", "-c", ends], "mcp": "off", "answer": "stdout"}
     evals.write_rows(row("a", says=None))
-    evals.write_config(agent={**program, "pass_env": ["FAILS"]})
+    evals.write_config(agent=OWN_AGENT)
     assert evals.run("shop.eval.yaml").ret == pytest.ExitCode.TESTS_FAILED
     monkeypatch.setenv("FAILS", "0")
     resumed = evals.run("shop.eval.yaml", "--eval-resume=latest", f"--rootdir={evals.path.parent}")
-    assert resumed.ret == pytest.ExitCode.OK, resumed.stdout.str()
+    assert resumed.ret == pytest.ExitCode.TESTS_FAILED, resumed.stdout.str()  # what it says is no answer
     words = ("--to", "otel", "--endpoint", receiver.url)
     assert evals.run_command("export", str(evals.run_folder()), *words).ret == 0
     first, second = receiver.spans
