@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from pytest_browsereval.analysis.manifest import read_resumes
 from pytest_browsereval.analysis.summary import RunSummary
 from pytest_browsereval.features.guards.asking import read_refusals
 from pytest_browsereval.hooks.controller import RunPart
-from pytest_browsereval.model.display import format_count
+from pytest_browsereval.model.display import format_count, one_line
 from pytest_browsereval.run.active import ActiveRun
 from pytest_browsereval.run.store import RunStore
 
@@ -36,14 +38,30 @@ class GuardsPart(RunPart):
 
     def sum_up(self, active_run: ActiveRun, summary: RunSummary) -> tuple[dict[str, Any], list[str]]:
         """Return how many calls were refused, by guard, and the line that says it."""
-        return count_refusals(summary) if active_run.config.guards else ({}, [])
+        # The run's own guards, not those of a config that only grades it again.
+        return sum_up_stored(active_run.store.root, summary)
 
 
 def sum_up_stored(run_folder: Path, summary: RunSummary) -> tuple[dict[str, Any], list[str]]:
     """Return the same for a run that is on disk."""
     config = RunStore(run_folder).manifest().get("config")
     has_guards = isinstance(config, dict) and bool(config.get("guards"))
-    return count_refusals(summary) if has_guards else ({}, [])
+    changes = list(dict.fromkeys(_list_changes(run_folder)))
+    if not has_guards and not changes:
+        return {}, []
+    figures, lines = count_refusals(summary)
+    if changes:
+        figures["guards"]["changes"] = changes
+        lines.append(f"guards: attempts had different ones, and are in the same rates ({'; '.join(changes)})")
+    return figures, lines
+
+
+def _list_changes(run_folder: Path) -> Iterator[str]:
+    """Yield what of the guards differed when the run was resumed all the same, and had attempts to make."""
+    for one in read_resumes(run_folder):
+        drift = one.get("differences")
+        if isinstance(drift, list) and one.get("finished") != one.get("trials"):
+            yield from (one_line(str(line), 200) for line in drift if str(line).startswith("config.guards"))
 
 
 def count_refusals(summary: RunSummary) -> tuple[dict[str, Any], list[str]]:
