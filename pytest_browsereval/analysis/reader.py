@@ -85,6 +85,11 @@ class StoredAttempt:
         """Which try at its trial, from 1."""
         return self.digest.attempt
 
+    @property
+    def attack(self) -> str | None:
+        """The attack that it was made under: then it is in no pass rate. None without one."""
+        return self.digest.attack
+
     # -- what it came to
 
     @property

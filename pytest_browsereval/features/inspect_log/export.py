@@ -58,7 +58,7 @@ class InspectExport(ExportConfig):
         target.mkdir(parents=True, exist_ok=True)
         logs: dict[tuple[str, bool], Trials] = {}
         for attempt in run.attempts:
-            key = attempt.variant, attempt.digest.attack is not None
+            key = attempt.variant, attempt.attack is not None
             logs.setdefault(key, {}).setdefault(attempt.trial_id, []).append(attempt)
         notes: dict[str, list[str]] = {"withheld": [], "lost": []}
         for (variant, is_attacked), trials in logs.items():
