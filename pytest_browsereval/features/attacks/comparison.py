@@ -94,6 +94,8 @@ class AttackComparison:
     second: Side
     measures: tuple[Measured, ...]
     """Attack success, utility under attack, utility."""
+    edited: tuple[str, ...] = ()
+    """Rows that are not what they were, which are in no pair: the two results are of different tasks."""
 
     def as_json(self) -> dict[str, Any]:
         """Return it as plain values."""
@@ -101,6 +103,7 @@ class AttackComparison:
             "first": {"name": self.first.label, **self.first.figures.as_json()},
             "second": {"name": self.second.label, **self.second.figures.as_json()},
             "differences": {one.name: one.as_json() for one in self.measures},
+            "edited_rows": list(self.edited),
         }
 
 
@@ -124,16 +127,20 @@ def compare_sides(first: Side, second: Side) -> AttackComparison:
     check_attacks(first, second)
     with_variant = first.variant is None and len({one.metadata.variant for one in first.trials}) > 1
     a, b = (_index(side.trials, with_variant=with_variant) for side in (first, second))
+    edited = _list_edited(a, b)
+    a, b = ({key: one for key, one in side.items() if key[0] not in edited} for side in (a, b))
     measures = (
         _measure("attack_success", a, b, _is_compromised),
         _measure("utility_under_attack", a, b, _is_useful),
         _measure("utility", a, b, _is_passed),
     )
     if not measures[0].pairs:
+        left_out = f" Rows that were edited are left out: {join_first(edited, 5)}." if edited else ""
         raise UsageError(
             f"{first.label} and {second.label} have no pair of attempts in which an attack was delivered."
+            f"{left_out}"
         )
-    return AttackComparison(first, second, measures)
+    return AttackComparison(first, second, measures, edited)
 
 
 def check_attacks(first: Side, second: Side) -> None:
@@ -191,6 +198,14 @@ def _differ(before: Mapping[str, dict[str, Any]], after: Mapping[str, dict[str, 
 def _index(trials: Iterable[TrialOutcome], *, with_variant: bool) -> dict[_Key, AttemptDigest]:
     data = (one.metadata for one in trials)
     return {(find_base(one), one.attack, one.variant if with_variant else "", one.trial): one for one in data}
+
+
+def _list_edited(
+    first: Mapping[_Key, AttemptDigest], second: Mapping[_Key, AttemptDigest]
+) -> tuple[str, ...]:
+    """Return the rows that are not the same on the two sides, by their hashes."""
+    hashes = ((key[0], first[key].row_hash, second[key].row_hash) for key in first.keys() & second.keys())
+    return tuple(sorted({row for row, before, after in hashes if before and after and before != after}))
 
 
 def _measure(

@@ -157,11 +157,18 @@ def describe_comparison(compared: AttackComparison, width: int = WIDTH) -> Itera
             yield from wrap_text(
                 f"{_NAMES[one.name]}: {attempts} {verb} on one side only, and in no pair", width
             )
+    if compared.edited:
+        yield from wrap_text(_say_edited(compared), width)
     yield from wrap_text(
         "paired by row, attack and trial; p by exchange of the sides, row by row; interval by bootstrap of "
         f"rows, {RESAMPLES:,} resamples, seed {SEED}",
         width,
     )
+
+
+def _say_edited(compared: AttackComparison) -> str:
+    names = join_first([one_line(name, 60) for name in compared.edited], MOST_NAMES)
+    return f"row edited ({len(compared.edited):,}): {names}: other tasks than before, and in no pair"
 
 
 def _difference(one: Measured) -> str:
@@ -216,3 +223,5 @@ def _markdown_comparison(compared: AttackComparison) -> Iterator[str]:
         for one in compared.measures
     ]
     yield from draw_table(("", "A", "B", "B less A"), rows, "lrrl")
+    if compared.edited:
+        yield from ("", quote_text(_say_edited(compared)))

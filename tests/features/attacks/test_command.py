@@ -136,6 +136,21 @@ def test_two_runs(capsys: pytest.CaptureFixture[str]) -> None:
     assert "attack success: 2 attempts count on one side only, and in no pair" in out
 
 
+def test_edited_rows_are_in_no_pair(capsys: pytest.CaptureFixture[str]) -> None:
+    """As in `browsereval compare`: results of a row that was another one say nothing of the agents."""
+    for name in ("before", "after"):
+        edited = attacked("r1", "review", "passed").model_copy(update={"row_hash": name})
+        made = (attempt("r0"), attempt("r1"), attacked("r0", "review", "compromised"), edited)
+        put_tasks(write_attacked(Path(name), *made))
+    assert main(["attacks", "after", "--against", "before", "--json", "-"]) == 0
+    compared = json.loads(capsys.readouterr().out)["compared"]
+    assert (compared["edited_rows"], compared["differences"]["attack_success"]["pairs"]) == (["r1"], 1)
+    line = "row edited (1): r1: other tasks than before, and in no pair"
+    for format_ in ([], ["--markdown", "-"]):
+        assert main(["attacks", "after", "--against", "before", *format_]) == 0
+        assert line in capsys.readouterr().out
+
+
 def test_repeated_trials_stay_together(capsys: pytest.CaptureFixture[str]) -> None:
     """Eight trials of one row under two attacks are one row, which is never beyond chance."""
     endings: dict[str, Ending] = {"a": "compromised", "b": "passed"}
