@@ -243,14 +243,25 @@ class Controller:
         self.finished.add(nodeid)
 
     def summarise(self) -> None:
-        """Read the run folders and write ``summary.json`` into each."""
-        for active_run in dict.fromkeys(self.rows.values()):
-            is_done = active_run in self.summaries or active_run in self.unsummed
-            if not is_done and active_run.store.root.exists():
-                try:
-                    self._summarise(active_run)
-                except (UsageError, OSError) as error:
-                    self.unsummed[active_run] = str(error)
+        """Read the run folders and write ``summary.json`` into each, once no attempt runs any more."""
+        known = self.summaries.keys() | self.unsummed.keys()
+        runs = [
+            one for one in dict.fromkeys(self.rows.values()) if one not in known and one.store.root.exists()
+        ]
+        if runs:
+            self._end_attempts()
+        for active_run in runs:
+            try:
+                self._summarise(active_run)
+            except (UsageError, OSError) as error:
+                self.unsummed[active_run] = str(error)
+
+    def _end_attempts(self) -> None:
+        """Have attempts end that have run ahead of an interrupt: a record that comes later counts nowhere."""
+        plugin: Any = self.session.config.pluginmanager.get_plugin
+        plugin("browsereval-prefetch").end_attempts()
+        if (nodes := getattr(plugin("dsession"), "nodemanager", None)) is not None:
+            nodes.teardown_nodes()  # as xdist does a little later; the workers' sessions end with it
 
     def label(self, active_run: ActiveRun) -> str:
         """Return what reports call an eval: its name, and its file where another one has that name."""

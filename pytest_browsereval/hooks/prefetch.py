@@ -342,6 +342,11 @@ class Prefetch:
         """Note the next item: all that a worker knows under a distribution that is not ours."""
         self._partition.next = nextitem
 
+    def end_attempts(self) -> None:
+        """Cancel what runs ahead, and wait until it has ended."""
+        if self._lanes is not None:
+            self._lanes.end(CLOSE_GRACE_S)
+
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:
         """Close browsers and sites, then the loop, each with a deadline."""

@@ -338,6 +338,24 @@ class Lanes:
             if keys is None or key in keys:
                 self._wanted.pop(key).cancel()
 
+    def end(self, grace_s: float) -> None:
+        """Cancel all attempts, and wait until they have ended or the time is over; none begins any more."""
+        self.is_closed = True
+        self.cancel()
+        if self._thread is None or not self._thread.is_usable:
+            return
+        ending = self._wait_for_running(grace_s)
+        with contextlib.suppress(TimeoutError, CancelledError):
+            self._thread.submit(ending).result(grace_s * 2)
+        if inspect.getcoroutinestate(ending) == inspect.CORO_CREATED:
+            ending.close()
+
+    async def _wait_for_running(self, grace_s: float) -> None:
+        await asyncio.sleep(0)
+        lanes = asyncio.all_tasks() & set(self._running)
+        if lanes:
+            await asyncio.wait(lanes, timeout=grace_s)
+
     def close(
         self, grace_s: float = 5.0, last: Callable[[], Coroutine[Any, Any, None]] | None = None
     ) -> bool:
@@ -349,10 +367,7 @@ class Lanes:
         thread = self._thread
 
         async def end() -> None:
-            await asyncio.sleep(0)
-            lanes = asyncio.all_tasks() & set(self._running)
-            if lanes:
-                await asyncio.wait(lanes, timeout=grace_s)
+            await self._wait_for_running(grace_s)
             if last is not None:
                 await last()
 
