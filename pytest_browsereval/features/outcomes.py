@@ -49,6 +49,8 @@ class RunOutcomes:
     selected: int | None
     """How many there were to be; None if unknown."""
     manifest: dict[str, Any]
+    attacked: int = 0
+    """Trials under attack, which are none of these."""
 
     @property
     def rate(self) -> PassRate:
@@ -101,7 +103,7 @@ def outcomes_of(store: RunStore, summary: RunSummary) -> RunOutcomes:
     trials = tuple(_outcome(trial, seen) for trial in summary.plain)
     selected, attacked = store.count_selected(), len(summary.trials) - len(summary.plain)
     plain = None if selected is None else selected - attacked
-    return RunOutcomes(store.root.resolve().name, store.root, trials, plain, store.manifest())
+    return RunOutcomes(store.root.resolve().name, store.root, trials, plain, store.manifest(), attacked)
 
 
 def _outcome(trial: TrialOutcome, seen: dict[Any, Any]) -> Outcome:

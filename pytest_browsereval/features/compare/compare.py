@@ -441,6 +441,12 @@ def _notes(a: RunOutcomes, b: RunOutcomes, names: Mapping[str, str]) -> Iterator
             yield (
                 f"{label} lacks {run.selected - len(run.trials)} of its {format_count(run.selected, 'trial')}"
             )
+        if run.attacked:
+            count = (
+                f"{run.attacked:,} of the {format_count(run.attacked + len(run.trials), 'trial')} of {label}"
+            )
+            verb = "is" if run.attacked == 1 else "are"
+            yield f"{count} {verb} under attack, and not compared here: see browsereval attacks"
 
 
 def _uneven(pairs: Sequence[Pair]) -> Iterator[str]:

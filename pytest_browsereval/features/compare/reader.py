@@ -93,7 +93,7 @@ def write_packed(
         file: where to.
         without: fields that are left out, with what stands for them.
     """
-    _write(file, (run.name, run.selected, run.manifest, len(run.trials)))
+    _write(file, (run.name, run.selected, run.manifest, run.attacked, len(run.trials)))
     for first in range(0, len(run.trials), AT_ONCE):
         trials = run.trials[first : first + AT_ONCE]
         columns = {name: [getattr(trial, name) for trial in trials] for name in _FIELDS}
@@ -114,7 +114,7 @@ def read_packed(file: IO[bytes], folder: Path, other: RunOutcomes) -> RunOutcome
     Raises:
         EOFError, ValueError, TypeError, LookupError: it is damaged.
     """
-    name, selected, manifest, count = _read(file)
+    name, selected, manifest, attacked, count = _read(file)
     same = {trial.query_id: trial for trial in other.trials}
     members: dict[str | None, Any] = {
         None: None,
@@ -133,7 +133,7 @@ def read_packed(file: IO[bytes], folder: Path, other: RunOutcomes) -> RunOutcome
         for field in _OF_MANY:
             columns[field] = [seen.setdefault(one, one) for one in columns[field]]
         trials += map(Outcome, *columns.values())
-    return RunOutcomes(name, folder, tuple(trials), selected, manifest)
+    return RunOutcomes(name, folder, tuple(trials), selected, manifest, attacked)
 
 
 def _keep_same(new: str, old: str | None) -> str:

@@ -29,7 +29,7 @@ from pytest_browsereval.features.runs.resumes import (
     find_other_browser,
     read_resumes,
 )
-from pytest_browsereval.model.display import one_line
+from pytest_browsereval.model.display import format_count, one_line
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.redaction.config import redact_config
 from pytest_browsereval.run.lookup import age
@@ -113,7 +113,7 @@ class RunDigest(BaseModel):
 
     model_config = ConfigDict(frozen=True, allow_inf_nan=False)
 
-    version: Literal[5] = 5
+    version: Literal[6] = 6
     """Of the form; a line of another one is made again."""
     run: str
     """Its folder, as seen from the history."""
@@ -125,7 +125,7 @@ class RunDigest(BaseModel):
     """In UTC, as ``2026-01-31T12:00:00.000Z``."""
     state: State
     note: str = ""
-    """Why it is not complete."""
+    """Why it is not complete, and how often attacks on its agents succeeded."""
     folders: tuple[str, ...] = ()
     """Of a run at a URL: where the files of its parts are that are done, below that."""
     page: str = ""
@@ -225,6 +225,7 @@ def digest_run(folder: Path, name: str) -> RunDigest:
     variants = tuple(_variants(manifest, rows))
     state, note = _judge_state(manifest, summary, len(rows))
     state, note = _judge_sessions(state, note, manifest, resumes)
+    note = "; ".join(filter(None, (note, _describe_attacks(summary))))
     return RunDigest(
         **begun,
         state=state,
@@ -336,6 +337,18 @@ def _judge_state(manifest: Mapping[str, Any], summary: Mapping[str, Any], trials
         numbers = ", ".join(f"{number}/{parts.of}" for number in parts.have)
         return State.PARTIAL, "; ".join(filter(None, (f"shard {numbers}", note)))
     return (State.PARTIAL if lacking > 0 else State.COMPLETE), note
+
+
+def _describe_attacks(summary: Mapping[str, Any]) -> str:
+    """Return how often attacks succeeded, which no pass rate says; "" without attacks."""
+    found = block_of(block_of(summary.get("attacks")).get("under_attack"))
+    attempts, delivered, compromised = (
+        int(_number(found.get(key)) or 0) for key in ("attempts", "delivered", "compromised")
+    )
+    if not attempts:
+        return ""
+    of_all = f"of {format_count(attempts, 'attempt')} under attack"
+    return f"compromised in {compromised:,} of {delivered:,} in which the attack was delivered, {of_all}"
 
 
 def _judge_sessions(

@@ -157,7 +157,8 @@ def _mark_selections(runs: Sequence[RunDigest]) -> Iterator[RunDigest]:
         short = [one for one in run.variants if one.tasks < most.get((run.eval, run.files, one.name), 0)]
         if short and run.state is State.COMPLETE:
             of = most[run.eval, run.files, short[0].name]
-            note = f"{short[0].tasks} of {format_count(of, 'task')} were selected"
+            some = f"{short[0].tasks} of {format_count(of, 'task')} were selected"
+            note = "; ".join(filter(None, (some, run.note)))
             yield run.model_copy(update={"state": State.PARTIAL, "note": note})
         else:
             yield run

@@ -87,6 +87,8 @@ def format_cost(figures: Figures) -> str:
 def _notes(run: RunDigest, variant: VariantDigest | None, breaks: Breaks) -> Iterator[str]:
     if run.state is not State.COMPLETE:
         yield f"{run.state}: {run.note}" if run.note else str(run.state)
+    elif run.note and variant in (None, run.variants[0]):
+        yield run.note
     if run.missed and variant in (None, run.variants[0]):
         yield f"gate not met: {', '.join(run.missed)}"
     found = variant and breaks.get((run.run, variant.name))

@@ -252,6 +252,16 @@ def test_runs_that_are_not_whole_are_told(tmp_path: Path) -> None:
     assert found.differences == ("the manifest of A is missing or damaged, so what else differs is unknown",)
 
 
+def test_trials_under_attack_are_told_of(tmp_path: Path) -> None:
+    """They are compared elsewhere: a run that is compromised each time may look as good as another one."""
+    under = [attempt(f"{name}.under.review", FAILED, attack="review") for name in "tu"]
+    run(tmp_path / "a", attempt("t"), attempt("u"), *under)
+    run(tmp_path / "b", attempt("t"), attempt("u"), under[0])
+    found = compare(read_outcomes(tmp_path / "a"), read_outcomes(tmp_path / "b"))
+    end = "under attack, and not compared here: see browsereval attacks"
+    assert found.notes == (f"2 of the 4 trials of A are {end}", f"1 of the 3 trials of B is {end}")
+
+
 def test_json_is_complete(tmp_path: Path) -> None:
     """All tasks with both sides, all counts, both rates with what is left out, the test and its interval."""
     a = [attempt(str(n), PASSED if n % 3 else FAILED) for n in range(30)]

@@ -27,7 +27,8 @@ def _runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     verdicts = (PASSED, FAILED, ERRORED, PASSED)
     for name, first in (("a", FAILED), ("b", PASSED)):
-        run(Path(name), *(attempt(str(n), one) for n, one in enumerate((first, *verdicts))))
+        under = attempt("1.under.review", FAILED, attack="review")
+        run(Path(name), *(attempt(str(n), one) for n, one in enumerate((first, *verdicts))), under)
     monkeypatch.setattr(reader, "WORTH_A_PROCESS", 1)
     monkeypatch.setattr("os.cpu_count", lambda: 2)
 

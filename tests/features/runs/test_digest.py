@@ -11,6 +11,7 @@ import pytest
 from pytest_browsereval.analysis.summary import summary_of
 from pytest_browsereval.features.gates import GATE_FILE
 from pytest_browsereval.features.runs.digest import RunDigest, State, digest_run, read_digest
+from pytest_browsereval.features.runs.report import text
 from pytest_browsereval.run.store import RunStore
 from tests.features.runs.conftest import config_with, day, leave_run, name_of, tried
 from tests.recorded import ERRORED, FAILED, PASSED, write_summary
@@ -52,6 +53,17 @@ def test_repeated_trials_have_the_interval_by_task(tmp_path: Path) -> None:
     by_task = summary_of(RunStore(folder)).rate.by_task
     assert by_task is not None
     assert digest_of(folder).whole.interval == (by_task.interval.low, by_task.interval.high)
+
+
+def test_attacks_are_in_the_note(tmp_path: Path) -> None:
+    """No pass rate says how often an attack succeeded; the list and the page of runs show the note."""
+    folder = leave_run(tmp_path / "shop", 1, tried("t", PASSED), tried("t.under.x", FAILED, attack="x"))
+    counts = {"attempts": 4, "delivered": 3, "compromised": 2}
+    write_summary(RunStore(folder), attacks={"under_attack": counts}, selected=2, skipped=0)
+    found = digest_of(folder)
+    note = "compromised in 2 of 3 in which the attack was delivered, of 4 attempts under attack"
+    assert (found.state, found.note, found.whole.rate) == (State.COMPLETE, note, 1.0)
+    assert f"    {note}" in list(text([found], {}, 1))
 
 
 def test_each_variant_has_its_figures(tmp_path: Path) -> None:
