@@ -6,6 +6,7 @@ import hashlib
 import os
 import re
 import secrets
+import string
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import timedelta
@@ -57,6 +58,8 @@ _NO_FOLDER = "there is a file where a folder has to be. Check the URL."
 _WHERE = "Check the URL, `AWS_ENDPOINT_URL` and the like, and the network."
 _NAMED = re.compile(r"ath \"(.*?)\"(?: contained|: )", re.DOTALL)
 """An object's name in an error of obstore."""
+LONGEST_KEY = 200
+"""Characters of such a name; a command with a part of it would remove others."""
 _SENTENCES = {
     "Unable to canonicalize": "there is no such folder. Check the URL.",
     "File exists (os error": _NO_FOLDER,
@@ -351,23 +354,37 @@ def _explain(url: str) -> Iterator[None]:
     except PermissionError as error:
         raise RemoteError(f"{url}: permission denied: {error.strerror}.") from None
     except OSError as error:
-        raise RemoteError(f"{url}: {error.strerror or _sentence(error)}") from None
+        raise RemoteError(f"{url}: {error.strerror or _sentence(error, url)}") from None
     except Exception as error:
         if not type(error).__module__.startswith("obstore"):
             raise
-        raise RemoteError(f"{url}: {_sentence(error)}") from None
+        raise RemoteError(f"{url}: {_sentence(error, url)}") from None
 
 
-def _sentence(error: Exception) -> str:
+def _sentence(error: Exception, url: str) -> str:
     """Return what an error of obstore comes to: its own text has the server's XML and a trace of Rust."""
     name, text = type(error).__name__, str(error)
     if name == "InvalidPathError" and (found := _NAMED.search(text)):
+        shown = redact_known(found[1])
+        is_whole = shown == found[1] and len(shown) <= LONGEST_KEY
+        how = _write_removal(url, shown) if is_whole and url.startswith("s3:") else ""
         return (
-            f"no run has an object with the name {redact_known(found[1])[:200]!a}, and nothing beside it can "
-            "be listed. Remove it."
+            f"no run has an object with the name {shown[:LONGEST_KEY]!a}, and nothing beside it can be "
+            f"listed. Remove it{f': {how}' if how else '.'}"
         )
     for code, sentence in _SENTENCES.items():
         if code in text or code == name:
             return sentence
     lines = [line.strip() for line in redact_known(plain_urls(text)).splitlines() if line.strip()]
     return f"{name}: {one_line(lines[0], 200) if lines else 'without a word'}"  # it may name any object
+
+
+def _write_removal(url: str, key: str) -> str:
+    """Return what removes an object of S3, or a folder; a shell finds nothing in its name."""
+    plain = {ord(sign) for sign in string.ascii_letters + string.digits + "/._-:[]() "}
+    signs = (
+        chr(byte) if byte in plain else f"\\x{byte:02x}"
+        for byte in f"s3://{urlsplit(url).netloc}/{key}".encode()
+    )
+    recursive = "--recursive " * key.endswith("/")
+    return f"aws s3 rm {recursive}$'{''.join(signs)}'"

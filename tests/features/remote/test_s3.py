@@ -7,9 +7,11 @@ import itertools
 import json
 import shutil
 import signal
+import subprocess
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
@@ -227,3 +229,34 @@ def test_a_killed_run_goes_on_elsewhere(evals: Evals, bucket: str) -> None:
     assert calls.read_text().split() == ["c", "d"]
     assert evals.run_command("pull", f"{bucket}/shop/nightly", "-o", "copy").ret == 0
     assert len(list(evals.path.glob("copy/tasks/*/*/*/attempt-*/metadata.json"))) == 4
+
+
+@pytest.mark.parametrize(
+    ("key", "command"),
+    [
+        ("shop\x1b[2J'$(x)/run/one", "rm --recursive "),
+        ("\x7f", "rm "),
+        ("shop//one", "rm --recursive "),
+    ],
+)
+def test_a_stray_object_is_told_with_what_removes_it(
+    evals: Evals, bucket: str, server: int, key: str, command: str
+) -> None:
+    """The library lists nothing beside it; a shell reads the name as it is, whatever is in it."""
+    name = bucket.split("/")[2]
+    connection = http.client.HTTPConnection("127.0.0.1", server)
+    connection.request("PUT", f"/{name}/nightly/{quote(key)}", b"x")
+    assert connection.getresponse().status == 200
+    connection.close()
+    result = evals.run_command("runs", bucket)
+    assert result.ret == 4
+    [line] = result.errlines
+    before, _, told = line.partition(" Remove it: aws s3 ")
+    assert before.endswith("and nothing beside it can be listed.")
+    assert line.isprintable()
+    assert told.startswith(command)
+    words = subprocess.run(
+        ["bash", "-c", f"printf %s {told.removeprefix(command)}"], capture_output=True, check=True
+    )
+    assert f"s3://{name}/nightly/{key}".startswith(words.stdout.decode())
+    assert len(words.stdout) > len(bucket) + 1
