@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import math
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -62,11 +63,19 @@ def _contradictions(store: RunStore, summary: RunSummary, *, with_lost: bool = F
         yield other
     data = ((trial, trial.metadata) for trial in summary.trials)
     unsure = [trial for trial, one in data if one.grader_results and one.grades_stamp is None]
-    if not (store.root / "tasks").is_dir():
+    if not _has_names(store.root / "tasks"):
         unsure.clear()  # of a run at a URL there may be digests only, which were compared when it was sent
     for trial, grades in work_ahead(lambda trial: [(trial, _file_contradicts(trial))], unsure):
         if grades and trial.folder not in contradicted:
             yield _name(store, trial, grades)
+
+
+def _has_names(folder: Path) -> bool:
+    try:
+        with os.scandir(folder) as entries:
+            return any(entries)
+    except OSError:
+        return folder.is_dir()
 
 
 def check_contradictions(store: RunStore, summary: RunSummary) -> None:

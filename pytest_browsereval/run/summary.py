@@ -37,7 +37,7 @@ class Result(NamedTuple):
     cost_usd: Any
 
 
-_NAMES, FIGURES = Result._fields[:4], Result._fields[4:]
+FIGURES = Result._fields[4:]
 
 
 def read_figures(root: Path) -> dict[str, Any]:
@@ -150,6 +150,9 @@ def _take_lines(file: BinaryIO, begin: int | None, take: Callable[[Any], T]) -> 
 
 
 def _take(one: dict[str, Any]) -> Result:
-    found = Result(*(one[name] for name in _NAMES), *(one.get(name, ...) for name in FIGURES))
+    # In the order of the fields: by their names it takes three times as long.
+    known = one["query_id"], one["variant"], one["trial"], one["verdict"]
+    get = one.get
+    found = Result(*known, get("steps", ...), get("duration_ms", ...), get("cost_usd", ...))
     hash(found[:3])  # a TypeError of what is no name
     return found

@@ -111,7 +111,7 @@ class Side:
     def mean(self, value: Callable[[Outcome], float | None]) -> float | None:
         """Return the mean over judged trials; None if it is not known of one, or there is none."""
         if not self.more:
-            return value(self.first) if _is_judged(self.first) else None
+            return None if self.first.verdict is Verdict.ERRORED else value(self.first)
         values = [value(trial) for trial in self.trials if _is_judged(trial)]
         known = [each for each in values if each is not None]
         # A mean without the unknown ones would favour the side that hides its costs.
@@ -266,9 +266,16 @@ def _measure(name: str, pairs: Sequence[Pair]) -> Measure:
 
     first, second = array("d"), array("d")  # a list of numbers takes four times the memory
     for task in _group(pairs):
-        sides = ((pair.a.mean(of_trial), pair.b.mean(of_trial)) for pair in task if pair.a and pair.b)
-        known = [(before, after) for before, after in sides if before is not None and after is not None]
-        if known:
+        known = []
+        for pair in task:
+            if pair.a is not None and pair.b is not None:
+                before, after = pair.a.mean(of_trial), pair.b.mean(of_trial)
+                if before is not None and after is not None:
+                    known.append((before, after))
+        if len(known) == 1:  # as most tasks have it
+            first.append(known[0][0])
+            second.append(known[0][1])
+        elif known:
             first.append(_mean([before for before, _ in known]))
             second.append(_mean([after for _, after in known]))
     if not first:

@@ -15,7 +15,7 @@ from pytest_browsereval.capture.trajectory import GRADES_FILE, write_whole
 from pytest_browsereval.features.remote.bucket import Bucket, RemoteError
 from pytest_browsereval.features.remote.claims import PARTS, Done, Part, list_parts
 from pytest_browsereval.features.remote.digests import Digests, bring_digests
-from pytest_browsereval.features.remote.listing import FILES, Entry, check_path, digest_of, read_listing
+from pytest_browsereval.features.remote.listing import FILES, Entry, check_path, read_listing
 from pytest_browsereval.features.remote.threads import map_apart
 from pytest_browsereval.report.links import PAGE
 from pytest_browsereval.run.index import DIGESTS, INDEX
@@ -79,21 +79,22 @@ def _bring_light(part: Part, done: Done, folder: Path) -> None:
     with tempfile.TemporaryDirectory(prefix=".digests-", dir=folder.parent) as place:
         found = bring_digests(part.bucket, prefix, known, Path(place))
         files = {f"{DIGESTS}/{name}": file for name, file in (found or {}).items()}
-        only = _is_of_run if found is not None else lambda one: _is_of_run(one) or _is_record(one)
+        only = _is_of_run if found is not None else _is_of_run_or_record
         bring_whole(part, done, folder, only=only, beside=files)
 
 
 _OTHERS = frozenset((PAGE, f"{PurePosixPath(PAGE).stem}.files", INDEX, "tasks", DIGESTS, PARTIAL))
 
 
-def _is_of_run(entry: Entry) -> bool:
+def _is_of_run(path: str, _is_bundle: bool = False) -> bool:  # noqa: FBT001 FBT002 as they are asked
     """Whether it is a file of the run itself, and none of its page."""
-    return entry.path.partition("/")[0] not in _OTHERS
+    return path.partition("/")[0] not in _OTHERS
 
 
-def _is_record(entry: Entry) -> bool:
-    names = entry.path.split("/")
-    return names[0] == "tasks" and (entry.bundle or names[-1] in (RECORD, GRADES_FILE))
+def _is_of_run_or_record(path: str, is_bundle: bool) -> bool:  # noqa: FBT001 as they are asked
+    names = path.split("/")
+    is_record = names[0] == "tasks" and (is_bundle or names[-1] in (RECORD, GRADES_FILE))
+    return is_record or _is_of_run(path)
 
 
 def _has_all(folder: Path) -> bool:
@@ -187,7 +188,7 @@ def bring_whole(
     done: Done,
     folder: Path,
     *,
-    only: Callable[[Entry], bool] | None = None,
+    only: Callable[[str, bool], bool] | None = None,
     beside: Mapping[str, Path] | None = None,
 ) -> None:
     """Bring the files of a try into a folder that is there only when all of them are.
@@ -196,21 +197,14 @@ def bring_whole(
         part: of the run.
         done: the try.
         folder: of the copy.
-        only: which objects are brought; the copy then says that it is not whole. None for all.
+        only: which objects are brought, by their paths and whether they are bundles; the copy then says that
+            it is not whole. None for all.
         beside: other files of the copy, which are moved there, by their paths.
     """
     prefix = part.prefix(done.token)
-    taken: list[Entry] = []
-
     with new_folder(folder) as begun:
-
-        def read() -> Iterator[Entry]:
-            for entry in read_listing(part.bucket, prefix, begun):
-                if only is None or only(entry):
-                    taken.append(entry)
-                yield entry
-
-        if digest_of(read(), begun) != done.digest:
+        taken, digest = read_listing(part.bucket, prefix, begun, only)
+        if digest != done.digest:
             raise RemoteError(
                 f"{part.bucket.url}/{prefix} is damaged: its objects are not those that are done."
             )
