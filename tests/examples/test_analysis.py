@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from pytest_browsereval.analysis.summary import summary_of
 from pytest_browsereval.capture.message_log import MessageLogger
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.messages import ToolCallMessage, ToolResultMessage
+from pytest_browsereval.run.store import RunStore
 from tests.analysis.test_reader import add
 from tests.hooks.conftest import evals
 from tests.hooks.small_evals import Evals
@@ -125,6 +128,18 @@ ANSWERS: dict[str, list[tuple[Any, ...]]] = {
 def test_a_query_answers_its_question(tables: Path, name: str) -> None:
     """By numbers that are worked out by hand."""
     assert ask(name) == ANSWERS[name]
+
+
+def test_the_documented_query_has_the_rates_of_the_runs(tables: Path) -> None:
+    """As their summaries have them: errored trials and those under attack are in neither."""
+    import duckdb
+
+    page = (EXAMPLE.parents[1] / "docs/how-to/export-and-import.md").read_text(encoding="utf-8")
+    (query,) = re.findall(r"```sql\n(.*?)```", page, re.DOTALL)
+    with duckdb.connect() as connection:
+        found = {run: rate for _, run, _, rate, *_ in connection.sql(query).fetchall()}
+    runs = sorted((tables / "results/shop").iterdir())
+    assert found == {run.name: summary_of(RunStore(run)).pass_rate for run in runs}
 
 
 def test_two_evals_of_one_session_are_kept_apart(tables: Path, evals: Evals) -> None:
