@@ -112,8 +112,8 @@ async def read_target(call: GuardedCall) -> Target:
         return Target(texts=(window.dialog.message,))
     try:
         return await asyncio.wait_for(_look(window, call), window.rules.action_s + 5)
-    except TimeoutError:  # such a page does not answer the tool either
-        return Target()
+    except TimeoutError:  # by the time that the tool acts it may answer again
+        return Target(is_unread=True)
     except playwright_error() as error:
         return Target(is_unread=not is_closed_error(error))
 
@@ -186,6 +186,9 @@ def _recall(call: GuardedCall) -> Target:
 
     A page can write such lines too, which can only add words and addresses to what is refused.
     """
+    if "select_option" in call.tool:
+        values = call.arguments.get("values", call.arguments.get("value"))
+        return Target(tuple(map(str, values if isinstance(values, list | tuple) else [values])))
     said = tuple(said_by(call.arguments))
     marks = [f"[ref={ref}]" for text in said if (ref := ref_of(text))]
     for message in reversed(call.capture.messages.messages) if marks else ():

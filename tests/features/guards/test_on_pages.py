@@ -349,5 +349,8 @@ def test_what_a_call_and_the_log_say_where_no_page_can_be_read(tmp_path: Path) -
     assert "may order" in str(check("browser_click", element="Place order button", ref="e2"))
     assert check("browser_click", element="Cart link", ref="e3") is None
     assert check("browser_type", element="Search", ref="e4", text="order") is None
+    listed = {"element": "Order by", "ref": "e5"}
+    assert check("browser_select_option", values=["Price"], **listed) is None
+    assert "may order" in str(check("browser_select_option", values=["Order now"], **listed))
     assert "may send" in str(check("browser_type", element="Send to", text="x", submit=True))
     capture.close()
