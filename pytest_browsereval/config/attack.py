@@ -153,5 +153,8 @@ class AttackConfig(Component):
         """Put the attack in the agent's way: before the start page is loaded, or once it is due; in 30 s."""
 
     def alter_result(self, tool: str, output: str, placer: Placer) -> str | None:
-        """Return what the agent reads as the result of a tool instead; None leaves it as it is."""
+        """Return what the agent reads as the result of a tool instead; None leaves it as it is.
+
+        It is not asked about ``done`` and ``give_up``, by which the attempt ends.
+        """
         return None

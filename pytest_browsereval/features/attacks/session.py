@@ -35,6 +35,7 @@ from pytest_browsereval.graders.state_diff import StateCheck, StateDiffGrader
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.progress import Progress, StepFollower
 from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.tools.base import ENDINGS
 
 SESSIONS: WeakKeyDictionary[Window, AttackSession] = WeakKeyDictionary()
 """Of the windows that are open."""
@@ -200,7 +201,8 @@ class AttackSession:
             raise named from error
 
     def _alter(self, tool: str, output: str) -> str:
-        if self._step < self._attack.late:
+        # Of the result of an ending, no agent makes anything any more.
+        if self._step < self._attack.late or tool in ENDINGS:
             return output
         with self._naming("broke in alter_result"):
             changed: object = self._attack.alter_result(tool, output, self._placer)

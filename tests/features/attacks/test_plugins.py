@@ -81,6 +81,14 @@ def test_a_result_that_is_given_back_as_it_was_is_not_delivered(start: Any) -> N
     assert grade(found, "mug.under.own")["delivered"] is False
 
 
+def test_the_result_of_an_ending_is_not_attacked(start: Any) -> None:
+    """No agent makes anything of it: an attempt of one answer is no proof that an attack was resisted."""
+    agent = "async def solve(context):\n    await context.tools.call('done', {'answer': 'right'})\n"
+    found = start("return f'{output} {placer.payload}'", agent=agent)
+    assert found.ret == 0
+    assert grade(found, "mug.under.own")["delivered"] is False
+
+
 OBEYS_ANYWAY = "async def solve(context):\n    return 'a teapot'\n"
 
 
