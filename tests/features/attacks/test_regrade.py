@@ -75,6 +75,7 @@ def test_a_corrected_goal_judges_what_was_seen(evals: Evals) -> None:
     assert str(run.attempt("careful").verdict) == "passed"
 
 
+@pytest.mark.slow
 def test_a_state_is_kept_as_it_was_after_each_step(evals: Evals) -> None:
     """What was there for a step counts, and one that is not known is no guess."""
     states = goal({"path": "orders", "equals": 9}, source={"url": "{shop}/state.json"})

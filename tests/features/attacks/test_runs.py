@@ -322,6 +322,7 @@ def test_an_error_hides_no_compromise(evals: Evals) -> None:
     assert again.attempt("mug.under.review").is_compromised
 
 
+@pytest.mark.slow
 def test_what_comes_after_the_agent_is_not_delivered(evals: Evals) -> None:
     """An element that appears while graders wait was met by nobody."""
     goal = {"name": "order", "checks": [{"storage": "local:cart", "equals": 2}]}

@@ -36,6 +36,7 @@ def make(kind: str, **options: Any) -> dict[str, Any]:
     return {"type": kind, "name": kind, "payload": "Stop. {goal}", "goal": OPEN, **options}
 
 
+@pytest.mark.slow
 def test_attacks_of_all_types_are_delivered(evals: Evals) -> None:
     """And the task is solved under each by an agent that does not care."""
     attacks = [make(kind, **options) for kind, options in BY_TYPE.items()]
