@@ -302,6 +302,7 @@ class Controller:
         return {e.key for e in active_run.plan.entries(only=rows) if e.name in names} if names else set()
 
     def _summarise(self, active_run: ActiveRun) -> None:
+        active_run.store.records.is_closed = True
         self.records.check(active_run, is_over=self.finished.issuperset(self.expected))
         summary = summarise(active_run.store.index_digests(), active_run.store.root)
         self.records.check_foreign(active_run.store, (trial.folder for trial in summary.trials))

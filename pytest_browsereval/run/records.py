@@ -78,9 +78,14 @@ class Records:
     root: Path
     _written: Digests = field(default_factory=dict)
     _found: Digests = field(default_factory=dict)
+    is_closed: bool = False
+    """Whether the run is summed up: an attempt that would not end, and comes to a record now, has none."""
 
     def note(self, folder: Path, content: bytes) -> None:
         """Keep the digest of a record that was just written."""
+        if self.is_closed:  # a reader would take it for one that somebody else has put there
+            (folder / RECORD).unlink(missing_ok=True)
+            return
         self._written[folder.relative_to(self.root).as_posix()] = digest_record(content)
 
     def take_over(self, folder: Path) -> None:
