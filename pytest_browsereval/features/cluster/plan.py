@@ -11,6 +11,7 @@ from pytest_browsereval.commands.base import registry_near
 from pytest_browsereval.datasets.ids import safe_folder, safe_id
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.bucket import parse_bucket
+from pytest_browsereval.features.gates import write_part_gate
 
 ACCEPTED = "1,5"
 """Exit codes of a part that is done: rows did not pass, which the gate judges, or it has no row."""
@@ -45,6 +46,8 @@ class ClusterPlan:
     results: str
     """The results folder of the config, as it is typed."""
     resources: Resources
+    gate: str = "{}"
+    """By which parts may end, as ``write_part_gate`` has it."""
 
     @property
     def url(self) -> str:
@@ -69,7 +72,8 @@ class ClusterPlan:
         """
         return [
             *("browsereval", "supervise", "--accept", ACCEPTED),
-            *("pytest", "-p", "no:cacheprovider", f"--eval-config={self.config}", "--eval-set", "gate={}"),
+            *("pytest", "-p", "no:cacheprovider", f"--eval-config={self.config}"),
+            *("--eval-set", f"gate={self.gate}"),
             *(f"--eval-shard={shard}", f"--eval-output={self.output}", f"--eval-run-name={self.name}"),
             "--eval-accept-done",  # an engine may start a part again that is done: another job decides
         ]
@@ -123,6 +127,7 @@ def make_plan(
         name=name,
         results=str(results),
         resources=resources,
+        gate=write_part_gate(loaded),
     )
 
 

@@ -22,6 +22,7 @@ from pytest_browsereval.config import EvalConfig, load_config
 from pytest_browsereval.datasets.ids import safe_folder, safe_id
 from pytest_browsereval.datasets.reader import index_rows
 from pytest_browsereval.errors import UsageError
+from pytest_browsereval.features.gates import write_part_gate
 from pytest_browsereval.features.process import GRACE_S
 from pytest_browsereval.features.ray.request import Options, Request, read_options
 from pytest_browsereval.model.display import format_count, one_line
@@ -104,6 +105,7 @@ def read_request(arguments: argparse.Namespace) -> Checked:
         options=options.rest,
         shard_by=by,
         folder=str(folder),
+        gate=write_part_gate(config),
         environment=_read_variables(arguments.env),
     )
     if arguments.working_dir is not None and not path.absolute().is_relative_to(folder):

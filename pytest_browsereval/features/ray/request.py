@@ -59,6 +59,8 @@ class Request:
     """The run whose times divide the rows: a folder or a URL."""
     folder: str | None = None
     """The folder that pytest runs in; None for the one that Ray has copied to the node."""
+    gate: str = "{}"
+    """By which parts may end, as ``write_part_gate`` has it."""
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Variables that nodes get besides their own."""
 
@@ -77,7 +79,7 @@ class Request:
             "--eval-set",
             f"output_dir={json.dumps(str(results))}",
             "--eval-set",
-            "gate={}",  # a part has some of the rows only: the gate decides about all of them
+            f"gate={self.gate}",  # a part has some of the rows only: the gate decides about all of them
         ]
 
     def division(self, number: int) -> list[str]:

@@ -322,6 +322,22 @@ def test_pytest_that_is_killed_is_started_again(
     started.check_nothing_left()
 
 
+def test_rounds_are_made_until_parts_are_decided(
+    cluster: Any, evals: Evals, start: Callable[..., Started]
+) -> None:
+    """Each part makes rounds, also one whose pytest was killed in the first, and all decide the gate."""
+    rounds = {"max": 8, "until": "decided"}
+    started = start(*on(cluster, evals), trials=rounds, gate={"min_pass_rate": 0.5})
+    started.wait_for(started.began)
+    before = started.began()
+    psutil.Process(next(iter(before))).kill()
+    started.wait_for(lambda: started.began() - before)
+    assert started.go() == 0, started.text()
+    text = " ".join(line.strip() for line in started.text().splitlines())
+    assert "met min_pass_rate: pass rate 100.0% (24/24) meets 50.0%; decided after 2 of 8" in text
+    started.check_nothing_left()
+
+
 @pytest.mark.parametrize("how", ["raylet", "raylet-term", "node"])
 def test_a_node_that_dies_is_done_without(
     cluster: Any, evals: Evals, start: Callable[..., Started], how: str

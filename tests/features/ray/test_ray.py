@@ -351,6 +351,35 @@ def test_parts_by_time_of_an_earlier_run(engine: Engine) -> None:
     assert engine.evals.run_command(*line.split()[1:]).ret == 0
 
 
+@pytest.mark.parametrize(
+    ("wrong", "gate", "says"),
+    [
+        (0, {}, "met min_pass_rate: pass rate 100.0% (24/24) meets 50.0%; decided after 2 of 4"),
+        (4, {}, "UNDECIDED min_pass_rate: pass rate 50.0% (16/32) neither meets nor misses"),
+        (2, {"quarantine": {"r0": "2126-01-01", "r1": "2126-01-01"}}, "met min_pass_rate: pass rate 100.0%"),
+    ],
+)
+def test_parts_make_rounds_until_they_are_decided(
+    engine: Engine, wrong: int, gate: Mapping[str, Any], says: str
+) -> None:
+    """Each by the pass rates of the gate; the gate itself is decided by all rows."""
+    engine.evals.write_rows(*(row(f"r{n}", says="wrong" if n < wrong else "right") for n in range(8)))
+    rounds = {"max": 4, "until": "decided"}
+    engine.evals.write_config(trials=rounds, gate={"min_pass_rate": 0.5, **gate})
+    run = start(engine.evals, "--name", "nightly", parts=2)
+    assert run.ret == int(wrong == 4), run.stdout.str()
+    assert says in " ".join(line.strip() for line in run.outlines)
+    assert start(engine.evals, "--name", "nightly", parts=2).ret == 4  # it is done
+
+
+def test_rounds_that_a_part_cannot_decide_are_refused(engine: Engine) -> None:
+    """A part may have no row with the tag, and would make one round."""
+    engine.evals.write_config(trials={"max": 8, "until": "decided"}, gate={"tags": {"smoke": 0.5}})
+    run = start(engine.evals)
+    assert (run.ret, engine.numbers) == (4, [])
+    assert "Write `min_pass_rate` too, or a number of trials: `trials: 3`." in run.stderr.str()
+
+
 def test_a_name_of_another_division_or_config_is_refused(engine: Engine) -> None:
     """Parts of two runs would make none that is whole."""
     engine.lost = frozenset({2})
