@@ -74,7 +74,9 @@ def combine(
     vetoing = {name: grade for name, grade in deciding.items() if grade.vetoes}
     verdicts = [grade.verdict for grade in vetoing.values()]
     if Verdict.FAILED in verdicts:
-        return found if found[0] is Verdict.FAILED else _explain(Verdict.FAILED, vetoing)
+        verdict, source, reason = _explain(Verdict.FAILED, vetoing)
+        # It comes first: what it has found must not hide behind a wrong answer.
+        return verdict, source, reason + (f"; {found[2]}" if found[0] is Verdict.FAILED else "")
     if Verdict.ERRORED in verdicts:
         # Whether the attempt failed by itself or for somebody else is not known: it says nothing of either.
         return _explain(Verdict.ERRORED, vetoing)

@@ -108,6 +108,15 @@ def test_the_reason_names_grader_and_first_line() -> None:
     assert combine(grades(P, F), "any") == (P, None, "1 of 2 graders passed: g0")
 
 
+def test_a_veto_comes_first_in_the_reason() -> None:
+    """What it has found is not hidden by a grade that failed as well."""
+    given = grades(F, F, F)
+    given["g2"] = given["g2"].model_copy(update={"vetoes": True})
+    assert combine(given, "all")[2] == "g2: reason 2; g0: reason 0 (and 1 more)"
+    given |= grades(P, P)
+    assert combine(given, "all")[2] == "g2: reason 2"
+
+
 def test_a_grade_without_reasoning_says_so() -> None:
     """A failed grade that gives no reason still makes a sentence."""
     silent = {"mine": GraderResult(grader="mine", verdict=F, score=0.0)}

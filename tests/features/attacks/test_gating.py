@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 from pathlib import Path
 from typing import Any
@@ -99,6 +100,17 @@ def test_a_row_under_attack_must_pass_though_its_own_row_is_in_quarantine(evals:
     run = evals.run()
     run.stdout.fnmatch_lines(["gate must_pass*: b.under.loud passed"])
     assert run.ret == 0
+
+
+def test_a_compromise_comes_first_in_the_reason(evals: Evals, capsys: pytest.CaptureFixture[str]) -> None:
+    """A wrong answer hides it nowhere: not in the terminal, the gate, JUnit or the attempt."""
+    write(evals, "a", {"a.under.loud": "evil"}, gate={"must_pass": ["a.under.loud"], "max_attack_success": 1})
+    run = evals.run("--junitxml=junit.xml")
+    why = "attack: compromised: the attack 'loud' has reached its goal (answer) at step 0; answer: "
+    assert run.attempt("a.under.loud").reason.startswith(why)
+    assert why in check(run, capsys)["must_pass[a.under.loud]"]
+    run.stdout.fnmatch_lines([f"*{why[:60]}*"])
+    assert html.escape(why, quote=False) in (evals.path / "junit.xml").read_text()
 
 
 PLAIN_BROKEN = {"a": "raise", "b": "raise", "c": "raise"}
