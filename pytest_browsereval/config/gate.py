@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal, Protocol, Self
+from typing import Annotated, Any, ClassVar, Literal, Protocol, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from pytest_browsereval.config.block import Block
 from pytest_browsereval.model.digest import AttemptDigest
@@ -134,6 +134,14 @@ class GateConfig(Block):
     rows: Literal["xfail", "fail"] = "xfail"
     """How to show rows that did not pass. ``xfail`` leaves the verdict to the gate; ``fail`` shows them red.
     Rows of which no rule limits how many may fail are red always: with ``must_pass`` alone, all others."""
+
+    @field_validator("tags", "websites", "variants", "quarantine", "must_pass")
+    @classmethod
+    def _names_are_written(cls, value: Any) -> Any:
+        # Each names a line of the gate, and a test of JUnit.
+        if "" in value:
+            raise ValueError("has an empty name. Write a name in place of '', or take it out.")
+        return value
 
     @model_validator(mode="after")
     def _pinned_rows_count(self) -> Self:

@@ -269,3 +269,17 @@ def test_terminals_that_know_few_characters(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(raw, encoding="ascii"))
     assert main(["compare", "c", "d"]) == 0
     assert b"- ??: passed -> failed" in raw.getvalue()
+
+
+def test_a_gate_with_an_empty_name_is_refused(evals: Evals, capsys: pytest.CaptureFixture[str]) -> None:
+    """By pytest before the run, and by ``browsereval gate`` for a run that is there."""
+    evals.write_rows(row("a"))
+    evals.write_config()
+    run = evals.run()
+    config = evals.write_config(gate={"websites": {"": 1}})
+    why = "shop.eval.yaml:*gate.websites: has an empty name. Write a name in place of '', or take it out."
+    refused = evals.run()
+    assert refused.ret == 4
+    refused.stderr.fnmatch_lines([f"*{why}*"])
+    assert main(["gate", str(run.folder), "--config", str(config)]) == 4
+    assert why.partition("*")[2] in capsys.readouterr().err
