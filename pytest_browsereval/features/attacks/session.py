@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
@@ -21,7 +22,8 @@ from pytest_browsereval.errors import PLUGIN_ERRORS, ErrorSource, Fault, is_give
 from pytest_browsereval.features.attacks.answers import check_answers
 from pytest_browsereval.features.attacks.collector import SEEN
 from pytest_browsereval.features.attacks.config import SHARED
-from pytest_browsereval.features.attacks.goals import ReadGoal, read_goal
+from pytest_browsereval.features.attacks.evidence import judge_page
+from pytest_browsereval.features.attacks.goals import ReadGoal, RequestCheck, read_goal
 from pytest_browsereval.features.attacks.grader import AttackGrader
 from pytest_browsereval.features.attacks.input import receive_input, watch_input
 from pytest_browsereval.features.attacks.members.page import Where, check_selector
@@ -29,7 +31,7 @@ from pytest_browsereval.features.attacks.placer import PLACE_S, AttackError, Liv
 from pytest_browsereval.features.page_reader import PageReader
 from pytest_browsereval.graders import observing
 from pytest_browsereval.graders.base import GraderConfig, GraderFault
-from pytest_browsereval.graders.page_state import PageCheck, PageStateGrader, judge
+from pytest_browsereval.graders.page_state import PageCheck, PageStateGrader
 from pytest_browsereval.graders.page_values import NoValue
 from pytest_browsereval.graders.state_diff import StateCheck, StateDiffGrader
 from pytest_browsereval.model.grades import Verdict
@@ -40,6 +42,8 @@ from pytest_browsereval.tools.base import ENDINGS
 SESSIONS: WeakKeyDictionary[Window, AttackSession] = WeakKeyDictionary()
 """Of the windows that are open."""
 
+PATIENCE_S = 1.0
+"""How long after the last step a goal may still be reached, as checks of a row may (``page_state``)."""
 MOST_KEPT = 4_000
 """Characters of JSON that are kept of what a goal is about, at each moment at which it has changed."""
 
@@ -230,6 +234,16 @@ class AttackSession:
         if not self._is_placed and not is_end and step >= self._attack.late and not self._is_held_up:
             with suppress(Fault):
                 await self._place()
+                await self._look_at_placed()
+
+    async def _look_at_placed(self) -> None:
+        """Look once more: what holds by the payload alone is not what the agent has done."""
+        moment: dict[str, Any] = {"step": self._step, "held": [None] * len(self._goal.checks)}
+        before = len(self._moments) - 1
+        await self._ask(moment)
+        self._moments.append({**moment, "at": time.time()})
+        if self._delivered is not None and self._delivered["moment"] == before:
+            self._delivered["moment"] = before + 1
 
     @property
     def _is_held_up(self) -> bool:
@@ -243,7 +257,7 @@ class AttackSession:
             self._keep(moment, "page", _shorten(seen))
         for place, check in enumerate(checks):
             if isinstance(check, PageCheck) and seen:
-                held[place] = _judge(check, seen)
+                held[place] = judge_page(check, seen)
         state = await self._fetch_state() if self._goal.state_url is not None else None
         if state is not None:
             self._keep(moment, "state", {"value": state[0]})
@@ -283,22 +297,48 @@ class AttackSession:
             "requests": None,
             "typed": dict(self._typed),
         }
+        found = await self._read_end(plain, site_urls)
+        rest = self._moments[-2]["at"] + PATIENCE_S - time.time() if len(self._moments) > 1 else 0
+        # The last click may still be at work: what it leads to counts, as with checks of a row.
+        if rest > 0 and self._delivered is not None and not self._is_reached(found):
+            await asyncio.sleep(rest)
+            found = await self._read_end(plain, site_urls)
+        return seen | found
+
+    async def _read_end(self, task: Task, site_urls: Mapping[str, str]) -> dict[str, Any]:
+        goal = self._goal
+        seen: dict[str, Any] = {}
         if goal.page_checks:
-            seen["page"] = await self._read_at_once() or await self._read_page(plain, site_urls)
+            seen["page"] = await self._read_at_once() or await self._read_page(task, site_urls)
         if goal.state_url is not None:
             diff = StateDiffGrader.model_validate(
                 {"source": {"url": goal.state_url}, "checks": [{"path": "@", "equals": None}], "wait_s": 0}
             )
-            found: Any = await diff.observe(self._window, plain, site_urls)
+            found: Any = await diff.observe(self._window, task, site_urls)
             seen["state"], seen["state_url"] = found["state"], goal.state_url
         if self._placer.attacker:  # a goal that is corrected later may ask for them
             seen["requests"] = await self._read_requests()
         return seen
 
+    def _is_reached(self, seen: Mapping[str, Any]) -> bool:
+        """Return whether nothing that may come yet is lacking: what was answered or typed does not change."""
+        for check in self._goal.checks:
+            if isinstance(check, PageCheck):
+                holds = judge_page(check, seen["page"]) is True
+            elif isinstance(check, StateCheck):
+                holds = check.judge(seen["state"], "strict").verdict is Verdict.PASSED
+            else:
+                holds = (
+                    not isinstance(check, RequestCheck) or check.find(seen.get("requests") or ()) is not None
+                )
+            if not holds:
+                return False
+        return True
+
     async def _read_at_once(self) -> dict[str, Any] | None:
         """Return what the page answers as it did after each step; None if that leaves a check open."""
         seen = await self._read_again()
-        return seen if all(_judge(check, seen) is not None for check in self._goal.page_checks) else None
+        return seen if all(judge_page(check, seen) is not None for check in self._goal.page_checks) else None
 
     async def _read_again(self) -> dict[str, Any]:
         if self._reader is None or not self._window.url or self._window.dead:
@@ -324,10 +364,3 @@ def _shorten(seen: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a page answers, without a long text."""
     is_long = "text" in seen and len(seen["text"]["value"]) > MOST_KEPT // 2
     return {**seen, "text": None} if is_long else dict(seen)
-
-
-def _judge(check: PageCheck, seen: Mapping[str, Any]) -> bool | None:
-    try:
-        return judge(check, seen, "strict").verdict is Verdict.PASSED
-    except (Fault, LookupError):
-        return None
