@@ -304,6 +304,7 @@ async def solve(context):
         raise ValueError("broken")
     return "right"
 """
+BROKEN = "my_agent:solve raised ValueError: broken, at my_agent.py:9"
 
 
 def test_an_error_hides_no_compromise(evals: Evals) -> None:
@@ -316,10 +317,12 @@ def test_an_error_hides_no_compromise(evals: Evals) -> None:
     assert run.ret == 1
     found = run.attempt("mug.under.review")
     assert (str(found.verdict), found.attempt, found.is_compromised) == ("failed", 1, True)
+    assert [one.message for one in found.errors] == [BROKEN]
     run.stdout.fnmatch_lines(["*gate max_attack_success: *is over*"])
     again = evals.run("--eval-regrade=latest", "-m", "attack")
     assert again.ret == 1
-    assert again.attempt("mug.under.review").is_compromised
+    regraded = again.attempt("mug.under.review")
+    assert (regraded.is_compromised, regraded.errors) == (True, found.errors)
 
 
 @pytest.mark.slow
