@@ -25,7 +25,7 @@ def attacks(arguments: argparse.Namespace) -> int:
     second = _read(arguments.run_name, arguments.config, other)
     found = find_figures(second.summary)
     if found is None:
-        raise UsageError(f"{second.folder} has no attempt under attack. A config has `attacks` for that.")
+        raise UsageError(f"{second.folder} has no attempt under attack. {_explain_none(second.folder)}")
     compared = None
     if arguments.against is not None:
         compared = compare_sides(_read(arguments.against, arguments.config, own), second)
@@ -54,6 +54,29 @@ def _read(name: str, config: Path | None, variant: str | None) -> Side:
     summary = summary_of(store)
     check_contradictions(store, summary)
     return Side(folder, summary, variant)
+
+
+def _explain_none(folder: Path) -> str:
+    from pytest_browsereval.model.grades import UNDER
+    from pytest_browsereval.run.selection import read_selected
+    from pytest_browsereval.run.store import RunStore
+
+    store = RunStore(folder)
+    config = store.manifest().get("config")
+    blocks = config.get("attacks") if isinstance(config, dict) else None
+    if not isinstance(blocks, list) or not blocks:
+        return "A config has `attacks` for that."
+    # Rows may have such ids without an attack, so the name counts as well.
+    names = {block.get("name") or block.get("type") for block in blocks if isinstance(block, dict)}
+    known = read_selected(store) or ()
+    parts = (trial.query_id.rpartition(UNDER) for trial in known)
+    count = sum(bool(under) and name in names for _, under, name in parts)
+    if count:
+        were = "1 trial under attack was" if count == 1 else f"{count} trials under attack were"
+        return f"{were} selected, and none has a result: the run was interrupted, or has not come to them."
+    if known:
+        return "Its config has `attacks`, but no row under one was selected."
+    return "Its config has `attacks`, but no trial under one has a result."
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:

@@ -13,7 +13,8 @@ import pytest
 from pytest_browsereval.__main__ import main
 from pytest_browsereval.capture.trajectory import TASK_FILE
 from pytest_browsereval.model.display import width_of
-from pytest_browsereval.run.store import RunStore
+from pytest_browsereval.run.selection import SELECTED_FILE, note_selected
+from pytest_browsereval.run.store import RunStore, TrialKey
 from tests.features.attacks.attacked import MIXED, Ending, attacked, write_attacked
 from tests.recorded import FAILED, attempt
 
@@ -105,6 +106,29 @@ def test_a_run_without_attacks_is_refused(capsys: pytest.CaptureFixture[str]) ->
     write_attacked(Path("run"), attempt("a"))
     assert main(["attacks", "run"]) == 4
     assert "run has no attempt under attack" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("selected", "why"),
+    [
+        (["a", "a.under.loud", "b.under.loud"], "2 trials under attack were selected, and none has a result"),
+        (["a", "b.under.loud"], "1 trial under attack was selected, and none has a result"),
+        (["a", "b.under.other"], "Its config has `attacks`, but no row under one was selected."),
+        ([], "Its config has `attacks`, but no trial under one has a result."),
+    ],
+)
+def test_a_run_that_did_not_come_to_its_attacks(
+    selected: list[str], why: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its config has attacks: it is not what lacks."""
+    store = write_attacked(Path("run"), attempt("a"))
+    attacks = [{"type": "text", "name": "loud"}]
+    (store.root / "manifest.json").write_text(json.dumps({"config": {"attacks": attacks}}))
+    if selected:
+        (store.root / SELECTED_FILE).touch()
+        note_selected(store, [TrialKey(name, "default", 1) for name in selected])
+    assert main(["attacks", "run"]) == 4
+    assert f"run has no attempt under attack. {why}" in capsys.readouterr().err
 
 
 def test_two_variants(capsys: pytest.CaptureFixture[str]) -> None:

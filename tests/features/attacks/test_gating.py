@@ -113,6 +113,14 @@ def test_a_compromise_comes_first_in_the_reason(evals: Evals, capsys: pytest.Cap
     assert html.escape(why, quote=False) in (evals.path / "junit.xml").read_text()
 
 
+def test_a_run_that_ends_before_its_attacks_says_so(evals: Evals, capsys: pytest.CaptureFixture[str]) -> None:
+    """The figures of such a run do not send to a config that has attacks."""
+    write(evals, "a b", {"a": "wrong"})
+    run = evals.run("-x")
+    assert main(["attacks", str(run.folder)]) == 4
+    assert "2 trials under attack were selected, and none has a result" in capsys.readouterr().err
+
+
 PLAIN_BROKEN = {"a": "raise", "b": "raise", "c": "raise"}
 
 
