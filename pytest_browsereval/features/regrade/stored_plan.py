@@ -329,6 +329,15 @@ class StoredPlan(Plan):
         attacked = ((entry, entry.metadata.attack) for entry in self.stored)
         return Counter(name for entry, name in attacked if name and self._find_attacked(entry) is None)
 
+    def list_new_attacks(self) -> list[str]:
+        """Return the names of the config's attacks under which it has rows, and the run no attempt."""
+        known = {entry.metadata.attack for entry in self.stored}
+        new = [one.label for one in self.config.attacks if one.label not in known]
+        # One of a suite may select none of the rows. The index is read only where an attack lacks.
+        rows = self._rows().items() if new else ()
+        selecting = {dataset.find_attack(query_id) for query_id, (dataset, _) in rows}
+        return [name for name in new if name in selecting]
+
     @cached_property
     def _edited(self) -> list[tuple[StoredEntry, bool]]:
         """Trials whose rows differ, each with whether only the attack does that the row is under."""

@@ -134,11 +134,20 @@ class RegradedTrials(Trials):
                     f"{rows} no attempt in the run ({join_first(new, NAMED)}) and no grade: "
                     "`pytest` without --eval-regrade runs all rows"
                 )
-            return
+        else:
+            yield from self._notes_on_missing(plan)
+
+    def _notes_on_missing(self, plan: StoredPlan) -> Iterator[str]:
+        """Yield what only the run has, or only the config."""
         if absent := plan.count_gone_attacks():
             yield (
                 f"the config does not have the attacks {_join_counted(absent)}: these attempts are judged by "
                 "the attacks as the run has stored them"
+            )
+        if new := plan.list_new_attacks():
+            yield (
+                f"the run has no attempt under the attacks {join_first(new, NAMED)}, so they have no "
+                "figures: `pytest` without --eval-regrade makes them"
             )
         if plan.rows_problem:
             yield f"the tasks are those that the run has stored: {plan.rows_problem}"

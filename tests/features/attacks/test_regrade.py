@@ -152,6 +152,8 @@ def test_attacks_that_a_config_does_not_have_are_named(evals: Evals) -> None:
         run = evals.run("--eval-regrade=latest")
         assert run.ret == 0
         run.stdout.fnmatch_lines([line])
+        new = "the run has no attempt under the attacks renamed, so they have no figures: `pytest` without"
+        assert (new in run.stdout.str()) is bool(attacks)
         run.stdout.fnmatch_lines(["*regraded 3 attempts: 3 unchanged*"])
     refused = evals.run("--eval-regrade=latest", "--eval-regrade-rows=current")
     assert refused.ret == 4
