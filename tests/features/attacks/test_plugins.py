@@ -1,4 +1,4 @@
-"""Attacks of plug-ins: what they forget to report, and what breaks in them, is told as theirs."""
+"""Attacks of plug-ins: what they forget to report and what breaks in them names the attack."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def test_the_example_of_the_documentation_works(evals: Evals) -> None:
     )
 
 
-# -- what breaks in an attack is told as its own
+# -- what breaks in an attack names it
 
 
 def refused(found: Any, name: str = "mug.under.own") -> str:
