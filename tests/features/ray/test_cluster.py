@@ -380,8 +380,10 @@ def test_sigterm_while_the_cluster_starts(start: Callable[..., Started]) -> None
     started = start()
 
     def starts() -> bool:
-        below = psutil.Process(started.process.pid).children(recursive=True)
-        return any("gcs_server" in " ".join(one.cmdline()) for one in below)
+        with suppress(psutil.Error):  # one of them has just ended: the next look is without it
+            below = psutil.Process(started.process.pid).children(recursive=True)
+            return any("gcs_server" in " ".join(one.cmdline()) for one in below)
+        return False
 
     started.wait_for(starts)
     started.process.terminate()
