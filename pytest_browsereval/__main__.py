@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import gc
 import inspect
 import os
@@ -16,6 +17,7 @@ from pytest_browsereval.errors import BrowserEvalError, UsageError, describe_err
 from pytest_browsereval.process_guard import refuse_clean_exit
 from pytest_browsereval.redaction.known import redact_known
 from pytest_browsereval.registry import OURS
+from pytest_browsereval.run.prefetch import prefetch_attempts
 
 HOOK = "pytest_browsereval_commands"
 
@@ -37,11 +39,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Args:
         arguments: what was typed; those of this process by default, which is then the command's own.
     """
-    if arguments is None:
-        gc.set_threshold(
-            50_000
-        )  # of 200,000 attempts nothing is garbage, and to look costs a fifth of the time
-    with refuse_clean_exit(_report_exit):
+    with refuse_clean_exit(_report_exit), contextlib.ExitStack() as stack:
+        if arguments is None:
+            # Of 200,000 attempts nothing is garbage, and to look costs a fifth of the time.
+            gc.set_threshold(50_000)
+            for word in sys.argv[2:]:  # whatever a subcommand does with a run, it reads its attempts
+                stack.enter_context(prefetch_attempts(word))
         return _run(make_parser().parse_args(arguments))
 
 

@@ -28,6 +28,7 @@ from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.digest import AttemptDigest, digest
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.run.index import IndexFile, Known, NewIndex, list_known, read_copied, read_index
+from pytest_browsereval.run.prefetch import prefetch_attempts
 from pytest_browsereval.run.records import RECORD, Lost, Stamp, attempt_number, make_stamp, read_record
 
 Given = TypeVar("Given")
@@ -224,7 +225,8 @@ def read_digests(root: Path, is_idle: Callable[[], bool]) -> Iterator[tuple[str,
     Raises:
         UsageError: a folder cannot be read, or a record is damaged.
     """
-    found = list(_compare(root, read_index(root)))
+    with prefetch_attempts(str(root)) as is_ahead:
+        found = list(_compare(root, read_index(root), is_ahead=is_ahead))
     if not found:
         yield from read_copied(root)
         return
@@ -247,8 +249,14 @@ Compared = tuple[str, AttemptDigest | None]
 """The folder of an attempt, and its digest by the index if its record is as it was then."""
 
 
-def _compare(root: Path, known: Known) -> Iterator[Compared]:
-    """Yield the attempts that count, each with what the index rightly says of it."""
+def _compare(root: Path, known: Known, *, is_ahead: bool = False) -> Iterator[Compared]:
+    """Yield the attempts that count, each with what the index rightly says of it.
+
+    Args:
+        root: the run's folder.
+        known: its index.
+        is_ahead: other processes prefetch the attempts, so that one thread is enough on a cold disk too.
+    """
     names = sorted(known)
 
     def compare(task: str) -> Iterable[Compared]:
@@ -261,7 +269,8 @@ def _compare(root: Path, known: Known) -> Iterator[Compared]:
         return [(folder, stamps.get(folder)) for folder in _find_below(top, task, _DEPTH - 1)]
 
     lost, top = Lost(root), str(root)
-    compared = work_ahead(compare, _list_tasks(root))
+    tasks = _list_tasks(root)
+    compared = (one for task in tasks for one in compare(task)) if is_ahead else work_ahead(compare, tasks)
     return (one for one in compared if not lost or root / one[0] not in lost)
 
 

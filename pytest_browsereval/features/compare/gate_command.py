@@ -33,7 +33,6 @@ def gate(arguments: argparse.Namespace) -> int:
     from pytest_browsereval.builtins import judge_run
     from pytest_browsereval.features.compare import gate_report as report
     from pytest_browsereval.features.compare.baseline import against_baseline, lacks_baseline
-    from pytest_browsereval.features.compare.gate_junit import junit
     from pytest_browsereval.features.compare.reader import read_beside
     from pytest_browsereval.features.compare.rules import judge_baseline
     from pytest_browsereval.features.outcomes import outcomes_of
@@ -64,6 +63,8 @@ def gate(arguments: argparse.Namespace) -> int:
     against = (*by_baseline, *judge_run(run, summary, rules))
     results = (*decide(summary, rules, against), *beside)
     if arguments.junit_xml is not None:
+        from pytest_browsereval.features.compare.gate_junit import junit
+
         write(arguments.junit_xml, junit(store, summary, rules, results))
     tell(
         arguments,
