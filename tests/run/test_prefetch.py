@@ -72,7 +72,7 @@ def test_a_record_that_has_changed_is_read_anew(run: Path, started: list[psutil.
     assert len(started) == 1
 
 
-@pytest.mark.parametrize("block", [50, 333, 1 << 16])
+@pytest.mark.parametrize("block", [1, 50, 333, 1 << 16])
 def test_each_attempt_is_prefetched_once(run: Path, monkeypatch: pytest.MonkeyPatch, block: int) -> None:
     """Wherever the parts begin that forks read, in the middle of a line for example."""
     looked: list[bytes] = []
