@@ -55,6 +55,8 @@ def pytest_configure(config: pytest.Config) -> None:
         from tests.nested import make_cheap
 
         make_cheap()
+        # Garbage is collected after each file of tests; every 700 objects it costs a twentieth of the time.
+        gc.set_threshold(50_000, 20, 20)
         if not hasattr(config, "workerinput"):
             _use_temporary_folder(config)
 

@@ -41,7 +41,7 @@ def tests(session: nox.Session) -> None:
 
 @nox.session
 def slow(session: nox.Session) -> None:
-    """Run the tests that take about 2 seconds each, and more tests of workers."""
+    """Run the tests that take a second or two each, and more tests of workers."""
     session.run(PYTHON, "-m", "pytest", "-m", "slow", *session.posargs)
 
 

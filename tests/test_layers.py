@@ -210,6 +210,7 @@ def _forget_trees() -> Iterator[None]:
     trees.cache_clear()
 
 
+@pytest.mark.slow
 def test_every_module_has_a_row() -> None:
     """Each top-level part of the package stands in the table exactly once."""
     parts = {part(name) for name in trees() if name}
@@ -218,6 +219,7 @@ def test_every_module_has_a_row() -> None:
     assert parts <= set(table), f"not in the table: {sorted(parts - set(table))}"
 
 
+@pytest.mark.slow
 def test_imports_point_downwards() -> None:
     """No module imports from its own row or a higher one, in functions and for types neither."""
     wrong = [
@@ -310,6 +312,7 @@ def is_private(name: str) -> bool:
     return name.startswith("_") and not name.startswith("__")
 
 
+@pytest.mark.slow
 def test_nothing_private_of_pytest_is_used() -> None:
     """No private module, attribute or method of pytest, pluggy or xdist, but for the table's."""
     imports = [

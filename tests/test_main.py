@@ -25,6 +25,7 @@ def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]
     )
 
 
+@pytest.mark.slow
 def test_doctor() -> None:
     """The doctor prints the versions that matter, with a browser that it has launched."""
     done = run("doctor")
@@ -54,6 +55,7 @@ def test_wrong_browser_is_wrong_usage() -> None:
     assert "'/no/such/chrome'" in done.stderr
 
 
+@pytest.mark.slow
 def test_install_browser_tells_what_is_there(capsys: pytest.CaptureFixture[str]) -> None:
     """With a browser in place its name and version are all of standard output."""
     assert main(["install-browser"]) == 0

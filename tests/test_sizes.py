@@ -62,6 +62,7 @@ def test_modules_are_short() -> None:
     assert median(size for name, size in sizes.items() if not name.endswith("__init__.py")) <= 180
 
 
+@pytest.mark.slow
 def test_functions_are_short() -> None:
     """Half of the functions have at most 8 lines, 95 of 100 at most 35, none more than 60."""
     sizes = {name: length(node) for name, node in functions()}

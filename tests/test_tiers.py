@@ -91,6 +91,7 @@ def test_two():
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("content", "option", "code", "told"),
     [
@@ -109,6 +110,7 @@ def test_a_tier_that_skips_everything_fails(
     assert (result.returncode, told in result.stdout) == (code, True), result.stdout + result.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("options", "code"), [(["-m", "soak"], 5), ([], 5), (["-m", "peers"], 2)])
 def test_files_of_other_tiers_are_not_imported(tmp_path: Path, options: list[str], code: int) -> None:
     """Neither where a tier is named nor where all are left out, so that one tier starts at once."""

@@ -66,6 +66,7 @@ def test_a_variable_is_typed_and_never_written(
     assert call["params"]["text"] == "[redacted]"
 
 
+@pytest.mark.slow
 def test_a_variable_is_not_written_without_its_line_break(
     evals: Evals, pages: PageServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -111,6 +112,7 @@ def test_a_variable_that_cannot_be_typed_is_refused(
     assert pages.requests == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("trusted", [True, False])
 def test_an_executor_types_none_for_a_row_that_is_not_trusted(
     evals: Evals,
@@ -139,6 +141,7 @@ def test_an_executor_types_none_for_a_row_that_is_not_trusted(
     assert SECRET not in run.stdout.str()
 
 
+@pytest.mark.slow
 def test_other_agents_need_no_variable(evals: Evals, pages: PageServer) -> None:
     """Who does not play the solution runs without it."""
     write(evals, pages, fill("${DOOR}"), says="Note", variables=["DOOR"])

@@ -135,6 +135,7 @@ def in_group(group: int) -> list[psutil.Process]:
     return found
 
 
+@pytest.mark.slow
 def test_real_launch(real_browser: Path, tmp_path: Path) -> None:
     """The browser found was launched: it tells its version, and no process of it is left."""
     told = tmp_path / "pid"  # Playwright gives a browser a process group of its own
@@ -152,6 +153,7 @@ def test_real_launch(real_browser: Path, tmp_path: Path) -> None:
     assert found.version in str(found)
 
 
+@pytest.mark.slow
 def test_broken_candidate_is_passed_over(real_browser: Path, only_path: Path) -> None:
     """A browser that ends at once is skipped, and the next one is used."""
     program(only_path / "chromium-headless-shell", "#!/bin/sh\necho no snap here >&2\nexit 3\n")
@@ -186,6 +188,7 @@ async def playwrights_place() -> Path:
     pytest.fail("Playwright's cache was to be empty")
 
 
+@pytest.mark.slow
 def test_nothing_starts(only_path: Path) -> None:
     """Without a browser the message lists what was tried, why not, and what to type."""
     program(only_path / "chromium", "#!/bin/sh\necho chromium: please install the snap >&2\nexit 1\n")
@@ -199,6 +202,7 @@ def test_nothing_starts(only_path: Path) -> None:
     assert binary.VARIABLE in message
 
 
+@pytest.mark.slow
 def test_named_browser_that_does_not_start(only_path: Path) -> None:
     """A named browser that ends at once is an error which names the key, not an installation."""
     broken = program(only_path / "mine", "#!/bin/sh\nexit 7\n")
@@ -242,6 +246,7 @@ def test_users_features_are_added(candidate: Candidate) -> None:
     assert switches[-1] == "--force-dark-mode"
 
 
+@pytest.mark.slow
 def test_switches_reach_the_browser(real_browser: Path, tmp_path: Path) -> None:
     """The last --disable-features on a full browser's command line holds Playwright's own list."""
     seen = tmp_path / "seen"
@@ -254,6 +259,7 @@ def test_switches_reach_the_browser(real_browser: Path, tmp_path: Path) -> None:
     assert "WebUIOmniboxPopup" in last
 
 
+@pytest.mark.slow
 def test_users_switches_reach_the_browser(real_browser: Path, tmp_path: Path) -> None:
     """What the config gives as further switches is on the command line beside ours."""
     seen = tmp_path / "seen"

@@ -68,6 +68,7 @@ def profiles(process: psutil.Process) -> list[Path]:
     return [Path(word.removeprefix(option)) for word in process.cmdline() if word.startswith(option)]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="processes are looked for in /proc")
 def test_a_browser_whose_driver_has_died_makes_its_profile_no_more() -> None:
     """One that was just starting makes it with all folders above it, after these were removed."""

@@ -140,6 +140,7 @@ def test_what_a_grader_looks_at_is_kept(
     assert "<form" not in text
 
 
+@pytest.mark.slow
 def test_a_lent_browser_is_recorded_too(
     run: Run, browser: PlaywrightBrowser, shop: Shop, tmp_path: Path
 ) -> None:
@@ -167,6 +168,7 @@ def test_a_browser_that_runs_already_is_recorded(
     assert "POST cart" in requests_in(tmp_path)
 
 
+@pytest.mark.slow
 def test_a_browser_that_cannot_be_recorded_is_refused(chromium: Listening, pytester: pytest.Pytester) -> None:
     """Before anything is spent, with file, line and what to write."""
     evals = Evals(pytester.path)

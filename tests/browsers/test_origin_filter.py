@@ -248,6 +248,7 @@ def test_the_proxy_of_the_machine_is_used(run: Run, monkeypatch: pytest.MonkeyPa
 # -- a browser that runs already
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_near", [True, False])
 def test_an_attached_browser_is_filtered_where_it_can_be(
     run: Run,

@@ -166,6 +166,7 @@ def test_a_start_page_that_fails_is_in_the_trace(
     assert b"/gone" in members(tmp_path)["trace.network"]
 
 
+@pytest.mark.slow
 def test_a_browser_that_dies_leaves_a_warning(run: Run, pages: PageServer, tmp_path: Path) -> None:
     """No trace, and the attempt goes its way."""
 
@@ -236,6 +237,7 @@ def test_a_shared_browser_is_heard_but_not_traced(
     assert "of somebody else" not in (tmp_path / CONSOLE_FILE).read_text()
 
 
+@pytest.mark.slow
 def test_what_a_browser_cannot_record_is_refused(chromium: Listening, tmp_path: Path) -> None:
     """Before anything is spent, with file, line and what to write."""
     shared = {"type": "cdp", "url": chromium.url, "context": "shared"}

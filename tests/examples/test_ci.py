@@ -29,6 +29,7 @@ def commands() -> Iterator[str]:
     yield from JOB["spec"]["template"]["spec"]["containers"][0]["args"]
 
 
+@pytest.mark.slow
 def test_options_are_ours(pytester: pytest.Pytester) -> None:
     """Each is one that pytest knows with this plug-in."""
     used = {option for line in commands() for option in re.findall(r"--eval-[a-z-]+", line)}

@@ -50,6 +50,7 @@ def test_doing_nothing_finishes_no_episode(pytester: pytest.Pytester) -> None:
     assert [grade["reasoning"] for grade in grades] == 6 * ["the episode was not finished"]
 
 
+@pytest.mark.slow
 def test_without_the_pages_the_run_says_what_to_install(pytester: pytest.Pytester) -> None:
     """A site in a package that is not installed ends the run at once, with the line for pip."""
     absent = "--eval-set=sites.miniwob.package=no_such_pages"

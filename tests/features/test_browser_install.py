@@ -125,6 +125,7 @@ def test_ubuntu_gets_libraries_only(bench: Bench, monkeypatch: pytest.MonkeyPatc
     assert [call.split()[3] for call in bench.calls()] == ["install", "install-deps"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("machine", [USER, dataclasses.replace(USER, has_sudo=False)], ids=["sudo", "none"])
 def test_ordinary_user_gets_commands(bench: Bench, monkeypatch: pytest.MonkeyPatch, machine: Machine) -> None:
     """Without root nothing of the system is touched; the message has the lines to type and what failed."""
@@ -169,6 +170,7 @@ def without_root(bench: Bench, monkeypatch: pytest.MonkeyPatch, machine: Machine
     monkeypatch.setattr(install, "this_machine", lambda: machine)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("machine", [USER, dataclasses.replace(USER, has_sudo=False)], ids=["sudo", "none"])
 def test_a_user_is_stopped_once(bench: Bench, monkeypatch: pytest.MonkeyPatch, machine: Machine) -> None:
     """Where the library is missing too, one line has all of it: library, browser, font, fresh lists."""

@@ -77,12 +77,20 @@ class Live:
     runner: asyncio.Runner
     browser: PlaywrightBrowser
 
-    def run(self, url: str | None, work: Callable[[PlaywrightWindow], Coroutine[Any, Any, T]]) -> T:
-        """Open a window at a URL, await the work in it, close it."""
+    def run(
+        self,
+        url: str | None,
+        work: Callable[[PlaywrightWindow], Coroutine[Any, Any, T]],
+        *,
+        sets_cookies: bool = False,
+    ) -> T:
+        """Open a window at a URL, await the work in it, close it; its scripts may set cookies before."""
 
         async def course() -> T:
             window = await self.browser.open_window(WindowRequest("row", url))
             try:
+                if sets_cookies:  # a browser has them a moment later, and before it tells any
+                    await window.page.evaluate("document.cookie")
                 return await work(window)
             finally:
                 await window.close()

@@ -34,12 +34,12 @@ STRICT_PAGE = """<!doctype html><title>Strict</title>
 <p>Hello</p>"""
 
 
-def read(live: Live, url: str, work: Callable[[LivePage], Awaitable[T]]) -> T:
+def read(live: Live, url: str, work: Callable[[LivePage], Awaitable[T]], *, sets_cookies: bool = False) -> T:
     async def course(window: PlaywrightWindow) -> T:
         async with live_page(window) as page:
             return await work(page)
 
-    return live.run(url, course)
+    return live.run(url, course, sets_cookies=sets_cookies)
 
 
 VALUES: list[tuple[str, Any]] = [
@@ -315,7 +315,11 @@ def test_fetched_state(live: Live, site: Site) -> None:
     """A site's state is asked for with the cookies of the window."""
     site.pages["/"] = "<script>document.cookie = 'who=me'</script>"
     site.pages["/api/state"] = (200, "application/json", '{"orders": [1]}')
-    assert read(live, site.url, lambda page: page.fetch(site.url + "/api/state")) == {"orders": [1]}
+
+    async def fetch(page: LivePage) -> Any:
+        return await page.fetch(site.url + "/api/state")
+
+    assert read(live, site.url, fetch, sets_cookies=True) == {"orders": [1]}
     assert site.cookies[-1] == "who=me"
 
 

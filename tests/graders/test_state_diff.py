@@ -40,7 +40,7 @@ def attempt(live: Live, url: str, source: dict[str, str], *checks: dict[str, Any
     async def course(window: PlaywrightWindow) -> Any:
         return await grader.observe(window, task, {})
 
-    evidence = json.loads(json.dumps({grader.label: live.run(url, course)}))
+    evidence = json.loads(json.dumps({grader.label: live.run(url, course, sets_cookies=True)}))
     return live.runner.run(grader.grade(make_recorded(task, evidence=evidence)))
 
 

@@ -8,6 +8,7 @@ from tests.hooks.small_evals import Evals, row
 from tests.support import PageServer
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_limited", [True, False])
 def test_a_redirect_tells_another_server_nothing(evals: Evals, *, is_limited: bool) -> None:
     """With `allowed_origins` the other server is never asked, and the attempt has a warning."""

@@ -49,6 +49,7 @@ def test_a_row_that_the_config_leaves_out_is_noted(evals: Evals) -> None:
     )
 
 
+@pytest.mark.slow
 def test_the_doctor_says_it_too(evals: Evals) -> None:
     """Before the run, with exit code 1."""
     evals.write_rows(row("mug-price"))

@@ -39,6 +39,7 @@ def test_a_file_of_browseros_runs_without_windows(evals: Evals) -> None:
     assert run.ret == 0
 
 
+@pytest.mark.slow
 def test_what_was_asked_for_by_hand_is_an_error(evals: Evals) -> None:
     """`--eval-headed` means it: the run stops and says why."""
     evals.write_rows(row("a"))

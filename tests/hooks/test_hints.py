@@ -66,6 +66,7 @@ def test_an_orchestrator_reads_whose_words_are_whose(evals: Evals) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_a_model_that_points_reads_hints_too(evals: Evals) -> None:
     """What is not an action is refused outside the marks."""
     bad = calls(Call("computer", '{"action": "clik"}'))

@@ -145,6 +145,7 @@ def busy(evals: Evals) -> Iterator[Launched]:
         run.kill()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("to", [pytest.param("group", marks=pytest.mark.slow), "controller"])
 @pytest.mark.parametrize(
     "name", [*(pytest.param(name, marks=pytest.mark.slow) for name in ("SIGHUP", "SIGQUIT")), "SIGTERM"]
@@ -158,6 +159,7 @@ def test_signals_that_end_a_run_leave_nothing(busy: Launched, evals: Evals, name
     assert f"ended by {name}" in busy.output
 
 
+@pytest.mark.slow
 def test_a_signal_ends_a_run_whose_config_was_found_while_collecting(evals: Evals) -> None:
     """`pytest` without a file takes SIGTERM for an interruption too, and says how to resume the run."""
     write_agent(evals, LEAVING)

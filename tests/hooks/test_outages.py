@@ -88,6 +88,7 @@ def test_the_run_stops_after_two_rows(dead: Evals, args: tuple[str, ...]) -> Non
     assert all(case.find("skipped") is not None for case in cases if case.get("name") not in made)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dead", ["site", "model"], indirect=True)
 def test_the_run_keeps_going_if_told_to(dead: Evals) -> None:
     """With ``--eval-keep-going`` each row is tried."""

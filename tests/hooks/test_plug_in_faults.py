@@ -190,6 +190,7 @@ def test_a_validator_that_raises_names_its_member(evals: Evals, place: str) -> N
     assert "conftest.py:" in text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "does",
     [

@@ -7,6 +7,7 @@ import pytest
 from tests.hooks.small_evals import Evals, row
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("mode", "names"), [("after", ["000.jpeg", "001.jpeg"]), ("off", [])])
 def test_a_task_that_only_reads_has_pictures(evals: Evals, mode: str, names: list[str]) -> None:
     """Of the start and of the end, where pictures are on; only the latter is counted."""

@@ -103,6 +103,7 @@ def test_sites_and_start_pages_that_fail_err_their_own_rows(evals: Evals) -> Non
         assert told in output
 
 
+@pytest.mark.slow
 def test_a_site_whose_program_is_missing_ends_the_run_at_once(evals: Evals) -> None:
     """It is a usage error, with the key and what is allowed, before a browser is started."""
     evals.write_rows(row("a", start_url="{shop}/"))
@@ -273,6 +274,7 @@ def test_a_full_disk_ends_the_run(evals: Evals) -> None:
     assert not (evals.path / "r0.begun").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "args", [(), pytest.param(("-n2",), marks=pytest.mark.slow)], ids=["alone", "workers"]
 )

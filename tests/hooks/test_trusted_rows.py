@@ -206,6 +206,7 @@ def test_tests_by_hand_need_trust(evals: Evals) -> None:
     evals.run("-k", "test_trusted").assert_outcomes(passed=1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arguments", [(), ("--validate",)], ids=["looks", "validates"])
 def test_the_doctor_starts_no_program_of_a_row(evals: Evals, arguments: tuple[str, ...]) -> None:
     """It tells the rows, by a rule of its own; a Python that a row names is not tried either."""

@@ -44,6 +44,7 @@ def own_agent(evals: Evals) -> Evals:
     return evals
 
 
+@pytest.mark.slow
 def test_each_row_runs_once_over_all_workers(own_agent: Evals) -> None:
     """Two workers with lanes run every row exactly once, and the controller sums up one run folder."""
     own_agent.write_rows(*(row(f"r{n}") for n in range(21)))

@@ -233,6 +233,7 @@ def test_a_dead_window_is_no_place_to_try() -> None:
     assert problems == ['with {"thing": "mug"}: the window has died: the browser has gone']
 
 
+@pytest.mark.slow
 def test_our_tools_keep_the_contract_in_a_real_window() -> None:
     """Refusals of the page, of tabs and of dialogs are the tools' own."""
 

@@ -221,6 +221,7 @@ def test_a_crashed_page_is_told_and_loaded_again(visit: Visits) -> None:
     assert opened.output("click", target="button") == "Clicked button."
 
 
+@pytest.mark.slow
 def test_a_dead_browser_is_a_fault(run: Run, pages: PageServer, tmp_path: Path) -> None:
     """The call is recorded, then the attempt ends as errored; further calls meet the same fault."""
     url = pages.page("/alive", "alive")

@@ -185,7 +185,7 @@ def test_the_state_is_that_of_the_app(live: Live, site: Site, apps: Path) -> Non
     site.pages["/"] = "<script>document.cookie = 'who=ada'</script>"
     site.pages["/api/state"] = (200, "application/json", '{"starred": true}')
     task, grader = row(start_url=f"{site.url}/"), InfinityGrader(root="apps")
-    seen = live.run(f"{site.url}/", lambda window: grader.observe(window, task, {}))
+    seen = live.run(f"{site.url}/", lambda window: grader.observe(window, task, {}), sets_cookies=True)
     assert seen == {"state": {"starred": True}}
     assert site.cookies[-1] == "who=ada"
     recorded = make_recorded(task, evidence={"infinity": seen}, base_dir=apps)

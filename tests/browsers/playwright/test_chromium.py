@@ -16,6 +16,7 @@ from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from tests.support import PageServer, Run, running, until
 
 
+@pytest.mark.slow
 def test_windows_are_opened_a_few_at_a_time(
     run: Run, pages: PageServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

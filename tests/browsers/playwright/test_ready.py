@@ -201,6 +201,7 @@ def test_the_origins_are_those_of_the_attempt(
     other.close()
 
 
+@pytest.mark.slow
 def test_recorded_and_lent_windows_are_their_own(
     run: Run, browser: PlaywrightBrowser, pages: PageServer, tmp_path: Path
 ) -> None:
@@ -341,6 +342,7 @@ def test_what_cannot_be_made_ready_errs_nobody(run: Run, tmp_path: Path) -> None
     within(run, use())
 
 
+@pytest.mark.slow
 def test_the_end_leaves_nothing(run: Run) -> None:
     """Windows that are ready or being opened end with their browser, and so do their tasks."""
 
@@ -361,6 +363,7 @@ def test_the_end_leaves_nothing(run: Run) -> None:
     within(run, use())
 
 
+@pytest.mark.slow
 def test_a_browser_that_is_being_started_leaves_nothing(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its driver is let start and ended, however early the end comes."""
     monkeypatch.setattr(driver, "_START_S", 60.0)  # on a busy machine Node takes its time

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import pytest
+
 from pytest_browsereval.model.results import TaskMetadata
 from tests.features.attacks.test_runs import attack, shop, task
 from tests.hooks.small_evals import Evals
@@ -66,6 +68,7 @@ def run_typing(evals: Evals, *steps: dict[str, Any], texts: Iterable[str]) -> Ta
     return evals.run("-m", "attack").attempt("mug.under.review")
 
 
+@pytest.mark.slow
 def test_what_is_typed_anywhere_counts(evals: Evals) -> None:
     """In any frame or window, in shadow trees, editable parts and prompts; though it is taken out again."""
     found = run_typing(evals, *(step for steps in TYPED.values() for step in steps), texts=TYPED)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from tests.features.attacks.test_runs import ADD, PAGE, attack, grade, shop, task
 from tests.hooks.small_evals import Evals
 
@@ -16,6 +18,7 @@ def goal(name: str, *checks: dict[str, Any]) -> dict[str, Any]:
     return {"name": name, "checks": list(checks)}
 
 
+@pytest.mark.slow
 def test_a_goal_that_no_page_can_answer_is_an_error(evals: Evals) -> None:
     """A name that is nowhere, a source that throws; but not what throws only while there is nothing."""
     typo = goal("typo", {"js": "crat.length", "equals": 1})
@@ -34,6 +37,7 @@ def test_a_goal_that_no_page_can_answer_is_an_error(evals: Evals) -> None:
     assert grade(run, "mug.under.parsed")["compromised"] is True
 
 
+@pytest.mark.slow
 def test_what_the_last_step_leads_to_counts(evals: Evals) -> None:
     """An order that is there 0.4 s after the last click, whatever else the row is graded by."""
     attacks = [attack("order", goal=goal("order", {"storage": "local:cart", "equals": 1}))]
@@ -56,6 +60,7 @@ def test_a_late_payload_is_not_its_own_success(evals: Evals) -> None:
     assert "was reached before the agent could have met it" in broken.reason
 
 
+@pytest.mark.slow
 def test_a_grade_says_what_a_check_has_found(evals: Evals) -> None:
     """A goal with a wrong type resists for ever: its criterion shows the value."""
     wrong = goal("wrong", {"storage": "local:cart", "equals": "1"})

@@ -121,6 +121,7 @@ def test_figures_agree(shop: Evals, capsys: pytest.CaptureFixture[str]) -> None:
     )
 
 
+@pytest.mark.slow
 def test_figures_of_merged_parts_agree(shop: Evals, capsys: pytest.CaptureFixture[str]) -> None:
     """The parts have rows of their own, and attacks of which they have judged none."""
     parts = [shop.run(f"--eval-shard={n}/2", f"--eval-output=part-{n}").folder for n in (1, 2)]

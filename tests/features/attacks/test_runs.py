@@ -81,6 +81,7 @@ def grade(run: EvalRun, query_id: str) -> dict[str, Any]:
     return dict(run.attempt(query_id).grader_results["attack"].details)
 
 
+@pytest.mark.slow
 def test_each_row_runs_plain_and_under_each_attack(evals: Evals) -> None:
     """Compromised, resisted, not delivered; by the row's own steps, with the pass rate of plain rows."""
     shop(
@@ -119,6 +120,7 @@ def test_a_compromised_attempt_fails_whatever_pass_when_says(evals: Evals) -> No
     assert str(run.attempt("mug.under.review").verdict) == "failed"
 
 
+@pytest.mark.slow
 def test_a_grade_that_erred_lets_no_attempt_pass(evals: Evals) -> None:
     """Whether the agent was compromised is not known then, and `any` is about the row's own graders."""
     (evals.path / "conftest.py").write_text(
@@ -196,6 +198,7 @@ def test_what_is_typed_and_answered_can_be_the_goal(evals: Evals) -> None:
     }
 
 
+@pytest.mark.slow
 def test_a_goal_that_holds_at_the_start_is_an_error(evals: Evals) -> None:
     """Nothing is measured by it: neither compromised nor resisted."""
     goal = {"name": "order", "checks": [{"text": "0 items"}]}
@@ -206,6 +209,7 @@ def test_a_goal_that_holds_at_the_start_is_an_error(evals: Evals) -> None:
     assert "was reached before the agent could have met it" in run.attempt("mug.under.review").reason
 
 
+@pytest.mark.slow
 def test_a_gate_decides_about_rows_under_attack_by_its_own_rules(evals: Evals) -> None:
     """A pass rate says nothing of them: without a rule about attacks they stay red."""
     shop(evals, task("mug", LEAK, BACK, ADD), attacks=[attack("review")], gate={"min_pass_rate": 0.5})
@@ -281,6 +285,7 @@ def test_what_was_made_under_attack_is_resumed_regraded_and_gated(evals: Evals) 
     resumed.assert_outcomes(passed=2, failed=1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("late", [0, 2])
 def test_a_selector_that_the_browser_refuses_is_an_error(evals: Evals, late: int) -> None:
     """Also of an attack that is not due: nothing would be delivered, and nobody would know why."""

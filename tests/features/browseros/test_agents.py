@@ -314,6 +314,7 @@ def told_for(load: Load, tree: Any, *overrides: str) -> list[str]:
     return []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("agent", [{**PAIR, "executor": ACTIONS}, {**GEMINI, **ENDPOINT}])
 @pytest.mark.parametrize("kind", [{}, {"id": "suite"}], ids=["run", "suite"])
 def test_nothing_in_a_file_breaks_the_conversion(

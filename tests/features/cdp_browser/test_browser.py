@@ -105,6 +105,7 @@ def test_what_lets_anybody_in_is_secret() -> None:
 # -- before a run
 
 
+@pytest.mark.slow
 def test_an_address_where_nothing_listens_is_told_with_what_to_type() -> None:
     """Both kinds of addresses are asked, and no secret of them is in the message."""
     for url, why in (
@@ -154,6 +155,7 @@ def test_a_browser_says_whether_it_gives_contexts(chromium: Listening) -> None:
 # -- windows
 
 
+@pytest.mark.slow
 def test_attempts_have_contexts_of_their_own(run: Run, chromium: Listening, pages: PageServer) -> None:
     """Options hold, cookies are apart, and of it all nothing is left in the browser."""
     url = pages.page("/start", "<title>Start</title>")
@@ -230,6 +232,7 @@ def test_in_a_shared_context_only_our_pages_are_ours(
     chromium.assert_left_alone()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("body", [LOOP, ALERTS, LEAVE], ids=["loop", "alerts", "beforeunload"])
 def test_a_shared_window_closes_whatever_its_page_does(
     run: Run, chromium: Listening, pages: PageServer, body: str
@@ -278,6 +281,7 @@ def test_a_program_works_in_the_shared_context(run: Run, chromium: Listening, pa
 # -- an endpoint that goes
 
 
+@pytest.mark.slow
 def test_a_lost_connection_is_made_again_once(run: Run, chromium: Listening, pages: PageServer) -> None:
     """Windows say that it was lost, the next one has a new connection, and without one the run stops."""
     url = pages.page("/start", "<title>Start</title>")
@@ -306,6 +310,7 @@ def test_an_endpoint_that_hangs_holds_nobody(run: Run, chromium: Listening) -> N
             asyncio.run(CdpBrowserConfig(url=relay.url, connect_timeout_ms=500).survey())
 
 
+@pytest.mark.slow
 def test_pictures_of_a_dense_screen_are_in_css_pixels(run: Run, pages: PageServer) -> None:
     """The browser was started at a scale of 2: a point of a picture is a point of the page, zoomed in too."""
     style = "position:fixed;left:600px;top:300px;width:80px;height:80px;background:lime"

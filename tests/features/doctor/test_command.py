@@ -23,6 +23,7 @@ def config(*rows: dict[str, Any], **keys: Any) -> str:
     return "shop.json"
 
 
+@pytest.mark.slow
 def test_a_sound_config(capsys: pytest.CaptureFixture[str]) -> None:
     """Each thing that was tried has a line; without errors the exit code is 0."""
     assert main(["doctor", config(row("a", start_url="data:text/html,x"))]) == 0
@@ -48,6 +49,7 @@ def test_errors_are_the_exit_code(capsys: pytest.CaptureFixture[str]) -> None:
     assert "rows.jsonl:7: row 'r6'" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_overrides_and_earlier_runs(capsys: pytest.CaptureFixture[str]) -> None:
     """Keys of the config can be overridden; a run that is not there is told before anything is tried."""
     limited = "dataset=[{type: jsonl, path: rows.jsonl, select: {limit: 1}}]"

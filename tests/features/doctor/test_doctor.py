@@ -59,6 +59,7 @@ def of(report: Report, *areas: str) -> list[Check]:
     return [one for one in report.checks if one.area in areas]
 
 
+@pytest.mark.slow
 def test_all_that_a_run_needs_is_tried(tmp_path: Path) -> None:
     """Sites are started, a window is opened, graders judge their own examples; nothing is left behind."""
     (tmp_path / "shop").mkdir()
@@ -74,6 +75,7 @@ def test_all_that_a_run_needs_is_tried(tmp_path: Path) -> None:
     assert not (tmp_path / "results").exists()
 
 
+@pytest.mark.slow
 def test_what_is_missing_is_told_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Keys, sites and graders are all told, one by one, not the first of them alone."""
     monkeypatch.delenv("NO_SUCH_KEY", raising=False)

@@ -43,6 +43,7 @@ def solve(attempt):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [("-s",), pytest.param(("-n2",), marks=pytest.mark.slow), ("-q", "-rA"), ("-v", "-x")],

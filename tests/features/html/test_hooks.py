@@ -74,6 +74,7 @@ def report(evals: Evals) -> Path:
     return evals.path / "out/report.html"
 
 
+@pytest.mark.slow
 def test_rows_have_columns_and_linked_pictures(report: Path) -> None:
     """Verdict, grades and steps stand beside each row, its pictures are links that lead to the files."""
     told = results(report)
@@ -93,6 +94,7 @@ def test_rows_have_columns_and_linked_pictures(report: Path) -> None:
     assert "data:" not in told["good"]["log"]
 
 
+@pytest.mark.slow
 def test_the_head_tells_totals_and_gate(report: Path) -> None:
     """Pass rate with its denominator, errors, the gate's rules and a link to the run folder come first."""
     text = report.read_text(encoding="utf-8")
@@ -135,6 +137,7 @@ def test_nothing_of_a_page_runs_in_the_report(report: Path, pages: PageServer, v
     assert opened.js(shown) == 6
 
 
+@pytest.mark.slow
 def test_the_environment_tells_of_each_run(report: Path) -> None:
     """By its manifest, as the run's page does."""
     told = data_of(report)["environment"]["eval shop"]

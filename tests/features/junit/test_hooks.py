@@ -32,6 +32,7 @@ def results(suite: junitparser.TestSuite) -> dict[str, list[str]]:
     return {case.name: [type(result).__name__ for result in case.result] for case in suite}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "args", [(), pytest.param(("-n2",), marks=pytest.mark.slow)], ids=["one process", "workers"]
 )

@@ -238,6 +238,7 @@ def reset(connection: socket.socket) -> None:
     connection.close()
 
 
+@pytest.mark.slow
 def test_a_server_over_http_that_dies_is_a_fault(run: Run, page: str, tmp_path: Path) -> None:
     """Within an attempt the browser has gone, at the next one no window opens."""
     with odd.served(tmp_path) as url:
@@ -317,6 +318,7 @@ asyncio.run(main())
 """
 
 
+@pytest.mark.slow
 def test_nothing_is_left_when_pytest_is_killed(run: Run) -> None:
     """The server's process ends with the one that has started it, whatever ends that."""
     root = Path(__file__).parents[3]

@@ -43,6 +43,7 @@ def attempt(evals: Evals, query_id: str) -> Path:
     return next((evals.run_folder() / "tasks" / query_id).rglob("attempt-1"))
 
 
+@pytest.mark.slow
 def test_a_program_for_each_attempt(evals: Evals, desk: dict[str, Any]) -> None:
     """Graded by the state on the server; a wrong order fails, and a server that dies is an error."""
     buy = {"tool": "send", "path": "/orders", "body": "two pens"}

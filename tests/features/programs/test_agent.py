@@ -85,6 +85,7 @@ def test_files_beside_the_config_are_found(desk: Desk) -> None:
     assert answer == f"mine no.py {desk.base_dir.absolute()}/mine/agent.py --x=mine/agent.py"
 
 
+@pytest.mark.slow
 def test_done_comes_before_all_other_answers(desk: Desk) -> None:
     """What the program prints and how it ends after done is told, and changes nothing."""
     code = """
@@ -98,6 +99,7 @@ def test_done_comes_before_all_other_answers(desk: Desk) -> None:
     assert desk.warned.startswith("the program ended with code ")
 
 
+@pytest.mark.slow
 def test_a_program_that_goes_on_after_done_is_stopped(desk: Desk) -> None:
     """Its calls do nothing any more, and it has only so long to end."""
     code = """

@@ -57,6 +57,7 @@ def test_its_block_may_say_otherwise(
     assert {answer or "" for answer in read_answers(run).values()} == {said}
 
 
+@pytest.mark.slow
 def test_a_resumed_run_goes_on_with_its_ids(evals: Evals, monkeypatch: pytest.MonkeyPatch) -> None:
     """The attempt after the errored one is the second of its trial in the same run."""
     monkeypatch.setenv("FAILS", "1")

@@ -173,6 +173,7 @@ def test_runs_say_how_far_attempts_came(evals: Evals, look: Look) -> None:
     assert figures(again, "lost") == figures(run, "lost"), "graded again, without a browser"
 
 
+@pytest.mark.slow
 def test_what_a_page_has_left_out_brings_nobody_further(
     evals: Evals, monkeypatch: pytest.MonkeyPatch
 ) -> None:

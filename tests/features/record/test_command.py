@@ -266,6 +266,7 @@ def test_a_row_is_not_lost(
     assert "The row was not written. So that it is not lost, it is printed:" in err
 
 
+@pytest.mark.slow
 def test_variables_of_the_config_are_known(evals: Evals, shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Their values are secrets in whichever field they are typed."""
     monkeypatch.setenv("SHOP_PASSWORD", SECRET)
@@ -280,6 +281,7 @@ def test_variables_of_the_config_are_known(evals: Evals, shop: Path, monkeypatch
     assert given == [SECRET]
 
 
+@pytest.mark.slow
 def test_nothing_is_made_of_a_cancelled_one(
     drive: Drive, pages: PageServer, capsys: pytest.CaptureFixture[str]
 ) -> None:

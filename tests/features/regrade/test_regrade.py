@@ -186,6 +186,7 @@ def test_evidence_of_the_live_page(ran: Evals) -> None:
     assert "the run did not observe it for this grader" in grades["late"]["reasoning"]
 
 
+@pytest.mark.slow
 def test_edited_and_protected_rows(ran: Evals) -> None:
     """An edited row's attempt is judged by the stored task; a protected one needs its row, unchanged."""
     assert "right" not in (attempt(ran, "p") / "task.json").read_text()

@@ -165,6 +165,7 @@ def test_rows_of_today_are_checked_like_those_of_a_run(evals: Evals) -> None:
     assert (refused.ret, "no grader that reads it" in refused.stderr.str()) == (4, True)
 
 
+@pytest.mark.slow
 def test_evidence_of_something_else_is_not_judged(evals: Evals) -> None:
     """A state that was read from another source is errored, however often it is graded again."""
 

@@ -66,6 +66,7 @@ def cut(evals: Evals) -> None:
     (evals.path / "b.dies").unlink()
 
 
+@pytest.mark.slow
 def test_finished_trials_are_told_and_the_rest_is_run(shop: Evals) -> None:
     """A failed one stays failed without being run; it shows as any other."""
     cut(shop)
@@ -221,6 +222,7 @@ def test_a_copy_of_a_run_that_is_still_written_is_not_resumed(shop: Evals) -> No
         shop.run("shop.eval.yaml", "--eval-resume=second").assert_outcomes(passed=2, failed=1)
 
 
+@pytest.mark.slow
 def test_rows_that_rest_on_others_run_with_them(evals: Evals) -> None:
     """The state that a finished row has left is gone; a group all of which is finished is told."""
     (evals.path / "my_agent.py").write_text(AGENT)
@@ -310,6 +312,7 @@ def test_what_stopped_the_run_does_not_stop_it_again(evals: Evals) -> None:
     evals.run("shop.eval.yaml", "--eval-resume").assert_outcomes(passed=2)
 
 
+@pytest.mark.slow
 def test_a_part_of_a_killed_run_is_not_the_run(shop: Evals) -> None:
     """How many trials there were to be is known from its start."""
     shop.write_config(agent={"type": "function", "function": "my_agent:solve"}, gate={"min_pass_rate": 0})
@@ -390,6 +393,7 @@ def test_an_attempt_that_was_removed_counts_as_never_made(evals: Evals) -> None:
     assert sorted(path.name for path in trial.iterdir()) == ["attempt-2", "attempt-3"]
 
 
+@pytest.mark.slow
 def test_hooks_that_change_tasks_edit_no_row(shop: Evals) -> None:
     """What plug-ins make of a row is code, as the agent is; each call may make something else of it."""
     (shop.path / "conftest.py").write_text(

@@ -178,6 +178,7 @@ def test_lanes_do_not_run_into_the_next_round(evals: Evals) -> None:
     assert len(list((evals.run_folder() / "tasks").glob("*/*/*"))) == 40
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_is_resumed_where_it_was(evals: Evals) -> None:
     """Ctrl-C in the second round: the run is not green, and a resume makes the rest of that round only."""
     _write(evals, 20)
@@ -305,6 +306,7 @@ def test_a_regrade_decides_by_the_rounds_that_there_are(evals: Evals, options: t
     regraded.stdout.fnmatch_lines(["gate min_pass_rate: *meets 80.0%; decided after 2 of 4*", "*42 passed*"])
 
 
+@pytest.mark.slow
 def test_parts_decide_for_their_rows_and_the_whole_is_decided_anew(evals: Evals) -> None:
     """Each shard ends by itself; the merged run is judged by the rounds that all of them have."""
     _write(evals, 40)
@@ -318,6 +320,7 @@ def test_parts_decide_for_their_rows_and_the_whole_is_decided_anew(evals: Evals)
     again.stdout.fnmatch_lines(["*pass rate 100.0% (80/80) meets 80.0%; decided after 1 of 4"])
 
 
+@pytest.mark.slow
 def test_a_part_that_is_missing_lacks_what_it_makes_at_least(evals: Evals) -> None:
     """Nobody knows how many rounds it would have made."""
     _write(evals, 40)
@@ -347,6 +350,7 @@ def test_the_plan_says_from_what_to_what(evals: Evals) -> None:
     )
 
 
+@pytest.mark.slow
 def test_two_runs_of_unlike_lengths_are_compared(evals: Evals) -> None:
     """A run of two rounds and one of three trials each have tasks in common, and that is what counts."""
     _write(evals, 20)

@@ -113,6 +113,7 @@ def test_broken_yaml_is_refused(write: Write, tmp_path: Path, text: str, told: s
     assert told in refusal(YamlConfig(path=Path("rows.yaml")), tmp_path)
 
 
+@pytest.mark.slow
 def test_aliases_cannot_blow_up(write: Write, tmp_path: Path) -> None:
     """A few lines of YAML whose aliases stand for a billion values are refused."""
     levels = [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10) if n else 'x'}]" for n in range(10)]
