@@ -78,6 +78,7 @@ def say(evals: Evals, run: Path) -> list[Any]:
     return said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("state", STATES)
 def test_all_say_the_same_with_and_without_an_index(evals: Evals, state: str) -> None:
     """A gate, a comparison, a merge, the page and a resumed session: words and exit codes."""

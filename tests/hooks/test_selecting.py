@@ -73,6 +73,7 @@ MISTYPED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", MISTYPED)
 def test_a_mistyped_name_gets_the_nearest(odd: Evals, case: str) -> None:
     """Exit code 4, the name that is not there, and the one that is nearest; nothing runs."""

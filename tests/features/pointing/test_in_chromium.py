@@ -33,6 +33,7 @@ CASES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("scale", "coordinates", "width", "zoomed"), CASES)
 def test_a_model_hits_what_it_sees(  # noqa: PLR0917
     run: Run,

@@ -216,6 +216,7 @@ def test_all_parts_become_one_run(engine: Engine, tmp_path: Path) -> None:
 GATED: dict[str, Any] = {"gate": {"min_pass_rate": 0.5}}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("keys", "wrong", "words", "code"),
     [

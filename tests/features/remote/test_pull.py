@@ -45,6 +45,7 @@ def forget_digests(evals: Evals) -> None:
         file.write_text(json.dumps(record))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "command",
     [
