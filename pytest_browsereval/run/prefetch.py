@@ -17,6 +17,7 @@ import time
 
 TYPE_CHECKING = False  # typing takes longer to import than all the rest
 if TYPE_CHECKING:
+    import subprocess
     from collections.abc import Iterator
 
 FORKS = 32
@@ -42,8 +43,8 @@ _LONGEST = 1024
 """Bytes of an attempt's folder, below the run's."""
 _FOLDER = re.compile(rb'"(tasks/[^"\\]+/attempt-[0-9]{1,9})", \[')
 
-_prefetched: set[str] = set()
-"""The folders of runs that a block of this process prefetches."""
+_programs: dict[str, subprocess.Popen[bytes]] = {}
+"""Those that blocks of this process have started, by the run's folder."""
 
 
 @contextlib.contextmanager
@@ -59,11 +60,12 @@ def prefetch_attempts(root: str) -> Iterator[bool]:
     import subprocess
 
     key, found = os.path.realpath(root), None
-    if key in _prefetched:
+    if key in _programs:
+        _programs[key].poll()  # one that has ended stays a zombie until it is asked
         yield True
         return
     if hasattr(os, "fork") and sys.executable:
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, ValueError):  # files of an index may go meanwhile
             if _is_large(root) and _is_cold(root):
                 words = [sys.executable, "-I", "-S", __file__, root]
                 found = subprocess.Popen(  # noqa: S603 our own file
@@ -71,14 +73,15 @@ def prefetch_attempts(root: str) -> Iterator[bool]:
                 )
     try:
         if found is not None:
-            _prefetched.add(key)
+            _programs[key] = found
         yield found is not None
     finally:
-        _prefetched.discard(key)
-        if found is not None and found.poll() is None:  # its forks are in its group
-            with contextlib.suppress(OSError):
-                os.killpg(found.pid, signal.SIGKILL)
-            found.wait()
+        if found is not None:
+            del _programs[key]
+            if found.poll() is None:  # its forks are in its group
+                with contextlib.suppress(OSError):
+                    os.killpg(found.pid, signal.SIGKILL)
+                found.wait()
 
 
 def _list_files(root: str) -> list[str]:
