@@ -184,8 +184,8 @@ def test_ci_fails_where_the_peers_cannot_be_installed(tmp_path: Path) -> None:
         check=False,
     )
     assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
-    failed = r"peers \(there is no npm here and it could not be installed\): FAILED \(exit code 1\), \d+ s\n"
-    assert re.fullmatch(failed, (tmp_path / "summary").read_text())
+    why = r"peers \(there is no npm here and it could not be installed\): FAILED \(exit code 1\)"
+    assert re.fullmatch(rf"{why}, \d+ s; CPU 0m0\.\d+s 0m0\.\d+s\n", (tmp_path / "summary").read_text())
 
 
 def test_the_tier_of_clusters_fails_without_slurm(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -196,7 +196,8 @@ def test_the_tier_of_clusters_fails_without_slurm(monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize(
-    ("noted", "code"), [("slow: passed, 9 s", 0), ("soak: FAILED (exit code 1), 9 s", 1)]
+    ("noted", "code"),
+    [("slow: passed, 9 s; CPU 0m9.1s 0m1.2s", 0), ("soak: FAILED (exit code 1), 9 s; CPU 0m9.1s 0m1.2s", 1)],
 )
 def test_ci_fails_when_one_of_its_parts_has_failed(tmp_path: Path, noted: str, code: int) -> None:
     """Parts that run beside others note how they ended, and the last line decides."""
