@@ -238,7 +238,6 @@ def test_the_gate_of_the_whole_run_decides(
     assert run.ret == code, run.stdout.str() + run.stderr.str()
 
 
-@pytest.mark.slow
 def test_an_errored_row_is_not_green_without_a_gate(engine: Engine) -> None:
     """However few they are."""
     bad = row("bad", start_url="http://127.0.0.1:9/")
@@ -288,7 +287,6 @@ def test_a_run_that_is_whole_is_decided_again_without_a_node(
     assert (engine.evals.path / "results" / "shop" / "nightly").is_dir()
 
 
-@pytest.mark.slow
 def test_a_name_that_never_changes_is_not_green_each_night(engine: Engine) -> None:
     """Nothing was run, so it is refused, with what decides again about the run that is there."""
     assert start(engine.evals, "--name", "nightly").ret == 0
@@ -312,7 +310,6 @@ def test_parts_that_were_made_of_fewer_rows_are_refused(engine: Engine) -> None:
     assert engine.numbers == []
 
 
-@pytest.mark.slow
 def test_parts_that_were_made_of_more_rows_are_not_green(engine: Engine) -> None:
     """The run has all rows then, and what was asked for is fewer."""
     assert start(engine.evals, "--name", "nightly").ret == 0

@@ -320,7 +320,6 @@ def test_parts_decide_for_their_rows_and_the_whole_is_decided_anew(evals: Evals)
     again.stdout.fnmatch_lines(["*pass rate 100.0% (80/80) meets 80.0%; decided after 1 of 4"])
 
 
-@pytest.mark.slow
 def test_a_part_that_is_missing_lacks_what_it_makes_at_least(evals: Evals) -> None:
     """Nobody knows how many rounds it would have made."""
     _write(evals, 40)
@@ -350,7 +349,6 @@ def test_the_plan_says_from_what_to_what(evals: Evals) -> None:
     )
 
 
-@pytest.mark.slow
 def test_two_runs_of_unlike_lengths_are_compared(evals: Evals) -> None:
     """A run of two rounds and one of three trials each have tasks in common, and that is what counts."""
     _write(evals, 20)
