@@ -130,7 +130,7 @@ def _read(file: str) -> None:
 
 
 def _prefetch_part(root: str, number: int) -> None:
-    """Prefetch what is one fork's."""
+    """Prefetch the part of one fork."""
     sizes = [(file, _size(file)) for file in _list_files(root)]
     block = max(BLOCK, sum(size for _, size in sizes) // (FORKS * TURNS))
     blocks = [(file, place) for file, size in sizes for place in range(0, size, block)]
@@ -144,7 +144,12 @@ def _main(root: str) -> None:
     os.nice(10)  # the reader comes first, or it would be one of many
     forks = []
     for number in range(FORKS):
-        if not (fork := os.fork()):
+        try:
+            fork = os.fork()
+        except OSError:  # there may be no more processes
+            _prefetch_part(root, number)
+            continue
+        if not fork:
             _prefetch_part(root, number)
             os._exit(0)
         forks.append(fork)

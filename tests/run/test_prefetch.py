@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
@@ -12,13 +13,18 @@ from typing import Any
 import psutil
 import pytest
 
+from pytest_browsereval.__main__ import main
 from pytest_browsereval.run import prefetch
 from pytest_browsereval.run.store import RunStore, TrialKey
+from tests.hooks.conftest import evals
+from tests.hooks.small_evals import Evals, row
 from tests.recorded import attempt
 from tests.support import PATIENCE_S
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
 ROWS = 40
+
+__all__ = ["evals"]
 
 
 @pytest.fixture
@@ -44,7 +50,8 @@ def started(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[psutil.Process]]:
 
     def started(self: Any, *args: Any, **options: Any) -> None:
         start(self, *args, **options)
-        found.append(psutil.Process(self.pid))
+        if prefetch.__file__ in self.args:
+            found.append(psutil.Process(self.pid))
 
     monkeypatch.setattr(subprocess.Popen, "__init__", started)
     yield found
@@ -91,6 +98,39 @@ def test_the_program_runs_by_itself(run: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
+def test_what_cannot_fork_does_all_itself(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A limit on processes leaves no attempt on the disk."""
+    looked: list[bytes] = []
+
+    def refuse() -> int:
+        raise BlockingIOError
+
+    monkeypatch.setattr(prefetch, "_look", lambda _, folders: looked.extend(folders))
+    monkeypatch.setattr(os, "fork", refuse)
+    monkeypatch.setattr(os, "nice", lambda _: 0)
+    prefetch._main(str(run))
+    assert len(looked) == 2 * ROWS
+
+
+@pytest.mark.parametrize(("least", "code"), [(0.5, 0), (1.0, 1)])
+def test_a_gate_decides_the_same(
+    evals: Evals, started: list[psutil.Process], monkeypatch: pytest.MonkeyPatch, least: float, code: int
+) -> None:
+    """The command starts one program for the run that it was given, and ends as it does without it."""
+    evals.write_rows(row("a"), row("b"), row("c", answer="wrong"))
+    evals.write_config()
+    folder = evals.run("shop.eval.yaml").folder
+    words = ["gate", str(folder), "--eval-set", f"gate.min_pass_rate={least}"]
+    monkeypatch.setattr(sys, "argv", ["browsereval", *words])
+    monkeypatch.setattr(gc, "set_threshold", lambda _: None)
+    before = len(started)
+    assert main() == code
+    assert len(started) == before + 1
+    monkeypatch.setattr(prefetch, "WORTH_FORKS", 1 << 30)
+    assert main() == code
+    assert len(started) == before + 1
+
+
 def test_what_hangs_ends_with_the_reader(run: Path, started: list[psutil.Process]) -> None:
     """A fork that waits for ever, for a pipe in the place of a file for example, is left by nobody."""
     os.mkfifo(run / "summary.json")
@@ -107,16 +147,16 @@ def test_what_hangs_ends_with_the_reader(run: Path, started: list[psutil.Process
     assert not psutil.wait_procs(forks, PATIENCE_S)[1]
 
 
-@pytest.mark.parametrize("lacking", ["no index", "no attempts", "no run", "not a folder", "a URL"])
+@pytest.mark.parametrize("lacking", ["no index", "few attempts", "no run", "not a folder", "a URL"])
 def test_nothing_is_started_for_less(
     run: Path, started: list[psutil.Process], monkeypatch: pytest.MonkeyPatch, lacking: str
 ) -> None:
-    """A small run, one in memory, and what is no run at all are read as ever."""
+    """A small run, and what is no run at all, are read without it."""
     given = str(run)
     match lacking:
         case "no index":
             (run / "index").rename(run / "elsewhere")
-        case "no attempts":
+        case "few attempts":
             monkeypatch.setattr(prefetch, "WORTH_FORKS", 1 << 20)
         case "no run":
             given = f"{run}-none"
