@@ -204,6 +204,7 @@ def test_a_user_of_ubuntu_is_stopped_once(bench: Bench, monkeypatch: pytest.Monk
     assert (parts[2][0], parts[3][0]) == ("sudo", sys.executable)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("given", ["nowhere", "python"])
 def test_named_browser_is_never_replaced(bench: Bench, monkeypatch: pytest.MonkeyPatch, given: str) -> None:
     """Where the environment names a browser, none is installed beside it."""

@@ -72,6 +72,7 @@ def test_other_agents_are() -> None:
     assert compute_p_value(apart) < 0.001
 
 
+@pytest.mark.slow
 def test_many_tasks_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the sums are too many, 10,000 worlds say the same, the same for the same tasks, and never 0."""
     numbers = random.Random(8)  # noqa: S311 repeatable, no secret

@@ -105,6 +105,7 @@ def test_files_of_a_program_have_no_secret(evals: Evals, monkeypatch: pytest.Mon
     assert {file.read_text() for file in named.glob("*.txt")} == {"taken", "second"}
 
 
+@pytest.mark.slow
 def test_logins_of_a_page_have_no_secret(evals: Evals, monkeypatch: pytest.MonkeyPatch) -> None:
     """A name and the key in base64, at each of the three places: not in traffic, trace and console."""
     monkeypatch.setenv("USER_KEY", SECRET)

@@ -53,6 +53,7 @@ def test_an_orchestrator_answers_with_an_executors_own_words(evals: Evals) -> No
     )
 
 
+@pytest.mark.slow
 def test_a_service_that_ends_without_words_gives_no_answer(evals: Evals, service: Service) -> None:
     """What the harness knows of its actions is a warning, and no grader reads it."""
     evals.write_rows(row("silent", answer="task", graders=[{"type": "answer", "match": "includes"}]))

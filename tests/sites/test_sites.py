@@ -393,6 +393,7 @@ def test_cancelled_start_leaves_nothing(tmp_path: Path) -> None:
     asyncio.run(course())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["raise KeyError", "os._exit(1)", "os.kill(os.getpid(), signal.SIGKILL)"])
 def test_nothing_outlives_the_process(tmp_path: Path, ending: str) -> None:
     """However the process dies that holds a site, the site and what it has started die with it."""

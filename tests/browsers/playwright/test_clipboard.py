@@ -68,6 +68,7 @@ def paste_by_own_code(visit: Visit) -> str:
 WAYS = [*(pytest.param(by_keys(keys), id=keys) for keys in COPIES), by_click, by_own_code]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("copy", WAYS)
 def test_windows_paste_what_they_have_copied(visit: Visits, copy: Copies) -> None:
     """Two windows that are open at once copy and paste in turn: each has its own text, or none."""

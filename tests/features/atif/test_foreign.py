@@ -184,6 +184,7 @@ def test_a_file_that_is_not_a_picture_is_left_out(source: Path, tmp_path: Path) 
     assert attempt.pictures == {}
 
 
+@pytest.mark.slow
 def test_hostile_contents_come_back(hostile_run: Path, tmp_path: Path) -> None:
     """Control characters, half characters, ten million letters, NaN and ids of any form break nothing."""
     documents = export(hostile_run, tmp_path / "out")

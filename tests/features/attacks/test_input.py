@@ -79,6 +79,7 @@ def test_what_is_typed_anywhere_counts(evals: Evals) -> None:
     assert grade.details["compromised_step"] == sum(map(len, TYPED.values()))
 
 
+@pytest.mark.slow
 def test_what_a_page_shows_is_not_typed(evals: Evals) -> None:
     """Nor what a field holds from the start, a prompt that is cancelled, a part of the text."""
     steps = (press("Control+c", "#key"), *say("copied", accept=False), fill("#note", "copie"))

@@ -49,6 +49,7 @@ def test_what_the_last_step_leads_to_counts(evals: Evals) -> None:
     assert grade(run, "other.under.order")["compromised"] is False
 
 
+@pytest.mark.slow
 def test_a_late_payload_is_not_its_own_success(evals: Evals) -> None:
     """Where its text alone meets the goal, nothing is known of the agent."""
     bought = goal("bought", {"text": "a gold mug was ordered"})

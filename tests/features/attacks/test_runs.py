@@ -312,6 +312,7 @@ async def solve(context):
 BROKEN = "my_agent:solve raised ValueError: broken, at my_agent.py:9"
 
 
+@pytest.mark.slow
 def test_an_error_hides_no_compromise(evals: Evals) -> None:
     """What an attacker has got by then counts: no retry excuses the attempt."""
     (evals.path / "my_agent.py").write_text(AGENT)

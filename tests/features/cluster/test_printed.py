@@ -179,6 +179,7 @@ def test_nothing_is_submitted_from_another_folder(evals: Evals) -> None:
     assert (done.returncode, done.stderr) == (2, "there is no shop.eval.yaml here\n")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no bash")
 @pytest.mark.parametrize("missing", [None, 1], ids=["whole", "a part is missing"])
 def test_what_is_printed_makes_a_run_and_a_verdict(evals: Evals, missing: int | None) -> None:

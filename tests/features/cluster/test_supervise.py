@@ -119,6 +119,7 @@ def test_the_group_of_the_launcher_may_be_killed(start: Start) -> None:
     started.check_ended()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_who_is_asked_to_end_asks_the_command(start: Start, number: signal.Signals) -> None:
     """Its exit code is that of the command."""
@@ -128,6 +129,7 @@ def test_who_is_asked_to_end_asks_the_command(start: Start, number: signal.Signa
     assert (started.folder / "tidied").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("accept", "code"), [([], 5), (["--accept", "1,5"], 0), (["--accept=1"], 5)])
 def test_the_exit_code_is_that_of_the_command(tmp_path: Path, accept: list[str], code: int) -> None:
     """Codes that are accepted become 0; a daemon that the command leaves is ended too."""

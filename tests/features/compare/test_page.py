@@ -25,6 +25,7 @@ def flat(text: str) -> str:
     return " ".join(text.split())
 
 
+@pytest.mark.slow
 def test_figures_are_those_of_the_comparison(two_runs: RunComparison, compared: Path, look: Look) -> None:
     """The verdict in words, what it rests on, the figures and the counts: no number of its own."""
 

@@ -38,6 +38,7 @@ def fail(_: Path) -> NoReturn:
     raise AssertionError
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", [("compare", "a", "b"), ("gate", "a", *GATE)])
 def test_a_process_reads_the_same(
     command: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -23,6 +23,7 @@ def tree() -> dict[str, str]:
     return {str(file): file.read_text() for file in sorted(Path().rglob("*")) if file.is_file()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ci", CI_FILES)
 def test_the_tutorial_works_word_for_word(
     ci: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

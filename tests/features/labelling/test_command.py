@@ -131,6 +131,7 @@ def test_wrong_usage(run_folder: Path, tmp_path: Path, capsys: pytest.CaptureFix
     assert "60 is not between 0 and 1" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_label_serves_until_it_is_interrupted(run_folder: Path) -> None:
     """The address is printed; Ctrl-C ends the server with what was done, exit code 0."""
     arguments = ["label", str(run_folder), "--no-open", "--labeller", "anna"]

@@ -40,6 +40,7 @@ def test_a_program_learns_which_span_is_its_parent(evals: Evals) -> None:
     assert {one.metadata.run_id for one in run.attempts} == {run.id}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("block", "said"),
     [

@@ -235,6 +235,7 @@ def test_a_row_is_printed_where_no_file_is_named(
     assert (json.loads(line)["query_id"], json.loads(line)["start_url"]) == ("do-it-now", url)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_interrupted", [True, False])
 def test_a_row_is_not_lost(
     pages: PageServer,

@@ -93,6 +93,7 @@ def test_a_try_at_fewer_rows_is_not_the_run(evals: Evals, bucket: str) -> None:
     assert len(objects(evals, "done")) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pattern", ["*.jpeg", "bundles/**/attempt-1.json"])
 @pytest.mark.parametrize("spoil", [Path.unlink, lambda path: path.write_bytes(b"x")], ids=["gone", "else"])
 def test_an_attempt_that_is_not_all_there_is_run_again(

@@ -232,6 +232,7 @@ def hostile_run(run: Path) -> Path:
     return run
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_hostile_content_breaks_neither_file_nor_reader(evals: Evals, tmp_path: Path, kind: str) -> None:
     """Control characters, formulas, lone surrogates, NaN, 10 MB of text, ids with slashes."""

@@ -26,6 +26,7 @@ LINE = '{"type": "user", "content": "é"}\n'
 STEP = "#/buy/default/1/attempt-1/step-2"
 
 
+@pytest.mark.slow
 def test_it_shows_everything_without_the_run(store: RunStore, tmp_path: Path, look: Look) -> None:
     """Steps, pictures, grades; the run's folder has gone, and no link leads to it."""
     file = tmp_path / "sent/page.html"
