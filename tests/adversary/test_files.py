@@ -151,7 +151,7 @@ def act(context):
 """
 
 
-@pytest.mark.parametrize("workers", [[], ["-n2"]], ids=["alone", "workers"])
+@pytest.mark.parametrize("workers", [[], ["-n1"]], ids=["alone", "worker"])
 @pytest.mark.parametrize("name", LOST)
 def test_what_is_lost_or_rewritten_is_noticed(evals: Evals, name: str, workers: list[str]) -> None:
     """A failed row whose record an agent removes or rewrites does not make the gate green."""
