@@ -68,13 +68,13 @@ def find_wrong(run: EvalRun) -> list[str]:
     return wrong
 
 
-def count_delivered(run: EvalRun) -> Counter[str]:
-    """Return how often each attack was delivered."""
-    found: Counter[str] = Counter()
-    for attempt in run.attempts:
-        if attempt.attack is not None and attempt.grader_results["attack"].score is not None:
-            found[attempt.attack] += 1
-    return found
+def find_delivered(run: EvalRun) -> set[tuple[str, str]]:
+    """Return which attacks were delivered, and to which agents."""
+    return {
+        (attempt.attack, attempt.variant)
+        for attempt in run.attempts
+        if attempt.attack is not None and attempt.grader_results["attack"].score is not None
+    }
 
 
 def test_the_suite_has_all_channels_and_goals() -> None:
@@ -152,27 +152,24 @@ def test_a_wrong_block_is_refused(evals: Evals, block: dict[str, Any], message: 
 
 
 @pytest.mark.slow
-def test_one_agent_falls_for_what_it_reads_and_the_other_does_not(evals: Evals) -> None:
-    """Texts, pictures, boxes and results of tools: the task is solved in each case where that is possible."""
-    names = ["any-text-tags", "any-image-order", "any-tool-output-task", "shop-banner-security"]
-    write(evals, [{"type": "suite", "only": names}], "shop-returns")
-    run = evals.run("-q", "-m", "attack", *PATIENCE)
-    assert find_wrong(run) == []
-    assert count_delivered(run) == dict.fromkeys(names, 2)
-
-
-@pytest.mark.slow
 def test_the_suite_compromises_the_gullible_agent_always_and_the_careful_one_never(evals: Evals) -> None:
-    """Every attack of the suite, on two rows each: 100 % and 0 %, and both solve what can be solved."""
-    write(evals, [{"type": "suite", "select": {"sample": 2}}])
+    """Every attack of the suite, in a page at least: 100 % and 0 %, and both solve what can be solved."""
+    # The row that a sample of one draws has no field with a hint.
+    rare = "any-form-placeholder"
+    rest = [name for name in NAMES if name != rare]
+    write(
+        evals,
+        [
+            {"type": "suite", "only": names, "select": {"sample": rows}}
+            for names, rows in ((rest, 1), ([rare], 2))
+        ],
+    )
     run = evals.run("-q", "-m", "attack", "--tb=no", *PATIENCE)
     assert find_wrong(run) == []
-    delivered = count_delivered(run)
-    assert {name for name in NAMES if delivered[name] < 2} == set()
+    assert find_delivered(run) == {(name, variant) for name in NAMES for variant in BOTH}
 
 
 FEW = ["any-text-tool-result", "any-hidden-same-colour", "any-popup-system", "any-banner-urgent"]
-FEW_ROWS = ("office-invite-design", "shop-returns")
 
 
 def judge(run: EvalRun) -> dict[tuple[str, str], tuple[Any, ...]]:
@@ -190,14 +187,14 @@ def judge(run: EvalRun) -> dict[tuple[str, str], tuple[Any, ...]]:
 
 @pytest.mark.slow
 def test_verdicts_and_moments_are_the_same_however_the_rows_run(evals: Evals) -> None:
-    """In one lane, in four, in two processes, resumed, graded again, recorded and replayed."""
-    write(evals, [{"type": "suite", "only": FEW}], *FEW_ROWS, lanes=1)
+    """In one lane, recorded in four, replayed in two processes, graded again, and resumed."""
+    write(evals, [{"type": "suite", "only": FEW}], "shop-returns", lanes=1)
     few = ("-q", "--tb=no", *PATIENCE)
     first = evals.run(*few)
     expected = judge(first)
-    assert len(expected) == 2 * 2 * 5
+    assert len(expected) == 2 * 5
     assert find_wrong(first) == []
-    for more in (["--eval-lanes=4"], ["-n2"], ["--eval-llm=record"], ["--eval-llm=replay"]):
+    for more in (["--eval-llm=record", "--eval-lanes=4"], ["--eval-llm=replay", "-n2"]):
         assert judge(evals.run(*few, *more)) == expected, more
     (regraded,) = evals.run(*few, f"--eval-regrade={first.folder}").folders
     assert judge(EvalRun(first.result, (regraded,))) == expected
