@@ -6,12 +6,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from docutils import nodes
+from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.builders.text import TextBuilder
 from sphinx.environment import BuildEnvironment
 from sphinx.writers.text import TextTranslator
 
 LONGEST = 200
+
+_texts: dict[str, str] = {}
+"""Pages that were written in this build, as plain text."""
 
 
 def write_index(app: Sphinx, error: Exception | None) -> None:
@@ -24,8 +28,17 @@ def write_index(app: Sphinx, error: Exception | None) -> None:
     head = f"# {app.config.project}\n\n> {_describe(env, 'index')}\n\n"
     listed = "\n".join(lines)
     (out / "llms.txt").write_text(f"{head}## Pages\n\n{listed}\n", encoding="utf-8")
-    texts = [head, *(f"<!-- {page}.html -->\n\n{_read(app, page)}" for page in pages)]
+    texts = [head, *(f"<!-- {page}.html -->\n\n{_texts.get(page) or _read(app, page)}" for page in pages)]
     (out / "llms-full.txt").write_text("\n\n".join(texts), encoding="utf-8")
+
+
+def keep_text(app: Sphinx, doctree: nodes.document, page: str) -> None:
+    """Keep a page as plain text while it is written: to read and resolve it again takes longer than that.
+
+    Not one with a table of contents, which is resolved after this.
+    """
+    if app.builder.format == "html" and next(doctree.findall(addnodes.toctree), None) is None:
+        _texts[page] = _write(app, doctree)
 
 
 def _walk(env: BuildEnvironment, page: str) -> Iterator[str]:
@@ -44,8 +57,13 @@ def _describe(env: BuildEnvironment, page: str) -> str:
 
 
 def _read(app: Sphinx, page: str) -> str:
+    """Return a page that this process has not written."""
+    return _write(app, app.env.get_and_resolve_doctree(page, app.builder))
+
+
+def _write(app: Sphinx, doctree: nodes.document) -> str:
     """Return a page as Sphinx writes it in plain text."""
-    doctree, builder = app.env.get_and_resolve_doctree(page, app.builder), TextBuilder(app, app.env)
+    builder = TextBuilder(app, app.env)
     builder.secnumbers = {}  # pages have no numbers
     translator = TextTranslator(doctree, builder)
     doctree.walkabout(translator)
