@@ -22,15 +22,13 @@ import os
 import subprocess
 import tempfile
 import textwrap
-import venv
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-INSTALL_LIMIT_S = 600
-PATIENT = ("--retries=10", "--timeout=60")
-"""The network may be slow, and hang up now and then."""
+from tests.environments import make_environment
+
 _DRIVER = """
 import json, pathlib, sys
 given, told = map(pathlib.Path, sys.argv[1:])
@@ -87,10 +85,5 @@ def published(*packages: str, alone: tuple[str, ...] = ()) -> Published:
     """
     kept = tempfile.TemporaryDirectory(prefix="browsereval-published-", ignore_cleanup_errors=True)
     atexit.register(kept.cleanup)
-    made = Published(Path(kept.name))
-    venv.create(made.folder, with_pip=True)
-    for options, names in (((), packages), (("--no-deps",), alone)):
-        if names:
-            command = [made.python, "-m", "pip", "install", "--quiet", *PATIENT, *options, *names]
-            subprocess.run(command, check=True, timeout=INSTALL_LIMIT_S)
-    return made
+    make_environment(Path(kept.name), *packages, alone=alone)
+    return Published(Path(kept.name))

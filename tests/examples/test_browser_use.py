@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
-import venv
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pytest_browsereval.testing import ModelRequest, Reply, ScriptedModel, says
+from tests.environments import make_environment
 from tests.hooks.launched import files_with
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "browser_use"
@@ -33,9 +32,7 @@ def python(pytestconfig: pytest.Config) -> Path:
     made = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     mark = folder / "installed"
     if not mark.exists():
-        venv.create(folder, with_pip=True, clear=True)
-        wanted = f"browser-use=={VERSION}"
-        subprocess.run([made, "-m", "pip", "install", "--quiet", wanted], check=True, timeout=600)
+        make_environment(folder, f"browser-use=={VERSION}")
         mark.touch()
     return made
 

@@ -8,7 +8,6 @@ import shutil
 import signal
 import socket
 import subprocess
-import venv
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
@@ -20,6 +19,7 @@ import pytest
 
 from pytest_browsereval import StoredAttempt, open_run
 from pytest_browsereval.model.spans import SpanIds, derive_ids, name_trace
+from tests.environments import make_environment
 from tests.exported import Figures, read_figures
 from tests.hooks.launched import wait_for
 from tests.hooks.small_evals import Evals, errored_row, row
@@ -46,9 +46,7 @@ def programs(pytestconfig: pytest.Config) -> Path:
     folder = pytestconfig.cache.mkdir("products")
     mark = folder / " ".join(PACKAGES)
     if not mark.exists():
-        venv.create(folder, with_pip=True, clear=True)
-        words = ["-m", "pip", "install", "--quiet", *PACKAGES, "-e", str(ROOT)]
-        subprocess.run([folder / "bin/python", *words], check=True, timeout=900)
+        make_environment(folder, *PACKAGES, "-e", str(ROOT))
         mark.touch()
     return folder / "bin"
 
