@@ -37,8 +37,8 @@ def install(python: Path, *words: str) -> None:
     """Install with uv, which takes a tenth of pip's time; with pip where uv is missing or knows no index."""
     start = [sys.executable, "-m"]
     if find_spec("uv"):
-        command = [*start, "uv", "pip", "install", "--quiet", "--python", python, *words]
+        command = [*start, "uv", "pip", "install", "--quiet", "--python", str(python), *words]
         if subprocess.run(command, check=False, timeout=INSTALL_LIMIT_S).returncode == 0:
             return
-    command = [*start, "pip", "--python", python, "install", "--quiet", *PATIENT, *words]
+    command = [*start, "pip", "--python", str(python), "install", "--quiet", *PATIENT, *words]
     subprocess.run(command, check=True, timeout=INSTALL_LIMIT_S)

@@ -29,8 +29,8 @@ from tests.hooks.launched import wait_for
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "smollm2"
 PAGES = {"click-test", "click-button", "click-link", "click-dialog-2", "click-test-2"}
-TRIALS = 2
-"""The first two pages: further ones take minutes of a core and test nothing more of ours."""
+TRIALS = 1
+"""The first page: further ones take half a minute of a core each and test nothing more of ours."""
 LIMIT_S = 1_200
 """Five times what the whole needs while other programs use the machine as well."""
 
