@@ -11,7 +11,23 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowser, PlaywrightBrowserConfig
+from tests import forks
 from tests.support import PATIENCE_S, PageServer, Run, Visit, Visits, running, visiting
+
+
+@pytest.fixture(scope="session", autouse=True)
+def template(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Fork the processes of pytest that the slow tier starts; the few of other tests are new interpreters."""
+    if "slow" in request.config.option.markexpr:
+        forks.TEMPLATE.allow()
+    yield
+    forks.TEMPLATE.leave()
+
+
+@pytest.fixture
+def unforked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Start new interpreters for a test of what they import or forget."""
+    monkeypatch.setattr(forks.TEMPLATE, "is_used", False)
 
 
 @pytest.fixture(scope="session")

@@ -27,6 +27,7 @@ from pytest_browsereval.local_server import LocalHandler, LocalServer
 from pytest_browsereval.tools.base import Tool, Toolbox, ToolResult
 from pytest_browsereval.tools.runner import WindowToolRunner
 from pytest_browsereval.tools.toolkits import resolve_tools
+from tests import forks
 
 T = TypeVar("T")
 
@@ -34,14 +35,7 @@ PATIENCE_S = 20.0
 """How long what should happen in a page may take: a machine under load; nothing waits that long by itself."""
 REFUSAL_S = 2.0
 """How long a call waits that has to refuse: the page is looked at by then, also under load."""
-LEFT_OUT = tuple(
-    word
-    for name in ("playwright", "asyncio", "anyio", "pytest-split", "timeout", "rerunfailures")
-    for word in ("-p", f"no:{name}")
-)
-"""Plug-ins of this environment that a pytest of a test's own does without: to import them (anyio's imports
-trio where it finds it) takes longer than a small eval does, and pytest-rerunfailures leaves a thread and a
-socket of every session behind."""
+LEFT_OUT = forks.LEFT_OUT
 WITH_RERUNS = LEFT_OUT[:-2]
 WITH_NEIGHBOURS = LEFT_OUT[:-6] + LEFT_OUT[-2:]
 """For tests of pytest-split and pytest-timeout."""

@@ -243,11 +243,16 @@ class EvalDriver:
         # `python -m` would put the working directory before everything that is installed.
         env["PYTHONSAFEPATH"] = "1"
         with self._folders_in(env):
-            done = subprocess.run(  # noqa: S603 the caller's own tests
-                command, cwd=self.path, env=env, capture_output=True, timeout=limit_s, check=False
-            )
+            done = self._run_program(command, env, limit_s)
         out, err = (text.decode("utf-8", "replace") for text in (done.stdout, done.stderr))
         return self._run(done.returncode, out, err, began, before)
+
+    def _run_program(
+        self, command: Sequence[str], env: Mapping[str, str], limit_s: float
+    ) -> subprocess.CompletedProcess[bytes]:
+        return subprocess.run(  # noqa: S603 the caller's own tests
+            command, cwd=self.path, env=env, capture_output=True, timeout=limit_s, check=False
+        )
 
     def run_command(self, *args: str) -> EvalRun:
         """Run the command ``browsereval`` in this process.

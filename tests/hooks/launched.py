@@ -16,6 +16,7 @@ from uuid import uuid4
 import psutil
 
 from pytest_browsereval.model.results import TaskMetadata
+from tests.forks import Forked
 from tests.hooks.small_evals import Evals
 
 MARK = "BROWSEREVAL_TEST_MARK"
@@ -56,7 +57,7 @@ class Launched:
         self.args = [*evals.options, *args]
         command = [*by, sys.executable, "-c", START, *self.args]
         self._output = (evals.path / "output.txt").open("wb")
-        self.process = subprocess.Popen(
+        self.process = Forked(
             command,
             cwd=evals.path,
             env={**os.environ, MARK: self._mark, "TMPDIR": str(temp), **(env or {})},
@@ -106,7 +107,8 @@ class Launched:
         return found
 
     def _is_ours(self, process: psutil.Process) -> bool:
-        has_mark = process.environ().get(MARK) == self._mark
+        # One that was forked from the template has the template's arguments and environment in /proc.
+        has_mark = process.environ().get(MARK) == self._mark or os.getsid(process.pid) == self.process.pid
         return has_mark or any(str(self._evals.path) in word for word in process.cmdline())
 
     def assert_nothing_left(self) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import subprocess
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from _pytest.unraisableexception import gc_collect_iterations_key
 
 from pytest_browsereval.testing.evals import EvalDriver, EvalRun
+from tests import forks
 from tests.support import LEFT_OUT
 
 UNREACHABLE = "http://127.0.0.1:9/"
@@ -60,6 +62,18 @@ class Evals(EvalDriver):
 
     def run(self, *args: str, plugins: Sequence[object] = ()) -> EvalRun:
         return super().run(*args, plugins=[Uncollected(), *plugins])
+
+    def _run_program(
+        self, command: Sequence[str], env: Mapping[str, str], limit_s: float
+    ) -> subprocess.CompletedProcess[bytes]:
+        pipe = subprocess.PIPE
+        with forks.Forked(command, cwd=self.path, env=env, stdout=pipe, stderr=pipe) as process:
+            try:
+                out, err = process.communicate(timeout=limit_s)
+            except BaseException:
+                process.kill()
+                raise
+        return subprocess.CompletedProcess(command, process.returncode, out, err)
 
     def summary(self, name: str = "shop", below: str = "") -> dict[str, Any]:
         loaded: dict[str, Any] = json.loads((self.run_folder(name, below) / "summary.json").read_text())

@@ -191,6 +191,7 @@ def test_nothing_selected_is_not_green(evals: Evals) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("unforked")
 def test_without_an_eval_the_plugin_stays_out(evals: Evals) -> None:
     """Neither pydantic nor Playwright is imported by a run without an eval, and ``-p no:`` leaves all out."""
     evals.pytester.makepyfile(

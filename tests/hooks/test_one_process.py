@@ -176,6 +176,7 @@ def test_my_plugin(pytester, number):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("unforked")
 def test_pytester_runs_an_eval_again_and_again(evals: Evals) -> None:
     """It forgets every module that a run has imported, YAML's among them; our driver is not involved."""
     evals.pytester.makepyfile(THIRD_PARTY)

@@ -190,6 +190,7 @@ def pytest_unconfigure():
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("unforked")
 def test_nobody_looks(evals: Evals) -> None:
     """Then nothing that serves it is even imported; the address is told where there is no header, too."""
     evals.write_rows(row("a"))
