@@ -1,4 +1,4 @@
-"""MCP servers of others, from npm, pointed at the Chromium of this machine."""
+"""Packages from npm: axe, and MCP servers of others, pointed at the Chromium of this machine."""
 
 from __future__ import annotations
 
@@ -17,15 +17,18 @@ import pytest
 
 from pytest_browsereval.browsers.binary import candidates
 
-PINNED = {"@playwright/mcp": "0.0.83", "chrome-devtools-mcp": "1.11.0"}
+PINNED = {"@playwright/mcp": "0.0.83", "chrome-devtools-mcp": "1.11.0", "axe-core": "4.14.1"}
 INSTALL_S = 240
 PATIENCE_S = 60.0
 OLDEST_NODE = {20: 19, 22: 12}
 """What chrome-devtools-mcp runs on, by major version; newer ones do."""
 
 
-def installed(cache: Path) -> Path:
-    """Return the folder of the programs, installed once."""
+def installed(config: pytest.Config) -> Path:
+    """Return the folder of the packages, installed once and kept. Fail without npm: who asks wants them."""
+    assert has_npm(), "there is no npm, or no node"
+    assert config.cache
+    cache = config.cache.mkdir("mcp-peers")
     modules = cache / "node_modules"
     if any(_version(modules / name) != version for name, version in PINNED.items()):
         wanted = [f"{name}@{version}" for name, version in PINNED.items()]
@@ -38,7 +41,7 @@ def installed(cache: Path) -> Path:
             check=False,
         )
         assert done.returncode == 0, done.stderr
-    return modules / ".bin"
+    return modules
 
 
 def _version(package: Path) -> str | None:

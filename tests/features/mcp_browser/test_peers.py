@@ -25,12 +25,9 @@ SHOP = Path(__file__).parents[3] / "examples" / "quickstart" / "sites" / "shop"
 
 
 @pytest.fixture(scope="module")
-def programs(request: pytest.FixtureRequest) -> Path:
-    """Install the servers, once for all runs; fail without npm: who asks for this tier wants it to run."""
-    assert peers.has_npm(), "there is no npm, or no node"
-    cache = request.config.cache
-    assert cache is not None
-    return peers.installed(cache.mkdir("mcp-peers"))
+def programs(pytestconfig: pytest.Config) -> Path:
+    """Return the folder of the servers."""
+    return peers.installed(pytestconfig) / ".bin"
 
 
 PLAYWRIGHT = {
