@@ -49,10 +49,12 @@ def _version(package: Path) -> str | None:
     return str(json.loads(file.read_text())["version"]) if file.is_file() else None
 
 
-def chromium() -> str:
-    """Return a full Chromium, which both servers know how to start."""
-    found = [each for each in candidates() if not each.is_headless_shell]
+def chromium(*, is_shell: bool = False) -> str:
+    """Return a full Chromium, as most users have; or the headless shell, which starts in half the time."""
+    found = [each for each in candidates() if each.is_headless_shell is is_shell]
     path = next((each.path for each in found if each.path), None)
+    if path is None and is_shell:
+        return chromium()
     if path is None:
         from playwright.sync_api import sync_playwright
 
@@ -61,20 +63,21 @@ def chromium() -> str:
     return str(path)
 
 
-def playwright_mcp(programs: Path, *more: str) -> list[str]:
+def playwright_mcp(programs: Path, *more: str, is_shell: bool = False) -> list[str]:
     """Return the command of Playwright's server."""
-    options = ["--headless", "--isolated", "--no-sandbox", "--executable-path", chromium()]
+    browser = chromium(is_shell=is_shell)
+    options = ["--headless", "--isolated", "--no-sandbox", "--executable-path", browser]
     return [str(programs / "playwright-mcp"), *options, *more]
 
 
-def devtools_mcp(programs: Path) -> list[str]:
+def devtools_mcp(programs: Path, *, is_shell: bool = False) -> list[str]:
     """Return the command of Chrome's server, its statistics off; skips where Node is too old for it."""
     told = subprocess.run(["node", "--version"], capture_output=True, text=True, check=True).stdout
     major, minor = map(int, told.strip().lstrip("v").split(".")[:2])
     if minor < OLDEST_NODE.get(major, 0 if major > max(OLDEST_NODE) else 10**6):
         pytest.skip(f"chrome-devtools-mcp needs Node 20.19, 22.12 or newer; here is {told.strip()}")
     options = ["--headless", "--isolated", "--no-usage-statistics", "--no-performance-crux"]
-    options += ["--executablePath", chromium(), "--chromeArg=--no-sandbox"]
+    options += ["--executablePath", chromium(is_shell=is_shell), "--chromeArg=--no-sandbox"]
     return [str(programs / "chrome-devtools-mcp"), *options]
 
 

@@ -137,7 +137,7 @@ class TestPlaywrightOverStdio(BrowserConformance):
 
     @pytest.fixture
     def config(self, programs: Path) -> McpBrowserConfig:
-        command = peers.playwright_mcp(programs, "--output-dir", "{folder}")
+        command = peers.playwright_mcp(programs, "--output-dir", "{folder}", is_shell=True)
         return McpBrowserConfig.model_validate(peers.browser_block(command))
 
 
@@ -146,13 +146,15 @@ class TestDevtoolsOverStdio(BrowserConformance):
 
     @pytest.fixture
     def config(self, programs: Path) -> McpBrowserConfig:
-        return McpBrowserConfig.model_validate(peers.browser_block(peers.devtools_mcp(programs)))
+        return McpBrowserConfig.model_validate(
+            peers.browser_block(peers.devtools_mcp(programs, is_shell=True))
+        )
 
 
 @pytest.fixture(scope="module")
 def peer_url(programs: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Run Playwright's server over HTTP."""
-    with peers.served(peers.playwright_mcp(programs), tmp_path_factory.mktemp("peer")) as url:
+    with peers.served(peers.playwright_mcp(programs, is_shell=True), tmp_path_factory.mktemp("peer")) as url:
         yield url
 
 
