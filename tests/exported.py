@@ -1,8 +1,8 @@
 """Runs that every export is tried on, and their figures, read without the package's own readers.
 
 ``mixed_run`` has delegations, trials, errors with second attempts, a failed row, a protected row and an id
-with a slash. ``example_run`` is one of the two examples, in a real browser: of the tier ``slow``. An export's
-test reads its own files back by its own tools, and compares with ``read_figures``.
+with a slash. ``example_run`` is a part of one of the two examples, in a real browser: of the tier ``slow``.
+An export's test reads its own files back by its own tools, and compares with ``read_figures``.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import pytest
 
 from pytest_browsereval.testing import EvalDriver, ModelRequest, Reply, ScriptedModel, call, calls, done
 from tests.hooks.small_evals import Evals, row
+from tests.support import LEFT_OUT
 
 ROOT = Path(__file__).parent.parent
 
@@ -117,14 +118,14 @@ def mixed_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session", params=["quickstart", "miniwob"])
 def example_run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a run of an example; do not change it. Its tests are slow."""
+    """Return a run of an example, of rows on all of its sites; do not change it. Its tests are slow."""
     if request.param in _made:
         return _made[request.param]
     folder = tmp_path_factory.mktemp(request.param)
     config = ROOT / "examples" / request.param / "eval.yaml"
-    limit = ["--eval-limit=20"] if request.param == "miniwob" else []
-    driver = EvalDriver(folder, options=("-p", "no:playwright"))
-    run = driver.run_process(f"--eval-config={config}", f"--eval-output={folder / 'results'}", *limit)
+    some = ["--eval-limit=8"] if request.param == "miniwob" else ["-m", "smoke"]
+    driver = EvalDriver(folder, options=LEFT_OUT)
+    run = driver.run(f"--eval-config={config}", f"--eval-output={folder / 'results'}", *some)
     assert run.ret == pytest.ExitCode.OK, run.stdout.str()
     _made[request.param] = run.folder
     return run.folder

@@ -146,7 +146,7 @@ def test_of_a_process(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
-@pytest.mark.parametrize("processes", [0, 2])
+@pytest.mark.parametrize("processes", [0, 1])
 def test_tests_leave_no_temporary_folder(tmp_path: Path, processes: int) -> None:
     """What is killed cannot tidy up; the folder of a test stays for those who want to look."""
     tests, temp = tmp_path / "tests", tmp_path / "temp"

@@ -47,7 +47,14 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
     site = Path(sysconfig.get_path("purelib", vars=variables))
     (site / "running.pth").write_text("\n".join(p for p in sys.path if Path(p).name.endswith("-packages")))
     made = Installed(folder)
-    options = ("--no-index", "--no-deps", "--no-build-isolation", "--ignore-installed", "--quiet")
+    options = (
+        "--no-index",
+        "--no-deps",
+        "--no-build-isolation",
+        "--ignore-installed",
+        "--no-compile",
+        "--quiet",
+    )
     result = made.run("python", "-m", "pip", "install", *options, ROOT, ACME)
     assert result.returncode == 0, result.stderr
     found = made.run(
@@ -57,10 +64,48 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
     return made
 
 
-@pytest.mark.parametrize("workers", [[], ["-n2"]], ids=["plain", "xdist"])
+COMMANDS = """
+import sys
+from pytest_browsereval.__main__ import main
+
+def run(*words):
+    print("+", *words, flush=True)
+    try:
+        print("=", main(list(words)), flush=True)
+    except SystemExit as ended:
+        print("=", ended.code, flush=True)
+
+run("gate", sys.argv[1], "--eval-set", "gate.rules=[{type: acme/steps, most: 1}]")
+run("--help")
+run("acme-steps", sys.argv[1])
+run("export", sys.argv[1], "--to", "acme/steps", "-o", "s.csv")
+run("export", sys.argv[1], "--to", "acme/step")
+"""
+"""Commands, one after the other in one process: each of its own would import all anew."""
+
+
+def check_commands(installed: Installed, run: Path, ids: list[str]) -> None:
+    """Check what the package's rule, subcommand and export say of a run."""
+    done = installed.run("python", "-c", COMMANDS, run)
+    outputs = [f"\n{part.partition(chr(10))[2]}".rpartition("\n= ") for part in done.stdout.split("\n+ ")]
+    gate, listed, counted, written, unknown = ((code.strip(), text) for text, _, code in outputs)
+    assert gate[0] == "1"
+    assert "took 2 steps, which is over 1" in gate[1]
+    assert "acme-steps" in listed[1]
+    assert sorted(counted[1].strip().splitlines()) == sorted(f"{name}: 2" for name in ids), done.stderr
+    assert written[0] == "0", done.stderr
+    assert sorted((installed.folder / "s.csv").read_text().split()) == sorted(f"{name},2" for name in ids)
+    assert unknown[0] == "4"
+    assert "Did you mean 'acme/steps'?" in done.stderr
+
+
+@pytest.mark.parametrize("workers", [[], ["-n1"]], ids=["plain", "xdist"])
 @pytest.mark.slow
-def test_its_agent_and_grader_run(installed: Installed, workers: list[str]) -> None:
-    """The example's eval passes with the package's agent and grader; the header names the package."""
+def test_its_agent_its_grader_and_what_reads_a_run(installed: Installed, workers: list[str]) -> None:
+    """The example's eval passes with the package's agent and grader; the header names the package.
+
+    Help lists its subcommand, which reads the run; ``export`` does the package's, ``gate`` goes by its rule.
+    """
     out = installed.folder / f"out{len(workers)}"
     result = installed.pytest("--eval-config=evals/button.yaml", f"--eval-output={out}", *PATIENCE, *workers)
     assert result.returncode == 0, result.stdout + result.stderr
@@ -73,6 +118,8 @@ def test_its_agent_and_grader_run(installed: Installed, workers: list[str]) -> N
     own = {"type": "acme/clicker", "button": "Press me", "read": "#out"}
     assert metadata["agent_config"] == {**own, "tools": None}
     assert metadata["total_steps"] == 2
+    if not workers:
+        check_commands(installed, summary.parent, [one["query_id"] for one in told["results"]])
 
 
 @pytest.mark.slow
@@ -91,30 +138,6 @@ def test_its_toolkit_works(installed: Installed) -> None:
         messages = [json.loads(line) for line in log.read_text().splitlines()]
         read[log.parts[-5]] = [m["result"]["output"] for m in messages if m["type"] == "tool_result"][-2]
     assert read == {"note": "Thank you for pressing.", "empty": "There are no notes."}
-
-
-@pytest.mark.slow
-def test_its_subcommand_and_its_export_are_ours_too(installed: Installed) -> None:
-    """Help lists the subcommand, which reads a run; ``export`` does the package's."""
-    out = installed.folder / "out-steps"
-    result = installed.pytest("--eval-config=evals/button.yaml", f"--eval-output={out}", *PATIENCE)
-    assert result.returncode == 0, result.stdout + result.stderr
-    (summary,) = out.glob("*/*/summary.json")
-    ids = [one["query_id"] for one in json.loads(summary.read_text())["results"]]
-    decided = installed.run(
-        "browsereval", "gate", summary.parent, "--eval-set", "gate.rules=[{type: acme/steps, most: 1}]"
-    )
-    assert decided.returncode == 1
-    assert "took 2 steps, which is over 1" in decided.stdout
-    assert "acme-steps" in installed.run("browsereval", "--help").stdout
-    counted = installed.run("browsereval", "acme-steps", summary.parent)
-    assert sorted(counted.stdout.splitlines()) == sorted(f"{name}: 2" for name in ids), counted.stderr
-    written = installed.run("browsereval", "export", summary.parent, "--to", "acme/steps", "-o", "s.csv")
-    assert written.returncode == 0, written.stderr
-    assert sorted((installed.folder / "s.csv").read_text().split()) == sorted(f"{name},2" for name in ids)
-    unknown = installed.run("browsereval", "export", summary.parent, "--to", "acme/step")
-    assert unknown.returncode == 4
-    assert "Did you mean 'acme/steps'?" in unknown.stderr
 
 
 PROOF = """

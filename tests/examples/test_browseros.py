@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.testing import Reply, ScriptedModel
+from pytest_browsereval.testing.evals import EvalRun
 from pytest_browsereval.testing.model_server import ModelRequest
 from pytest_browsereval.testing.replies import call, calls, done
 from tests.features.mcp_browser.odd import served
+from tests.hooks.small_evals import Evals
 
 BROWSEROS = Path(__file__).parents[2] / "examples" / "browseros"
 
@@ -24,29 +26,29 @@ def answer(request: ModelRequest) -> Reply:
 
 
 def run(
-    pytester: pytest.Pytester, config: str, *args: str, browser: str = "--eval-set=browser=playwright"
-) -> tuple[pytest.RunResult, dict[str, Any]]:
+    evals: Evals, config: str, *args: str, browser: str = "--eval-set=browser=playwright"
+) -> tuple[EvalRun, dict[str, Any]]:
     """Run a config with its results in the test's folder; return the summary too."""
-    out = pytester.path / "out"
+    out = evals.path / "out"
     options = (f"--eval-config={BROWSEROS / config}", f"--eval-output={out}", *filter(None, (browser,)))
-    result = pytester.runpytest_subprocess("-p", "no:asyncio", *options, *args)
+    result = evals.run(*options, *args)
     told = "".join(path.read_text() for path in out.glob("*/*/summary.json"))
     return result, json.loads(told or "{}")
 
 
 @pytest.mark.slow
-def test_a_run_config_is_played(pytester: pytest.Pytester) -> None:
+def test_a_run_config_is_played(evals: Evals) -> None:
     """The file's tasks, workers and limits hold; the model and the browser come from the command line."""
     with ScriptedModel(answer) as model:
         words = ("provider=openai-compatible", f"baseUrl={model.base_url}", "apiKey=none")
-        result, summary = run(pytester, "run.json", *(f"--eval-set=agent.{word}" for word in words))
+        result, summary = run(evals, "run.json", *(f"--eval-set=agent.{word}" for word in words))
     assert result.ret == 0, result.stdout.str()
     assert (summary["passed"], summary["trials"]) == (2, 2)
     result.stdout.fnmatch_lines(["*browseros.server_url*not used: `browser` selects another browser.*"])
 
 
 @pytest.mark.slow
-def test_a_suite_is_played(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_suite_is_played(evals: Evals, monkeypatch: pytest.MonkeyPatch) -> None:
     """Orchestrator and executor are both taken from the environment, as BrowserOS's own runner does."""
     with ScriptedModel(answer) as model:
         monkeypatch.setenv("EVAL_AGENT_MODEL", "large")
@@ -54,7 +56,7 @@ def test_a_suite_is_played(pytester: pytest.Pytester, monkeypatch: pytest.Monkey
         monkeypatch.setenv("EVAL_AGENT_BASE_URL", model.base_url)
         monkeypatch.setenv("EVAL_AGENT_API_KEY", "none")
         monkeypatch.setenv("EVAL_VARIANT", "pair")
-        result, summary = run(pytester, "suite.json")
+        result, summary = run(evals, "suite.json")
     assert result.ret == 0, result.stdout.str()
     assert (summary["passed"], summary["trials"]) == (2, 2)
     assert {request.body["model"] for request in model.requests} == {"large", "small"}
@@ -62,13 +64,13 @@ def test_a_suite_is_played(pytester: pytest.Pytester, monkeypatch: pytest.Monkey
 
 
 @pytest.mark.slow
-def test_the_server_that_the_file_names_is_driven(pytester: pytest.Pytester, tmp_path: Path) -> None:
+def test_the_server_that_the_file_names_is_driven(evals: Evals, tmp_path: Path) -> None:
     """Windows are opened by the MCP server at ``server_url``, here one that only has other tools' names."""
     uses = json.dumps({"navigate": "go", "snapshot": "look", "screenshot": "draw", "close": "leave"})
     with served(tmp_path) as url, ScriptedModel(answer) as model:
         words = ["agent.provider=openai-compatible", f"agent.baseUrl={model.base_url}", "agent.apiKey=none"]
         words += [f"browseros.server_url={url}", f"browser.tools={uses}"]
-        result, summary = run(pytester, "run.json", *(f"--eval-set={word}" for word in words), browser="")
+        result, summary = run(evals, "run.json", *(f"--eval-set={word}" for word in words), browser="")
     assert result.ret == 0, result.stdout.str()
     assert (summary["passed"], summary["trials"]) == (2, 2)
     assert {"look", "draw"} <= set(model.requests[0].tool_names)
@@ -76,13 +78,13 @@ def test_the_server_that_the_file_names_is_driven(pytester: pytest.Pytester, tmp
 
 
 @pytest.mark.slow
-def test_without_browseros_the_run_is_refused_before_it_begins(pytester: pytest.Pytester) -> None:
+def test_without_browseros_the_run_is_refused_before_it_begins(evals: Evals) -> None:
     """Unchanged files need the BrowserOS that they name; where it does not run, that is told at once."""
     config = json.loads((BROWSEROS / "run.json").read_text())
     config["browseros"]["server_url"] = "http://127.0.0.1:9"  # nobody listens there
     config["agent"] = {"type": "noop"}
-    (pytester.path / "run.json").write_text(json.dumps(config))
-    (pytester.path / "tasks.jsonl").write_text((BROWSEROS / "tasks.jsonl").read_text())
-    result = pytester.runpytest_subprocess("-p", "no:asyncio", "--eval-config=run.json")
+    (evals.path / "run.json").write_text(json.dumps(config))
+    (evals.path / "tasks.jsonl").write_text((BROWSEROS / "tasks.jsonl").read_text())
+    result = evals.run("--eval-config=run.json")
     assert result.ret == pytest.ExitCode.USAGE_ERROR, result.stdout.str()
     assert "http://127.0.0.1:9/mcp" in result.stdout.str() + result.stderr.str()

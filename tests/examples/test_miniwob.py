@@ -12,7 +12,9 @@ from typing import Any
 
 import pytest
 
+from pytest_browsereval.testing.evals import EvalRun
 from tests.examples.patience import PATIENCE
+from tests.hooks.small_evals import Evals
 
 MINIWOB = Path(__file__).parents[2] / "examples" / "miniwob"
 SEEDS = 5
@@ -21,42 +23,40 @@ if find_spec("miniwob") is None:  # to import it takes a tenth of a second
     pytest.skip("its pages are what is tested: pip install miniwob", allow_module_level=True)
 
 
-def run(pytester: pytest.Pytester, config: str, *args: str) -> tuple[pytest.RunResult, dict[str, Any]]:
+def run(evals: Evals, config: str, *args: str) -> tuple[EvalRun, dict[str, Any]]:
     """Run a config of the example from another folder; return the summary too."""
-    out = pytester.path / "out"
+    out = evals.path / "out"
     options = (f"--eval-config={MINIWOB / config}", f"--eval-output={out}", *PATIENCE)
-    result = pytester.runpytest_subprocess("-p", "no:asyncio", "--tb=no", *options, *args)
-    return result, json.loads(next(out.glob("*/*/summary.json")).read_text())
+    result = evals.run("--eval-set=capture.screenshots=off", "--tb=no", *options, *args)
+    return result, result.summary
 
 
 @pytest.mark.slow
-def test_the_policies_solve_every_kind_of_page(pytester: pytest.Pytester) -> None:
+def test_the_policies_solve_every_kind_of_page(evals: Evals) -> None:
     """Each page with a policy gives its full reward for the first seed; the grader reads it."""
     rows = (MINIWOB / "rows.jsonl").read_text().splitlines()
     pages = len(rows) // SEEDS
     assert pages >= 20
-    result, summary = run(pytester, "eval.yaml", f"--eval-limit={pages}")
+    result, summary = run(evals, "eval.yaml", f"--eval-limit={pages}")
     assert result.ret == 0, result.stdout.str()
     assert summary["trials"] == summary["passed"] == pages
 
 
 @pytest.mark.slow
-def test_doing_nothing_finishes_no_episode(pytester: pytest.Pytester) -> None:
+def test_doing_nothing_finishes_no_episode(evals: Evals) -> None:
     """The noop agent fails every task because its episode is not finished, and none is errored."""
-    result, summary = run(pytester, "noop.yaml", "--eval-limit=6")
+    result, summary = run(evals, "noop.yaml", "--eval-limit=6")
     assert result.ret == 1
     assert summary["trials"] == summary["failed"] == 6
-    grades = [json.loads(path.read_text())["miniwob"] for path in pytester.path.rglob("grades.json")]
+    grades = [json.loads(path.read_text())["miniwob"] for path in evals.path.rglob("grades.json")]
     assert [grade["reasoning"] for grade in grades] == 6 * ["the episode was not finished"]
 
 
 @pytest.mark.slow
-def test_without_the_pages_the_run_says_what_to_install(pytester: pytest.Pytester) -> None:
+def test_without_the_pages_the_run_says_what_to_install(evals: Evals) -> None:
     """A site in a package that is not installed ends the run at once, with the line for pip."""
     absent = "--eval-set=sites.miniwob.package=no_such_pages"
-    result = pytester.runpytest_subprocess(
-        "-p", "no:asyncio", f"--eval-config={MINIWOB / 'eval.yaml'}", absent
-    )
+    result = evals.run(f"--eval-config={MINIWOB / 'eval.yaml'}", absent)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     told = result.stderr.str() + result.stdout.str()
     assert "pip install no_such_pages" in told

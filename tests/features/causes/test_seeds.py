@@ -51,6 +51,7 @@ def play(evals: Evals, seeds: Sequence[Seed], rows: Sequence[dict[str, Any]], **
         name="seeds.eval.yaml",
         browser={"type": "playwright", "action_timeout_ms": 4000, "locale": "en-US", "timezone": "UTC"},
         limits={"timeout_ms": 25_000, "max_steps": 12},
+        capture={"screenshots": "off"},  # no rule looks at one
         lanes=4,
         **keys,
     )

@@ -86,7 +86,7 @@ def test_stop_after_this(evals: Evals, args: tuple[str, ...]) -> None:
     assert verdicts(evals.summary()) == dict.fromkeys(flying, "passed")
     assert (evals.summary()["called_off"], evals.summary()["skipped"]) == (rest, 0)
     launched.assert_nothing_left()
-    again = evals.run("shop.eval.yaml", "--eval-resume", "--eval-dashboard", *args)
+    again = evals.run("shop.eval.yaml", "--eval-resume", "--eval-dashboard")
     again.assert_outcomes(passed=8)
 
 
@@ -256,7 +256,7 @@ def test_what_is_not_graded_again_keeps_its_grades(evals: Evals) -> None:
 
 
 @pytest.mark.slow
-@PLACES
+@pytest.mark.parametrize("args", [(), ("-n1",)], ids=["lanes", "workers"])
 def test_a_run_that_was_stopped_before_its_first_attempt(evals: Evals, args: tuple[str, ...]) -> None:
     """It can be resumed all the same."""
     evals.write_rows(row("a"), row("b"))

@@ -368,7 +368,7 @@ def test_workers_and_an_export_of_the_session(evals: Evals) -> None:
     """The controller writes it once, with the trials of all workers."""
     evals.write_rows(*(row(name) for name in "abcd"), row("bad", says="wrong"))
     evals.write_config(export=["jsonl"], trials=2)
-    run = evals.run_process("shop.eval.yaml", "-n2")
+    run = evals.run("shop.eval.yaml", "-n2")
     assert run.ret == 1, run.stdout.str()
     lines = [line for line in run.outlines if "exported" in line]
     assert lines == ["eval shop: exported as jsonl: 10 of 10 trials in tables"]

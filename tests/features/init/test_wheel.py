@@ -53,16 +53,26 @@ def link(package: Distribution, site: Path) -> None:
             (site / name).symlink_to(target)
 
 
-@pytest.fixture
-def environment(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the programs of an environment with the wheel."""
     pytest.importorskip("hatchling", reason="builds the wheel; type  python -m pip install hatchling")
-    pip("wheel", "--no-deps", "--no-build-isolation", "--quiet", "--wheel-dir", tmp_path / "dist", ROOT)
-    (wheel,) = (tmp_path / "dist").glob("*.whl")
-    folder = tmp_path / "venv"
+    made = tmp_path_factory.mktemp("wheel")
+    pip("wheel", "--no-deps", "--no-build-isolation", "--quiet", "--wheel-dir", made / "dist", ROOT)
+    (wheel,) = (made / "dist").glob("*.whl")
+    folder = made / "venv"
     venv.create(folder, with_pip=False, symlinks=True)
     programs = folder / ("Scripts" if os.name == "nt" else "bin")
-    pip("--python", programs / "python", "install", "--no-index", "--no-deps", "--quiet", wheel)
+    pip(
+        "--python",
+        programs / "python",
+        "install",
+        "--no-index",
+        "--no-deps",
+        "--no-compile",
+        "--quiet",
+        wheel,
+    )
     variables = {"base": str(folder), "platbase": str(folder)}
     site = Path(sysconfig.get_path("purelib", vars=variables))
     (own,) = distributions(name="pytest-browsereval", path=[str(site)])

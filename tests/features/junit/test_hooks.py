@@ -34,7 +34,7 @@ def results(suite: junitparser.TestSuite) -> dict[str, list[str]]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "args", [(), pytest.param(("-n2",), marks=pytest.mark.slow)], ids=["one process", "workers"]
+    "args", [(), pytest.param(("-n1",), marks=pytest.mark.slow)], ids=["one process", "workers"]
 )
 def test_readers_find_results_figures_and_pictures(evals: Evals, args: tuple[str, ...]) -> None:
     """Errors apart from failures, figures of the run at the suite, and the last picture of each trial."""

@@ -211,12 +211,12 @@ def test_what_a_page_has_left_out_brings_nobody_further(
 
 @pytest.mark.slow
 def test_workers_and_resumed_runs_follow_attempts_too(evals: Evals) -> None:
-    """Each process of ``-n 2`` writes the curves of its attempts; a resumed run keeps those there are."""
+    """A worker writes the curves of its attempts; a resumed run keeps those there are."""
     rows = [task("lost", ADD, ADD, REMOVE), task("kept", ADD, ADD)]
     shop(evals, *rows, gate={"rules": [{"type": "min_progress", "least": 1}]}, lanes=1)
-    run = evals.run_process("shop.eval.yaml", "-n", "2", "-k", "lost")
+    run = evals.run("shop.eval.yaml", "-n", "1", "-k", "lost")
     assert figures(run, "lost").best == 1.0
-    again = evals.run_process("shop.eval.yaml", "-n", "2", f"--eval-resume={run.folder}")
+    again = evals.run("shop.eval.yaml", "-n", "1", f"--eval-resume={run.folder}")
     assert "min_progress: progress 100.0% (mean of 2 judged trials) meets 100.0%" in again.stdout.str()
     assert [len(curve(again, name).moments) for name in ("lost", "kept")] == [6, 5]
 

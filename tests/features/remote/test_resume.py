@@ -296,11 +296,15 @@ def solve(context):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["shop.eval.yaml", "--eval-config=shop.eval.yaml"])
-def test_workers_go_on_with_what_their_controller_has_found(evals: Evals, bucket: str, name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "workers"), [("shop.eval.yaml", "-n2"), ("--eval-config=shop.eval.yaml", "-n1")]
+)
+def test_workers_go_on_with_what_their_controller_has_found(
+    evals: Evals, bucket: str, name: str, workers: str
+) -> None:
     """None of them takes the own try of the session for an earlier one."""
     interrupt(evals, bucket)
-    run = evals.run(name, f"--eval-output={bucket}", NAME, "-n2")
+    run = evals.run(name, f"--eval-output={bucket}", NAME, workers)
     run.assert_outcomes(passed=3, failed=1)
     assert sorted(calls(evals)) == ["b", "c", "d"]
     assert len(objects(evals, "done")) == 1

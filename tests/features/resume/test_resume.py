@@ -82,11 +82,11 @@ def test_finished_trials_are_told_and_the_rest_is_run(shop: Evals) -> None:
 
 @pytest.mark.slow
 def test_a_finished_run_needs_no_browser(shop: Evals) -> None:
-    """Everything is told from the folder, by two workers too."""
+    """Everything is told from the folder, by a worker too."""
     (shop.path / "b.dies").unlink()
     shop.run("shop.eval.yaml")
     before = results(shop)
-    for args in ((), ("-n", "2")):
+    for args in ((), ("-n", "1")):
         result = shop.run("shop.eval.yaml", "--eval-resume", *args)
         result.assert_outcomes(passed=2, failed=1)
     assert results(shop) == before
@@ -117,11 +117,19 @@ def test_errored_trials_run_again(evals: Evals) -> None:
 
 @pytest.mark.slow
 def test_work_is_shared_by_workers(shop: Evals) -> None:
-    """The workers of a session find the same run, and each what it has to run of it."""
+    """The workers of a session find the same run, and each what it has to run of it.
+
+    Which browser made which attempt can be told.
+    """
     cut(shop)
     shop.run("shop.eval.yaml", "--eval-resume", "-n", "2").assert_outcomes(passed=2, failed=1)
     assert sorted(calls(shop)) == ["b", "b", "bad", "c"]
-    assert only_run(shop)
+    lines = [json.loads(line) for line in (only_run(shop) / "resumes.jsonl").read_text().splitlines()]
+    assert [line["finished"] for line in lines if "finished" in line] == [1]
+    found = [line for line in lines if "browser" in line]
+    assert {line["worker"] for line in found} <= {"gw0", "gw1"}
+    manifest = json.loads((only_run(shop) / "manifest.json").read_text())
+    assert {line["browser"] for line in found} == {manifest["browser"]}
 
 
 @pytest.mark.slow
@@ -338,7 +346,7 @@ def test_rows_of_all_sessions_make_the_run(shop: Evals) -> None:
     result.stdout.fnmatch_lines(["gate complete: 1 of the run's 3 trials have no result*"])
     assert offline(shop, "gate").ret == 1
     (shop.path / "b.dies").unlink()
-    assert shop.run("shop.eval.yaml", "--eval-resume", "-k", "b", "-n", "2").ret == 0
+    assert shop.run("shop.eval.yaml", "--eval-resume", "-k", "b", "-n", "1").ret == 0
     assert offline(shop, "gate").ret == 0
 
 
@@ -417,19 +425,6 @@ def test_tests_by_hand_make_no_attempts_in_an_earlier_run(shop: Evals) -> None:
     assert result.ret != 0
     assert "this test would make attempts anew" in result.stdout.str() + result.stderr.str()
     assert len(calls(shop)) == 3
-
-
-@pytest.mark.slow
-def test_the_browser_of_further_attempts_is_written_down(shop: Evals) -> None:
-    """Which browser made which attempt can be told."""
-    cut(shop)
-    shop.run("shop.eval.yaml", "--eval-resume", "-n", "2")
-    lines = [json.loads(line) for line in (only_run(shop) / "resumes.jsonl").read_text().splitlines()]
-    assert [line["finished"] for line in lines if "finished" in line] == [1]
-    told = [line for line in lines if "browser" in line]
-    assert {line["worker"] for line in told} <= {"gw0", "gw1"}
-    manifest = json.loads((only_run(shop) / "manifest.json").read_text())
-    assert {line["browser"] for line in told} == {manifest["browser"]}
 
 
 @pytest.mark.parametrize(

@@ -493,7 +493,7 @@ def test_workers_that_wait_are_let_go(evals: Evals) -> None:
 def test_what_keeps_no_order_is_refused(evals: Evals, dist: str) -> None:
     """A worker would wait for a row that is in no queue yet."""
     _write(evals, 1)
-    result = evals.run("shop.eval.yaml", "-n", "2", "--dist", dist)
+    result = evals.run("shop.eval.yaml", "-n", "1", "--dist", dist)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     (result.stderr if "keeps no order" in result.stderr.str() else result.stdout).fnmatch_lines(
         [f"*--dist {dist} keeps no order*"]
