@@ -11,6 +11,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -118,10 +119,14 @@ class Started:
         (self.evals.path / "go").touch()
         return self.process.wait(PATIENCE_S)
 
+    def summary(self) -> dict[str, Any]:
+        """Return the summary of all parts."""
+        whole = self.evals.path / "results" / "shop" / "nightly"
+        return dict(json.loads((whole / "summary.json").read_text()))
+
     def check_whole(self) -> None:
         """Check that there is one result for each trial, and a case for each."""
-        whole = self.evals.path / "results" / "shop" / "nightly"
-        summary = json.loads((whole / "summary.json").read_text())
+        summary = self.summary()
         assert sorted(one["query_id"] for one in summary["results"]) == ROWS
         assert (summary["trials"], summary["passed"]) == (8, 8)
         cases = ET.parse(self.evals.path / "junit.xml").iter("testcase")  # noqa: S314 ours
@@ -175,22 +180,45 @@ def on(cluster: Any, evals: Evals) -> tuple[str, ...]:
 
 
 def test_a_cluster_of_its_own(start: Callable[..., Started]) -> None:
-    """Without an address the command starts one on this machine, which ends with it."""
+    """Without an address the command starts one on this machine, which ends with it.
+
+    What counts the parts is a process of its own. It is started again, and knows nothing that parts do not
+    tell it again.
+    """
     started = start()
+    started.wait_for(started.began)
+    below = psutil.Process(started.process.pid).children(recursive=True)
+    next(one for one in below if "ray::Board" in " ".join(one.cmdline())).kill()
     assert started.go() == 0, started.text()
     started.check_whole()
     started.check_nothing_left()
 
 
-def test_the_quickstart(evals: Evals, cluster: Any, cache: Path) -> None:
-    """With pages, in a folder that Ray copies to the nodes: green, with a JUnit file."""
+def test_the_quickstart_in_a_bucket(
+    evals: Evals, cluster: Any, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With pages, in a folder that Ray copies to the nodes, which meet in a bucket: green, with a JUnit file.
+
+    Nodes get the bucket's key by --env, and print it nowhere.
+    """
     shutil.copytree(QUICKSTART, evals.path / "copy", ignore=shutil.ignore_patterns("results"))
     file = evals.path / "junit.xml"
     command = [sys.executable, "-m", "pytest_browsereval", "ray", "copy/eval.yaml", "--parts", "2"]
-    command += ["--working-dir", str(evals.path), "--junit-xml", str(file), *on(cluster, evals)]
-    command += ["--", "--eval-limit=4", *LEFT_OUT]
-    done = subprocess.run(command, cwd=evals.path, capture_output=True, text=True, check=False)
+    command += ["--working-dir", str(evals.path), "--junit-xml", str(file), "--address", cluster.address]
+    with s3_server(cache.parent) as port:
+        connection = http.client.HTTPConnection("127.0.0.1", port)
+        connection.request("PUT", "/evals")
+        assert connection.getresponse().status == 200
+        connection.close()
+        key = {"AWS_ACCESS_KEY_ID": "tests", "AWS_SECRET_ACCESS_KEY": "hunter22-hunter22"}
+        place = {"AWS_REGION": "us-east-1", "AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}"}
+        for name, value in {**key, **place, "AWS_ALLOW_HTTP": "true"}.items():
+            monkeypatch.setenv(name, value)
+            command += ["--env", name]
+        command += ["--output", "s3://evals/nightly", "--", "--eval-limit=4", *LEFT_OUT]
+        done = subprocess.run(command, cwd=evals.path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
+    assert "hunter22" not in done.stdout + done.stderr
     suite = ET.parse(file).getroot()[0]  # noqa: S314 ours
     assert (suite.get("errors"), suite.get("failures")) == ("0", "0")
     assert len([case for case in suite.iter("testcase") if case.get("classname") != "gate"]) == 4
@@ -205,27 +233,6 @@ def test_ctrl_c_in_a_terminal_ends_a_cluster_of_its_own(start: Callable[..., Sta
     assert started.process.wait(PATIENCE_S) == 2, started.text()
     assert "--name nightly" in started.text()
     started.check_nothing_left()
-
-
-def test_parts_meet_in_a_bucket(
-    cluster: Any, tmp_path: Path, start: Callable[..., Started], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Nodes get its key by --env, and print it nowhere."""
-    with s3_server(tmp_path) as port:
-        connection = http.client.HTTPConnection("127.0.0.1", port)
-        connection.request("PUT", "/evals")
-        assert connection.getresponse().status == 200
-        connection.close()
-        key = {"AWS_ACCESS_KEY_ID": "tests", "AWS_SECRET_ACCESS_KEY": "hunter22-hunter22"}
-        place = {"AWS_REGION": "us-east-1", "AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}"}
-        words = ["--address", cluster.address, "--output", "s3://evals/nightly"]
-        for name, value in {**key, **place, "AWS_ALLOW_HTTP": "true"}.items():
-            monkeypatch.setenv(name, value)
-            words += ["--env", name]
-        started = start(*words)
-        assert started.go() == 0, started.text()
-    started.check_whole()
-    assert "hunter22" not in started.text()
 
 
 def test_a_budget_that_is_used_up_has_no_part_begin(
@@ -292,31 +299,15 @@ def test_a_driver_that_is_killed_leaves_nothing(
     started.check_nothing_left()
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
-def test_a_worker_that_dies_is_replaced(
-    cluster: Any, evals: Evals, start: Callable[..., Started], number: signal.Signals
-) -> None:
-    """Its pytest goes with it, and the part begins anew: one result for each trial."""
+def test_a_worker_that_dies_is_replaced(cluster: Any, evals: Evals, start: Callable[..., Started]) -> None:
+    """Its pytest goes with it, and the part begins anew, twice: one result for each trial."""
     started = start(*on(cluster, evals))
     started.wait_for(started.began)
-    (first, *_) = before = started.began()
-    worker = worker_of(first)
-    worker.send_signal(number)
-    started.wait_for(lambda: started.began() - before and not psutil.pid_exists(first))
-    assert started.go() == 0, started.text()
-    started.check_whole()
-    started.check_nothing_left()
-
-
-def test_pytest_that_is_killed_is_started_again(
-    cluster: Any, evals: Evals, start: Callable[..., Started]
-) -> None:
-    """The system kills the largest process when memory is short, which is seldom Ray's."""
-    started = start(*on(cluster, evals))
-    started.wait_for(started.began)
-    before = started.began()
-    psutil.Process(next(iter(before))).kill()
-    started.wait_for(lambda: started.began() - before)
+    for number in (signal.SIGKILL, signal.SIGTERM):
+        before = started.began()
+        first = next(pid for pid in before if psutil.pid_exists(pid))
+        worker_of(first).send_signal(number)
+        started.wait_for(lambda: started.began() - before and not psutil.pid_exists(first))  # noqa: B023 at once
     assert started.go() == 0, started.text()
     started.check_whole()
     started.check_nothing_left()
@@ -325,7 +316,10 @@ def test_pytest_that_is_killed_is_started_again(
 def test_rounds_are_made_until_parts_are_decided(
     cluster: Any, evals: Evals, start: Callable[..., Started]
 ) -> None:
-    """Each part makes rounds, also one whose pytest was killed in the first, and all decide the gate."""
+    """Each part makes rounds, also one whose pytest was killed in the first, and all decide the gate.
+
+    The system kills the largest process when memory is short, which is seldom Ray's.
+    """
     rounds = {"max": 8, "until": "decided"}
     started = start(*on(cluster, evals), trials=rounds, gate={"min_pass_rate": 0.5})
     started.wait_for(started.began)
@@ -335,6 +329,9 @@ def test_rounds_are_made_until_parts_are_decided(
     assert started.go() == 0, started.text()
     text = " ".join(line.strip() for line in started.text().splitlines())
     assert "met min_pass_rate: pass rate 100.0% (24/24) meets 50.0%; decided after 2 of 8" in text
+    results = started.summary()["results"]
+    assert Counter((one["query_id"], one["trial"]) for one in results).most_common(1)[0][1] == 1
+    assert len(results) == 24
     started.check_nothing_left()
 
 
@@ -359,17 +356,6 @@ def test_a_node_that_dies_is_done_without(
         started.wait_for(lambda: not psutil.pid_exists(first))
     else:
         raylet.send_signal(signal.SIGTERM if how == "raylet-term" else signal.SIGKILL)
-    assert started.go() == 0, started.text()
-    started.check_whole()
-    started.check_nothing_left()
-
-
-def test_what_counts_the_parts_is_started_again(start: Callable[..., Started]) -> None:
-    """It is a process of its own, and knows nothing that parts do not tell it again."""
-    started = start()
-    started.wait_for(started.began)
-    below = psutil.Process(started.process.pid).children(recursive=True)
-    next(one for one in below if "ray::Board" in " ".join(one.cmdline())).kill()
     assert started.go() == 0, started.text()
     started.check_whole()
     started.check_nothing_left()
