@@ -29,8 +29,6 @@ from typing import Any
 
 import pytest
 
-from tests.nested import make_cheap
-
 ROOT = str(Path(__file__).parent.parent)
 CLONE = {"x86_64": 56, "aarch64": 220}.get(platform.machine()) if sys.platform == "linux" else None
 CLONE_PARENT = 0x8000
@@ -149,6 +147,8 @@ def be_template(number: int) -> None:
     """Run an eval, so that all is imported and made that one needs, and fork a process for each that asks."""
     channel = socket.socket(fileno=number)
     channel.set_inheritable(False)
+    from tests.nested import make_cheap  # once: a test's agent may import from `tests` again
+
     atexit.register(_leave_modules_alone)
     make_cheap()
     assert pytest.main([*LEFT_OUT, "-p", "no:cacheprovider"], [WarmUp()]) == 0
