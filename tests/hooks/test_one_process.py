@@ -167,7 +167,7 @@ import pytest
 ROW = '{"query_id": "a", "query": "Say yes.", "dataset": "own", "graders": ["answer"], "answer": "yes", '
 ROW += '"solution": [{"tool": "done", "answer": "yes"}]}'
 
-@pytest.mark.parametrize("number", [1, 2, 3])
+@pytest.mark.parametrize("number", [1, 2])
 def test_my_plugin(pytester, number):
     pytester.path.joinpath("rows.jsonl").write_text(ROW)
     pytester.path.joinpath("s.eval.yaml").write_text("agent: scripted\\ndataset: rows.jsonl\\n")
@@ -181,4 +181,4 @@ def test_pytester_runs_an_eval_again_and_again(evals: Evals) -> None:
     """It forgets every module that a run has imported, YAML's among them; our driver is not involved."""
     evals.pytester.makepyfile(THIRD_PARTY)
     evals.options = LEFT_OUT
-    evals.run_process("-p", "pytester").assert_outcomes(passed=3)
+    evals.run_process("-p", "pytester").assert_outcomes(passed=2)
