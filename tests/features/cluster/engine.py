@@ -17,6 +17,8 @@ from pathlib import Path
 import pytest
 
 PATIENCE_S = 180.0
+POLL_S = 0.5
+"""Each look is a process that asks Slurm."""
 
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch")
 
@@ -28,7 +30,7 @@ SlurmUser=root
 SlurmdUser=root
 AuthType=auth/munge
 # A task that is requeued waits until nobody can begin its first try any more: 120 s without `cred_expire`.
-AuthInfo=socket={folder}/munge.socket,cred_expire=8
+AuthInfo=socket={folder}/munge.socket,cred_expire=5
 CryptoType=crypto/munge
 MpiDefault=none
 ProctrackType=proctrack/linuxproc
@@ -79,7 +81,7 @@ class Slurm:
         deadline = time.monotonic() + PATIENCE_S
         while (fields := self.fields(job))["JobState"] not in states:
             assert time.monotonic() < deadline, fields
-            time.sleep(0.1)
+            time.sleep(POLL_S)
         return fields
 
 
@@ -137,7 +139,7 @@ def _until(holds: Callable[[], bool]) -> None:
     deadline = time.monotonic() + PATIENCE_S
     while not holds():
         assert time.monotonic() < deadline
-        time.sleep(0.05)
+        time.sleep(POLL_S)
 
 
 @contextmanager

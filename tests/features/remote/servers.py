@@ -14,7 +14,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 PATIENCE_S = 60.0
-STALL_S = 10.0
+STALL_S = 3.0
 
 
 @contextmanager

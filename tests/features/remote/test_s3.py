@@ -10,12 +10,13 @@ import signal
 import subprocess
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from pathlib import Path
 from urllib.parse import quote
 
 import pytest
 
-from pytest_browsereval.features.remote.bucket import Bucket, RemoteError
+from pytest_browsereval.features.remote.bucket import RETRIES, Bucket, RemoteError
 from pytest_browsereval.features.remote.claims import Part, new_token
 from pytest_browsereval.features.remote.listing import list_parcels
 from pytest_browsereval.run.shards import Shard
@@ -47,6 +48,7 @@ def faults(server: int, monkeypatch: pytest.MonkeyPatch) -> Iterator[Faults]:
         monkeypatch.delenv(name, raising=False)
     for name, value in {"ACCESS_KEY_ID": "tests", "SECRET_ACCESS_KEY": SECRET, "REGION": "us-east-1"}.items():
         monkeypatch.setenv(f"AWS_{name}", value)
+    monkeypatch.setitem(RETRIES, "backoff", {"init_backoff": timedelta(milliseconds=10)})
     with faulty(server) as (url, faults):
         monkeypatch.setenv("AWS_ENDPOINT_URL", url)
         yield faults
@@ -112,11 +114,11 @@ def test_what_real_buckets_do_now_and_then_loses_nothing(
 
 
 def test_one_of_sixteen_writers_wins(bucket: str) -> None:
-    """Twenty times; also when all of them claim, nobody's claim is lost."""
+    """Ten times; also when all of them claim, nobody's claim is lost."""
     part = Part(Bucket.open(bucket), Shard(1, 1))
     part.bucket.check_conditions()
     with ThreadPoolExecutor(16) as pool:
-        for race in range(20):
+        for race in range(10):
             won = list(pool.map(lambda n, to=race: part.bucket.put_new(f"race-{to}", b"%d" % n), range(16)))
             assert won.count(True) == 1
         tokens = [new_token() for _ in range(16)]
@@ -186,10 +188,13 @@ def test_the_key_is_written_nowhere(evals: Evals, bucket: str, tmp_path: Path) -
 KILLED = """
 import os, signal, time
 from pathlib import Path
+from pytest_browsereval.features.remote import hooks
 from pytest_browsereval.features.remote.bucket import Bucket
 from pytest_browsereval.features.remote.claims import Part
 from pytest_browsereval.features.remote.listing import read_segments
 from pytest_browsereval.run.shards import Shard
+
+hooks.INTERVAL_S = 0.5  # from one sending to the next
 
 def is_there(name):
     part = Part(Bucket.open({url!r}), Shard(1, 1))
