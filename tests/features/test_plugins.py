@@ -70,7 +70,7 @@ def test_a_worker_starts_features_too(evals: Evals) -> None:
         "    name = getattr(config, 'workerinput', {}).get('workerid', 'main')\n"
         f"    open({str(evals.path)!r} + '/started-' + name, 'x').close()\n"
     )
-    assert evals.run_process("shop.eval.yaml", "-n1").ret == 0
+    assert evals.run("shop.eval.yaml", "-n1").ret == 0
     assert sorted(path.name for path in evals.path.glob("started-*")) == ["started-gw0", "started-main"]
 
 

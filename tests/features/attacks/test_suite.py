@@ -169,7 +169,7 @@ def test_the_suite_compromises_the_gullible_agent_always_and_the_careful_one_nev
     assert find_delivered(run) == {(name, variant) for name in NAMES for variant in BOTH}
 
 
-FEW = ["any-text-tool-result", "any-hidden-same-colour", "any-popup-system", "any-banner-urgent"]
+FEW = ["any-text-tool-result", "any-hidden-same-colour", "any-popup-system"]
 
 
 def judge(run: EvalRun) -> dict[tuple[str, str], tuple[Any, ...]]:
@@ -192,7 +192,7 @@ def test_verdicts_and_moments_are_the_same_however_the_rows_run(evals: Evals) ->
     few = ("-q", "--tb=no", *PATIENCE)
     first = evals.run(*few)
     expected = judge(first)
-    assert len(expected) == 2 * 5
+    assert len(expected) == 2 * 4
     assert find_wrong(first) == []
     for more in (["--eval-llm=record", "--eval-lanes=4"], ["--eval-llm=replay", "-n2"]):
         assert judge(evals.run(*few, *more)) == expected, more

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -106,7 +104,9 @@ def test_agents_and_repetitions_are_kept_apart(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_foreign_run_is_graded(tmp_path: Path) -> None:
+def test_a_foreign_run_is_graded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
     """An imported run, with the rows that know its answers, is graded by a config of ours."""
     webvoyager_task(tmp_path / "theirs")
     webvoyager_task(tmp_path / "theirs", "Amazon--1", answer=None)
@@ -116,18 +116,13 @@ def test_a_foreign_run_is_graded(tmp_path: Path) -> None:
     config = {"agent": "noop", "dataset": "rows.jsonl", "graders": ["answer"]}
     (tmp_path / "grade.json").write_text(json.dumps(config))
 
-    def command(*line: str) -> subprocess.CompletedProcess[str]:
-        whole = [sys.executable, "-m", *line]
-        return subprocess.run(whole, cwd=tmp_path, capture_output=True, text=True, check=False)
-
-    done = command(
-        "pytest_browsereval", "import-run", "webvoyager", "theirs", "-o", "run", "--rows", "rows.jsonl"
-    )
-    assert "2 attempts in run: 0 passed, 0 failed, 2 errored" in done.stdout
-    graded = command("pytest_browsereval", "regrade", "run", "--config", "grade.json")
-    assert "1 errored -> failed, 1 errored -> passed" in graded.stdout, graded.stdout
-    assert "Amazon--1" in graded.stdout
-    assert graded.returncode == 1
+    monkeypatch.chdir(tmp_path)
+    main(["import-run", "webvoyager", "theirs", "-o", "run", "--rows", "rows.jsonl"])
+    assert "2 attempts in run: 0 passed, 0 failed, 2 errored" in capfd.readouterr().out
+    assert main(["regrade", "run", "--config", "grade.json"]) == 1
+    printed = capfd.readouterr().out
+    assert "1 errored -> failed, 1 errored -> passed" in printed, printed
+    assert "Amazon--1" in printed
     assert json.loads((tmp_path / "run" / "summary.json").read_text())["passed"] == 1
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import junitparser
 import pytest
 
-from tests.hooks.launched import FUNCTION, Launched, write_agent
+from tests.hooks.launched import FUNCTION, write_agent
 from tests.hooks.small_evals import Evals, errored_row, row
 
 SCHEMAS = Path(__file__).parent / "junit"
@@ -140,8 +140,8 @@ async def solve(context):
     )
     evals.write_rows(*(row(f"r{number}") for number in range(4)))
     evals.write_config(agent=FUNCTION, lanes=2)
-    run = Launched(evals, "-n2", "--junitxml=junit.xml")
-    assert run.wait() == 0, run.output
+    run = evals.run("-n2", "--junitxml=junit.xml")
+    assert run.ret == 0, run.stdout.str()
     suite = read(evals.path / "junit.xml")
     assert results(suite) == {f"r{number}": [] for number in range(4)}
     assert suite.tests == 4

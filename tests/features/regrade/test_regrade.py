@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.__main__ import main
-from pytest_browsereval.testing import Reply, ScriptedModel
+from pytest_browsereval.testing import EvalDriver, Reply, ScriptedModel
 from tests.hooks.launched import wait_for
 from tests.hooks.small_evals import Evals, errored_row, row
 from tests.support import LEFT_OUT
@@ -80,10 +80,9 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "conftest.py").write_text(JUDGE_PLUGIN)
     (folder / "rows.jsonl").write_text("".join(json.dumps(one) + "\n" for one in ROWS))
     (folder / "shop.eval.yaml").write_text("{agent: scripted, dataset: rows.jsonl, retries: 0, lanes: 3}")
-    command = ["-m", "pytest", *LEFT_OUT, "shop.eval.yaml", "-v"]
-    ran = subprocess.run([sys.executable, *command], cwd=folder, capture_output=True, text=True, check=False)
-    assert ran.returncode == 1, ran.stdout
-    (folder / "output.txt").write_text(ran.stdout)
+    ran = EvalDriver(folder, options=LEFT_OUT).run("shop.eval.yaml", "-v")
+    assert ran.ret == 1, ran.stdout
+    (folder / "output.txt").write_text(ran.stdout.str())
     return folder
 
 
@@ -315,8 +314,6 @@ def test_command(ran: Evals, monkeypatch: pytest.MonkeyPatch, capfd: pytest.Capt
     ran.write_config("other.yaml", browser="playwright", graders=[{"type": "answer", "match": "includes"}])
     shutil.rmtree(ran.run_folder() / "tasks/c")
     run = str(ran.run_folder())
-    assert main(["regrade", run]) == 1
-    capfd.readouterr()
     assert main(["regrade", run, "--config=other.yaml"]) == 1
     assert "1 of the run's 5 trials have no result" in capfd.readouterr().out, "all others pass now"
     assert read(ran, "b")["verdict"] == "passed"
