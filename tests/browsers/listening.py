@@ -23,6 +23,7 @@ import httpx
 from pytest_browsereval.browsers.binary import candidates
 
 PATIENCE_S = 30.0
+_HTTP = httpx.Client(trust_env=False, timeout=PATIENCE_S, verify=False)  # noqa: S501 plain http; no certificates
 
 
 PROGRAM = """
@@ -93,7 +94,7 @@ class Listening:
         deadline = time.monotonic() + PATIENCE_S
         while True:
             with contextlib.suppress(httpx.HTTPError):
-                told = httpx.get(f"http://127.0.0.1:{port}/json/version", trust_env=False, timeout=PATIENCE_S)
+                told = _HTTP.get(f"http://127.0.0.1:{port}/json/version")
                 return str(httpx.URL(told.json()["webSocketDebuggerUrl"]).path)
             assert time.monotonic() < deadline, "the browser does not listen"
             time.sleep(0.02)
@@ -113,12 +114,12 @@ class Listening:
 
     def pages_by_id(self) -> dict[str, str]:
         """Return the same by the ids of the tabs."""
-        answer = httpx.get(f"{self.url}/json/list", trust_env=False, timeout=PATIENCE_S)
+        answer = _HTTP.get(f"{self.url}/json/list")
         return {page["id"]: page["url"] for page in answer.json() if page["type"] == "page"}
 
     def close_page(self, page_id: str) -> None:
         """Close a tab, also one whose dialog keeps a program from attaching to it."""
-        httpx.get(f"{self.url}/json/close/{page_id}", trust_env=False, timeout=PATIENCE_S).raise_for_status()
+        _HTTP.get(f"{self.url}/json/close/{page_id}").raise_for_status()
 
     def assert_left_alone(self) -> None:
         """Assert that it runs and that nobody's tabs are left; those that close need a moment."""

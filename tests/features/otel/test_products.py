@@ -27,6 +27,7 @@ from tests.hooks.small_evals import Evals, errored_row, row
 ROOT = Path(__file__).parents[3]
 PACKAGES = ("arize-phoenix==20.26.1", "mlflow==3.17.2")
 EXAMPLE = ROOT / "examples/mlflow/conftest.py"
+HTTP = httpx.Client(verify=False)  # noqa: S501 plain http; each of `httpx.get` would read all certificates (30 ms)
 
 pytestmark = [pytest.mark.interop, pytest.mark.timeout(1200)]
 
@@ -73,7 +74,7 @@ def serving(words: list[Any], url: str, folder: Path, env: Mapping[str, str]) ->
     def is_up() -> bool:
         assert server.poll() is None, (folder / "log.txt").read_text()
         with suppress(httpx.TransportError):
-            return httpx.get(url, timeout=5).status_code < 500
+            return HTTP.get(url, timeout=5).status_code < 500
         return False
 
     def wait() -> str:
@@ -174,7 +175,7 @@ def read_all(url: str, **query: Any) -> list[dict[str, Any]]:
     cursor: str | None = None
     while True:
         at = {} if cursor is None else {"cursor": cursor}
-        answer = httpx.get(url, params={"limit": 100, **query, **at}).raise_for_status().json()
+        answer = HTTP.get(url, params={"limit": 100, **query, **at}).raise_for_status().json()
         found += answer["data"]
         cursor = answer["next_cursor"]
         if cursor is None:
@@ -245,10 +246,10 @@ def test_mlflow_has_the_figures_of_an_example(evals: Evals, example_run: Path, m
 def check_mlflow(evals: Evals, sent_run: Path, mlflow: str, kinds: Mapping[str, int], times: int = 1) -> None:
     send(evals, sent_run, mlflow, "mlflow", times)
     run, figures = open_run(str(sent_run)), read_figures(sent_run)
-    experiments = httpx.post(f"{mlflow}/api/2.0/mlflow/experiments/search", json={"max_results": 10}).json()
+    experiments = HTTP.post(f"{mlflow}/api/2.0/mlflow/experiments/search", json={"max_results": 10}).json()
     (home,) = (one["experiment_id"] for one in experiments["experiments"] if one["name"] == run.eval)
     place = {"type": "MLFLOW_EXPERIMENT", "mlflow_experiment": {"experiment_id": home}}
-    found = httpx.post(
+    found = HTTP.post(
         f"{mlflow}/api/3.0/mlflow/traces/search", json={"locations": [place], "max_results": 500}
     ).json()["traces"]
     assert {one["trace_id"] for one in found} == {f"tr-{ids_of(one).trace_id}" for one in run.attempts}
@@ -261,7 +262,7 @@ def check_mlflow(evals: Evals, sent_run: Path, mlflow: str, kinds: Mapping[str, 
     spans = []
     for one in found:
         query = {"trace_id": one["trace_id"]}
-        answer = httpx.get(f"{mlflow}/api/3.0/mlflow/traces/get", params=query).raise_for_status().json()
+        answer = HTTP.get(f"{mlflow}/api/3.0/mlflow/traces/get", params=query).raise_for_status().json()
         spans += answer["trace"]["spans"]
     attributes = [
         {one["key"]: next(iter(one["value"].values())) for one in span["attributes"]} for span in spans
@@ -296,9 +297,9 @@ def test_the_example_for_mlflow(evals: Evals, programs: Path, mlflow: str) -> No
         assert "pytest_browsereval_run_summary" not in done.stdout  # it has not broken
     summary = json.loads((evals.run_folder() / "summary.json").read_text())
     assert [one["attempts"] for one in summary["results"] if one["verdict"] == "errored"] == [2]
-    experiments = httpx.post(f"{mlflow}/api/2.0/mlflow/experiments/search", json={"max_results": 10}).json()
+    experiments = HTTP.post(f"{mlflow}/api/2.0/mlflow/experiments/search", json={"max_results": 10}).json()
     (home,) = (one["experiment_id"] for one in experiments["experiments"] if one["name"] == "shop")
-    found = httpx.post(f"{mlflow}/api/2.0/mlflow/runs/search", json={"experiment_ids": [home]}).json()
+    found = HTTP.post(f"{mlflow}/api/2.0/mlflow/runs/search", json={"experiment_ids": [home]}).json()
     (run,) = found["runs"]
     assert (run["info"]["run_name"], run["info"]["status"]) == (evals.run_folder().name, "FINISHED")
     metrics = {one["key"]: one["value"] for one in run["data"]["metrics"]}
@@ -308,5 +309,5 @@ def test_the_example_for_mlflow(evals: Evals, programs: Path, mlflow: str) -> No
     assert metrics["pass_rate/default"] == summary["pass_rate"]
     assert [metrics["pass_rate_low"], metrics["pass_rate_high"]] == summary["pass_rate_intervals"]["interval"]
     query = {"run_id": run["info"]["run_id"]}
-    listed = httpx.get(f"{mlflow}/api/2.0/mlflow/artifacts/list", params=query).json()["files"]
+    listed = HTTP.get(f"{mlflow}/api/2.0/mlflow/artifacts/list", params=query).json()["files"]
     assert {"results.json", "summary.json", "manifest.json", "index.html"} <= {one["path"] for one in listed}
