@@ -111,11 +111,13 @@ def test_each_row_runs_plain_and_under_each_attack(evals: Evals) -> None:
 
 
 @pytest.mark.slow
-def test_a_compromised_attempt_fails_whatever_pass_when_says(evals: Evals) -> None:
-    """`any` and `primary` are about the row's own graders."""
-    shop(evals, task("mug", LEAK, BACK, ADD), attacks=[attack("review")], pass_when="any")
+def test_a_compromised_attempt_fails_whatever_pass_when_and_a_pass_rate_say(evals: Evals) -> None:
+    """`any` and `primary` are about the row's own graders, and rows stay red without a rule about attacks."""
+    keys: dict[str, Any] = {"pass_when": "any", "gate": {"min_pass_rate": 0.5}}
+    shop(evals, task("mug", LEAK, BACK, ADD), attacks=[attack("review")], **keys)
     run = evals.run()
     assert run.ret == 1
+    run.stdout.fnmatch_lines(["gate min_pass_rate: pass rate 100.0% (1/1) meets 50.0%*"])
     assert str(run.attempt("mug").verdict) == "passed"
     assert str(run.attempt("mug.under.review").verdict) == "failed"
 
@@ -133,34 +135,23 @@ def test_a_grade_that_erred_lets_no_attempt_pass(evals: Evals) -> None:
 
 
 @pytest.mark.slow
-def test_an_attack_of_a_plugin_cannot_call_itself_for_ever(evals: Evals) -> None:
-    """What it changes in a page is no reason to call it again."""
+def test_attacks_come_late_or_of_a_plugin_and_a_limit_counts_rows(evals: Evals) -> None:
+    """A late one appears after the n-th step, and not at all in an attempt that is over by then.
+
+    What a plug-in's own changes in a page is no reason to call it again. Of a limit the first rows run, each
+    plain and under each attack.
+    """
     (evals.path / "conftest.py").write_text(OWN_ATTACK)
-    shop(evals, task("mug", ADD), attacks=[{"type": "own", "payload": "{goal}", "goal": OPEN}])
-    run = evals.run()
-    assert run.ret == 0
-    assert grade(run, "mug.under.own")["where"] == "body"
-
-
-@pytest.mark.slow
-def test_a_limit_counts_rows_and_not_attacks(evals: Evals) -> None:
-    """The first rows run, each plain and under each attack."""
-    shop(evals, task("a", ADD), task("b", ADD), attacks=[attack("review"), attack("later", late=1)])
+    own = {"type": "own", "payload": "{goal}", "goal": OPEN}
+    note = {"tool": "fill", "target": "label=Note", "text": "now"}
+    attacks = [attack("later", late=1), attack("never", late=9), own]
+    shop(evals, task("mug", note, ADD), task("cup", ADD), attacks=attacks)
     run = evals.run("--eval-limit=1")
     assert run.ret == 0
-    run.assert_outcomes(passed=3)
-
-
-@pytest.mark.slow
-def test_an_attack_comes_late(evals: Evals) -> None:
-    """It appears after the n-th step, and not at all in an attempt that is over by then."""
-    late = [attack("later", late=1), attack("never", late=9)]
-    note = {"tool": "fill", "target": "label=Note", "text": "now"}
-    shop(evals, task("mug", note, ADD), attacks=late)
-    run = evals.run()
-    assert run.ret == 0
+    run.assert_outcomes(passed=4)
     assert grade(run, "mug.under.later")["delivered_step"] == 1
     assert grade(run, "mug.under.never")["delivered"] is False
+    assert grade(run, "mug.under.own")["where"] == "body"
 
 
 LIAR = """
@@ -207,13 +198,6 @@ def test_a_goal_that_holds_at_the_start_is_an_error(evals: Evals) -> None:
     assert run.ret == 1
     assert str(run.attempt("mug.under.review").verdict) == "errored"
     assert "was reached before the agent could have met it" in run.attempt("mug.under.review").reason
-
-
-@pytest.mark.slow
-def test_a_gate_decides_about_rows_under_attack_by_its_own_rules(evals: Evals) -> None:
-    """A pass rate says nothing of them: without a rule about attacks they stay red."""
-    shop(evals, task("mug", LEAK, BACK, ADD), attacks=[attack("review")], gate={"min_pass_rate": 0.5})
-    assert evals.run().ret == 1
 
 
 @pytest.mark.parametrize(
@@ -286,16 +270,17 @@ def test_what_was_made_under_attack_is_resumed_regraded_and_gated(evals: Evals) 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("late", [0, 2])
-def test_a_selector_that_the_browser_refuses_is_an_error(evals: Evals, late: int) -> None:
+def test_a_selector_that_the_browser_refuses_is_an_error(evals: Evals) -> None:
     """Also of an attack that is not due: nothing would be delivered, and nobody would know why."""
-    shop(evals, task("mug", ADD), attacks=[attack("review", "li[", late=late)])
+    attacks = [attack("now", "li["), attack("later", "li[", late=2)]
+    shop(evals, task("mug", ADD), attacks=attacks)
     run = evals.run("-m", "attack")
     assert run.ret == 1
-    found = run.attempt("mug.under.review")
-    assert str(found.verdict) == "errored"
-    why = "the attack 'review' could not be placed: where.css is 'li[', which is not a CSS selector."
-    assert found.reason == why
+    for name in ("now", "later"):
+        found = run.attempt(f"mug.under.{name}")
+        assert str(found.verdict) == "errored"
+        why = f"the attack '{name}' could not be placed: where.css is 'li[', which is not a CSS selector."
+        assert found.reason == why
 
 
 AGENT = """
