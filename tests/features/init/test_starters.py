@@ -43,9 +43,18 @@ def verdicts(run: EvalRun) -> dict[str, str]:
 
 @pytest.mark.slow
 def test_it_is_green_at_once(made: Evals, agent: str) -> None:
-    """``pytest`` alone finds the eval; rows and rules of the gate pass, and nothing warns."""
-    run = made.run()
+    """``pytest`` finds the eval; rows and rules of the gate pass, and nothing warns.
+
+    One is run as CI runs it: the reports are where its file says that they are.
+    """
+    *_, file = list_files(made.path, "function", "github")
+    lines = commands(yaml.safe_load(file.read())["jobs"]["evals"])
+    (words,) = (shlex.split(line)[1:] for line in lines if line.startswith("pytest "))
+    run = made.run(*words) if agent == "function" else made.run()
     run.assert_outcomes(passed=len(ROWS) + GATE_ITEMS)
+    if agent == "function":
+        assert (made.path / "junit.xml").read_text().count("<testcase") == len(ROWS) + GATE_ITEMS
+        assert "mug-price" in (made.path / "report.html").read_text()
     assert "warning" not in run.stdout.str().lower()
     assert verdicts(run) == dict.fromkeys(ROWS, "passed")
     assert [attempt.warnings for attempt in run.attempts] == [()] * len(ROWS)
@@ -157,18 +166,3 @@ def test_the_ci_file_runs_the_eval(
     assert [path for path in kept if path] == [
         f"{prefix}{name}" for name in ("junit.xml", "report.html", "results/")
     ]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("agent", ["function"], indirect=True)
-@pytest.mark.parametrize("ci", ["github"])
-def test_pytest_as_ci_runs_it_writes_what_ci_keeps(made: Evals, ci: str) -> None:
-    """The reports are where the file says that they are."""
-    *_, file = list_files(made.path, "function", ci)
-    block = yaml.safe_load(file.read())
-    block = block["jobs"]["evals"] if ci == "github" else block["evals"]
-    (words,) = (shlex.split(line)[1:] for line in commands(block) if line.startswith("pytest "))
-    run = made.run(*words)
-    run.assert_outcomes(passed=len(ROWS) + GATE_ITEMS)
-    assert (made.path / "junit.xml").read_text().count("<testcase") == len(ROWS) + GATE_ITEMS
-    assert "mug-price" in (made.path / "report.html").read_text()
