@@ -34,7 +34,8 @@ def make_environment(folder: Path, *packages: str, alone: tuple[str, ...] = ()) 
 
 
 def install(python: Path, *words: str) -> None:
-    """Install with uv, which takes a tenth of pip's time; with pip where uv is missing or knows no index."""
+    """Install with uv, in a tenth of pip's time; with pip where uv is missing or fails."""
+    # uv does not read pip's settings, such as another index.
     start = [sys.executable, "-m"]
     if find_spec("uv"):
         command = [*start, "uv", "pip", "install", "--quiet", "--python", str(python), *words]
