@@ -202,11 +202,12 @@ def test_only_the_row_that_kills_is_blamed(own_agent: Evals) -> None:
 
 
 @pytest.mark.slow
-def test_a_death_under_a_distribution_that_queues_the_row_itself(own_agent: Evals) -> None:
-    """Under ``--dist loadfile`` xdist has a dead worker's row run again: it is not queued twice."""
+@pytest.mark.parametrize("dist", ["loadfile", "worksteal"])
+def test_a_death_under_another_distribution(own_agent: Evals, dist: str) -> None:
+    """Under ``loadfile`` xdist itself has a dead worker's row run again; under ``worksteal`` we ask it to."""
     own_agent.write_config(agent=OWN, lanes=2, retries=1)
     own_agent.write_rows(row("dies-once"), row("slow1"), row("r2"))
-    result = own_agent.run("shop.eval.yaml", "-n2", "--dist=loadfile")
+    result = own_agent.run("shop.eval.yaml", "-n2", f"--dist={dist}")
     assert result.ret == 0
     assert own_agent.summary()["passed"] == 3
 
