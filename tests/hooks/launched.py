@@ -82,11 +82,11 @@ class Launched:
         try:
             return self.process.wait(PATIENCE_S)
         finally:
-            self._output.close()
             self.kill()
 
     def kill(self) -> None:
         """End what is left of it, if it hangs."""
+        self._output.close()
         if self.process.poll() is None:
             os.killpg(self.process.pid, signal.SIGKILL)
             self.process.wait()

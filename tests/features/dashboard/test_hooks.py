@@ -245,7 +245,7 @@ def test_what_is_not_graded_again_keeps_its_grades(evals: Evals) -> None:
     evals.run("shop.eval.yaml")
     evals.pytester.makeconftest(HELD)
     with watched(evals, "shop.eval.yaml", "--eval-regrade=latest") as (launched, asker):
-        assert asker.want("stop") == 200
+        wait_for(lambda: asker.want("stop") == 200, "the eval is known")
         go(evals)
         assert launched.wait() == pytest.ExitCode.TESTS_FAILED, launched.output
     told = "not regraded, since they were cancelled in the dashboard: 2 of 2 trials:"
