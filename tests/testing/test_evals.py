@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from pytest_browsereval.testing import EvalDriver
-from tests.hooks.small_evals import errored_row, row
+from tests.hooks.small_evals import Evals, errored_row, row
 from tests.support import LEFT_OUT
 
 ROOT = Path(__file__).parents[2]
@@ -120,16 +120,17 @@ def test_the_process_is_as_it_was(driver: EvalDriver, monkeypatch: pytest.Monkey
 
 
 @pytest.mark.slow
-def test_the_example_of_the_guide_holds(pytester: pytest.Pytester) -> None:
+def test_the_example_of_the_guide_holds(tmp_path: Path) -> None:
     """Conftest, plug-in and test as they stand there, each in its file."""
     text = (ROOT / "docs/how-to/test-a-plug-in.md").read_text(encoding="utf-8")
     block = text.partition("```python\n# conftest.py\n")[2].partition("```")[0]
-    conftest, plugin, test = re.split(
-        r"^# acme_colour\.py.*\n|^# test_colour\.py\n", block, flags=re.MULTILINE
-    )
-    pytester.makepyfile(conftest=conftest, acme_colour=plugin, test_colour=test)
-    result = pytester.runpytest_subprocess(*LEFT_OUT)
-    result.assert_outcomes(passed=1)
+    files = re.split(r"^# (\w+)\.py.*\n", "# conftest.py\n" + block, flags=re.MULTILINE)
+    assert files[1::2] == ["conftest", "acme_colour", "test_colour"]
+    for name, code in zip(files[1::2], files[2::2], strict=True):
+        (tmp_path / f"{name}.py").write_text(code)
+    evals = Evals(tmp_path)
+    evals.options = LEFT_OUT
+    evals.run_process().assert_outcomes(passed=1)
 
 
 def test_other_outcomes_say_what_was_printed(driver: EvalDriver) -> None:

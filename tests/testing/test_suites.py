@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from pytest_browsereval.testing.evals import EvalRun
+from tests.hooks.small_evals import Evals
 from tests.support import LEFT_OUT
 
 BAD_AGENT = """
@@ -81,15 +85,22 @@ class TestSharing(BrowserConformance):
 """
 
 
-def failed(result: pytest.RunResult) -> set[str]:
+def run_suite(folder: Path, text: str) -> EvalRun:
+    """Run a suite of somebody else's in a process of its own, which may be left in a bad state."""
+    (folder / "test_bad.py").write_text(text)
+    evals = Evals(folder)
+    evals.options = LEFT_OUT
+    return evals.run_process("-q")
+
+
+def failed(result: EvalRun) -> set[str]:
     return {line.split("::")[2].partition(" ")[0] for line in result.outlines if line.startswith("FAILED")}
 
 
 @pytest.mark.slow
-def test_a_bad_agent_is_found_out(pytester: pytest.Pytester) -> None:
+def test_a_bad_agent_is_found_out(tmp_path: Path) -> None:
     """Each promise that it breaks has a test that says so."""
-    pytester.makepyfile(test_bad=BAD_AGENT)
-    result = pytester.runpytest_subprocess("-q", *LEFT_OUT)
+    result = run_suite(tmp_path, BAD_AGENT)
     assert failed(result) >= {
         "test_its_config_is_a_member",
         "test_it_ends_with_a_result",
@@ -101,10 +112,9 @@ def test_a_bad_agent_is_found_out(pytester: pytest.Pytester) -> None:
 
 
 @pytest.mark.slow
-def test_a_bad_browser_is_found_out(pytester: pytest.Pytester) -> None:
+def test_a_bad_browser_is_found_out(tmp_path: Path) -> None:
     """Windows that share cookies, a page that is not promised, a start page whose failure is no fault."""
-    pytester.makepyfile(test_bad=BAD_BROWSER)
-    result = pytester.runpytest_subprocess("-q", *LEFT_OUT)
+    result = run_suite(tmp_path, BAD_BROWSER)
     assert failed(result) == {
         "test_attempts_share_nothing",
         "test_a_start_page_that_is_not_there_is_a_fault",
