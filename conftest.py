@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import importlib.metadata
 import os
 import re
 import shutil
@@ -52,9 +53,10 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.pluginmanager.has_plugin("timeout") and config.getoption("timeout") is None:
         config.option.timeout = TEST_TIMEOUT_S
     if not config.option.eval_config:
-        from tests.nested import make_cheap
+        if isinstance(importlib.metadata.PathDistribution, type):  # not so in a process that was forked
+            from tests.nested import make_cheap
 
-        make_cheap()
+            make_cheap()
         # Garbage is collected after each file of tests; every 700 objects it costs a twentieth of the time.
         gc.set_threshold(50_000, 20, 20)
         if not hasattr(config, "workerinput"):

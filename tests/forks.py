@@ -129,6 +129,20 @@ class Forked(subprocess.Popen[Any]):
         self._close_pipe_fds(*(options[name] for name in pipes))  # type: ignore[attr-defined]
 
 
+def run_forked(
+    command: Sequence[str], *, cwd: Path, env: Mapping[str, str] | None = None, limit_s: float = 600
+) -> subprocess.CompletedProcess[bytes]:
+    """Run a process to its end as ``subprocess.run`` does, and capture what it prints."""
+    pipe = subprocess.PIPE
+    with Forked(command, cwd=cwd, env=env, stdout=pipe, stderr=pipe) as process:
+        try:
+            out, err = process.communicate(timeout=limit_s)
+        except BaseException:
+            process.kill()
+            raise
+    return subprocess.CompletedProcess(command, process.returncode, out, err)
+
+
 def _have_workers_forked() -> None:
     from execnet import gateway_io
     from execnet.gateway_base import Popen2IO

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.features.cluster.engine import running_slurm
+from tests.forks import run_forked
 
 ROOT = Path(__file__).parents[1]
 ONE_OF_A_TIER = "tests/examples/test_browser_use.py"
@@ -22,8 +23,7 @@ TIERS = [name for marker in MARKERS if (name := marker.partition(":")[0]) != "qu
 
 
 def collect(*args: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "pytest", "--collect-only", ONE_OF_A_TIER, *args]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600, check=False)
+    return run_pytest(["--collect-only", ONE_OF_A_TIER, *args])
 
 
 @pytest.mark.slow
@@ -161,11 +161,16 @@ def test_tests_leave_no_temporary_folder(tmp_path: Path, processes: int) -> None
 
 def run(tests: Path, *args: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run tests as those of this repository are run."""
-    command = [sys.executable, "-m", "pytest", "-p", "conftest", "-p", "no:cacheprovider"]
-    command += ["-c", str(ROOT / "pyproject.toml"), *args, str(tests)]
+    options = ["-p", "conftest", "-p", "no:cacheprovider", "-c", str(ROOT / "pyproject.toml")]
+    return run_pytest([*options, *args, str(tests)], **environment)
+
+
+def run_pytest(args: list[str], **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run pytest in the root, whose modules it then finds, in a process of its own."""
     env = {key: value for key, value in os.environ.items() if key != "PYTEST_DEBUG_TEMPROOT"}
-    env |= {"PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]), **environment}
-    return subprocess.run(command, env=env, capture_output=True, text=True, timeout=600, check=False)
+    done = run_forked([sys.executable, "-m", "pytest", *args], cwd=ROOT, env=env | environment)
+    out, err = (text.decode() for text in (done.stdout, done.stderr))
+    return subprocess.CompletedProcess(done.args, done.returncode, out, err)
 
 
 def test_ci_fails_where_the_peers_cannot_be_installed(tmp_path: Path) -> None:

@@ -66,14 +66,7 @@ class Evals(EvalDriver):
     def _run_program(
         self, command: Sequence[str], env: Mapping[str, str], limit_s: float
     ) -> subprocess.CompletedProcess[bytes]:
-        pipe = subprocess.PIPE
-        with forks.Forked(command, cwd=self.path, env=env, stdout=pipe, stderr=pipe) as process:
-            try:
-                out, err = process.communicate(timeout=limit_s)
-            except BaseException:
-                process.kill()
-                raise
-        return subprocess.CompletedProcess(command, process.returncode, out, err)
+        return forks.run_forked(command, cwd=self.path, env=env, limit_s=limit_s)
 
     def summary(self, name: str = "shop", below: str = "") -> dict[str, Any]:
         loaded: dict[str, Any] = json.loads((self.run_folder(name, below) / "summary.json").read_text())
