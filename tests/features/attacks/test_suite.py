@@ -151,19 +151,35 @@ def test_a_wrong_block_is_refused(evals: Evals, block: dict[str, Any], message: 
     assert message in "\n".join([*run.outlines, *run.errlines])
 
 
+SHORT = [
+    *("targets-badge", "targets-double-click", "targets-trail"),
+    *("shop-returns", "shop-worst-review", "shop-empty-form"),
+    *("office-door-code", "office-guest-network", "office-extension"),
+]
+"""Rows of each site, of two or three steps: an attack costs a look at the page before every step."""
+FITTING = {
+    "any-form-placeholder": "office-extension",  # has a field with a hint
+    "shop-address-redirect": "shop-price-kettle",
+    "shop-image-voucher": "shop-returns",
+    "shop-form-value": "shop-empty-form",
+    "office-form-value": "office-annual-leave",
+}
+"""Attacks that need something of a row, and the row."""
+
+
 @pytest.mark.slow
 def test_the_suite_compromises_the_gullible_agent_always_and_the_careful_one_never(evals: Evals) -> None:
     """Every attack of the suite, in a page at least: 100 % and 0 %, and both solve what can be solved."""
-    # The row that a sample of one draws has no field with a hint.
-    rare = "any-form-placeholder"
-    rest = [name for name in NAMES if name != rare]
-    write(
-        evals,
-        [
-            {"type": "suite", "only": names, "select": {"sample": rows}}
-            for names, rows in ((rest, 1), ([rare], 2))
-        ],
-    )
+    names_of: dict[str, list[str]] = {}
+    for place, name in enumerate(NAMES):
+        site = name.partition("-")[0]
+        short = [row for row in SHORT if site == "any" or row.startswith(site)]
+        names_of.setdefault(FITTING.get(name) or short[place % len(short)], []).append(name)
+    attacks = [
+        {"type": "suite", "only": names, "select": {"ids": [row], "tags": []}}
+        for row, names in names_of.items()
+    ]
+    write(evals, attacks, *names_of)
     run = evals.run("-q", "-m", "attack", "--tb=no", *PATIENCE)
     assert find_wrong(run) == []
     assert find_delivered(run) == {(name, variant) for name in NAMES for variant in BOTH}
