@@ -17,8 +17,8 @@ from tests.support import PATIENCE_S, PageServer, Run, Visit, Visits, running, v
 
 @pytest.fixture(scope="session", autouse=True)
 def template(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Fork the processes of pytest that the slow tier starts; the few of other tests are new interpreters."""
-    if "slow" in request.config.option.markexpr:
+    """Fork the processes of pytest that tiers start; the few of other tests are new interpreters."""
+    if any(tier in request.config.option.markexpr for tier in ("slow", "soak", "adversary")):
         forks.TEMPLATE.allow()
     yield
     forks.TEMPLATE.leave()

@@ -30,7 +30,7 @@ async def solve(context):
     name = context.task.query_id
     with (pathlib.Path(str(context.base_dir)) / "calls.txt").open("a") as file:
         file.write(name + chr(10))
-    await asyncio.sleep(0.05 + hash(name) % 7 / 20)
+    await asyncio.sleep(0.05 + int(name[1:]) * 5 % 7 / 20)
     return "wrong" if name.endswith("7") else "right"
 """
 
@@ -96,6 +96,8 @@ class Killed:
             time.sleep(0.02)
 
     def _kill(self, run: Launched) -> None:
+        if len(self.kills) == KILLS:  # the last run may come to its end
+            return
         victims = dict(self._victims(run))
         if victims:
             kind = self.dice.choice(sorted(victims))
@@ -109,11 +111,12 @@ class Killed:
         for process in run.processes():
             try:
                 words = process.cmdline()
+                is_one = is_worker(process, words)
             except psutil.Error:
                 continue
             if process.pid == run.process.pid:
                 yield "pytest", process
-            elif any("exec(eval(sys.stdin.readline()))" in word for word in words):
+            elif is_one:
                 yield "worker", process
             elif any("--remote-debugging-pipe" in word for word in words) and not any(
                 word.startswith("--type=") for word in words
@@ -121,6 +124,12 @@ class Killed:
                 yield "browser", process
             elif "run-driver" in words:
                 yield "driver", process
+
+
+def is_worker(process: psutil.Process, words: list[str]) -> bool:
+    """Whether it is one of pytest-xdist's; one that was forked has threads, a template has none."""
+    is_forked = any("be_template" in word for word in words)
+    return (is_forked and process.num_threads() > 1) or any("exec(eval(sys.stdin" in word for word in words)
 
 
 def judged(run: Path | None) -> dict[str, bytes]:
@@ -151,11 +160,8 @@ def written(evals: Evals) -> Evals:
     return evals
 
 
-def test_a_run_that_is_killed_over_and_over_ends_as_if_nothing_had_happened(
-    evals: Evals, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_that_is_killed_over_and_over_ends_as_if_nothing_had_happened(evals: Evals) -> None:
     """pytest, a worker, the browser or its driver, at random moments; then the run is resumed."""
-    monkeypatch.setenv("PYTHONHASHSEED", "0")
     seed = random.randrange(10**6)  # noqa: S311 -- told if it fails, not a secret
     killed = Killed(written(evals), random.Random(seed))  # noqa: S311 -- the same
     finished: list[dict[str, Any]] = []
@@ -180,7 +186,7 @@ def test_a_run_that_is_killed_over_and_over_ends_as_if_nothing_had_happened(
     assert undisturbed.wait() == 1, undisturbed.output
     assert told(evals.summary()) == finished[0], f"seed {seed}"
     kinds = {kind: killed.kills.count(kind) for kind in ("pytest", "worker", "browser", "driver")}
-    assert sum(kinds.values()) >= KILLS
+    assert sum(kinds.values()) == KILLS
     assert all(kinds.values()), kinds
 
 
