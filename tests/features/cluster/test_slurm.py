@@ -52,11 +52,11 @@ def slurm() -> Iterator[Slurm]:
 
 @pytest.fixture
 def script(evals: Evals) -> str:
-    """Return the name of a script for an eval with a browser, in three parts that each have rows."""
+    """Return the name of a script for an eval with a browser, in two parts that each have rows."""
     evals.write_rows(*(row(name) for name in ROWS))
     evals.write_config(browser="playwright", agent=SOLVE, gate={"min_pass_rate": 0.8})
     (evals.path / "my_agent.py").write_text(AGENT.replace("HELD", ROWS[0]).replace("WRONG", ROWS[1]))
-    words = ("--parts=3", f"--output=file://{evals.path}/runs", "--name=nightly", "--cpus=1", "--memory=2")
+    words = ("--parts=2", f"--output=file://{evals.path}/runs", "--name=nightly", "--cpus=1", "--memory=2")
     printed = evals.run_command("cluster", "slurm", "shop.eval.yaml", *words)
     assert printed.ret == 0
     (evals.path / "shop.sh").write_text(printed.stdout.str() + "\n")
@@ -64,7 +64,7 @@ def script(evals: Evals) -> str:
 
 
 def part_of(query_id: str) -> int:
-    return shards_of([[name] for name in ROWS], 3)[ROWS.index(query_id)]
+    return shards_of([[name] for name in ROWS], 2)[ROWS.index(query_id)]
 
 
 def whole(evals: Evals) -> dict[str, Any]:
@@ -84,9 +84,9 @@ def outputs(evals: Evals) -> str:
 
 def test_an_array_becomes_one_run_and_a_verdict(slurm: Slurm, evals: Evals, script: str) -> None:
     """Each row is run once; `--wait` ends with the exit code of the gate, and CI finds a JUnit file."""
-    assert len({part_of(name) for name in ROWS}) == 3
+    assert len({part_of(name) for name in ROWS}) == 2
     evals.write_config(agent=SOLVE, gate={"min_pass_rate": 0.8})  # in blank windows
-    slurm.run("bash", script, "1-3", "--wait", cwd=evals.path)
+    slurm.run("bash", script, "1-2", "--wait", cwd=evals.path)
     assert calls(evals) == Counter(ROWS)
     summary = whole(evals)
     assert (summary["trials"], summary["passed"], summary["failed"]) == (6, 5, 1)
@@ -100,7 +100,7 @@ def test_an_array_becomes_one_run_and_a_verdict(slurm: Slurm, evals: Evals, scri
     assert slurm.wait(f"{array}_2", "FAILED", "COMPLETED")["ExitCode"] == "0:0"
     assert slurm.wait(verdict, "FAILED", "COMPLETED")["ExitCode"] == "1:0"
     assert calls(evals) == Counter(ROWS)
-    assert "2-of-3 is done already" in outputs(evals)
+    assert "2-of-2 is done already" in outputs(evals)
 
 
 def test_a_killed_task_is_requeued(slurm: Slurm, evals: Evals, script: str) -> None:
@@ -117,7 +117,7 @@ def test_a_killed_task_is_requeued(slurm: Slurm, evals: Evals, script: str) -> N
     asyncio.run(until(lambda: all(has_ended(process.pid) for process in below)))
     slurm.wait(f"{array}_{number}", "FAILED")
     assert slurm.wait(verdict, "FAILED", "COMPLETED")["JobState"] == "FAILED"
-    assert f"{number}-of-3 is begun and not done" in outputs(evals)
+    assert f"{number}-of-2 is begun and not done" in outputs(evals)
     assert not (evals.path / "results/shop/nightly.xml").exists()
     (evals.path / "hold").unlink()
     slurm.run("scontrol", "requeue", f"{array}_{number}")
@@ -130,7 +130,7 @@ def test_a_killed_task_is_requeued(slurm: Slurm, evals: Evals, script: str) -> N
     assert (results, summary["errored"]) == (Counter(ROWS), 0)
     assert calls(evals)[ROWS[0]] == 2
     parts = sorted(path.name for path in (evals.path / "runs/shop/nightly/parts").iterdir())
-    assert parts == ["1-of-3", "2-of-3", "3-of-3"]
+    assert parts == ["1-of-2", "2-of-2"]
 
 
 def submit(slurm: Slurm, evals: Evals, *words: str) -> tuple[str, str]:

@@ -20,7 +20,7 @@ from pytest_browsereval.features.remote.bucket import RETRIES, Bucket, RemoteErr
 from pytest_browsereval.features.remote.claims import Part, new_token
 from pytest_browsereval.features.remote.listing import list_parcels
 from pytest_browsereval.run.shards import Shard
-from tests.features.remote.servers import Faults, faulty, s3_server
+from tests.features.remote.servers import Faults, faulty
 from tests.features.remote.test_push_and_pull import cache, pushed, written
 from tests.hooks.small_evals import Evals, row
 
@@ -29,13 +29,6 @@ pytestmark = pytest.mark.cluster
 __all__ = ["cache"]
 
 SECRET = "hunter22-hunter22"
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
-    """Run a server."""
-    with s3_server(tmp_path_factory.mktemp("s3")) as port:
-        yield port
 
 
 _names = itertools.count(1)

@@ -6,12 +6,12 @@ import pytest
 
 from tests.features.remote.servers import Faults
 from tests.features.remote.test_push_and_pull import cache, pushed, written
-from tests.features.remote.test_s3 import bucket, faults, server
+from tests.features.remote.test_s3 import bucket, faults
 from tests.hooks.small_evals import Evals
 
 pytestmark = pytest.mark.cluster
 
-__all__ = ["bucket", "cache", "faults", "server"]
+__all__ = ["bucket", "cache", "faults"]
 
 
 def test_runs_are_listed_by_few_requests(evals: Evals, bucket: str, faults: Faults) -> None:
