@@ -22,7 +22,8 @@ MODULES = [
 HEAVY = ("pydantic", "playwright", "openai", "yaml", "asyncio", "httpx", "PIL", "jmespath")
 
 EACH_ALONE = """
-import os, sys
+import gc, os, sys
+gc.disable()  # it would copy most of the memory into each fork
 # What pytest needs is loaded once; each module is then imported in a fork of its own.
 import asyncio, dateutil.parser, html, http.server, httpx, jmespath, pydantic, pytest, xdist.scheduler, yaml
 failed = []

@@ -21,6 +21,7 @@ from typing import Any
 import httpx
 
 from pytest_browsereval.browsers.binary import candidates
+from tests.forks import run_forked
 
 PATIENCE_S = 30.0
 _HTTP = httpx.Client(trust_env=False, timeout=PATIENCE_S, verify=False)  # noqa: S501 plain http; no certificates
@@ -45,11 +46,9 @@ async def outside(url: str | None, *work: str) -> None:
     """Run a program of its own that attaches to a browser and works there."""
     assert url is not None
     program = PROGRAM.replace("{work}", "\n        ".join(work))
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", program, url, stderr=asyncio.subprocess.PIPE
-    )
-    _, said = await asyncio.wait_for(process.communicate(), 60)
-    assert process.returncode == 0, said.decode()
+    command = [sys.executable, "-c", program, url]
+    done = await asyncio.to_thread(run_forked, command, cwd=Path.cwd(), limit_s=60)
+    assert done.returncode == 0, done.stderr.decode()
 
 
 class Listening:

@@ -57,7 +57,7 @@ def launched(evals: Evals, request: pytest.FixtureRequest) -> Iterator[Launched]
     )
     run = Launched(evals, "shop.eval.yaml", "-v", "--junit-xml=junit.xml", *args)
     try:
-        busy = ["slow0", "slow1", *(["slow2", "slow3"] if args else [])]
+        busy = ["slow0", "slow1", *(["slow2", "slow3"] if "-n2" in args else [])]
         wait_for(lambda: run.has_begun(*busy) or run.process.poll() is not None, "agents are at work")
         # On disk is not enough: a worker's report may still be on its way to the controller.
         wait_for(lambda: len(finished(evals)) == run.output.count(" PASSED") == 2, "two rows are reported")
@@ -84,10 +84,11 @@ def assert_ended_well(launched: Launched, evals: Evals) -> None:
     assert {"r0", "r1"} <= {case.get("name") for case in cases}
 
 
-ALONE, WORKERS, BLOCKING = ((), "my_agent:solve"), (("-n2",), "my_agent:solve"), ((), "my_agent:block")
+ALONE, BLOCKING = ((), "my_agent:solve"), ((), "my_agent:block")
+WORKER, WORKERS = (("-n1",), "my_agent:solve"), (("-n2",), "my_agent:solve")
 
 
-@pytest.mark.parametrize("launched", [ALONE, WORKERS], indirect=True, ids=["lanes", "workers"])
+@pytest.mark.parametrize("launched", [ALONE, WORKER], indirect=True, ids=["lanes", "worker"])
 @pytest.mark.slow
 def test_ctrl_c_keeps_what_has_finished(launched: Launched, evals: Evals) -> None:
     """SIGINT to all processes: exit code 2, the finished rows in summary and JUnit, nothing left running."""
@@ -112,7 +113,7 @@ def test_sigterm_is_an_interruption(launched: Launched, evals: Evals) -> None:
     assert "Terminated: ended by SIGTERM" in launched.output
 
 
-@pytest.mark.parametrize("launched", [ALONE, WORKERS], indirect=True, ids=["lanes", "workers"])
+@pytest.mark.parametrize("launched", [ALONE, WORKER], indirect=True, ids=["lanes", "worker"])
 @pytest.mark.slow
 def test_a_killed_run_leaves_no_process(launched: Launched, evals: Evals) -> None:
     """SIGKILL to pytest: workers, browsers and sites end by themselves; finished attempts can be read."""
@@ -132,11 +133,11 @@ def temporary_folders(evals: Evals) -> list[str]:
 
 @pytest.fixture
 def busy(evals: Evals) -> Iterator[Launched]:
-    """Return a run of two workers that are busy for long."""
+    """Return a run of a worker that is busy for long."""
     write_agent(evals, AGENT)
     evals.write_rows(*(row(f"slow{number}") for number in range(4)))
-    evals.write_config(agent=FUNCTION)
-    run = Launched(evals, "shop.eval.yaml", "-n2")
+    evals.write_config(agent=FUNCTION, lanes=2)
+    run = Launched(evals, "shop.eval.yaml", "-n1")
     try:
         wait_for(lambda: run.has_begun("slow0", "slow1") or run.process.poll() is not None, "agents work")
         assert len(temporary_folders(evals)) == 1
@@ -180,9 +181,9 @@ def test_the_next_start_removes_what_a_killed_run_has_left(busy: Launched, evals
     busy.assert_nothing_left()
     left = temporary_folders(evals)
     evals.write_rows(*(row(f"slow{number}") for number in range(4)), row("quick"))
-    other = Launched(evals, "shop.eval.yaml", "-n2")
+    other = Launched(evals, "shop.eval.yaml", "-n1")
     try:
-        wait_for(lambda: "2 workers [5 items]" in other.output, "the second run has begun")
+        wait_for(lambda: "1 worker [5 items]" in other.output, "the second run has begun")
         in_use = temporary_folders(evals)
         assert len(in_use) == 1
         assert in_use != left
