@@ -66,28 +66,34 @@ SLOW = ("regrade", "doctor")
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.slow if name in SLOW else ()) for name in COMMANDS]
+    "names",
+    [
+        tuple(COMMANDS.keys() - set(SLOW)),
+        *(pytest.param((name,), marks=pytest.mark.slow) for name in SLOW),
+    ],
+    ids=["quick", *SLOW],
 )
 def test_a_command_takes_a_url_or_refuses_it(
-    evals: Evals, bucket: str, name: str, capfd: pytest.CaptureFixture[str]
+    evals: Evals, bucket: str, names: tuple[str, ...], capfd: pytest.CaptureFixture[str]
 ) -> None:
     """Those that change a run say how to get a copy; nothing of the run there changes."""
     run = written(evals)
     (run / "labels.jsonl").write_text("")
     url, other = pushed(evals, run, bucket), pushed(evals, written(evals), bucket)
     before = {path: path.read_bytes() for path in objects(evals, "*")}
-    if name in SLOW:  # which know no blank windows
-        evals.write_config(browser="playwright", gate={"min_pass_rate": 0.9})
-    args = (part.replace("URL", url).replace("OTHER", other) for part in COMMANDS[name])
-    result = evals.run_command(name, *args)
-    printed = "".join((result.stdout.str(), result.stderr.str(), *capfd.readouterr()))
-    assert "Traceback" not in printed
-    assert {path: path.read_bytes() for path in objects(evals, "*")} == before
-    if name in READ:
-        assert READ[name] in printed
-    else:
-        assert result.ret == 4
-        assert f"Run `browsereval pull {url} -o FOLDER`" in printed
+    for name in sorted(names):
+        if name in SLOW:  # which know no blank windows
+            evals.write_config(browser="playwright", gate={"min_pass_rate": 0.9})
+        args = (part.replace("URL", url).replace("OTHER", other) for part in COMMANDS[name])
+        result = evals.run_command(name, *args)
+        printed = "".join((result.stdout.str(), result.stderr.str(), *capfd.readouterr()))
+        assert "Traceback" not in printed
+        assert {path: path.read_bytes() for path in objects(evals, "*")} == before
+        if name in READ:
+            assert READ[name] in printed
+        else:
+            assert (name, result.ret) == (name, 4)
+            assert f"Run `browsereval pull {url} -o FOLDER`" in printed
 
 
 def test_options_that_name_a_run_take_a_url(evals: Evals, bucket: str) -> None:

@@ -20,32 +20,32 @@ from tests.hooks.small_evals import Evals
 __all__ = ["bucket", "cache"]
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "",
-        ".",
-        "../x",
-        "a/b",
-        "%2e%2e",
-        "a:b",
-        "x\ny",
-        "parts/1-of-2",
-        "CON",
-        "x" * 101,
-        "latest",
-        "latest-on-x",
-    ],
+NAMES = (
+    "",
+    ".",
+    "../x",
+    "a/b",
+    "%2e%2e",
+    "a:b",
+    "x\ny",
+    "parts/1-of-2",
+    "CON",
+    "x" * 101,
+    "latest",
+    "latest-on-x",
 )
-def test_a_name_is_one_plain_folder(evals: Evals, bucket: str, name: str) -> None:
+
+
+def test_a_name_is_one_plain_folder(evals: Evals, bucket: str) -> None:
     """It is refused before anything is spent, and nothing is written out of the folder of the eval."""
-    run = evals.run("shop.eval.yaml", f"--eval-output={bucket}", f"--eval-run-name={name}")
-    assert (run.ret, run.folders) == (pytest.ExitCode.USAGE_ERROR, ())
-    assert "cannot be the name of a run at a URL" in run.stderr.str()
-    folder = written(evals)
-    result = evals.run_command("push", str(folder), bucket, f"--name={name}")
-    assert "cannot be the name of a run at a URL" in result.stderr.str()
-    assert objects(evals, "*") == []
+    folder = str(written(evals))
+    for name in NAMES:
+        run = evals.run("shop.eval.yaml", f"--eval-output={bucket}", f"--eval-run-name={name}")
+        assert (name, run.ret, run.folders) == (name, pytest.ExitCode.USAGE_ERROR, ())
+        assert "cannot be the name of a run at a URL" in run.stderr.str()
+        result = evals.run_command("push", folder, bucket, f"--name={name}")
+        assert "cannot be the name of a run at a URL" in result.stderr.str(), name
+        assert objects(evals, "*") == []
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such names")
