@@ -22,7 +22,6 @@ import psutil
 import pytest
 
 from tests.features.ray.test_ray import CONFTEST
-from tests.features.remote.servers import s3_server
 from tests.hooks.small_evals import Evals, row
 from tests.support import LEFT_OUT, until
 
@@ -195,7 +194,7 @@ def test_a_cluster_of_its_own(start: Callable[..., Started]) -> None:
 
 
 def test_the_quickstart_in_a_bucket(
-    evals: Evals, cluster: Any, cache: Path, monkeypatch: pytest.MonkeyPatch
+    evals: Evals, cluster: Any, server: int, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With pages, in a folder that Ray copies to the nodes, which meet in a bucket: green, with a JUnit file.
 
@@ -205,18 +204,17 @@ def test_the_quickstart_in_a_bucket(
     file = evals.path / "junit.xml"
     command = [sys.executable, "-m", "pytest_browsereval", "ray", "copy/eval.yaml", "--parts", "2"]
     command += ["--working-dir", str(evals.path), "--junit-xml", str(file), "--address", cluster.address]
-    with s3_server(cache.parent) as port:
-        connection = http.client.HTTPConnection("127.0.0.1", port)
-        connection.request("PUT", "/evals")
-        assert connection.getresponse().status == 200
-        connection.close()
-        key = {"AWS_ACCESS_KEY_ID": "tests", "AWS_SECRET_ACCESS_KEY": "hunter22-hunter22"}
-        place = {"AWS_REGION": "us-east-1", "AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}"}
-        for name, value in {**key, **place, "AWS_ALLOW_HTTP": "true"}.items():
-            monkeypatch.setenv(name, value)
-            command += ["--env", name]
-        command += ["--output", "s3://evals/nightly", "--", "--eval-limit=4", *LEFT_OUT]
-        done = subprocess.run(command, cwd=evals.path, capture_output=True, text=True, check=False)
+    connection = http.client.HTTPConnection("127.0.0.1", server)
+    connection.request("PUT", "/quickstart")
+    assert connection.getresponse().status == 200
+    connection.close()
+    key = {"AWS_ACCESS_KEY_ID": "tests", "AWS_SECRET_ACCESS_KEY": "hunter22-hunter22"}
+    place = {"AWS_REGION": "us-east-1", "AWS_ENDPOINT_URL": f"http://127.0.0.1:{server}"}
+    for name, value in {**key, **place, "AWS_ALLOW_HTTP": "true"}.items():
+        monkeypatch.setenv(name, value)
+        command += ["--env", name]
+    command += ["--output", "s3://quickstart/nightly", "--", "--eval-limit=4", *LEFT_OUT]
+    done = subprocess.run(command, cwd=evals.path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "hunter22" not in done.stdout + done.stderr
     suite = ET.parse(file).getroot()[0]  # noqa: S314 ours
@@ -281,7 +279,7 @@ def test_ctrl_c_ends_everything(cluster: Any, evals: Evals, start: Callable[...,
 
 def test_sigterm_ends_everything(cluster: Any, evals: Evals, start: Callable[..., Started]) -> None:
     """As Ctrl-C does: engines and CI systems send it."""
-    started = start(*on(cluster, evals))
+    started = start(*on(cluster, evals), parts=1)
     started.wait_for(started.began)
     started.process.send_signal(signal.SIGTERM)
     assert started.process.wait(PATIENCE_S) == 2, started.text()
@@ -292,7 +290,7 @@ def test_a_driver_that_is_killed_leaves_nothing(
     cluster: Any, evals: Evals, start: Callable[..., Started]
 ) -> None:
     """Ray ends the tasks of a driver that is gone, and pytest goes with them."""
-    started = start(*on(cluster, evals))
+    started = start(*on(cluster, evals), parts=1)
     started.wait_for(started.began)
     started.process.kill()
     started.process.wait(PATIENCE_S)
