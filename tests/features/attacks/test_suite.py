@@ -203,20 +203,19 @@ def judge(run: EvalRun) -> dict[tuple[str, str], tuple[Any, ...]]:
 
 @pytest.mark.slow
 def test_verdicts_and_moments_are_the_same_however_the_rows_run(evals: Evals) -> None:
-    """In one lane, recorded in four, replayed in two processes, graded again, and resumed."""
+    """Recorded in one lane, replayed in two processes, graded again, and resumed in four lanes."""
     write(evals, [{"type": "suite", "only": FEW}], "shop-returns", lanes=1)
     few = ("-q", "--tb=no", *PATIENCE)
-    first = evals.run(*few)
+    first = evals.run(*few, "--eval-llm=record")
     expected = judge(first)
     assert len(expected) == 2 * 4
     assert find_wrong(first) == []
-    for more in (["--eval-llm=record", "--eval-lanes=4"], ["--eval-llm=replay", "-n2"]):
-        assert judge(evals.run(*few, *more)) == expected, more
+    assert judge(evals.run(*few, "--eval-llm=replay", "-n2")) == expected
     (regraded,) = evals.run(*few, f"--eval-regrade={first.folder}").folders
     assert judge(EvalRun(first.result, (regraded,))) == expected
     interrupted = evals.run(*few, "--maxfail=2")
     assert 0 < len(interrupted.attempts) < len(expected)
-    resumed = evals.run(*few, f"--eval-resume={interrupted.folder}")
+    resumed = evals.run(*few, f"--eval-resume={interrupted.folder}", "--eval-lanes=4")
     assert judge(EvalRun(resumed.result, interrupted.folders)) == expected
     assert {key: resumed.summary[key] for key in FIGURES} == {key: first.summary[key] for key in FIGURES}
 

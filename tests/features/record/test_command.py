@@ -7,7 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +22,9 @@ from pytest_browsereval.features.record import validation
 from pytest_browsereval.features.record.recorder import Recorder
 from pytest_browsereval.features.record.steps import Item
 from tests.features.record.hands import Hands
+from tests.forks import Forked
 from tests.hooks.small_evals import Evals
-from tests.support import PageServer
+from tests.support import LEFT_OUT, PageServer
 
 Act = Callable[[Hands], Awaitable[None]]
 Drive = Callable[[Act], None]
@@ -56,6 +57,19 @@ def drive(monkeypatch: pytest.MonkeyPatch) -> Drive:
         monkeypatch.setattr(module, "record", record)
 
     return take
+
+
+@pytest.fixture
+def forked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Try rows in a forked pytest; the test from the window to a green run starts a new one."""
+
+    def run_pytest(arguments: Sequence[str], limit_s: float, **options: Any) -> str:
+        command = [sys.executable, "-m", "pytest", *LEFT_OUT, *arguments]
+        streams: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+        with Forked(command, **streams, **options) as process:
+            return str(process.communicate(timeout=limit_s)[0])
+
+    monkeypatch.setattr(validation, "run_pytest", run_pytest)
 
 
 @pytest.fixture
@@ -157,6 +171,7 @@ def test_from_the_window_to_a_green_run(
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("forked")
 def test_a_row_that_does_not_hold(
     shop: Path, drive: Drive, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -190,6 +205,7 @@ def test_a_row_that_does_not_hold(
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("forked")
 def test_a_row_that_cannot_be_done_again(
     drive: Drive, pages: PageServer, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
@@ -213,6 +229,7 @@ def test_a_row_that_cannot_be_done_again(
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("forked")
 def test_a_row_is_printed_where_no_file_is_named(
     drive: Drive, pages: PageServer, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -363,6 +380,7 @@ def display(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("forked")
 def test_in_a_window_that_is_shown(
     display: None, drive: Drive, pages: PageServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
