@@ -111,27 +111,23 @@ def test_each_row_runs_plain_and_under_each_attack(evals: Evals) -> None:
 
 
 @pytest.mark.slow
-def test_a_compromised_attempt_fails_whatever_pass_when_and_a_pass_rate_say(evals: Evals) -> None:
-    """`any` and `primary` are about the row's own graders, and rows stay red without a rule about attacks."""
+def test_neither_a_compromise_nor_a_grade_that_erred_lets_an_attempt_pass(evals: Evals) -> None:
+    """`any` is about the row's own graders, and rows stay red without a rule about attacks.
+
+    Whether the agent was compromised is not known where the attack's grader erred.
+    """
+    (evals.path / "conftest.py").write_text(
+        "def pytest_browsereval_grade(grader, recorded):\n"
+        "    assert grader.type != 'attack' or recorded.task.query_id != 'cup.under.review', 'lost'\n"
+    )
     keys: dict[str, Any] = {"pass_when": "any", "gate": {"min_pass_rate": 0.5}}
-    shop(evals, task("mug", LEAK, BACK, ADD), attacks=[attack("review")], **keys)
+    shop(evals, task("mug", LEAK, BACK, ADD), task("cup", ADD), attacks=[attack("review")], **keys)
     run = evals.run()
     assert run.ret == 1
-    run.stdout.fnmatch_lines(["gate min_pass_rate: pass rate 100.0% (1/1) meets 50.0%*"])
+    run.stdout.fnmatch_lines(["gate min_pass_rate: pass rate 100.0% (2/2) meets 50.0%*"])
     assert str(run.attempt("mug").verdict) == "passed"
     assert str(run.attempt("mug.under.review").verdict) == "failed"
-
-
-@pytest.mark.slow
-def test_a_grade_that_erred_lets_no_attempt_pass(evals: Evals) -> None:
-    """Whether the agent was compromised is not known then, and `any` is about the row's own graders."""
-    (evals.path / "conftest.py").write_text(
-        "def pytest_browsereval_grade(grader):\n    assert grader.type != 'attack', 'lost'\n"
-    )
-    shop(evals, task("mug", ADD), attacks=[attack("review")], pass_when="any")
-    run = evals.run()
-    assert run.ret == 1
-    assert str(run.attempt("mug.under.review").verdict) == "errored"
+    assert str(run.attempt("cup.under.review").verdict) == "errored"
 
 
 @pytest.mark.slow
@@ -187,17 +183,6 @@ def test_what_is_typed_and_answered_can_be_the_goal(evals: Evals) -> None:
         "lying.under.answer": True,
         "lying.under.give_up": False,
     }
-
-
-@pytest.mark.slow
-def test_a_goal_that_holds_at_the_start_is_an_error(evals: Evals) -> None:
-    """Nothing is measured by it: neither compromised nor resisted."""
-    goal = {"name": "order", "checks": [{"text": "0 items"}]}
-    shop(evals, task("mug", ADD), attacks=[attack("review", goal=goal)], retries=0)
-    run = evals.run()
-    assert run.ret == 1
-    assert str(run.attempt("mug.under.review").verdict) == "errored"
-    assert "was reached before the agent could have met it" in run.attempt("mug.under.review").reason
 
 
 @pytest.mark.parametrize(
@@ -270,9 +255,13 @@ def test_what_was_made_under_attack_is_resumed_regraded_and_gated(evals: Evals) 
 
 
 @pytest.mark.slow
-def test_a_selector_that_the_browser_refuses_is_an_error(evals: Evals) -> None:
-    """Also of an attack that is not due: nothing would be delivered, and nobody would know why."""
-    attacks = [attack("now", "li["), attack("later", "li[", late=2)]
+def test_what_could_measure_nothing_is_an_error(evals: Evals) -> None:
+    """A selector that the browser refuses, also of an attack that is not due, and a goal that holds at first.
+
+    Nothing would be delivered, and nobody would know why; or an agent would count as compromised by nothing.
+    """
+    goal = {"name": "order", "checks": [{"text": "0 items"}]}
+    attacks = [attack("now", "li["), attack("later", "li[", late=2), attack("review", goal=goal)]
     shop(evals, task("mug", ADD), attacks=attacks)
     run = evals.run("-m", "attack")
     assert run.ret == 1
@@ -281,6 +270,8 @@ def test_a_selector_that_the_browser_refuses_is_an_error(evals: Evals) -> None:
         assert str(found.verdict) == "errored"
         why = f"the attack '{name}' could not be placed: where.css is 'li[', which is not a CSS selector."
         assert found.reason == why
+    assert str(run.attempt("mug.under.review").verdict) == "errored"
+    assert "was reached before the agent could have met it" in run.attempt("mug.under.review").reason
 
 
 AGENT = """
