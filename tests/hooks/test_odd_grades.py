@@ -30,33 +30,34 @@ def pytest_browsereval_register(registry):
 """
 
 
+ODD = {
+    '{"score": math.nan}': "Out of range float values are not JSON compliant",
+    '{"score": 7}': "score: Input should be less than or equal to 1; it is 7",
+    '{"verdict": "great"}': "verdict: Input should be 'passed', 'failed' or 'errored'; it is 'great'",
+    '{"verdict": Verdict.ERRORED}': "is errored, so it cannot have the score 0",
+    '{"details": {"at": math.inf}}': "Out of range float values are not JSON compliant",
+    '{"details": {"at": object()}}': "Unable to serialize unknown type",
+    '{"criteria": ("x",)}': "criteria.0: Input should be a valid dictionary",
+}
+"""What a grade is changed to, and what is said of it."""
+
+
 @pytest.mark.parametrize("gate", GATES, ids=["no gate", "gate"])
-@pytest.mark.parametrize(
-    ("update", "told"),
-    [
-        ('{"score": math.nan}', "Out of range float values are not JSON compliant"),
-        ('{"score": 7}', "score: Input should be less than or equal to 1; it is 7"),
-        ('{"verdict": "great"}', "verdict: Input should be 'passed', 'failed' or 'errored'; it is 'great'"),
-        ('{"verdict": Verdict.ERRORED}', "is errored, so it cannot have the score 0"),
-        ('{"details": {"at": math.inf}}', "Out of range float values are not JSON compliant"),
-        ('{"details": {"at": object()}}', "Unable to serialize unknown type"),
-        ('{"criteria": ("x",)}', "criteria.0: Input should be a valid dictionary"),
-    ],
-)
-def test_a_grade_that_cannot_be_recorded_is_errored(
-    evals: Evals, update: str, told: str, gate: dict[str, Any]
-) -> None:
+def test_a_grade_that_cannot_be_recorded_is_errored(evals: Evals, gate: dict[str, Any]) -> None:
     """Copied grades are checked like others: the grader is named, and the run keeps its summary."""
-    evals.pytester.makeconftest(GRADER.replace("UPDATE", update))
-    evals.write_rows(row("a", graders=["odd"]), row("b"))
+    grader = GRADER.replace("UPDATE", "UPDATES[int(recorded.task.query_id)]")
+    evals.pytester.makeconftest(f"{grader}\nUPDATES = [{', '.join(ODD)}]\n")
+    evals.write_rows(*(row(str(number), graders=["odd"]) for number in range(len(ODD))), row("b"))
     evals.write_config(**gate)
     result = evals.run("shop.eval.yaml")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
-    assert result.summary["errors_by_source"] == {"grader": 1}
-    grade = result.attempt("a").grader_results["odd"]
-    assert grade.verdict == "errored"
-    assert told in grade.reasoning
-    assert "odd" in result.attempt("a").reason
+    assert result.summary["errors_by_source"] == {"grader": len(ODD)}
+    for number, told in enumerate(ODD.values()):
+        attempt = result.attempt(str(number))
+        grade = attempt.grader_results["odd"]
+        assert grade.verdict == "errored"
+        assert told in grade.reasoning
+        assert "odd" in attempt.reason
 
 
 @pytest.mark.parametrize("gate", GATES, ids=["no gate", "gate"])
