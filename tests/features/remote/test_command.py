@@ -106,13 +106,13 @@ def test_options_that_name_a_run_take_a_url(evals: Evals, bucket: str) -> None:
     assert "compared with its baseline" in run.stdout.str()
 
 
-@pytest.mark.parametrize("name", ["baseline", "resume", "regrade", "shard-by"])
-def test_options_name_a_run_that_is_there(evals: Evals, bucket: str, name: str) -> None:
+def test_options_name_a_run_that_is_there(evals: Evals, bucket: str) -> None:
     """Else one sentence says so, and nothing runs."""
     written(evals)
     url = f"{bucket}/shop/gone"
-    run = evals.run("shop.eval.yaml", f"--eval-{name}={url}", "--eval-shard=1/2")
-    assert (run.ret, run.folders) == (pytest.ExitCode.USAGE_ERROR, ())
-    printed = run.stdout.str() + run.stderr.str()
-    assert "there is no such folder" in printed or f"there is no run at {url}" in printed
+    for name in ("baseline", "resume", "regrade", "shard-by"):
+        run = evals.run("shop.eval.yaml", f"--eval-{name}={url}", "--eval-shard=1/2")
+        assert (name, run.ret, run.folders) == (name, pytest.ExitCode.USAGE_ERROR, ())
+        printed = run.stdout.str() + run.stderr.str()
+        assert "there is no such folder" in printed or f"there is no run at {url}" in printed
     assert "Traceback" not in printed
