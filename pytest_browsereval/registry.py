@@ -198,12 +198,9 @@ class Registry:
         Raises:
             RegistryError: a name is taken.
         """
-        aliases: dict[tuple[str, str], list[str]] = {key: [] for key in other._members}
-        for (family, alias), name in other._aliases.items():
-            if alias != name:
-                aliases[family, name].append(alias)
-        for key, member in other._members.items():
-            self._claim(key, member, other._owners[key], tuple(aliases[key]))
+        for family, name in other._members:
+            aliases = other._other_names(family, name)
+            self._claim((family, name), other._members[family, name], other._owners[family, name], aliases)
         for reader, owner in other._readers.values():
             self.add_reader(reader, owner=owner)
 

@@ -16,7 +16,6 @@ from types import FunctionType, ModuleType
 from typing import Any
 from weakref import WeakKeyDictionary
 
-import _pytest.config.argparsing
 import _pytest.fixtures
 import pluggy
 import pytest
@@ -33,7 +32,6 @@ def make_cheap() -> None:
     _find_hooks_by_name()
     _remember_marks_of_hooks()
     _look_at_packages_for_their_names_only()
-    _look_up_names_of_options()
 
 
 def _is_installed(place: str) -> bool:
@@ -155,20 +153,3 @@ def _look_at_packages_for_their_names_only() -> None:
         load(self, modname, consider_entry_points and "." not in modname)
 
     pytest.PytestPluginManager.import_plugin = loaded  # type: ignore[method-assign]
-
-
-def _look_up_names_of_options() -> None:
-    """Look up whether an option is new instead of comparing it with each of two hundred others."""
-    add: Any = pytest.OptionGroup.addoption
-    dest_of: Any = getattr(_pytest.config.argparsing, "_get_argparse_dest", None)
-    if dest_of is None:  # an older pytest, which compares less
-        return
-
-    def added(self: Any, *names: str, **attributes: Any) -> None:
-        known = self.parser._opt2dest if self.parser else dict.fromkeys(names)
-        if known.keys().isdisjoint(names) and ("dest" in attributes or dest_of(names) not in known.values()):
-            self._addoption_inner(names, attributes, allow_reserved=False)
-        else:  # pytest says what is wrong
-            add(self, *names, **attributes)
-
-    pytest.OptionGroup.addoption = added  # type: ignore[method-assign]

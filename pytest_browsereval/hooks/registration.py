@@ -51,12 +51,6 @@ def wrong_hooks(plugin: object, manager: pytest.PytestPluginManager) -> Iterator
                 )
 
 
-def find_plugins_with_hooks(manager: pytest.PytestPluginManager) -> set[int]:
-    """Return the identities of plug-ins that have hooks named as ours are."""
-    callers = (caller for name, caller in vars(manager.hook).items() if name.startswith(PREFIX))
-    return {id(hook.plugin) for caller in callers for hook in caller.get_hookimpls()}
-
-
 def is_ours(plugin: object) -> bool:
     """Whether a plug-in is a module of this package, or an object of its classes."""
     module = plugin.__name__ if isinstance(plugin, ModuleType) else type(plugin).__module__
@@ -113,12 +107,10 @@ class Registration:
         members.hand_over(members, self.registry, owner=OURS)
         for point in members.find_entry_points():
             self._load(point)
-        manager = self._config.pluginmanager
-        with_hooks = find_plugins_with_hooks(manager)
-        for _, plugin in manager.list_name_plugin():
-            self.late(plugin, has_hooks=id(plugin) in with_hooks)
+        for _, plugin in self._config.pluginmanager.list_name_plugin():
+            self.late(plugin)
 
-    def late(self, plugin: object, *, has_hooks: bool = True) -> None:
+    def late(self, plugin: object) -> None:
         """Ask a plug-in that has come up, a sub-folder's conftest for example, unless it was asked.
 
         Raises:
@@ -127,8 +119,7 @@ class Registration:
         if id(plugin) in self._asked:
             return
         self._asked[id(plugin)] = plugin
-        is_checked = has_hooks and not is_ours(plugin)
-        if is_checked and (wrong := list(wrong_hooks(plugin, self._config.pluginmanager))):
+        if not is_ours(plugin) and (wrong := list(wrong_hooks(plugin, self._config.pluginmanager))):
             raise RegistryError("\n".join(wrong))
         if hasattr(plugin, "pytest_browsereval_register"):
             owner, prefix = self._packages.get(id(plugin), (self._describe(plugin), ""))
