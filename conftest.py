@@ -12,7 +12,6 @@ import tempfile
 from collections.abc import Generator
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -133,15 +132,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
+def pytest_collection() -> Generator[None, object, object]:
     """Collect tests and no garbage: the collector would look at millions of new objects that all stay."""
-    worker: dict[str, Any] = getattr(session.config, "workerinput", {})
     gc.disable()
     try:
-        if worker and _is_whole(session.config):
-            from tests.rewriting import rewrite_part
-
-            rewrite_part(session.config, int(worker["workerid"].removeprefix("gw")), worker["workercount"])
         return (yield)
     finally:
         gc.enable()
