@@ -211,7 +211,12 @@ def check_phoenix(
 ) -> None:
     send(evals, sent_run, phoenix, "phoenix", times)
     run, figures = open_run(str(sent_run)), read_figures(sent_run)
-    (project,) = (one for one in read_all(f"{phoenix}/v1/projects") if one["name"] == run.eval)
+
+    def find_projects() -> list[dict[str, Any]]:
+        return [one for one in read_all(f"{phoenix}/v1/projects") if one["name"] == run.eval]
+
+    wait_for(find_projects, "the project is there")  # spans are put into a queue
+    (project,) = find_projects()
     home = f"{phoenix}/v1/projects/{project['id']}"
 
     def list_scores() -> list[dict[str, Any]]:
@@ -219,7 +224,7 @@ def check_phoenix(
         found = read_all(f"{home}/span_annotations", span_ids=ids)
         return [one for one in found if one["name"] == "browsereval.verdict"]
 
-    wait_for(lambda: len(list_scores()) >= figures.trials, "all verdicts are there")  # put into a queue
+    wait_for(lambda: len(list_scores()) >= figures.trials, "all verdicts are there")  # put into another one
     spans = read_all(f"{home}/spans")
     assert Counter(one["span_kind"] for one in spans) == kinds
     roots = [one["attributes"] for one in spans if one["parent_id"] is None]
