@@ -32,7 +32,7 @@ TIERS = (
     "interop",
 )
 """Marks of tests that need more than the test extras, or more time; ``pyproject.toml`` says what."""
-TESTS, MINUTES = 9_200, 4
+TESTS, MINUTES = 9_100, 4
 """About how many tests there are without the tiers, and how long they take on two cores."""
 
 
