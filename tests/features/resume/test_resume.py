@@ -82,7 +82,7 @@ def test_finished_trials_are_told_and_the_rest_is_run(shop: Evals) -> None:
 
 @pytest.mark.slow
 def test_a_finished_run_needs_no_browser(shop: Evals) -> None:
-    """Everything is told from the folder, by a worker too."""
+    """The report is made of the folder alone, also with a worker."""
     (shop.path / "b.dies").unlink()
     shop.run("shop.eval.yaml")
     before = results(shop)
