@@ -17,7 +17,7 @@ from tests.support import PATIENCE_S, PageServer, Run, Visit, Visits, running, v
 
 @pytest.fixture(scope="session", autouse=True)
 def template(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Fork the processes of pytest that tiers start; the few of other tests are new interpreters."""
+    """Fork the processes of pytest that some tiers start; those of other tests are new interpreters."""
     if any(tier in request.config.option.markexpr for tier in ("slow", "soak", "adversary")):
         forks.TEMPLATE.allow()
     yield
