@@ -39,8 +39,6 @@ def start(folder: Path, *words: str) -> subprocess.Popen[bytes]:
     command = supervise_command(
         [sys.executable, "-c", STUBBORN, str(folder), *words], 0.2, stdin=str(folder / "task.txt")
     )
-    if "COVERAGE_PROCESS_START" in os.environ:
-        command.remove("-S")  # without site-packages, coverage could not be measured
     return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
 
 

@@ -59,6 +59,8 @@ def test_ci_runs_every_part_and_fails_with_any(tmp_path: Path, failing: str) -> 
             script = f'#!/bin/sh\necho "$*" >>"{tmp_path}/{name}.txt"\necho "ran $*"\n'
             (folder / name).write_text(f'{script}case "$*" in *"{failing}"*) exit 3 ;; esac\n')
             (folder / name).chmod(0o755)
+    with (tmp_path / "bin/python3").open("a") as made:
+        made.write(f'[ "$2" != venv ] || {{ mkdir -p "$3/bin" && cp {tmp_path}/bin/pip "$3/bin"; }}\n')
     path = f"{tmp_path}/bin:{os.environ['PATH']}"
     result = subprocess.run(
         [tmp_path / ".ci/run"],
