@@ -1,8 +1,8 @@
 """Counts the branches that tests take. Python runs what has this name and is first on its path.
 
-The probes of slipcover go once they are passed: the tests take a fifth longer at most. coverage.py traces
-each line, and takes 60 % longer with a Python without ``sys.monitoring``. Workers of pytest-xdist are
-measured; the processes that tests start are not.
+slipcover puts probes into the code, and the tests take a fifth longer. coverage.py traces each line with a
+Python that has no ``sys.monitoring``, and they take 60 % longer. Workers of pytest-xdist are measured; the
+processes that tests start are not.
 """
 
 from __future__ import annotations
@@ -25,12 +25,13 @@ WORKER = "import sys;exec(eval(sys.stdin.readline()))"
 def measure(environment: Path) -> None:
     """Measure this process with the slipcover of an environment, and write there what was found."""
     # In that of the tests, its plug-in of pytest would be imported by each process that a test starts.
-    sys.path[:0] = site.getsitepackages([str(environment)])
+    folders = site.getsitepackages([str(environment)])
+    sys.path[:0] = folders
     import slipcover
     from _pytest.assertion.rewrite import AssertionRewritingHook
     from slipcover.branch import preinstrument
 
-    del sys.path[0]
+    del sys.path[: len(folders)]
     counter = slipcover.Slipcover(immediate=True, branch=True, source=[str(PACKAGE)], exclude_also=EXCLUDED)
     load = AssertionRewritingHook.exec_module
 
@@ -44,7 +45,7 @@ def measure(environment: Path) -> None:
         else:
             load(hook, module)
 
-    AssertionRewritingHook.exec_module = load_measured  # type: ignore
+    AssertionRewritingHook.exec_module = load_measured  # type: ignore[assignment, method-assign]
     process = os.getpid()
 
     def write() -> None:
