@@ -49,35 +49,50 @@ def test_a_tier_runs_by_its_name() -> None:
 @pytest.mark.parametrize("failing", ["nothing", "-m pytest -m soak", "-s lint", "install --quiet uv"])
 def test_ci_runs_every_part_and_fails_with_any(tmp_path: Path, failing: str) -> None:
     """No mark and no command of contributors is left out; stand-ins for the programs note their calls."""
-    (tmp_path / ".ci").mkdir()
-    shutil.copy(ROOT / ".ci/run", tmp_path / ".ci")
-    (tmp_path / "README.md").write_text("python3 -m venv .venv && pip install -e '.[dev]' && pytest\n")
-    programs = ("python", "python3", "pip", "pytest", "nox", "npm", "node", "chromium", "ip", "sbatch")
-    for folder in (tmp_path / "bin", tmp_path / ".venv/bin"):
-        folder.mkdir(parents=True)
-        for name in programs:
-            script = f'#!/bin/sh\necho "$*" >>"{tmp_path}/{name}.txt"\necho "ran $*"\n'
-            (folder / name).write_text(f'{script}case "$*" in *"{failing}"*) exit 3 ;; esac\n')
-            (folder / name).chmod(0o755)
-    with (tmp_path / "bin/python3").open("a") as made:
-        made.write(f'[ "$2" != venv ] || {{ mkdir -p "$3/bin" && cp {tmp_path}/bin/pip "$3/bin"; }}\n')
-    path = f"{tmp_path}/bin:{os.environ['PATH']}"
-    result = subprocess.run(
-        [tmp_path / ".ci/run"],
-        env={**os.environ, "PATH": path},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    result = run_ci(tmp_path, failing)
     assert result.returncode == (0 if failing == "nothing" else 1), result.stdout + result.stderr
     tiers = re.findall(r"-m pytest -m (\w+)", (tmp_path / "python.txt").read_text())
     assert sorted(tiers) == sorted(TIERS)
     commands = re.findall(r"-s (\w+)", (tmp_path / "nox.txt").read_text())
     assert sorted(commands) == ["docs", "lint", "lowest", "package", "report", "types"]
     assert all(result.stdout.count(f"ran -m pytest -m {tier} --durations=") == 1 for tier in TIERS)  # once
+    assert (tmp_path / "pytest.txt").read_text() == "\n"  # the README's, without arguments
     failed = re.findall(r" FAILED \(exit code \d\), ", result.stdout)
     assert len(failed) == (failing != "nothing")
+
+
+@pytest.mark.parametrize("failing", ["set up as the README says", "/pytest "])
+def test_ci_ends_where_the_command_of_the_readme_fails(tmp_path: Path, failing: str) -> None:
+    """Nothing of what takes longer is begun."""
+    result = run_ci(tmp_path, failing)
+    assert result.returncode == 1
+    assert "the README's test command: FAILED (exit code 3)" in result.stdout
+    assert not (tmp_path / "python.txt").exists()
+
+
+def run_ci(folder: Path, failing: str) -> subprocess.CompletedProcess[str]:
+    """Run CI with programs that say what they are called with, and fail where that has some words."""
+    (folder / ".ci").mkdir()
+    shutil.copy(ROOT / ".ci/run", folder / ".ci")
+    setup = "python3 -m venv .venv && pip install -e '.[dev]' && pip set up as the README says"
+    (folder / "README.md").write_text(f"{setup} && pytest\n")
+    made = folder / "bin"
+    made.mkdir()
+    for name in ("python", "python3", "pip", "pytest", "nox", "npm", "node", "chromium", "ip", "sbatch"):
+        script = f'#!/bin/sh\necho "$*" >>"{folder}/{name}.txt"\necho "ran $*"\n'
+        (made / name).write_text(f'{script}case "$0 $*" in *"{failing}"*) exit 3 ;; esac\n')
+        (made / name).chmod(0o755)
+    with (made / "python3").open("a") as program:
+        program.write(f'[ "$2" != venv ] || {{ mkdir -p "$3/bin" && cp {made}/* "$3/bin"; }}\n')
+    path = f"{made}:{os.environ['PATH']}"
+    return subprocess.run(
+        [folder / ".ci/run"],
+        env={**os.environ, "PATH": path},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
 
 
 # In one line: this file is none of that tier.

@@ -102,7 +102,7 @@ class Launched:
             try:
                 if process.status() != psutil.STATUS_ZOMBIE and self._is_ours(process):
                     found.append(process)
-            except psutil.Error:
+            except (psutil.Error, ProcessLookupError):
                 continue
         return found
 
