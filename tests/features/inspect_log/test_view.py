@@ -8,6 +8,7 @@ from http.server import SimpleHTTPRequestHandler
 from pathlib import Path
 
 import pytest
+from playwright.async_api import Error as PlaywrightError
 
 from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowser
 from tests.exported import mixed_run
@@ -19,6 +20,7 @@ __all__ = ["mixed_run"]
 pytestmark = [pytest.mark.interop, pytest.mark.filterwarnings("default")]
 
 HAS_TEXTS = "texts => texts.every(text => document.body.innerText.includes(text))"
+SHOWN = "document.body.innerText"
 
 
 @pytest.fixture
@@ -57,6 +59,10 @@ def test_the_viewer_opens_the_logs(run: Run, browser: PlaywrightBrowser, url: st
         page = visit.window.page
         page.on("pageerror", lambda error: errors.append(str(error)))
         for place, texts in places.items():
+            run(page.goto("about:blank"))  # each place is opened as by a link, not in the viewer that is open
             run(page.goto(f"{url}/{place}"))
-            run(page.wait_for_function(HAS_TEXTS, arg=texts, timeout=6 * PATIENCE_S * 1000))
+            try:
+                run(page.wait_for_function(HAS_TEXTS, arg=texts, timeout=6 * PATIENCE_S * 1000, polling=200))
+            except PlaywrightError:
+                pytest.fail(f"{page.url} does not show {texts}, but: {run(page.evaluate(SHOWN))}\n{errors}")
     assert errors == []
