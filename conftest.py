@@ -122,9 +122,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     left_out, kept, skipped = set(_left_out(config)), [], []
     for item in items:
         tiers = {mark.name for mark in item.iter_markers()}.intersection(TIERS)
+        names = ", ".join(sorted(tiers))
         if tiers and not tiers <= _marks_of(item.path)[0]:
-            names = ", ".join(sorted(tiers))
             raise pytest.UsageError(f"{item.path}: write {names} into the file itself: -m looks for it there")
+        if len(tiers) > 1:
+            raise pytest.UsageError(f"{item.nodeid} is of {names}: no -m NAME would run it. Give it one mark")
         (kept if tiers.isdisjoint(left_out) else skipped).append(item)
     if skipped:
         config.hook.pytest_deselected(items=skipped)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import nox
@@ -60,7 +61,9 @@ def coverage(session: nox.Session) -> None:
 @nox.session
 def report(session: nox.Session) -> None:
     """Print the coverage that was measured."""
-    measured = map(str, MEASURING.glob("branches-*.json"))
+    measured = [str(file) for file in MEASURING.glob("branches-*.json")]
+    if not measured:
+        session.error("nothing has been measured: nox -s coverage")
     words = ("--branch", "--skip-covered", "--fail-under", "90", "--out", f"{MEASURING}/branches.json")
     session.run(f"{MEASURING}/bin/python", "-m", "slipcover", *words, "--merge", *measured)
 
@@ -114,6 +117,8 @@ def lowest(session: nox.Session) -> None:
 
 
 def _new_environment(session: nox.Session, name: str) -> Path:
+    if find_spec("uv") is None:
+        session.error("pip install uv first")
     folder = Path(".nox", name).absolute()
     session.run(PYTHON, "-m", "uv", "venv", "--quiet", "--clear", "--python", PYTHON, str(folder))
     return folder

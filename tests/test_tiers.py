@@ -5,15 +5,19 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tomllib
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from tests.features.cluster.engine import running_slurm
 from tests.forks import run_forked
+from tests.hooks.launched import wait_for
+from tests.support import PATIENCE_S
 
 ROOT = Path(__file__).parents[1]
 ONE_OF_A_TIER = "tests/examples/test_browser_use.py"
@@ -46,11 +50,11 @@ def test_a_tier_runs_by_its_name() -> None:
     )
 
 
-@pytest.mark.parametrize("failing", ["nothing", "-m pytest -m soak", "-s lint", "install --quiet uv"])
+@pytest.mark.parametrize("failing", ["no program", "-m pytest -m soak", "-s lint", "install --quiet uv"])
 def test_ci_runs_every_part_and_fails_with_any(tmp_path: Path, failing: str) -> None:
     """No mark and no command of contributors is left out; stand-ins for the programs note their calls."""
     result = run_ci(tmp_path, failing)
-    assert result.returncode == (0 if failing == "nothing" else 1), result.stdout + result.stderr
+    assert result.returncode == (0 if failing == "no program" else 1), result.stdout + result.stderr
     tiers = re.findall(r"-m pytest -m (\w+)", (tmp_path / "python.txt").read_text())
     assert sorted(tiers) == sorted(TIERS)
     commands = re.findall(r"-s (\w+)", (tmp_path / "nox.txt").read_text())
@@ -58,7 +62,7 @@ def test_ci_runs_every_part_and_fails_with_any(tmp_path: Path, failing: str) -> 
     assert all(result.stdout.count(f"ran -m pytest -m {tier} --durations=") == 1 for tier in TIERS)  # once
     assert (tmp_path / "pytest.txt").read_text() == "\n"  # the README's, without arguments
     failed = re.findall(r" FAILED \(exit code \d\), ", result.stdout)
-    assert len(failed) == (failing != "nothing")
+    assert len(failed) == (failing != "no program")
 
 
 @pytest.mark.parametrize("failing", ["set up as the README says", "/pytest "])
@@ -70,8 +74,34 @@ def test_ci_ends_where_the_command_of_the_readme_fails(tmp_path: Path, failing: 
     assert not (tmp_path / "python.txt").exists()
 
 
+@pytest.mark.parametrize("waiting", ["/pytest ", "-m pytest -m slow"])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_ci_leaves_nothing_behind_when_it_is_stopped(tmp_path: Path, number: int, waiting: str) -> None:
+    """Neither the README's command, which is in the background, nor the jobs beside it."""
+    process = start_ci(tmp_path, waiting=waiting)
+    wait_for((tmp_path / "waits").exists, "it waits for a program")
+    os.killpg(process.pid, number)  # as a terminal does
+    assert process.wait(PATIENCE_S) != 0
+
+    def is_gone() -> bool:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, 0)
+            return False
+        return True
+
+    wait_for(is_gone, "all processes have ended")
+    process.communicate()
+
+
 def run_ci(folder: Path, failing: str) -> subprocess.CompletedProcess[str]:
     """Run CI with programs that say what they are called with, and fail where that has some words."""
+    process = start_ci(folder, failing)
+    out, err = process.communicate(timeout=60)
+    return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+
+
+def start_ci(folder: Path, failing: str = "no program", waiting: str = "no program") -> subprocess.Popen[str]:
+    """Start it, in a session of its own, with programs that wait where they are called with other words."""
     (folder / ".ci").mkdir()
     shutil.copy(ROOT / ".ci/run", folder / ".ci")
     setup = "python3 -m venv .venv && pip install -e '.[dev]' && pip set up as the README says"
@@ -80,18 +110,19 @@ def run_ci(folder: Path, failing: str) -> subprocess.CompletedProcess[str]:
     made.mkdir()
     for name in ("python", "python3", "pip", "pytest", "nox", "npm", "node", "chromium", "ip", "sbatch"):
         script = f'#!/bin/sh\necho "$*" >>"{folder}/{name}.txt"\necho "ran $*"\n'
-        (made / name).write_text(f'{script}case "$0 $*" in *"{failing}"*) exit 3 ;; esac\n')
+        cases = f'*"{failing}"*) exit 3 ;; *"{waiting}"*) touch "{folder}/waits"; exec sleep 600 ;;'
+        (made / name).write_text(f'{script}case "$0 $*" in {cases} esac\n')
         (made / name).chmod(0o755)
     with (made / "python3").open("a") as program:
         program.write(f'[ "$2" != venv ] || {{ mkdir -p "$3/bin" && cp {made}/* "$3/bin"; }}\n')
     path = f"{made}:{os.environ['PATH']}"
-    return subprocess.run(
+    return subprocess.Popen(
         [folder / ".ci/run"],
         env={**os.environ, "PATH": path},
-        capture_output=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
-        timeout=60,
-        check=False,
+        start_new_session=True,
     )
 
 
@@ -219,11 +250,15 @@ def test_the_tier_of_clusters_fails_without_slurm(monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.parametrize(
     ("noted", "code"),
-    [("slow: passed, 9 s; CPU 0m9.1s 0m1.2s", 0), ("soak: FAILED (exit code 1), 9 s; CPU 0m9.1s 0m1.2s", 1)],
+    [
+        ("slow: passed, 9 s; CPU 0m9.1s 0m1.2s", 0),
+        ("soak: FAILED (exit code 1), 9 s; CPU 0m9.1s 0m1.2s", 1),
+        ("soak: NOT RUN", 1),
+    ],
 )
-def test_ci_fails_when_one_of_its_parts_has_failed(tmp_path: Path, noted: str, code: int) -> None:
+def test_ci_fails_when_one_of_its_parts_has_not_passed(tmp_path: Path, noted: str, code: int) -> None:
     """Parts that run beside others note how they ended, and the last line decides."""
     (tmp_path / "summary").write_text(f"lint: passed, 1 s\n{noted}\n")
     last = CI.splitlines()[-1]
-    script = f"logs='{tmp_path}' code=0; {last}"
+    script = f"logs='{tmp_path}' code=0 parts=2; {last}"
     assert subprocess.run(["bash", "-c", script], timeout=60, check=False).returncode == code

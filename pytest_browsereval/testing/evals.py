@@ -54,6 +54,7 @@ NOT_NESTED = ("-p", "no:playwright")
 # Warnings that Python ignores by default; the inner pytest is not to show the outer one's filters.
 _QUIET = (DeprecationWarning, PendingDeprecationWarning, ImportWarning, ResourceWarning)
 _OUTCOMES = ("passed", "failed", "errors", "skipped", "xfailed", "xpassed")
+_UNCOUNTED = ("deselected", "warnings", "rerun")
 _OF_THE_TEST = ("PYTEST_CURRENT_TEST", "PYTEST_ADDOPTS")
 
 # Our modules import these when they first need them.
@@ -122,10 +123,13 @@ class EvalRun:
 
     def parseoutcomes(self) -> dict[str, int]:
         """Return the numbers of pytest's last line: ``{"passed": 2, "failed": 1}``; empty without one."""
+        return self._read_last_line() or {}
+
+    def _read_last_line(self) -> dict[str, int] | None:
         try:
             return self.result.parseoutcomes()
         except ValueError:
-            return {}
+            return None
 
     def assert_outcomes(self, **outcomes: int) -> None:
         """Assert how many items passed, failed, were errors and so on.
@@ -135,9 +139,18 @@ class EvalRun:
                 named; others of pytest's last line, such as ``deselected``, only where named.
 
         Raises:
-            AssertionError: it was otherwise; the message has what pytest printed.
+            AssertionError: it was otherwise, pytest itself broke, or its last line is missing (``-qq``); the
+                message has what pytest printed.
+            TypeError: there is no such outcome.
         """
-        found = self.parseoutcomes()
+        read = self._read_last_line()
+        found = read or {}
+        for name in {*outcomes} - {*_OUTCOMES, *_UNCOUNTED, *found}:
+            allowed = ", ".join((*_OUTCOMES, *_UNCOUNTED))
+            raise TypeError(f"no outcome is named {name!r}. Allowed: {allowed}")
+        if self.ret == pytest.ExitCode.INTERNAL_ERROR or read is None:
+            what = f"pytest's exit code is {int(self.ret)}, and nothing says how many items passed or failed"
+            raise AssertionError(f"{what}\n{self.stdout}\n{self.stderr}")
         counted = {name: found.get(name, 0) for name in {*_OUTCOMES, *outcomes}}
         # An outcome that is not named has to be 0: a test that forgets the errored rows fails.
         expected = {**dict.fromkeys(_OUTCOMES, 0), **outcomes}

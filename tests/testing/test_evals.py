@@ -134,7 +134,7 @@ def test_the_example_of_the_guide_holds(tmp_path: Path) -> None:
 
 
 def test_other_outcomes_say_what_was_printed(driver: EvalDriver) -> None:
-    """The message has both counts and the terminal's text; a run without a last line counts as nothing."""
+    """The message has both counts and the terminal's text."""
     described(driver)
     run = driver.run("shop.eval.yaml")
     with pytest.raises(
@@ -143,3 +143,33 @@ def test_other_outcomes_say_what_was_printed(driver: EvalDriver) -> None:
         run.assert_outcomes(passed=3)
     assert "pass rate 50.0% (1 of 2 judged)" in str(told.value)
     assert driver.run("--no-such-option").parseoutcomes() == {}
+
+
+@pytest.mark.parametrize("options", [["-qq"], ["-p", "no:terminal"], ["--no-such-option"]])
+def test_a_run_that_tells_no_outcomes_is_not_one_without_failures(
+    driver: EvalDriver, options: list[str]
+) -> None:
+    """Nothing was counted, so neither no failure nor a pass is true of it."""
+    described(driver)
+    run = driver.run("shop.eval.yaml", *options)
+    assert run.ret != 0
+    for outcomes in ({}, {"failed": 0}):
+        with pytest.raises(AssertionError, match=r"exit code is \d, and nothing says how many items passed"):
+            run.assert_outcomes(**outcomes)
+
+
+def test_a_pytest_that_broke_has_no_outcomes(driver: EvalDriver) -> None:
+    """Its last line counts what came before that."""
+    described(driver)
+    (driver.path / "conftest.py").write_text("def pytest_runtestloop():\n    raise OSError('broken')\n")
+    run = driver.run("shop.eval.yaml")
+    assert run.ret == pytest.ExitCode.INTERNAL_ERROR
+    with pytest.raises(AssertionError, match="exit code is 3, and nothing says"):
+        run.assert_outcomes()
+
+
+def test_an_outcome_that_there_is_not_is_refused(driver: EvalDriver) -> None:
+    """A misspelt one would be 0 for ever."""
+    run = driver.run("--collect-only")
+    with pytest.raises(TypeError, match=r"no outcome is named 'error'. Allowed: passed, failed, errors, "):
+        run.assert_outcomes(error=0)
