@@ -108,7 +108,8 @@ def start_ci(folder: Path, failing: str = "no program", waiting: str = "no progr
     (folder / "README.md").write_text(f"{setup} && pytest\n")
     made = folder / "bin"
     made.mkdir()
-    for name in ("python", "python3", "pip", "pytest", "nox", "npm", "node", "chromium", "ip", "sbatch"):
+    programs = "python python3 pip pytest nox npm node chromium ip Xvfb sbatch"
+    for name in programs.split():
         script = f'#!/bin/sh\necho "$*" >>"{folder}/{name}.txt"\necho "ran $*"\n'
         cases = f'*"{failing}"*) exit 3 ;; *"{waiting}"*) touch "{folder}/waits"; exec sleep 600 ;;'
         (made / name).write_text(f'{script}case "$0 $*" in {cases} esac\n')
