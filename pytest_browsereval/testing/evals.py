@@ -20,6 +20,7 @@ A test then describes an eval and runs it, in its own process::
 
 from __future__ import annotations
 
+import asyncio
 import importlib
 import io
 import json
@@ -28,6 +29,7 @@ import pkgutil
 import subprocess
 import sys
 import time
+import traceback
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
@@ -233,11 +235,15 @@ class EvalDriver:
         Args:
             args: pytest's command line.
             plugins: objects with hooks, as ``pytest.main`` takes them.
+
+        Raises:
+            RuntimeError: an event loop runs in this thread, as in an ``async`` test.
         """
+        _refuse_running_loop()
         command = [*NOT_NESTED, *self.options, *self._basetemp(args), *args]
         before, began = self._states(), time.perf_counter()
         with self._folders_in(os.environ), _apart(self.path), _capture() as (out, err):
-            ret = pytest.main([*FOLDERS, *command], plugins=list(plugins))
+            ret = _run_pytest([*FOLDERS, *command], plugins)
         return self._run(ret, _text(out), _text(err), began, before)
 
     def run_process(self, *args: str, limit_s: float = LIMIT_S) -> EvalRun:
@@ -336,6 +342,31 @@ class EvalDriver:
         if any(arg.startswith("--basetemp") for arg in args):
             return []
         return [f"--basetemp={self.path.parent / f'{self.path.name}-basetemp'}"]
+
+
+def _refuse_running_loop() -> None:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return
+    raise RuntimeError(
+        "evals.run() runs an event loop of its own, and one runs here: call it in a plain test, which is not "
+        "`async`, or take evals.run_process()"
+    )
+
+
+def _run_pytest(args: list[str], plugins: Sequence[object]) -> int:
+    """Run pytest. What a conftest raises out of it ends the run as it ends a process: by a code."""
+    try:
+        return pytest.main(args, plugins=list(plugins))
+    except SystemExit as error:
+        if error.code is None or isinstance(error.code, int):
+            return error.code or 0
+        sys.stderr.write(f"{error.code}\n")
+        return 1
+    except Exception:  # noqa: BLE001 whatever a hook raises
+        traceback.print_exc()
+        return pytest.ExitCode.INTERNAL_ERROR
 
 
 def _states(folders: Iterable[Path]) -> dict[Path, tuple[int, ...]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import sys
@@ -173,3 +174,32 @@ def test_an_outcome_that_there_is_not_is_refused(driver: EvalDriver) -> None:
     run = driver.run("--collect-only")
     with pytest.raises(TypeError, match=r"no outcome is named 'error'. Allowed: passed, failed, errors, "):
         run.assert_outcomes(error=0)
+
+
+def test_a_test_with_a_loop_of_its_own_is_told(driver: EvalDriver) -> None:
+    """The eval would break in the middle, with a traceback of ours."""
+    described(driver)
+
+    async def test() -> None:
+        driver.run()
+
+    with pytest.raises(RuntimeError, match="call it in a plain test"):
+        asyncio.run(test())
+    assert not (driver.path / "results").exists()
+
+
+@pytest.mark.parametrize(
+    ("code", "ret", "told"),
+    [
+        ("import sys\nsys.exit(7)", 7, ""),
+        ("import sys\nsys.exit('no way')", 1, "no way"),
+        ("def pytest_unconfigure():\n    raise OSError('broken')", 3, "OSError: broken"),
+    ],
+)
+def test_what_raises_out_of_pytest_ends_the_run(driver: EvalDriver, code: str, ret: int, told: str) -> None:
+    """By the exit code that a process would have; what was printed is there."""
+    described(driver)
+    (driver.path / "conftest.py").write_text(code + "\n")
+    run = driver.run("shop.eval.yaml")
+    assert run.ret == ret
+    assert told in run.stderr.str()
