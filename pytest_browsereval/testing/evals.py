@@ -150,7 +150,9 @@ class EvalRun:
         for name in {*outcomes} - {*_OUTCOMES, *_UNCOUNTED, *found}:
             allowed = ", ".join((*_OUTCOMES, *_UNCOUNTED))
             raise TypeError(f"no outcome is named {name!r}. Allowed: {allowed}")
-        if self.ret == pytest.ExitCode.INTERNAL_ERROR or read is None:
+        if read is None or any(
+            line.startswith("INTERNALERROR>") for line in (*self.outlines, *self.errlines)
+        ):
             what = f"pytest's exit code is {int(self.ret)}, and nothing says how many items passed or failed"
             raise AssertionError(f"{what}\n{self.stdout}\n{self.stderr}")
         counted = {name: found.get(name, 0) for name in {*_OUTCOMES, *outcomes}}
