@@ -79,18 +79,23 @@ def test_ci_ends_where_the_command_of_the_readme_fails(tmp_path: Path, failing: 
 def test_ci_leaves_nothing_behind_when_it_is_stopped(tmp_path: Path, number: int, waiting: str) -> None:
     """Neither the README's command, which is in the background, nor the jobs beside it."""
     process = start_ci(tmp_path, waiting=waiting)
-    wait_for((tmp_path / "waits").exists, "it waits for a program")
-    os.killpg(process.pid, number)  # as a terminal does
-    assert process.wait(PATIENCE_S) != 0
-
-    def is_gone() -> bool:
+    try:
+        wait_for((tmp_path / "waits").exists, "it waits for a program")
+        os.killpg(process.pid, number)  # as a terminal does
+        assert process.wait(PATIENCE_S) != 0
+        wait_for(lambda: not has_group(process.pid), "all processes have ended")
+    finally:
         with suppress(ProcessLookupError):
-            os.killpg(process.pid, 0)
-            return False
-        return True
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
 
-    wait_for(is_gone, "all processes have ended")
-    process.communicate()
+
+def has_group(number: int) -> bool:
+    """Whether a process of the group is left."""
+    with suppress(ProcessLookupError):
+        os.killpg(number, 0)
+        return True
+    return False
 
 
 def run_ci(folder: Path, failing: str) -> subprocess.CompletedProcess[str]:
@@ -175,6 +180,15 @@ def test_marks_of_tiers_stand_in_the_files_of_their_tests(tmp_path: Path) -> Non
     result = run(tmp_path, "--collect-only", PYTHONPATH=os.pathsep.join([str(ROOT), str(tmp_path)]))
     assert result.returncode == pytest.ExitCode.USAGE_ERROR
     assert "write peers into the file itself" in result.stderr
+
+
+def test_a_test_is_of_one_tier(tmp_path: Path) -> None:
+    """With two marks no `-m NAME` would run it, and all would be green."""
+    two = "import pytest\n\n@pytest.mark.peers\n@pytest.mark.slow\ndef test_one(): pass"
+    (tmp_path / "test_two.py").write_text(two)
+    result = run(tmp_path, "-m", "slow", "-n0")
+    assert result.returncode == pytest.ExitCode.USAGE_ERROR
+    assert "test_two.py::test_one is of peers, slow: no -m NAME would run it" in result.stderr
 
 
 LEFT = """
