@@ -53,6 +53,7 @@ def coverage(session: nox.Session) -> None:
     shutil.rmtree(MEASURING, ignore_errors=True)
     session.run(PYTHON, "-m", "venv", str(MEASURING))
     session.run(f"{MEASURING}/bin/pip", "install", "--quiet", "slipcover")
+    session.run(f"{MEASURING}/bin/python", "tests/coverage/sitecustomize.py")
     env = {"MEASURE_WITH": str(MEASURING), "PYTHONPATH": "tests/coverage"}
     session.run(PYTHON, "-m", "pytest", *(session.posargs and ["-n2", *session.posargs]), env=env)
     session.notify("report")

@@ -71,7 +71,7 @@ def test_ci_ends_where_the_command_of_the_readme_fails(tmp_path: Path, failing: 
     result = run_ci(tmp_path, failing)
     assert result.returncode == 1
     assert "the README's test command: FAILED (exit code 3)" in result.stdout
-    assert not (tmp_path / "python.txt").exists()
+    assert "-m pytest" not in (tmp_path / "python.txt").read_text()
 
 
 @pytest.mark.parametrize("waiting", ["/pytest ", "-m pytest -m slow"])

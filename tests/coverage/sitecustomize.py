@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import atexit
 import json
+import marshal
 import os
 import site
 import sys
@@ -20,6 +21,19 @@ PACKAGE = Path(__file__).parents[2] / "pytest_browsereval"
 EXCLUDED = ["if TYPE_CHECKING:", "raise NotImplementedError", "@abstractmethod", r"\.\.\.$"]
 WORKER = "import sys;exec(eval(sys.stdin.readline()))"
 """The code that a worker is started with."""
+PREPARED = "code.marshal"
+"""Code that has room for probes, by its file: each worker would take six seconds to make it."""
+
+
+def prepare(environment: Path) -> None:
+    """Write the code of the package, with room for probes, into an environment that has slipcover."""
+    from slipcover.branch import preinstrument
+
+    prepared = {
+        str(file): compile(preinstrument(ast.parse(file.read_bytes())), file, "exec", dont_inherit=True)
+        for file in PACKAGE.rglob("*.py")
+    }
+    (environment / PREPARED).write_bytes(marshal.dumps(prepared))
 
 
 def measure(environment: Path) -> None:
@@ -29,10 +43,10 @@ def measure(environment: Path) -> None:
     sys.path[:0] = folders
     import slipcover
     from _pytest.assertion.rewrite import AssertionRewritingHook
-    from slipcover.branch import preinstrument
 
     del sys.path[: len(folders)]
     counter = slipcover.Slipcover(immediate=True, branch=True, source=[str(PACKAGE)], exclude_also=EXCLUDED)
+    prepared = marshal.loads((environment / PREPARED).read_bytes())  # noqa: S302 written by this file
     load = AssertionRewritingHook.exec_module
 
     def load_measured(hook: AssertionRewritingHook, module: ModuleType) -> None:
@@ -40,8 +54,7 @@ def measure(environment: Path) -> None:
         path = Path(module.__file__ or "")
         if path.is_relative_to(PACKAGE):
             hook._rewritten_names[module.__name__] = path
-            code = compile(preinstrument(ast.parse(path.read_bytes())), str(path), "exec", dont_inherit=True)
-            exec(counter.instrument(code), module.__dict__)  # noqa: S102
+            exec(counter.instrument(prepared[str(path)]), module.__dict__)  # noqa: S102
         else:
             load(hook, module)
 
@@ -56,5 +69,7 @@ def measure(environment: Path) -> None:
     atexit.register(write)
 
 
-if "MEASURE_WITH" in os.environ and sys.orig_argv[-1] == WORKER:
+if __name__ == "__main__":
+    prepare(Path(sys.prefix))
+elif "MEASURE_WITH" in os.environ and sys.orig_argv[-1] == WORKER:
     measure(Path(os.environ.pop("MEASURE_WITH")))
