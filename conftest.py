@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import importlib
 import importlib.metadata
 import os
 import re
@@ -11,7 +10,6 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Generator
-from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -136,28 +134,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
+def pytest_collection() -> Generator[None, object, object]:
     """Collect tests and no garbage: the collector would look at millions of new objects that all stay."""
     gc.disable()
     try:
-        _import_share(session.config)
         return (yield)
     finally:
         gc.enable()
-
-
-def _import_share(config: pytest.Config) -> None:
-    """Let each worker import a share of the files without bytecode: in a new clone, each would make all."""
-    worker = getattr(config, "workerinput", None)
-    if worker is None or sys.dont_write_bytecode or not _has_all_files(config):
-        return
-    files = sorted((config.rootpath / "tests").rglob("test_*.py"))
-    for file in files[int(worker["workerid"].removeprefix("gw")) :: worker["workercount"]]:
-        is_new = not any((file.parent / "__pycache__").glob(f"{file.stem}.*-pytest-*"))
-        if is_new and pytest_ignore_collect(file, config) is None:
-            name = ".".join(file.relative_to(config.rootpath).with_suffix("").parts)
-            with suppress(Exception, pytest.skip.Exception):  # told when it is collected
-                importlib.import_module(name)
 
 
 @pytest.hookimpl(trylast=True)
@@ -202,12 +185,9 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 def _is_whole(config: pytest.Config) -> bool:
     """Whether all tests are to run that need no more than the test extras."""
-    return _has_all_files(config) and not config.option.markexpr
-
-
-def _has_all_files(config: pytest.Config) -> bool:
     folder = config.rootpath / "tests"  # workers are given it as an argument
-    return [config.rootpath / arg for arg in config.args] == [folder] and not config.option.eval_config
+    is_all = [config.rootpath / arg for arg in config.args] == [folder] and not config.option.eval_config
+    return is_all and not config.option.markexpr
 
 
 def _left_out(config: pytest.Config) -> tuple[str, ...]:
