@@ -20,6 +20,13 @@ class Overran(Exception):
         self.is_left_behind = is_left_behind
 
 
+class SelfCancelled(RuntimeError):
+    """The work ended with a ``CancelledError``, and it was not its caller who cancelled it."""
+
+    def __init__(self) -> None:
+        super().__init__("it ended with a CancelledError, and nobody has cancelled it")
+
+
 async def within(
     limit_s: float,
     work: Coroutine[Any, Any, T],
@@ -39,13 +46,13 @@ async def within(
 
     Raises:
         Overran: the limit was met; what the work returned or raised after that is dropped.
-        RuntimeError: the work raised ``CancelledError`` of its own accord.
+        SelfCancelled: the work raised ``CancelledError`` of its own accord.
     """
     task = asyncio.ensure_future(work)
     try:
         await asyncio.wait({task}, timeout=limit_s)
         if task.cancelled():  # not by us: a caller would take it for the end of its own time
-            raise RuntimeError("it ended with a CancelledError, and nobody has cancelled it")
+            raise SelfCancelled
         if task.done():
             return task.result()
         at_limit()

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 from pytest_browsereval.agents.base import AgentContext
+from pytest_browsereval.deadline import GRACE_S, SelfCancelled, within
 from pytest_browsereval.errors import (
     PLUGIN_ERRORS,
     ErrorSource,
@@ -23,18 +24,38 @@ from pytest_browsereval.model.results import AgentResult
 HOW_TO_RETURN = "Return AgentResult(final_answer), with the answer as a text or None"
 
 
-async def play(context: AgentContext, build: Callable[[AgentContext], object], who: str) -> AgentResult:
-    """Build an agent, execute it, and return its result.
+async def play(
+    context: AgentContext,
+    build: Callable[[AgentContext], object],
+    who: str,
+    *,
+    limit_s: float,
+    grace_s: float = GRACE_S,
+    at_limit: Callable[[], None] = lambda: None,
+) -> AgentResult:
+    """Build an agent, execute it for no longer than a limit, and return its result.
 
     Args:
         context: of the attempt, or of a part of it.
         build: makes the evaluator.
         who: what a message calls it.
+        limit_s: after how many seconds it is cancelled.
+        grace_s: how long it may take to end then.
+        at_limit: called before it is cancelled.
 
     Raises:
         Fault: something broke, be it the agent's own code.
         LimitReached: a limit ended it.
+        Overran: the time was over.
     """
+    try:
+        return await within(limit_s, _play(context, build, who), grace_s=grace_s, at_limit=at_limit)
+    except SelfCancelled as error:
+        why = f"{who} was cancelled, and not by a limit: by its own code, or by that of an agent beside it"
+        raise Fault(ErrorSource.AGENT, why) from error
+
+
+async def _play(context: AgentContext, build: Callable[[AgentContext], object], who: str) -> AgentResult:
     try:
         returned = await _begin(build(context), who)
     except (Fault, LimitReached):

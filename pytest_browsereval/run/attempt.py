@@ -202,21 +202,21 @@ async def _run_agent(course: Course, task: Task, window: Window, urls: Mapping[s
     guard = context.tools.guard = CallGuard(ask, course.node_id, *about) if ask else None
     await capture.first_picture()
     capture.log_user(task.query)
-    limit_ms, started = config.limits.timeout_ms, time.perf_counter()
+    limit_s, started = config.limits.timeout_ms / 1000, time.perf_counter()
     try:
         try:
             context = replace(context, kits=toolsets.kits_for(sites), variables=trial.variables)
-            work = play(context, course.build_agent, "the agent")
-            result = await within(limit_ms / 1000, work, at_limit=context.tools.close)
+            build, close = course.build_agent, context.tools.close
+            result = await play(context, build, "the agent", limit_s=limit_s, at_limit=close)
             if guard and result.final_answer not in (None, context.tools.answer):
                 asking = guard(DONE, {"answer": result.final_answer})
-                if why := await within(limit_ms / 1000, asking, at_limit=context.tools.close):
+                if why := await within(limit_s, asking, at_limit=close):
                     result = replace(result, final_answer=None, note=f"no answer: {why}")
         except LimitReached as limit:
             result = AgentResult(context.tools.answer, limit.reason, note=str(limit))
         except Overran as overran:
             late = "; it did not end when it was cancelled, and was left behind" * overran.is_left_behind
-            why = f"limits.timeout_ms is {limit_ms}{late}"
+            why = f"limits.timeout_ms is {config.limits.timeout_ms}{late}"
             result = AgentResult(context.tools.answer, TerminationReason.TIMEOUT, note=why)
         course.take_result(result)
     finally:

@@ -158,13 +158,17 @@ async def solve(context):
     if context.task.query_id == "cancels":
         for task in asyncio.all_tasks():
             task.cancel()
+    if context.task.query_id == "gives-up":
+        asyncio.current_task().cancel()
     await asyncio.sleep(0.1)
     return "right"
 """
 
 
-@pytest.mark.parametrize("meddler", ["stops", "cancels"])
-def test_an_agent_that_meddles_with_the_loop_errs_itself(evals: Evals, meddler: str) -> None:
+@pytest.mark.parametrize(
+    ("meddler", "source"), [("stops", "agent"), ("cancels", "harness"), ("gives-up", "agent")]
+)
+def test_an_agent_that_meddles_with_the_loop_errs_itself(evals: Evals, meddler: str, source: str) -> None:
     """It says why, the attempt in the other lane passes, and so do those after it."""
     evals.pytester.makepyfile(own=MEDDLES)
     evals.write_rows(row(meddler), *map(row, "abc"))
@@ -175,8 +179,9 @@ def test_an_agent_that_meddles_with_the_loop_errs_itself(evals: Evals, meddler: 
     assert {
         "stops": "raised RuntimeError: an attempt must not stop the event loop",
         "cancels": "its task was cancelled twice, by its own code",
+        "gives-up": "the agent was cancelled, and not by a limit: by its own code",
     }[meddler] in record.reason
-    assert record.verdict == "errored"
+    assert (record.verdict, record.error_source) == ("errored", source)
 
 
 def test_an_answer_is_judged_by_its_text(odd: Evals) -> None:

@@ -11,7 +11,7 @@ from pytest_browsereval.agents.base import AgentConfig, AgentContext
 from pytest_browsereval.agents.playing import play
 from pytest_browsereval.capture.context import NestedCapture
 from pytest_browsereval.capture.trajectory import EXECUTORS, TrajectorySaver
-from pytest_browsereval.deadline import Overran, within
+from pytest_browsereval.deadline import Overran
 from pytest_browsereval.errors import (
     ErrorSource,
     Fault,
@@ -197,8 +197,8 @@ class Delegation:
         task = self._attempt.task.model_copy(update={"query": instruction, "start_url": start})
         context = replace(self._context, task=task)
         try:
-            result = await within(
-                self._timeout_s, play(context, context.config.build, "the executor"), grace_s=GRACE_S
+            result = await play(
+                context, context.config.build, "the executor", limit_s=self._timeout_s, grace_s=GRACE_S
             )
             # An executor may end in peace in a browser that has died: its report is worth nothing.
             if dead := self._attempt.window.dead:

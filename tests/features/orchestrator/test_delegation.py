@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from pytest_browsereval.agents import playing
 from pytest_browsereval.deadline import within
 from pytest_browsereval.errors import ErrorSource, Fault
 from pytest_browsereval.features.orchestrator import delegation
@@ -202,7 +203,7 @@ def time_begins(monkeypatch: pytest.MonkeyPatch) -> Begins:
 
     def when(holds: Callable[[], object]) -> None:
         async def begun(
-            limit_s: float, work: Coroutine[Any, Any, AgentResult], *, grace_s: float
+            limit_s: float, work: Coroutine[Any, Any, AgentResult], **options: Any
         ) -> AgentResult:
             task = asyncio.ensure_future(work)
             await until(lambda: holds() or task.done())
@@ -210,9 +211,9 @@ def time_begins(monkeypatch: pytest.MonkeyPatch) -> Begins:
             async def rest() -> AgentResult:
                 return await task
 
-            return await within(limit_s, rest(), grace_s=grace_s)
+            return await within(limit_s, rest(), **options)
 
-        monkeypatch.setattr(delegation, "within", begun)
+        monkeypatch.setattr(playing, "within", begun)
 
     return when
 
