@@ -35,8 +35,9 @@ from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequenc
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryFile
 from types import ModuleType
-from typing import Any
+from typing import Any, BinaryIO
 
 import pytest
 import yaml
@@ -284,12 +285,13 @@ class EvalDriver:
         from pytest_browsereval.__main__ import main
 
         before, began = self._states(), time.perf_counter()
-        with _apart(self.path), _capture() as (out, err):
-            try:
-                ret = main(list(args))
-            except SystemExit as leaving:  # of argparse
-                ret = leaving.code if isinstance(leaving.code, int) else 1
-        return self._run(ret, _text(out), _text(err), began, before)
+        with TemporaryFile() as out, TemporaryFile() as err:
+            with _apart(self.path), _into(1, out), _into(2, err):
+                try:
+                    ret = main(list(args))
+                except SystemExit as leaving:  # of argparse
+                    ret = leaving.code if isinstance(leaving.code, int) else 1
+            return self._run(ret, _read(out), _read(err), began, before)
 
     def run_folder(self, eval_name: str = "shop", below: str = "") -> Path:
         """Return the newest run folder of an eval.
@@ -424,6 +426,26 @@ def _capture() -> Iterator[tuple[io.TextIOWrapper, io.TextIOWrapper]]:
 def _text(stream: io.TextIOWrapper) -> str:
     data: bytes = stream.buffer.getvalue()  # type: ignore[attr-defined]
     return data.decode("utf-8", "replace")
+
+
+@contextmanager
+def _into(descriptor: int, file: BinaryIO) -> Iterator[None]:
+    """Have this process and those that it starts print into a file, for standard output (1) or error (2)."""
+    before = os.dup(descriptor)
+    os.dup2(file.fileno(), descriptor)
+    raw = io.FileIO(file.fileno(), "w", closefd=False)  # without a buffer: all lines keep their order
+    stream = io.TextIOWrapper(raw, encoding="utf-8", newline="", write_through=True)
+    try:
+        with (redirect_stdout if descriptor == 1 else redirect_stderr)(stream):
+            yield
+    finally:
+        os.dup2(before, descriptor)
+        os.close(before)
+
+
+def _read(file: BinaryIO) -> str:
+    file.seek(0)
+    return file.read().decode("utf-8", "replace")
 
 
 @pytest.fixture

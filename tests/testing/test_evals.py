@@ -81,6 +81,22 @@ def test_commands_run_in_process(driver: EvalDriver) -> None:
     wrong.stderr.fnmatch_lines(["*invalid choice: 'no-such-command'*"])
 
 
+def test_what_a_command_has_printed_by_a_process_is_its_output(
+    driver: EvalDriver, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """In the order of its lines, and not past the driver; after it the test prints where it did before."""
+    described(driver)
+    graded = driver.run_command("regrade", str(driver.run("shop.eval.yaml").folder))
+    assert graded.ret == pytest.ExitCode.USAGE_ERROR
+    graded.stdout.fnmatch_lines(["grading by *shop.eval.yaml"])
+    graded.stderr.fnmatch_lines(["ERROR: *browser: *blank*"])
+    assert capfd.readouterr() == ("", "")
+    sys.stdout.write("the test's own\n")
+    sys.stdout.flush()
+    os.write(2, b"by its number")
+    assert capfd.readouterr() == ("the test's own\n", "by its number")
+
+
 @pytest.mark.parametrize("way", ["run", "run_process"])
 def test_a_run_elsewhere_is_found(driver: EvalDriver, way: str, tmp_path: Path) -> None:
     """Wherever the config or the command line puts it."""
