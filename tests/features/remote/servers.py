@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -52,6 +52,8 @@ class Faults:
         self.port = port
         self.seen: list[str] = []
         """``PUT /path`` of all requests."""
+        self.claims = threading.Lock()
+        """For one at a time."""
         self._planned: list[tuple[Callable[[str], bool], str]] = []
 
     def plan(self, fault: str, times: int, pattern: str) -> None:
@@ -99,11 +101,13 @@ class _Proxy(BaseHTTPRequestHandler):
             text = f"<?xml version='1.0'?><Error><Code>{code}</Code><Message>m</Message></Error>".encode()
             self._answer(int(status), {"Content-Type": "application/xml"}, text)
             return
-        server = http.client.HTTPConnection("127.0.0.1", self.faults.port, timeout=PATIENCE_S)
-        server.request(self.command, self.path, body, dict(self.headers))
-        answer = server.getresponse()
-        content = answer.read()
-        server.close()
+        # moto looks whether the object is there and then writes it, so two can win. S3 does both at once.
+        with self.faults.claims if "If-None-Match" in self.headers else nullcontext():
+            server = http.client.HTTPConnection("127.0.0.1", self.faults.port, timeout=PATIENCE_S)
+            server.request(self.command, self.path, body, dict(self.headers))
+            answer = server.getresponse()
+            content = answer.read()
+            server.close()
         if fault == "lost":
             self.connection.close()
             self.close_connection = True
