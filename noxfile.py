@@ -24,10 +24,11 @@ TELLING = (
             "model",
             "features/row_files",
             "features/programs/server",
-            "features/dashboard",
         )
     ),
     "tests/stats/test_statistics.py",
+    "tests/features/dashboard/test_app.py",
+    "tests/features/dashboard/test_hooks.py",
     "tests/features/mcp_browser/test_browser.py",
     "tests/features/junit/test_hooks.py",
     "tests/features/remote/test_push_and_pull.py",
