@@ -14,7 +14,7 @@ import pytest
 
 from pytest_browsereval import GuardConfig, GuardedCall
 from pytest_browsereval.__main__ import main
-from pytest_browsereval.deadline import within
+from pytest_browsereval.deadline import GRACE_S, within
 from pytest_browsereval.registry import Registry
 from pytest_browsereval.testing import ScriptedModel, done
 from tests.hooks.small_evals import Evals, errored_row, row
@@ -171,7 +171,9 @@ class LatePlugin:
         registry.register(LateGuard)
 
 
-async def end_when_asked(_: float, work: Coroutine[Any, Any, T], *, at_limit: Callable[[], None]) -> T:
+async def end_when_asked(
+    _: float, work: Coroutine[Any, Any, T], *, at_limit: Callable[[], None], grace_s: float = GRACE_S
+) -> T:
     """Stand in for the attempt's deadline: the time is over while a guard is being asked."""
     asked = asyncio.Event()
     ASKED.set(asked)
@@ -182,14 +184,15 @@ async def end_when_asked(_: float, work: Coroutine[Any, Any, T], *, at_limit: Ca
     async def rest() -> T:
         return await task
 
-    return await within(0, rest(), at_limit=at_limit)
+    return await within(0, rest(), at_limit=at_limit, grace_s=grace_s)
 
 
 def test_a_guard_that_does_not_answer_in_time_is_no_failure_of_the_agent(
     guarded: Evals, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whether it can be cancelled, and whether the agent called `done`, just answered or caught the error."""
-    monkeypatch.setattr("pytest_browsereval.run.attempt.within", end_when_asked)
+    for place in ("agents.playing", "run.attempt"):
+        monkeypatch.setattr(f"pytest_browsereval.{place}.within", end_when_asked)
     guarded.write_rows(*map(row, ("hang", "stay", "block")))
     agents = ("retry", "say", "patient")
     variants = {name: {"type": "function", "function": f"my_agents:{name}"} for name in agents}
