@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import shutil
@@ -48,6 +49,16 @@ def test_a_tier_runs_by_its_name() -> None:
         "left out: real_model, peers, machines, cluster, soak, adversary, slow, published, interop;"
         in result.stdout
     )
+
+
+def test_a_mark_of_all_tests_of_a_file_is_a_statement() -> None:
+    """``conftest.py`` takes the first such line: one in a text would hide the file from every tier."""
+    for file in (ROOT / "tests").rglob("test_*.py"):
+        text = file.read_text(encoding="utf-8")
+        lines = [n for n, line in enumerate(text.splitlines(), 1) if line.startswith("pytestmark = ")]
+        assigned = [node for node in ast.parse(text).body if isinstance(node, ast.Assign)] if lines else []
+        named = [node.lineno for node in assigned if ast.unparse(node.targets[0]) == "pytestmark"]
+        assert lines[:1] == named, file
 
 
 @pytest.mark.parametrize("failing", ["no program", "-m pytest -m soak", "-s lint", "install --quiet uv"])

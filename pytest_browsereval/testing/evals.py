@@ -294,11 +294,11 @@ class EvalDriver:
             return self._run(ret, _read(out), _read(err), began, before)
 
     def run_folder(self, eval_name: str = "shop", below: str = "") -> Path:
-        """Return the newest run folder of an eval.
+        """Return the newest run folder of an eval; for one with an ``output_dir`` see ``EvalRun.folder``.
 
         Args:
             eval_name: the eval's name.
-            below: the folder of its config, relative to this one.
+            below: the folder of its config, relative to this one; looked at are the runs in its ``results``.
         """
         folders = (self.path / below / "results" / eval_name).iterdir()
         return max(folders, key=lambda folder: (folder / "manifest.json").stat().st_mtime_ns)
