@@ -13,6 +13,8 @@ import pytest
 from pytest_browsereval.browsers import driver as drivers
 from pytest_browsereval.browsers.binary import candidates, launch_first
 from pytest_browsereval.temporary import is_replaced, read_environment
+from tests.hooks.launched import wait_for
+from tests.support import has_ended
 
 NUMBER = 3
 
@@ -73,8 +75,10 @@ def profiles(process: psutil.Process) -> list[Path]:
 def test_a_browser_whose_driver_has_died_makes_its_profile_no_more() -> None:
     """One that was just starting makes it with all folders above it, after these were removed."""
     browser, profile = asyncio.run(stop_with_a_stuck_browser())
-    left = [child for child in browser if child.is_running() and child.status() != psutil.STATUS_ZOMBIE]
-    for child in left:
-        child.kill()
-    assert left == []
-    assert not profile.parent.exists()
+    try:
+        wait_for(lambda: all(has_ended(child.pid) for child in browser), "what was killed has ended")
+        assert not profile.parent.exists()
+    finally:
+        for child in browser:
+            if child.is_running():
+                child.kill()
