@@ -122,12 +122,21 @@ def test_a_functions_ending_is_told_as_it_was(pair: Pair, code: str, status: str
     assert pair.results[0].summary.startswith(summary)
 
 
+CANCELS_ITSELF = """
+import asyncio
+async def work(context):
+    asyncio.current_task().cancel()
+    await asyncio.sleep(300)
+"""
+
+
 @pytest.mark.parametrize(
     ("code", "told"),
     [
         ("async def work(context): raise KeyError('price')", "KeyError: 'price'"),
         ("def work(context): raise SystemExit(3)", "SystemExit: 3"),
         ("def work(context): return 12", "returned 12"),
+        (CANCELS_ITSELF, "was cancelled, and not by a limit"),
     ],
 )
 def test_an_executor_whose_code_breaks_is_a_fault(pair: Pair, code: str, told: str) -> None:
