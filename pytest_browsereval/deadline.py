@@ -21,7 +21,7 @@ class Overran(Exception):
 
 
 class SelfCancelled(RuntimeError):
-    """The work ended with a ``CancelledError``, and it was not its caller who cancelled it."""
+    """The work ended with a ``CancelledError``, though its caller did not cancel it."""
 
     def __init__(self) -> None:
         super().__init__("it ended with a CancelledError, and nobody has cancelled it")
@@ -46,7 +46,7 @@ async def within(
 
     Raises:
         Overran: the limit was met; what the work returned or raised after that is dropped.
-        SelfCancelled: the work raised ``CancelledError`` of its own accord.
+        SelfCancelled: the work cancelled itself.
     """
     task = asyncio.ensure_future(work)
     try:
