@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_browsereval.browsers.machine import driver_folder, driver_trouble
 from pytest_browsereval.browsers.playwright.waiting import quietly
+from pytest_browsereval.browsers.playwright.world import offer_worlds
 from pytest_browsereval.errors import ErrorSource, StopRun
 from pytest_browsereval.temporary import OwnedFolder, is_replaced, temporary_files_in
 
@@ -70,6 +71,7 @@ async def start_driver() -> Playwright:
         trouble = await driver_trouble() or f"Playwright's driver does not start: {error}"
         raise StopRun(ErrorSource.BROWSER, trouble) from error
     _places[driver] = place
+    await offer_worlds(driver)
     return driver
 
 

@@ -1,0 +1,208 @@
+"""Functions about a document that run out of reach of its page: in a world of scripts of their own.
+
+A page can replace ``innerText``, ``Array.prototype.push`` and all else that scripts look at it with. In a
+world of its own a function sees the same elements by the browser's own methods, and the page sees nothing of
+it: no global, no attribute. So what decides a verdict or a refusal asks the page by ``ask_apart``::
+
+    text = await ask_apart(frame, "(root) => root.body.innerText", limit_s=5)
+    size = await ask_apart(page.locator("#cart li"), "(item, most) => item.innerText.slice(0, most)", 80)
+
+It takes one call to the browser, whatever the content security policy of the page says. It works in frames of
+other processes: their scope is a frame of ``page.frames``, or ``locator.content_frame``. A ``WorldScript``
+listens all the time, in documents that come as well.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from pydantic import JsonValue
+
+from pytest_browsereval.browsers.playwright.waiting import is_closed_error, playwright_error, quietly
+from pytest_browsereval.errors import BrowserEvalError
+
+if TYPE_CHECKING:
+    from playwright.async_api import (
+        BrowserContext,
+        CDPSession,
+        Frame,
+        FrameLocator,
+        Locator,
+        Page,
+        Playwright,
+    )
+
+    Scope = Page | Frame | FrameLocator | Locator
+
+_ANSWER_S = 2.0
+"""How long an open document may take to answer."""
+
+_numbers = itertools.count(1)
+
+_ENGINE = "browsereval-apart"
+# Playwright runs selector engines of `content_script` in its own world. The element that a search finds
+# carries the answer out: it is in no document, and no page hears of it.
+_SCRIPT = """{
+  query(root, body) { return this.queryAll(root, body)[0]; },
+  queryAll(root, body) {
+    const [text, argument, isSearch] = JSON.parse(decodeURIComponent(body));
+    const box = document.createElement('template');
+    let said;
+    try {
+      const found = (0, eval)(`(${text})`)(root, argument);
+      if (isSearch) return found ? [found] : [];
+      said = {value: found ?? null};
+    } catch (error) {
+      if (isSearch) throw error;
+      said = {error: String(error)};
+    }
+    box.textContent = JSON.stringify(said);
+    return [box];
+  },
+}"""
+
+
+class ApartError(BrowserEvalError):
+    """The function raised; the message says what."""
+
+
+async def offer_worlds(driver: Playwright) -> None:
+    """Have a driver know how to run functions apart; before its first browser."""
+    await driver.selectors.register(_ENGINE, _SCRIPT, content_script=True)
+
+
+def find_apart(scope: Scope, function: str, argument: JsonValue = None) -> Locator:
+    """Return a locator of the element that a function returns, without asking the page.
+
+    Args:
+        scope: a page or a frame, whose document the function gets; or a locator, whose element it gets.
+        function: JavaScript that takes a document or an element, and the argument.
+        argument: plain JSON.
+    """
+    return _locate(scope, function, argument, is_search=True)
+
+
+async def ask_apart(
+    scope: Scope, function: str, argument: JsonValue = None, *, limit_s: float | None = None
+) -> Any:
+    """Return the JSON value that a function returns; it cannot be a promise.
+
+    Args:
+        scope: as of ``find_apart``.
+        function: as of ``find_apart``.
+        argument: plain JSON.
+        limit_s: how long a document or an element is waited for; by default as long as an action may take.
+
+    Raises:
+        ApartError: the function raised.
+        playwright.Error: there is no such document or element, or it did not answer in time.
+    """
+    limit_ms = None if limit_s is None else limit_s * 1000
+    box = _locate(scope, function, argument, is_search=False)
+    said = json.loads(await box.text_content(timeout=limit_ms) or "{}")
+    if "value" not in said:
+        raise ApartError(str(said.get("error")))
+    return said["value"]
+
+
+def _locate(scope: Scope, function: str, argument: JsonValue, *, is_search: bool) -> Locator:
+    return scope.locator(f"{_ENGINE}={quote(json.dumps([function, argument, is_search]), safe='')}")
+
+
+class WorldScript:
+    """A script that runs apart in each document of a context: those that are open, and those that come.
+
+    Args:
+        context: where the pages are.
+        script: a function in JavaScript. It gets a function that reports a JSON value.
+        heard: called with what is reported. No page can call it.
+        events: what else to call of the DevTools protocol's events, by name.
+    """
+
+    def __init__(
+        self,
+        context: BrowserContext,
+        script: str,
+        heard: Callable[[Any], object],
+        events: Mapping[str, Callable[[dict[str, Any]], None]] | None = None,
+    ) -> None:
+        self._context, self._heard, self._events = context, heard, events or {}
+        self._name = f"browsereval{next(_numbers)}"
+        report = f"(value) => globalThis.{self._name}(JSON.stringify(value))"
+        # A document may get it twice: a frame whose process changes.
+        is_new = f"!globalThis.{self._name}Runs && (globalThis.{self._name}Runs = true)"
+        self._source = f"if ({is_new}) ({script})({report});"
+        self._sessions: dict[Page | Frame, CDPSession] = {}
+        self._attaching: set[asyncio.Task[None]] = set()
+        self._missed = ""
+
+    async def begin(self) -> None:
+        """Run it from now on."""
+        self._context.on("page", self._attach_later)
+        await asyncio.gather(*map(self._attach, self._context.pages))
+
+    async def settle(self) -> None:
+        """Wait until the pages that have come run it, and what was reported up to now has been heard."""
+        if self._attaching:  # a dialog holds up some until it is answered
+            await asyncio.wait(self._attaching, timeout=_ANSWER_S)
+        await asyncio.gather(*(quietly(_await_reports(one), _ANSWER_S) for one in self._sessions.values()))
+
+    @property
+    def missed(self) -> str:
+        """Why an open page is not listened to; empty if all are."""
+        return self._missed or ("a page does not answer" if self._attaching else "")
+
+    def _attach_later(self, page: Page, frame: Frame | None = None) -> None:
+        task = asyncio.get_running_loop().create_task(self._attach(page, frame))
+        self._attaching.add(task)
+        task.add_done_callback(self._attaching.discard)
+
+    async def _attach(self, page: Page, frame: Frame | None = None) -> None:
+        """Run it in a page, or in a frame that has a process of its own."""
+        place = frame or page
+        try:
+            if place in self._sessions:
+                await self._sessions[place].send("Target.getTargetInfo")
+                return
+        except playwright_error():  # the frame has left its process
+            self._sessions.pop(place, None)
+        if frame is None:
+            page.on("framenavigated", self._on_navigated)
+        try:
+            self._sessions[place] = await self._open(place)
+        except playwright_error() as error:
+            if frame is None and not page.is_closed() and not is_closed_error(error):
+                self._missed = self._missed or str(error).partition("\n")[0]
+
+    def _on_navigated(self, frame: Frame) -> None:
+        if frame.parent_frame is not None:
+            self._attach_later(frame.page, frame)
+
+    async def _open(self, place: Page | Frame) -> CDPSession:
+        session = await self._context.new_cdp_session(place)
+        session.on("Runtime.bindingCalled", self._on_called)
+        for event, call in self._events.items():
+            session.on(event, call)
+        named = {"name": self._name, "executionContextName": self._name}
+        world = {"worldName": self._name, "runImmediately": True}
+        for method, given in (
+            ("Page.enable", {}),
+            ("Runtime.enable", {}),
+            ("Runtime.addBinding", named),
+            ("Page.addScriptToEvaluateOnNewDocument", {"source": self._source, **world}),
+        ):
+            await session.send(method, given)
+        return session
+
+    def _on_called(self, event: dict[str, Any]) -> None:
+        if event["name"] == self._name:
+            self._heard(json.loads(event["payload"]))
+
+
+async def _await_reports(session: CDPSession) -> None:
+    await session.send("Runtime.evaluate", {"expression": "0"})  # what it reports comes before its answer
