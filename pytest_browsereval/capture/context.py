@@ -280,7 +280,14 @@ class CaptureContext:
         return ToolCall(call_id, tool, time.perf_counter())
 
     async def after_tool_call(
-        self, call: ToolCall, result: JsonValue, *, is_error: bool, picture: bool = True, why: str = ""
+        self,
+        call: ToolCall,
+        result: JsonValue,
+        *,
+        is_error: bool,
+        picture: bool = True,
+        why: str = "",
+        hit: messages.Hit | None = None,
     ) -> int | None:
         """Record what a tool returned and take a picture; return the picture's number, if any.
 
@@ -290,6 +297,7 @@ class CaptureContext:
             is_error: True for a call that failed, which is a warning as well.
             picture: False for a call that cannot change the page.
             why: what the warning says; the beginning of the result by default.
+            hit: the element that the call acted on.
 
         Returns:
             The picture's number; None as well if the call goes ahead of its picture.
@@ -301,6 +309,7 @@ class CaptureContext:
             result=self.sizes.fit(result),
             is_error=is_error,
             url=self.window.url or None,
+            hit=hit,
             span_id=call.call_id,
             duration_ms=round((time.perf_counter() - call.started) * 1000, 3),
         )

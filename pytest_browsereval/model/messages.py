@@ -95,6 +95,19 @@ class ToolCallMessage(AnyMessage):
     params: dict[str, Any]
 
 
+class Hit(BaseModel):
+    """The element that a call acted on, as the page described it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+
+    role: str = ""
+    name: str = ""
+    tag: str = ""
+    id: str = ""
+    classes: tuple[str, ...] = ()
+    in_frame: bool = False
+
+
 class ToolResultMessage(AnyMessage):
     """The result of a tool, and the number of the picture taken after it."""
 
@@ -107,6 +120,8 @@ class ToolResultMessage(AnyMessage):
     """The number of the stored markup of the page."""
     url: str | None = None
     """The address of the page after the call."""
+    hit: Hit | None = None
+    """The element that the call acted on; None where that is not known."""
 
 
 class ErrorMessage(AnyMessage):

@@ -28,6 +28,7 @@ from pytest_browsereval.errors import (
     name_raised,
     nearest,
 )
+from pytest_browsereval.model.messages import Hit
 from pytest_browsereval.model.spans import in_span
 
 DONE = "done"
@@ -53,6 +54,8 @@ class ToolResult:
     """The beginning of the output that is the harness's own: no page text is in it."""
     raised: str = field(default="", compare=False, repr=False)
     """What the tool's own code raised, which breaks its contract."""
+    hit: Hit | None = field(default=None, compare=False, repr=False)
+    """The element that the call acted on."""
 
     @classmethod
     def refusal(cls, why: str) -> ToolResult:
@@ -294,6 +297,7 @@ class Toolbox:
             is_error=not result.ok,
             picture=fault is None and (known is None or known.takes_picture),
             why=result.raised,
+            hit=result.hit,
         )
         # Raised only now: the log has to show the call that the window died in.
         if fault is not None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from pytest_browsereval.browsers.playwright.waiting import quietly
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.tools.base import ToolError
+from pytest_browsereval.tools.hits import note_point
 
 SCALE_S = 1.0
 """How long a page is given to tell its zoom."""
@@ -25,7 +28,11 @@ async def mouse_point(window: PlaywrightWindow, x: float, y: float) -> tuple[flo
         raise ToolError(
             f"({x:g}, {y:g}) is outside the viewport, which is {size['width']} x {size['height']} CSS pixels."
         )
-    scale = await quietly(_zoom(window), SCALE_S) or 1.0
+    # At once, so that the second question costs no time.
+    scale, _ = await asyncio.gather(quietly(_zoom(window), SCALE_S), note_point(window, x, y, SCALE_S))
+    scale = scale or 1.0
+    if scale != 1:  # the page counts its points otherwise
+        window.hit = None
     return x / scale, y / scale
 
 

@@ -132,15 +132,16 @@ class WindowToolRunner(_OneAtATime):
             if window.dialog is not None and tool.name != HANDLE_DIALOG:
                 why = f"{self._open_dialog()} Until then {tool.name} cannot run."
                 return ToolResult(ok=False, output=why)
-            url, said = window.url, [""]
+            url, said, window.hit = window.url, [""], None
             with window.pace() as pace:
                 # Measured beside the call: afterwards nobody could tell a slow page from a slow machine.
                 is_ok = await self._try(tool, arguments, said)
+            hit = window.hit
             if window.dead is None:
                 if not is_ok and pace.slowest_s >= BUSY_S:
                     window.warn(_busy(tool.name, pace.slowest_s))
                 said += await self._notes(tool, url, said[0])
-        return ToolResult(ok=is_ok, output=" ".join(filter(None, said)))
+        return ToolResult(ok=is_ok, output=" ".join(filter(None, said)), hit=hit)
 
     async def _try(self, tool: Tool, arguments: dict[str, Any], said: list[str]) -> bool:
         """Run the tool, add to what is said of it, and return whether it has done what it is for."""

@@ -11,6 +11,7 @@ from pydantic import Field
 
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.tools.base import ToolError
+from pytest_browsereval.tools.hits import note_elements
 
 if TYPE_CHECKING:
     from playwright.async_api import FrameLocator, Locator, Page
@@ -25,6 +26,7 @@ _WHAT = (
 Target = Annotated[str, Field(min_length=1, max_length=2000, description=_WHAT)]
 
 _REF = re.compile(r"\[?(?:ref=)?((?:f\d+)?e\d+)\]?")
+_NAMED = re.compile(r"(text|label)=|role=\w+\[name=")
 # Only outside of quotes: `text=">>>"` is a text that a page may show.
 _INTO_FRAME = re.compile(r'>>>(?=(?:[^"]*"[^"]*")*[^"]*$)')
 
@@ -77,21 +79,23 @@ async def act(window: PlaywrightWindow, target: str, action: Callable[[Locator],
     """Do something to a target.
 
     A ref that has gone never comes back, so that it is refused at once and not when the time is up. It
-    is looked for while the action runs, which costs no time.
+    is looked for while the action runs, which costs no time. So is what a selector finds that has no name.
 
     Raises:
         ToolError: the ref is not on the page.
     """
     locator = resolve(window, target)
     ref = ref_of(target)
-    if ref is None:
+    if ref is not None:
+        window.check_ref(ref)
+    elif _NAMED.match(target):
         return await action(locator)
-    window.check_ref(ref)
     doing = asyncio.ensure_future(action(locator))
-    looking = asyncio.ensure_future(locator.count())
+    # Refs are known in Playwright's own world of scripts only, and the snapshot names their elements.
+    looking = asyncio.ensure_future(locator.count() if ref else note_elements(window, locator))
     try:
         await asyncio.wait((doing, looking), return_when=asyncio.FIRST_COMPLETED)
-        if not doing.done() and looking.exception() is None and not looking.result():
+        if ref and not doing.done() and looking.exception() is None and not looking.result():
             raise ToolError(describe_gone(target))
         return await doing
     finally:

@@ -15,6 +15,7 @@ from pytest_browsereval.browsers.playwright.pictures import Camera
 from pytest_browsereval.browsers.playwright.place import Place, WindowEvents, WindowRules
 from pytest_browsereval.browsers.playwright.tabs import Downloads, NoTab, Notes, OpenTab, Tabs, notice
 from pytest_browsereval.browsers.playwright.waiting import DialogWatch, Pace, playwright_error, quietly
+from pytest_browsereval.model.messages import Hit
 
 if TYPE_CHECKING:
     from playwright.async_api import BrowserContext, CDPSession, Dialog, Frame, Page, Response
@@ -52,6 +53,8 @@ class PlaywrightWindow(Window):
         )
         self._downloads = Downloads()
         self._endings: list[Callable[[], Awaitable[object]]] = []
+        self.hit: Hit | None = None
+        """The element that the call under way acts on; None while that is not known."""
         self._dead: str | None = None
         self._is_closed = False
 
