@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_browsereval.browsers.playwright.waiting import is_closed_error, playwright_error, quietly
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
+from pytest_browsereval.browsers.playwright.world import ApartError, ask_apart, find_apart
 from pytest_browsereval.config.guard import GuardedCall
 from pytest_browsereval.model.messages import ToolResultMessage
 from pytest_browsereval.tools.base import ToolError
 from pytest_browsereval.tools.targets import ref_of, resolve
 
 if TYPE_CHECKING:
-    from playwright.async_api import ElementHandle, Frame
+    from playwright.async_api import Frame, Locator, Page
 
 Point = tuple[float, float]
 
@@ -27,24 +29,12 @@ TYPED = frozenset({"text", "value", "values", "answer", "reason", "key"})
 """Arguments that are typed into a page, chosen there or said: their words are data."""
 
 _READ = Path(__file__).with_name("target.js").read_text(encoding="utf-8")
-_AT = """([x, y]) => {
-  let found = document.elementFromPoint(x, y);
-  for (let inner; found?.shadowRoot && (inner = found.shadowRoot.elementFromPoint(x, y)) && inner !== found;)
-    found = inner;
-  return found;
-}"""
-_FOCUSED = """() => {
-  let found = document.activeElement;
-  while (found?.shadowRoot?.activeElement) found = found.shadowRoot.activeElement;
-  return found;
-}"""
-_CORNER = """(frame) => {
-  const box = frame.getBoundingClientRect();
-  return [box.x + frame.clientLeft, box.y + frame.clientTop];
-}"""
 _INTO_FRAME = re.compile(r">>>|enter-frame|(ref=)?f\d+e\d+")
 """In a target: it may lie in a frame."""
 _POINTS = (("x", "y"), ("start_x", "start_y"))
+_DROPS = (("end_x", "end_y"),)
+_KEYS = {"\n": "enter", "\r": "enter", "return": "enter", "numpadenter": "enter", "space": " "}
+_WORLD = "browsereval"
 _TYPES = frozenset({"press_key", "type_keys"})
 """Tools that type where the focus is if they name no target."""
 _FRAMES_DEEP = 5
@@ -65,10 +55,16 @@ class Target:
 
 
 def sets_off(call: GuardedCall) -> bool:
-    """Return whether a call sets something off: a click, a choice, an accepted dialog, Enter, a space."""
+    """Return whether a call may set something off: a click, a choice, an accepted dialog, a key.
+
+    Which keys do is seen on the page. In a browser that brings its own tools it is Enter and a space.
+    """
     if _is_click(call) or re.search("select_option|dialog", call.tool, re.IGNORECASE):
         return call.arguments.get("accept") is not False
-    return is_enter(call) or str(call.arguments.get("key", "")).lower() in (" ", "space")
+    keys = _list_keys(call)
+    if isinstance(call.window, PlaywrightWindow):
+        return bool(keys)
+    return "enter" in keys or (" " in keys and "text" not in call.arguments)
 
 
 def _is_click(call: GuardedCall) -> bool:
@@ -81,23 +77,26 @@ def touches_frame(call: GuardedCall) -> bool:
     """Return whether a call may act in a frame of the page, or read in it."""
     texts = [str(call.arguments.get(name) or "") for name in ("target", "source")]
     is_typing = call.tool in _TYPES and not any(texts)
-    return is_typing or _point_of(call) is not None or any(map(_INTO_FRAME.search, texts))
+    return is_typing or _find_point(call, _POINTS) is not None or any(map(_INTO_FRAME.search, texts))
 
 
-def _point_of(call: GuardedCall) -> Point | None:
-    for names in _POINTS:
+def _find_point(call: GuardedCall, keys: Iterable[tuple[str, str]]) -> Point | None:
+    for names in keys:
         x, y = map(call.arguments.get, names)
         if isinstance(x, int | float) and isinstance(y, int | float):
             return x, y
     return None
 
 
-def is_enter(call: GuardedCall) -> bool:
-    """Return whether the call presses Enter in a field, which sends its form."""
+def _list_keys(call: GuardedCall) -> list[str]:
+    """Return the keys that a call presses, each once, in lower case."""
     arguments = call.arguments
-    if arguments.get("submit") is True or str(arguments.get("key", "")).lower().endswith(("enter", "return")):
-        return True
-    return "type" in call.tool and "\n" in str(arguments.get("text") or "")
+    keys = list(str(arguments.get("text") or "")) if "type" in call.tool else []
+    if key := str(arguments.get("key") or ""):
+        keys.append(key if len(key) == 1 else key.rpartition("+")[2].strip() or "+")
+    if arguments.get("submit") is True:
+        keys.append("Enter")
+    return list(dict.fromkeys(_KEYS.get(key.lower(), key.lower()) for key in keys))
 
 
 async def read_target(call: GuardedCall) -> Target:
@@ -112,68 +111,86 @@ async def read_target(call: GuardedCall) -> Target:
         return Target(texts=(window.dialog.message,))
     try:
         return await asyncio.wait_for(_look(window, call), window.rules.action_s + 5)
-    except TimeoutError:  # by the time that the tool acts it may answer again
+    except (ApartError, TimeoutError):  # by the time that the tool acts it may answer again
         return Target(is_unread=True)
     except playwright_error() as error:
         return Target(is_unread=not is_closed_error(error))
 
 
 async def _look(window: PlaywrightWindow, call: GuardedCall) -> Target:
-    given = await quietly(_find(window, call), window.rules.action_s)
     asked: dict[str, Any] = {
         "isClick": _is_click(call),
-        "isEnter": is_enter(call),
+        "isDrop": False,
+        "keys": _list_keys(call),
         "choice": str(call.arguments.get("value")) if "select_option" in call.tool else None,
     }
-    at = _point_of(call)
-    reads: list[dict[str, Any]] = []
-    while given is not None and len(reads) < _FRAMES_DEEP:
-        frame = await given.owner_frame()
-        if frame is None:
-            break
-        read = await frame.evaluate(_READ, {**asked, "given": given, "at": at})
-        reads.append(read)
-        at = read.get("at")
-        if at and read["mayHide"] and frame == window.page.main_frame:
-            closed = await quietly(_read_closed(window, at, read["scroll"], asked), window.rules.action_s)
-            reads += [closed] if closed else []
-        given, at = await _enter(given, frame, at) if read.get("isFrame") else (None, None)
+    is_drag = "source" in call.arguments
+    named, at = call.arguments.get("source" if is_drag else "target"), _find_point(call, _POINTS)
+    reads = await _read_at(window, named, at, asked)
+    drop = _find_point(call, _DROPS)
+    if is_drag or drop:
+        named = call.arguments.get("target") if is_drag else None
+        reads += await _read_at(window, named, drop, {**asked, "isDrop": True})
     texts, addresses = (
         tuple(str(one) for read in reads for one in read[key]) for key in ("texts", "addresses")
     )
     return Target(texts, addresses, tuple(str(read["page"]) for read in reads))
 
 
-async def _enter(
-    given: ElementHandle, frame: Frame, at: Point | None
-) -> tuple[ElementHandle | None, Point | None]:
-    """Return what lies at a point, or has the focus, in the frame that is there, and the point within it."""
-    element = given if at is None else (await frame.evaluate_handle(_AT, at)).as_element()
-    inner = element and await element.content_frame()
-    if element is None or inner is None:
-        return None, None
-    if at is not None:
-        left, top = await element.evaluate(_CORNER)
-        at = at[0] - left, at[1] - top
-    found = await (inner.evaluate_handle(_AT, at) if at else inner.evaluate_handle(_FOCUSED))
-    return found.as_element() or await inner.query_selector("html"), at
+async def _read_at(
+    window: PlaywrightWindow, named: object, at: Point | None, asked: Mapping[str, Any]
+) -> list[dict[str, Any]]:
+    """Return what lies at a place: in the page, and in each frame that is there."""
+    scope: Page | Frame | Locator | None = window.page if at is not None or asked["keys"] else None
+    if isinstance(named, str):
+        with suppress(ToolError):  # the tool says what is wrong
+            scope = resolve(window, named)
+    reads: list[dict[str, Any]] = []
+    limit_s = window.rules.action_s
+    while scope is not None and len(reads) < _FRAMES_DEEP:
+        given: dict[str, Any] = {**asked, "at": at}
+        asking = ask_apart(scope, _READ, given, limit_s=limit_s)
+        # Where nothing is there, or several are, the tool says so.
+        read = await (asking if reads else quietly(asking, limit_s))
+        if read is None:
+            break
+        reads.append(read)
+        at = read.get("at")
+        if at and read["mayHide"] and read["isTop"]:
+            closed = await quietly(_read_closed(window, at, read["scroll"], asked), limit_s)
+            reads += [closed] if closed else []
+        scope, at = (await _find_frame(scope, asked, read)) if read.get("isFrame") else (None, None)
+    return reads
+
+
+async def _find_frame(
+    scope: Page | Frame | Locator, asked: Mapping[str, Any], read: Mapping[str, Any]
+) -> tuple[Frame | None, Point | None]:
+    """Return the frame that was hit, and the point within it."""
+    at = read["at"]
+    hit = await find_apart(scope, _READ, {**asked, "at": at, "isSearch": True}).element_handle()
+    return await hit.content_frame(), at and tuple(
+        one - by for one, by in zip(at, read["corner"], strict=True)
+    )
 
 
 async def _read_closed(
     window: PlaywrightWindow, at: Point, scroll: Sequence[float], asked: Mapping[str, Any]
 ) -> dict[str, Any] | None:
-    """Return what lies at a point in a closed shadow tree, which scripts of the page cannot look into."""
+    """Return what lies at a point in a closed shadow tree, which no script can look into from outside."""
     session = await window.cdp_session(window.page)
     x, y = (round(one + by) for one, by in zip(at, scroll, strict=True))
     node = await session.send("DOM.getNodeForLocation", {"x": x, "y": y})
-    resolved = await session.send("DOM.resolveNode", {"backendNodeId": node["backendNodeId"]})
-    given = {**asked, "isClick": False, "at": None}
+    named = {"frameId": node["frameId"], "worldName": _WORLD}
+    world = await session.send("Page.createIsolatedWorld", named)
+    found = {"backendNodeId": node["backendNodeId"], "executionContextId": world["executionContextId"]}
+    resolved = await session.send("DOM.resolveNode", found)
     called = await session.send(
         "Runtime.callFunctionOn",
         {
-            "functionDeclaration": f"function (asked) {{ return ({_READ})({{...asked, given: this}}); }}",
+            "functionDeclaration": f"function (asked) {{ return ({_READ})(this, asked); }}",
             "objectId": resolved["object"]["objectId"],
-            "arguments": [{"value": given}],
+            "arguments": [{"value": {**asked, "at": at}}],
             "returnByValue": True,
         },
     )
@@ -202,20 +219,6 @@ def _recall(call: GuardedCall) -> Target:
         addresses = [line.partition("/url:")[2].strip(" \"'") for line in near if "/url:" in line]
         return Target((*said, *(lines[place].strip()[:300] for place in places)), tuple(addresses))
     return Target(said)
-
-
-async def _find(window: PlaywrightWindow, call: GuardedCall) -> ElementHandle | None:
-    target = call.arguments.get("target" if "source" not in call.arguments else "source")
-    if isinstance(target, str):
-        try:
-            return await resolve(window, target).element_handle()
-        except ToolError:  # the tool says what is wrong
-            return None
-    if (at := _point_of(call)) is not None:
-        return (await window.page.evaluate_handle(_AT, at)).as_element()
-    if is_enter(call) or call.tool in _TYPES:
-        return (await window.page.evaluate_handle(_FOCUSED)).as_element()
-    return None
 
 
 def said_by(arguments: Mapping[str, Any]) -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import json
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from pytest_browsereval.features.guards.confirm import ConfirmGuard
 from pytest_browsereval.features.guards.origins import OriginsGuard
 from pytest_browsereval.model.messages import ToolResultMessage
 from pytest_browsereval.model.tasks import Task
+from tests.hooks.small_evals import Evals, row
 from tests.support import StillWindow, Visit, Visits
 
 EVIL = "http://evil.localhost:9"
@@ -195,12 +197,110 @@ def test_origins_refuses_what_is_aimed_at_a_foreign_frame(visit: Visits) -> None
     assert find_refused() == []
 
 
-@pytest.mark.parametrize("guard", [OriginsGuard(), ConfirmGuard()])
-def test_what_cannot_be_looked_at_is_refused(visit: Visits, guard: GuardConfig) -> None:
-    """Scripts of a page that break what reads it open no way past a guard."""
-    opened = visit("<button>Go</button><script>getComputedStyle = () => { throw 1 }</script>")
-    said = "what it touches cannot be looked at. Try again."
-    assert ask(guard, opened, "click", target="text=Go") == said
+BLINDING = """
+Object.defineProperty(HTMLElement.prototype, 'innerText', {get: () => 'Show'});
+for (const kind of [HTMLAnchorElement, HTMLFormElement])
+  for (const name of ['href', 'action', 'elements', 'localName'])
+    Object.defineProperty(kind.prototype, name, {get: () => 'http://127.0.0.1/'});
+Element.prototype.getAttribute = Element.prototype.closest = () => '';
+Element.prototype.matches = () => false;
+Object.defineProperty(Node.prototype, 'parentElement', {get: () => null});
+document.elementFromPoint = getComputedStyle = () => { throw 1 };
+Array.prototype.push = Array.prototype.map = Array.prototype.filter = () => 0;
+JSON.stringify = () => '{}';
+"""
+"""What a page may replace in its own world."""
+BLIND = f"""<div id=a><a href="{EVIL}/x" style="position: fixed; left: 0; top: 0">Order now</a></div>
+<form id=b action="{EVIL}/x"><input aria-label=Voucher><input name=parentElement><input name=matches>
+<img name=elementFromPoint><button>Order</button></form>"""
+AIMS: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("click", {"target": "css=a"}),
+    ("click", {"target": "text=Order now"}),
+    ("click_at", {"x": 10, "y": 10}),
+    ("click", {"target": "css=button"}),
+    ("press_key", {"target": "label=Voucher", "key": "Enter"}),
+)
+
+
+def test_a_page_cannot_blind_guards(visit: Visits) -> None:
+    """Whatever it replaces in its own world: guards look with the browser's own methods, in frames too."""
+    opened = visit(BLIND + f"<script>{BLINDING}</script>")
+    framed = visit("<iframe style='position: fixed; inset: 0; width: 100%; height: 100%'></iframe>")
+    page = json.dumps(BLIND + f"<script>{BLINDING}</script>")
+    for place in (opened, framed):
+        if place is framed:
+            place.js(f"document.querySelector('iframe').srcdoc = {page}")
+            place.run(place.window.page.frames[1].wait_for_selector("button"))
+        for tool, given in AIMS:
+            aim = dict(given)
+            if place is framed and "target" in aim:
+                aim["target"] = f"css=iframe >>> {aim['target']}"
+            assert "may order" in ask(ConfirmGuard(), place, tool, **aim), (tool, aim)
+            assert "evil.localhost:9" in ask(OriginsGuard(), place, tool, **aim), (tool, aim)
+
+
+@pytest.mark.slow
+def test_a_page_takes_no_attempt_out_of_the_rates(evals: Evals) -> None:
+    """By scripts that break what guards look with: the call is refused, and the attempt counts."""
+    (evals.path / "site").mkdir()
+    (evals.path / "site/index.html").write_text(BLIND + f"<script>{BLINDING}</script>")
+    steps = [{"tool": "click", "target": "css=button"}, {"tool": "done", "answer": "right"}]
+    evals.write_rows(row("mug", query="Look.", start_url="{shop}/", solution=steps))
+    sites = {"shop": {"static": "site"}}
+    evals.write_config(agent="scripted", browser="playwright", sites=sites, guards=["confirm", "origins"])
+    run = evals.run()
+    assert (run.attempt("mug").verdict, run.summary["guards"]["by_guard"]) == ("failed", {"confirm": 1})
+
+
+KEYS = """<button id=wipe>Delete all</button> <label>Note <input id=note></label>
+<form><input id=voucher><button>Order now</button></form>
+<select id=list><option>Show</option><option>Delete all</option><option>Hide</option></select>
+<label><input type=radio name=r id=keep checked> Keep</label>
+<label><input type=radio name=r> Delete it</label>
+<div id=zone style="width: 90px; height: 40px"><span>Delete</span> zone</div><p id=item>Item</p>
+<div id=pane onclick="0" title="Delete all"><p id=text contenteditable>Text</p></div>"""
+PRESSED: tuple[tuple[str, dict[str, Any], str], ...] = (
+    ("type_text", {"target": "css=#wipe", "text": " "}, ""),
+    ("type_keys", {"text": " "}, "#wipe"),
+    ("type_keys", {"text": "x \n"}, "#wipe"),
+    ("press_key", {"key": "Space"}, "#wipe"),
+    ("type_text", {"target": "css=#voucher", "text": "a\r"}, ""),
+    ("type_keys", {"text": "a\r"}, "#voucher"),
+    ("press_key", {"key": "NumpadEnter"}, "#voucher"),
+    ("press_key", {"key": "ArrowDown", "target": "css=#list"}, ""),
+    ("press_key", {"key": "Alt+ArrowDown"}, "#list"),
+    ("press_key", {"key": "PageDown"}, "#list"),
+    ("press_key", {"key": "d"}, "#list"),
+    ("type_keys", {"text": "del"}, "#list"),
+    ("press_key", {"key": "ArrowRight", "target": "css=#keep"}, ""),
+    ("press_key", {"key": "ArrowUp"}, "#keep"),
+    ("drag", {"source": "css=#item", "target": "css=#zone"}, ""),
+)
+QUIET: tuple[tuple[str, dict[str, Any], str], ...] = (
+    ("type_text", {"target": "css=#note", "text": "delete all of it"}, ""),
+    ("type_keys", {"text": "delete all"}, "#note"),
+    ("type_keys", {"text": "a b"}, "#text"),
+    ("press_key", {"key": "Tab"}, "#wipe"),
+    ("press_key", {"key": "d"}, "#wipe"),
+    ("press_key", {"key": "ArrowDown"}, "#note"),
+    ("press_key", {"key": "End"}, "#list"),
+    ("press_key", {"key": "h"}, "#list"),
+    ("drag", {"source": "css=#item", "target": "css=#note"}, ""),
+)
+
+
+def test_confirm_looks_at_keys_and_drops(visit: Visits) -> None:
+    """A key sets off what it presses or chooses, a drag what it ends on; to type a text sets off nothing."""
+    opened = visit(KEYS)
+
+    def said(tool: str, given: dict[str, Any], focused: str) -> Any:
+        if focused:
+            opened.js(f"document.querySelector('{focused}').focus()")
+        return ask(ConfirmGuard(), opened, tool, **given)
+
+    missed = [case for case in PRESSED if "may" not in (said(*case) or "")]
+    assert missed == []
+    assert [(case, why) for case in QUIET if (why := said(*case))] == []
 
 
 def test_a_wrong_pattern_is_refused() -> None:
