@@ -19,6 +19,16 @@ def is_local(url: str) -> bool:
         return host == "localhost" or host.endswith(".localhost")
 
 
+def is_same_site(url: str, other: str) -> bool:
+    """Return True if two addresses are of one site: of one server, or of a domain and a part of it."""
+    one, two = urlsplit(url), urlsplit(other)
+    if one.netloc == two.netloc:
+        return True
+    hosts = [(parts.hostname or "").removeprefix("www.") for parts in (one, two)]
+    short, long = sorted(hosts, key=len)
+    return "." in short and not is_local(url) and (short == long or long.endswith(f".{short}"))
+
+
 def find_certificates(url: str) -> ssl.SSLContext | bool:
     """Return what a client of ``httpx`` shall ``verify`` with: its own certificates, True, for most.
 

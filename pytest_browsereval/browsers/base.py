@@ -107,6 +107,26 @@ class Tab:
     is_current: bool
 
 
+@dataclass(frozen=True)
+class PageError:
+    """What a server answered instead of the page of a window."""
+
+    url: str
+    status: int
+    """Of HTTP, 400 or more."""
+    is_own: bool = False
+    """True: the agent has composed the address itself, rather than followed a link, a form or a redirect."""
+
+    @property
+    def is_of_server(self) -> bool:
+        """Whether the server says that it is itself to blame."""
+        return self.status >= 500
+
+    def __str__(self) -> str:
+        """Return a sentence without its full stop."""
+        return f"{self.url} answered HTTP {self.status}"
+
+
 class Window(ABC):
     """An isolated browser context with its pages; one attempt works in it.
 
@@ -134,8 +154,13 @@ class Window(ABC):
     def dead(self) -> str | None:
         """Why the window can never be used again (its browser died), or None."""
 
-    async def look(self) -> None:  # noqa: B027 -- most kinds know at once that they are dead
-        """Find out whether the window still lives, if ``dead`` may come later than the end of its pages."""
+    @property
+    def page_error(self) -> PageError | None:
+        """What the current page was answered with; None if nothing is wrong with it, or it is not known."""
+        return None
+
+    async def look(self) -> None:  # noqa: B027 -- most kinds know at once
+        """Bring ``dead`` and ``page_error`` up to date, if they may come later than what they are about."""
 
     @property
     def warnings(self) -> tuple[str, ...]:

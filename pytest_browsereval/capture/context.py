@@ -308,8 +308,8 @@ class CaptureContext:
             tool_call_id=call.call_id,
             result=self.sizes.fit(result),
             is_error=is_error,
-            url=self.window.url or None,
             hit=hit,
+            **self._place(),
             span_id=call.call_id,
             duration_ms=round((time.perf_counter() - call.started) * 1000, 3),
         )
@@ -340,7 +340,12 @@ class CaptureContext:
         dom = await self._record_page(self.dom, "markup") if picture and self.config.dom else None
         if step is not None:
             await self.ask_page(step)
-        return line.model_copy(update={"screenshot": number, "dom": dom, "url": self.window.url or None})
+        return line.model_copy(update={"screenshot": number, "dom": dom, **self._place()})
+
+    def _place(self) -> dict[str, Any]:
+        """Return where the window is, as the line of a result has it."""
+        error = self.window.page_error
+        return {"url": self.window.url or None, "status": error and error.status}
 
     async def first_picture(self) -> None:
         """Record the start page; one that cannot be drawn is no loss: pictures of steps warn of that."""

@@ -122,6 +122,8 @@ class ToolResultMessage(AnyMessage):
     """The address of the page after the call."""
     hit: Hit | None = None
     """The element that the call acted on; None where that is not known."""
+    status: int | None = None
+    """The HTTP status that the page was answered with, where that is an error: 400 or more."""
 
 
 class ErrorMessage(AnyMessage):

@@ -86,6 +86,8 @@ class TaskMetadata(BaseModel):
     """The reason for the verdict, in one line."""
     limit: str = ""
     """The limit that ended the agent, with its value; empty if the agent ended on its own."""
+    broken_page: str = ""
+    """The error of a site of the run that the attempt ended on, led there by the site; else empty."""
     stops_run: bool = False
     """True if every further attempt would meet the same fault."""
     final_url: str | None = None

@@ -49,7 +49,7 @@ from pytest_browsereval.redaction.text import map_texts
 from pytest_browsereval.run.active import ActiveRun
 from pytest_browsereval.run.behaviour import CallGuard, MessageListener, call_all
 from pytest_browsereval.run.cassettes import Cassettes, InterceptedCalls, PageTraffic
-from pytest_browsereval.run.grading import Grading, decide, grade_all, total_cost
+from pytest_browsereval.run.grading import Grading, decide, find_broken_page, grade_all, total_cost
 from pytest_browsereval.run.plan import Trial
 from pytest_browsereval.run.record import AttemptRecord, make_metadata
 from pytest_browsereval.run.store import AttemptFolder, RunStore
@@ -144,7 +144,7 @@ async def attempt(trial: Trial, services: Services, node_id: str) -> AttemptReco
                 course.capture = open_capture(
                     config, window, folder.path, redact=redact, on_message=course.listener
                 )
-                opened.callback(course.leave_window, window)
+                opened.callback(course.leave_window, window, urls)
                 if behaviour.window_opened:
                     behaviour.window_opened(window, task)
                 if behaviour.follow:
@@ -307,10 +307,8 @@ class Course:
     """
 
     def __init__(self, trial: Trial, services: Services, folder: AttemptFolder, node_id: str) -> None:
-        self.trial = trial
-        self.services = services
-        self.folder = folder
-        self.node_id = node_id
+        self.trial, self.services = trial, services
+        self.folder, self.node_id = folder, node_id
         self.run_id, key = services.store.root.resolve().name, trial.key
         is_own = services.store is not services.run.store  # of a test by hand, which has a name of its own
         name = str(services.store.manifest()["name"]) if is_own else services.run.config.name
@@ -337,8 +335,8 @@ class Course:
         self.agent_ms = 0.0
         self.result = AgentResult(None, TerminationReason.ERROR)
         self.fault: Fault | None = None
-        self.limit = ""
-        """Which limit ended the agent."""
+        self.limit = self.broken_page = ""
+        """Which limit ended the agent, and which error of a site its last page is."""
         self.start_url: str | None = None
         self.final_url: str | None = None
         self.evidence: dict[str, JsonValue] = {}
@@ -371,9 +369,10 @@ class Course:
             self.open.add_warning(ErrorSource.AGENT, result.note)
         self.result = replace(result, final_answer=self.open.sizes.fit(result.final_answer))
 
-    def leave_window(self, window: Window) -> None:
+    def leave_window(self, window: Window, urls: Mapping[str, str]) -> None:
         """Note where the window is before it closes, and end the log."""
         self.final_url = window.url or None
+        self.broken_page = find_broken_page(window, (self.start_url, *urls.values()))
         self.errors = self.open.errors
         self.open.close()
 
@@ -403,7 +402,7 @@ class Course:
         """Return verdict, source of the error, and reason, as they are now."""
         if self.fault is not None and not self.is_compromised:
             return Verdict.ERRORED, self.fault.source, str(self.fault)
-        return decide(self.grading.grades, self.services.run.config.pass_when, self.limit)
+        return decide(self.grading.grades, self.services.run.config.pass_when, self.limit, self.broken_page)
 
     def save(self) -> AttemptRecord:
         """Decide the verdict, write the metadata and end the attempt."""
@@ -448,6 +447,7 @@ class Course:
             stops_run=services.run.outages.ends_run(self.fault, grading_does=self.grading.stops_run),
             reason=services.run.redact(reason),
             limit=services.run.redact(self.limit),
+            broken_page=services.run.redact(self.broken_page),
             final_url=self.final_url,
             progress=progress,
         )

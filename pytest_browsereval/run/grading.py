@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 
 from pydantic import JsonValue
 
+from pytest_browsereval.addresses import is_same_site
+from pytest_browsereval.browsers.base import Window
 from pytest_browsereval.capture.output import mask_output
 from pytest_browsereval.errors import ErrorSource
 from pytest_browsereval.graders.base import GraderConfig, Recorded
@@ -85,8 +87,21 @@ async def grade_all(
     return grading
 
 
+def find_broken_page(window: Window, sites: Iterable[str | None]) -> str:
+    """Return what a server that broke answered instead of the last page; "" if it was not a site's doing.
+
+    Args:
+        window: it is there. What the agent has composed the address of is its own doing.
+        sites: addresses of the start page and of the eval's sites; what others answer is not theirs.
+    """
+    error = window.page_error
+    if error is None or not error.is_of_server or error.is_own:
+        return ""
+    return str(error) if any(url and is_same_site(url, error.url) for url in sites) else ""
+
+
 def decide(
-    grades: Mapping[str, GraderResult], pass_when: PassWhen, limit: str
+    grades: Mapping[str, GraderResult], pass_when: PassWhen, limit: str, broken_page: str
 ) -> tuple[Verdict, ErrorSource | None, str]:
     """Return the verdict of an attempt, what broke if it is *errored*, and why in one line.
 
@@ -94,8 +109,13 @@ def decide(
         grades: all of them, by the grader's name.
         pass_when: how they become a verdict.
         limit: which limit ended the agent; a failure names it first.
+        broken_page: which error of a site the last page is; who has met it does not fail, unless a grader
+            vetoes.
     """
     verdict, source, reason = combine(grades, pass_when)
+    is_vetoed = any(one.vetoes and one.verdict is Verdict.FAILED for one in grades.values())
+    if broken_page and verdict is Verdict.FAILED and not is_vetoed:
+        return Verdict.ERRORED, ErrorSource.SITE, f"the last page is broken: {broken_page}"
     if limit and verdict is Verdict.FAILED:
         reason = f"stopped ({limit}): {reason}"
     return verdict, source, reason

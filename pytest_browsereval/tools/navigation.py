@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 from urllib.parse import urljoin, urlsplit
 
 from pydantic import Field
@@ -14,9 +14,6 @@ from pytest_browsereval.browsers.playwright.waiting import playwright_error, qui
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.tools.base import Tool, ToolError, tool
 from pytest_browsereval.tools.toolkit import Policy, Toolkit
-
-if TYPE_CHECKING:
-    from playwright.async_api import Response
 
 _RELATIVE = ("/", "./", "../", "?", "#")
 Url = Annotated[str, Field(max_length=8000, description="Absolute (https://…), or relative to the page.")]
@@ -52,20 +49,19 @@ def check_url(window: PlaywrightWindow, url: str) -> str:
 async def open_url(window: PlaywrightWindow, url: str) -> str:
     """Navigate the current tab and tell where it is then."""
     try:
-        response = await window.goto(check_url(window, url))
+        await window.goto(check_url(window, url))
     except playwright_error() as error:
         if "Download is starting" in str(error):
             # Chromium reports an address that it downloads as a navigation that failed.
             await window.download_begins()
             return "The address is a download, and the page stays as it was."
         raise
-    return await _describe_arrival(window, "Opened", response)
+    return await _describe_arrival(window, "Opened")
 
 
-async def _describe_arrival(window: PlaywrightWindow, did: str, response: Response | None) -> str:
+async def _describe_arrival(window: PlaywrightWindow, did: str) -> str:
     title = shorten(await quietly(window.page.title(), window.rules.title_s) or "", 60)
-    status = f", HTTP {response.status}" if response is not None and response.status >= 400 else ""
-    return f"{did} {shorten(window.url)}{status}, titled {title!r}."
+    return f"{did} {shorten(window.url)}, titled {title!r}."
 
 
 @tool(may_take_long=True)
@@ -94,7 +90,7 @@ async def _through_history(window: PlaywrightWindow, way: str) -> str:
     # Playwright returns None at the end of the history, but for steps within a document as well.
     if response is None and page.url == url:
         raise ToolError(f"There is no page to go {way} to.")
-    return await _describe_arrival(window, f"Went {way} to", response)
+    return await _describe_arrival(window, f"Went {way} to")
 
 
 @tool(may_take_long=True)
@@ -103,10 +99,10 @@ async def reload(window: PlaywrightWindow) -> str:
     url = window.page.url
     # A page that has crashed or hangs cannot be reloaded: the address is opened in a new one.
     if await window.revive():
-        response = await window.goto(url)
+        await window.goto(url)
     else:
-        response = await window.page.reload(wait_until="domcontentloaded")
-    return await _describe_arrival(window, "Reloaded", response)
+        await window.page.reload(wait_until="domcontentloaded")
+    return await _describe_arrival(window, "Reloaded")
 
 
 @tool(may_take_long=True, needs_page=False)

@@ -22,7 +22,8 @@ def test_navigate_tells_where_it_arrived(visit: Visits, pages: PageServer) -> No
 def test_a_page_that_is_not_there_is_opened_and_told(visit: Visits, pages: PageServer) -> None:
     """An error page of a site is a page: its status stands in the output."""
     opened = visit()
-    assert opened.output("navigate", url="/missing") == f"Opened {pages.url}/missing, HTTP 404, titled ''."
+    url = f"{pages.url}/missing"
+    assert opened.output("navigate", url="/missing") == f"Opened {url}, titled ''. {url} answered HTTP 404."
 
 
 @pytest.mark.parametrize(

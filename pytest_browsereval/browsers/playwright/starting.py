@@ -53,12 +53,13 @@ def plainly(error: Exception) -> str:
 
 
 async def _load(window: PlaywrightWindow, url: str) -> None:
-    response = await window.goto(url)
+    await window.goto(url)
     await window.settle()
     # An attempt on an error page would blame the agent for what the site did.
-    if response is not None and response.status >= 400:
-        status = f"HTTP {response.status} {response.status_text}".strip()
-        raise Fault(ErrorSource.NAVIGATION, f"The start page {url} answered {status}.")
+    if (error := window.page_error) is not None:
+        raise Fault(
+            ErrorSource.SITE if error.is_of_server else ErrorSource.NAVIGATION, f"The start page {error}."
+        )
 
 
 async def _set_up(window: PlaywrightWindow, script: str) -> None:

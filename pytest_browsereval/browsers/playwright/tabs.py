@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from pytest_browsereval.browsers.base import PageError
 from pytest_browsereval.browsers.playwright.origins import shorten
 from pytest_browsereval.browsers.playwright.waiting import quietly
+from pytest_browsereval.browsers.playwright.world import ApartError, ask_apart
 from pytest_browsereval.errors import BrowserEvalError
 
 if TYPE_CHECKING:
-    from playwright.async_api import CDPSession, Download, Frame, Page
+    from playwright.async_api import CDPSession, Download, Frame, Page, Response
 
 MOST_LISTED = 5
 """Downloads that one call tells of."""
+
+_STATUS = "() => performance.getEntriesByType('navigation')[0]?.responseStatus ?? 0"
 
 _WORLD = "browsereval"
 """A world of scripts of its own: the page does not see what runs there."""
@@ -62,8 +66,40 @@ class OpenTab:
     """It did not react in time."""
     has_navigated: bool = False
     """Since it was last waited for."""
+    error: PageError | None = None
+    """What its document was answered with."""
+    is_answered: bool = False
+    """It is known how its document was answered."""
     session: asyncio.Task[CDPSession] | None = None
     """For pictures; attached when the tab opens."""
+
+
+async def answers(attached: asyncio.Task[CDPSession]) -> dict[str, Any] | None:
+    """Return what a page says to a session; None if there is no session."""
+    await asyncio.wait({attached})
+    if attached.cancelled():
+        return None
+    return await attached.result().send("Runtime.evaluate", {"expression": "1"})
+
+
+Attach = Callable[["OpenTab"], Coroutine[Any, Any, "CDPSession"]]
+
+
+async def _read_error(tab: OpenTab, attach: Attach, limit_s: float) -> PageError | None:
+    # The page is asked: to be told of each answer would cost every file of every page an event.
+    try:
+        status = await ask_apart(tab.page, _STATUS, limit_s=limit_s)
+    except ApartError:
+        return None
+    if not 400 <= status <= 599:
+        return None
+    history = await (await attach(tab)).send("Page.getNavigationHistory")
+    entry = history["entries"][history["currentIndex"]]
+    if entry["transitionType"] == "reload":
+        is_own = tab.error is not None and tab.error.is_own  # a page that was there before is the site's
+    else:
+        is_own = entry["transitionType"] == "typed" and entry["userTypedURL"] == entry["url"]
+    return PageError(shorten(tab.page.url), status, is_own)
 
 
 class Tabs:
@@ -152,6 +188,37 @@ class Tabs:
         """Remember that a tab's page has changed its address."""
         if frame.parent_frame is None and (tab := self.of(frame.page)):
             tab.has_navigated = True
+            if tab.error is not None:  # the page before may be shown again, without another document
+                tab.is_answered = False
+
+    def on_document(self, page: Page) -> None:
+        """Remember that a tab has another document."""
+        if tab := self.of(page):
+            tab.is_answered = False
+
+    def take_response(self, tab: OpenTab, response: Response | None) -> None:
+        """Note how the address that a tab was sent to was answered, if it is there still."""
+        if response is not None and response.url == tab.page.url.partition("#")[0]:
+            is_own = response.request.redirected_from is None
+            error = PageError(shorten(response.url), response.status, is_own)
+            self._take_answer(tab, error if error.status >= 400 else None)
+
+    async def ask_answer(self, tab: OpenTab, attach: Attach, limit_s: float) -> None:
+        """Find out how the document of a tab was answered, if that is not known; never raises.
+
+        Args:
+            tab: it has no dialog open.
+            attach: returns the session to a tab.
+            limit_s: how long a page that hangs is waited for.
+        """
+        if not tab.is_answered:
+            self._take_answer(tab, await quietly(_read_error(tab, attach, limit_s), limit_s))
+
+    def _take_answer(self, tab: OpenTab, error: PageError | None) -> None:
+        tab.is_answered, tab.error = True, error
+        if error is not None:
+            self._notes.say(f"{error}.")
+            self._notes.warn(str(error))
 
     def forget(self, tab: OpenTab) -> None:
         """Drop a tab; if it was the current one, the last one that is left becomes current."""
@@ -195,7 +262,7 @@ class Tabs:
         # The number of the page that vanishes is free again: agents never saw it.
         self._last_id -= other.tab_id == self._last_id
         old, tab.page, tab.session = tab.page, other.page, other.session
-        tab.is_crashed = tab.is_stuck = False
+        tab.is_crashed = tab.is_stuck = tab.is_answered = False
         self.snapshot = None
         self.current = tab
         return old

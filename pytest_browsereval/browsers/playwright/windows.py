@@ -7,13 +7,21 @@ import itertools
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from pytest_browsereval.browsers.base import PictureFormat, Tab, Window
+from pytest_browsereval.browsers.base import PageError, PictureFormat, Tab, Window
 from pytest_browsereval.browsers.playwright.clipboard import QUESTION, WATCH
 from pytest_browsereval.browsers.playwright.guard import OriginGuard
 from pytest_browsereval.browsers.playwright.origins import cap_text, shorten
 from pytest_browsereval.browsers.playwright.pictures import Camera
 from pytest_browsereval.browsers.playwright.place import Place, WindowEvents, WindowRules
-from pytest_browsereval.browsers.playwright.tabs import Downloads, NoTab, Notes, OpenTab, Tabs, notice
+from pytest_browsereval.browsers.playwright.tabs import (
+    Downloads,
+    NoTab,
+    Notes,
+    OpenTab,
+    Tabs,
+    answers,
+    notice,
+)
 from pytest_browsereval.browsers.playwright.waiting import DialogWatch, Pace, playwright_error, quietly
 from pytest_browsereval.model.messages import Hit
 
@@ -100,6 +108,11 @@ class PlaywrightWindow(Window):
         return self._dead
 
     @property
+    def page_error(self) -> PageError | None:
+        """What the current page was answered with, if that is an error."""
+        return self._tabs.current.error if self._tabs.current else None
+
+    @property
     def page(self) -> Page:
         """The current tab's page.
 
@@ -146,10 +159,10 @@ class PlaywrightWindow(Window):
         tab = self._tabs.current
         if tab is None or tab.session is None:
             return False
-        return await quietly(_answer(tab.session), self.rules.action_s) is not None
+        return await quietly(answers(tab.session), self.rules.action_s) is not None
 
     async def look(self) -> None:
-        """Find out whether the window still lives, after something in it has gone.
+        """Find out whether the window still lives, and how its page was answered.
 
         When a browser dies, Playwright tells of its pages first and of the browser's end some time later.
         """
@@ -157,6 +170,8 @@ class PlaywrightWindow(Window):
             return
         try:
             await asyncio.wait_for(self._ask(), self.rules.action_s)
+            if (tab := self._tabs.current) and not self._dialogs.open:
+                await self._tabs.ask_answer(tab, self._camera.session, self.rules.title_s)
         except TimeoutError:
             return
         except playwright_error():
@@ -286,6 +301,7 @@ class PlaywrightWindow(Window):
         tab.page.on("close", self._dialogs.forget)
         tab.page.on("download", self._downloads.on_download)
         tab.page.on("framenavigated", self._on_navigated)
+        tab.page.on("domcontentloaded", self._tabs.on_document)
         self._camera.point_at(tab)
 
     def _on_dialog(self, dialog: Dialog) -> None:
@@ -343,7 +359,10 @@ class PlaywrightWindow(Window):
     async def goto(self, url: str) -> Response | None:
         """Navigate the current tab and return when the document is there."""
         await self.revive()
-        return await self.page.goto(url, wait_until="domcontentloaded")
+        tab = self._tabs.get()
+        response = await tab.page.goto(url, wait_until="domcontentloaded")
+        self._tabs.take_response(tab, response)
+        return response
 
     async def settle(self) -> None:
         """Wait, within limits, for the tabs and documents that an action has begun to load."""
@@ -357,6 +376,7 @@ class PlaywrightWindow(Window):
         if tab is not None and (tab.has_navigated or tab in self._tabs.fresh):
             tab.has_navigated = False
             await quietly(tab.page.wait_for_load_state("load", timeout=limit_s * 1000), limit_s)
+            await self._tabs.ask_answer(tab, self._camera.session, self.rules.title_s)
 
     async def snapshot(self) -> str:
         """Return the current tab as a tree of roles, names and texts, with a ref for each element."""
@@ -470,13 +490,6 @@ class PlaywrightWindow(Window):
         self.context.remove_listener("close", self._on_closed)
         ours = [tab.page for tab in self._tabs.open if tab.page not in self._not_ours]
         await asyncio.gather(*(page.close() for page in ours), return_exceptions=True)
-
-
-async def _answer(attached: asyncio.Task[CDPSession]) -> dict[str, Any] | None:
-    await asyncio.wait({attached})
-    if attached.cancelled():
-        return None
-    return await attached.result().send("Runtime.evaluate", {"expression": "1"})
 
 
 async def _title(page: Page, limit_s: float) -> str:

@@ -49,7 +49,8 @@ class StoredEntry(Entry):
     def why_not(self) -> str | None:
         """Why it cannot be graded again; None if it can."""
         source = self.metadata.error_source
-        is_ruled = source is ErrorSource.HARNESS and self.metadata.grader_results  # by a rule about grades
+        by_rule = (ErrorSource.HARNESS, ErrorSource.SITE)  # about grades, and about the last page
+        is_ruled = source in by_rule and self.metadata.grader_results
         if source not in (None, ErrorSource.GRADER) and not is_ruled:
             return "the attempt errored before it could be graded"
         if not (self.folder / TASK_FILE).is_file():

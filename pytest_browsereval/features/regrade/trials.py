@@ -355,7 +355,7 @@ class RegradedTrials(Trials):
             row.save(saver)
         saver.save_grades(grading.grades)
         update = {
-            **_describe_grading(grading, self.run.config.pass_when, old.limit, self.run.redact),
+            **_describe_grading(grading, self.run.config.pass_when, old, self.run.redact),
             "stops_run": False,
             "cost_usd": _with(old.cost_usd, grading),
             "regraded_at": now(),
@@ -429,17 +429,17 @@ def _keep_errored(old: TaskMetadata, why: str) -> TaskMetadata:
 
 
 def _describe_grading(
-    grading: Grading, pass_when: PassWhen, limit: str, redact: Callable[[str], str]
+    grading: Grading, pass_when: PassWhen, old: TaskMetadata, redact: Callable[[str], str]
 ) -> dict[str, Any]:
     """Return the fields of ``TaskMetadata`` that follow from the grades of an attempt.
 
     Args:
         grading: its grades.
         pass_when: how they become a verdict.
-        limit: which limit ended the agent; "" if none did.
+        old: the attempt before.
         redact: replaces secrets in a text.
     """
-    verdict, source, reason = decide(grading.grades, pass_when, limit)
+    verdict, source, reason = decide(grading.grades, pass_when, old.limit, old.broken_page)
     return {
         "grader_results": grading.grades,
         "grading_duration_ms": round(grading.duration_ms, 3),

@@ -211,16 +211,16 @@ def test_a_window_that_cannot_be_made_is_a_fault_of_its_own(
 
 
 @pytest.mark.parametrize(
-    ("status", "message"), [(404, "HTTP 404 Not Found"), (500, "HTTP 500"), (503, "HTTP 503")]
+    ("status", "source"), [(404, ErrorSource.NAVIGATION), (500, ErrorSource.SITE), (503, ErrorSource.SITE)]
 )
 def test_a_start_page_that_is_not_there_is_no_fault_of_the_agent(
-    run: Run, browser: PlaywrightBrowser, pages: PageServer, status: int, message: str
+    run: Run, browser: PlaywrightBrowser, pages: PageServer, status: int, source: ErrorSource
 ) -> None:
-    """Every status from 400 on is a fault of the navigation, told with the address."""
+    """Every status from 400 on is a fault, the site's from 500 on; the message has the address."""
     url = pages.page(f"/{status}", "sorry", status=status)
-    with pytest.raises(Fault, match=message) as caught:
+    with pytest.raises(Fault, match=f"HTTP {status}") as caught:
         run(browser.open_window(WindowRequest("start", url)))
-    assert caught.value.source is ErrorSource.NAVIGATION
+    assert caught.value.source is source
     assert url in str(caught.value)
 
 

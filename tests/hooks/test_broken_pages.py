@@ -1,0 +1,127 @@
+"""Pages that answer an error: a site of the run that breaks is not the agent's failure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.hooks.small_evals import Evals, row
+from tests.support import PageServer
+
+LINKS = """<title>Shop</title>
+<a href="/boom">Order</a> <a href="/moved">Moved</a> <a href="/private">Staff</a>
+<a href="/boom" target="_blank">Window</a> <a href="/framed">Framed</a> <a href="/fetching">Fetching</a>
+<a href="/later">Later</a> <a href="/route">Route</a>
+<a href="{other}/boom">Elsewhere</a> <a href="/">Home</a>
+<form method="post" action="/boom"><button>Pay</button></form>"""
+"""The start page, with a way to each of the others."""
+
+BROKEN, FAILED = "errored (site)", "failed"
+BACK = {"tool": "go_back"}
+
+
+def click(name: str) -> dict[str, Any]:
+    return {"tool": "click", "target": f"text={name}"}
+
+
+def go(path: str) -> dict[str, Any]:
+    return {"tool": "navigate", "url": f"{{url}}{path}"}
+
+
+WAYS: dict[str, tuple[list[dict[str, Any]], str, list[int | None]]] = {
+    "link": ([click("Order")], BROKEN, [500]),
+    "form": ([click("Pay")], BROKEN, [500]),
+    "redirect": ([click("Moved")], BROKEN, [503]),
+    "tab": ([click("Window")], BROKEN, [500]),
+    "script": ([click("Later"), {"tool": "wait_for_text", "text": "busy"}], BROKEN, [None, 500]),
+    "again": ([click("Order"), click("Home"), BACK], BROKEN, [500, None, 500]),
+    "reloaded": ([click("Order"), {"tool": "reload"}], BROKEN, [500, 500]),
+    "moved": ([go("/moved")], BROKEN, [503]),
+    "frame": ([click("Framed")], FAILED, [None]),
+    "fetch": ([click("Fetching")], FAILED, [None]),
+    "route": ([click("Route")], FAILED, [None]),
+    "back": ([click("Order"), BACK], FAILED, [500, None]),
+    "recovered": ([click("Order"), go("/")], FAILED, [500, None]),
+    "composed": ([go("/boom")], FAILED, [500]),
+    "kept": ([go("/boom"), {"tool": "reload"}], FAILED, [500, 500]),
+    "forbidden": ([click("Staff")], FAILED, [403]),
+    "unknown": ([go("/nowhere")], FAILED, [404]),
+    "elsewhere": ([click("Elsewhere")], FAILED, [500]),
+    "wanted": ([click("Order")], "passed", [500]),
+}
+"""How an agent gets to a page, what becomes of the attempt, and the status after each call."""
+
+
+@pytest.fixture
+def shop() -> Iterator[PageServer]:
+    """Serve a shop of which some pages are broken."""
+    shop, other = PageServer(), PageServer()
+    other.page("/boom", "busy", status=500)
+    shop.page("/", LINKS.replace("{other}", other.url))
+    shop.page("/boom", "<h1>busy</h1><a href='/'>Home</a>", status=500)
+    shop.page("/down", "busy", status=503)
+    shop.page("/moved", "", status=302, headers={"Location": "/down"})
+    shop.page("/private", "Staff only", status=403)
+    shop.page("/framed", '<iframe src="/boom"></iframe>')
+    shop.page("/fetching", "<script>fetch('/boom')</script>")
+    shop.page("/later", "<script>setTimeout(() => { location = '/boom' }, 300)</script>")
+    shop.page("/route", "<script>history.pushState(0, '', '/boom')</script>")
+    yield shop
+    shop.close()
+    other.close()
+
+
+def test_a_page_that_is_broken_is_the_sites(evals: Evals, shop: PageServer) -> None:
+    """*errored* by link, form, redirect, tab or script; *failed* by an address of the agent's own or a frame.
+
+    Steps have the status, the agent reads it, and a warning has it.
+    """
+    rows = []
+    for name, (steps, expected, _) in WAYS.items():
+        solution = [*steps, {"tool": "done", "answer": "right" if expected == "passed" else "blocked"}]
+        text = json.dumps(solution).replace("{url}", shop.url)
+        rows.append(row(name, start_url=f"{shop.url}/", solution=json.loads(text)))
+    evals.write_rows(*rows)
+    evals.write_config(browser="playwright", lanes=4, gate={"max_error_rate": 0.1})
+    ran = evals.run()
+    assert ran.ret == 1
+    found, statuses = {}, {}
+    for one in ran.attempts:
+        source = f" ({one.error_source})" if one.error_source else ""
+        found[one.query_id] = f"{one.verdict}{source}"
+        log = next(ran.folder.glob(f"tasks/{one.query_id}/*/*/*/messages.jsonl"))
+        results = [line for line in map(json.loads, log.read_text().splitlines()) if "result" in line]
+        statuses[one.query_id] = [line.get("status") for line in results[: len(WAYS[one.query_id][0])]]
+        for line in results[:-1]:
+            if status := line.get("status"):
+                warned = f"answered HTTP {status}"
+                assert warned in line["result"]["output"], (one.query_id, line)
+                assert any(warned in warning.message for warning in one.warnings), one.query_id
+    assert found == {name: expected for name, (_, expected, _) in WAYS.items()}
+    assert statuses == {name: expected for name, (_, _, expected) in WAYS.items()}
+    assert "the last page is broken" in ran.attempt("link").reason
+    broken = sum(expected == BROKEN for _, expected, _ in WAYS.values())
+    ran.stdout.fnmatch_lines([f"gate max_error_rate: *({broken}/{len(WAYS)})*"])
+
+    # What a run has recorded decides again.
+    again = evals.run(f"--eval-regrade={ran.folder}")
+    assert {one.query_id: str(one.verdict) for one in again.attempts} == {
+        name: expected.partition(" ")[0] for name, (_, expected, _) in WAYS.items()
+    }
+
+
+def test_a_start_page_that_is_broken_is_the_sites(evals: Evals, shop: PageServer) -> None:
+    """A 5xx is the site's, also after a redirect; a start page that is not there is an error of the row."""
+    starts = {"boom": "/boom", "moved": "/moved", "gone": "/nowhere"}
+    evals.write_rows(*(row(name, start_url=shop.url + path) for name, path in starts.items()))
+    evals.write_config(browser="playwright")
+    ran = evals.run()
+    assert {one.query_id: str(one.error_source) for one in ran.attempts} == {
+        "boom": "site",
+        "moved": "site",
+        "gone": "navigation",
+    }
+    assert ran.attempt("moved").reason == f"The start page {shop.url}/down answered HTTP 503."
