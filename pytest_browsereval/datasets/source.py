@@ -12,6 +12,7 @@ from typing import Any
 
 from pytest_browsereval.config_text import DocumentError, format_path, unreadable
 from pytest_browsereval.errors import DatasetError
+from pytest_browsereval.redaction.known import beginning
 
 Row = tuple[int, Any]
 """The line that a row begins at, 0 where its format has no lines, and its value."""
@@ -48,6 +49,21 @@ def refuse_unreadable(path: Path) -> Iterator[None]:
         raise DatasetError(error.locate(format_path(path))) from None
 
 
+def _check_delimiter(header: list[str], delimiter: str) -> None:
+    """Refuse a table that has another character between its cells.
+
+    Raises:
+        DocumentError: with what to write.
+    """
+    for other, spelling in ((";", ";"), ("\t", "\\t"), ("|", "|"), (",", ",")):
+        if len(header) == 1 and other != delimiter and other in header[0]:
+            raise DocumentError(
+                f"the header has one column, {beginning(header[0], 80)!r}: cells seem to be separated by "
+                f'{other!r}. Write `dataset: [{{type: csv, path: ..., delimiter: "{spelling}"}}]`.',
+                1,
+            )
+
+
 def read_table(text: str, delimiter: str) -> tuple[list[str], list[tuple[int, dict[str, str]]]]:
     """Return the columns of a CSV text, and its rows with the lines that they begin at.
 
@@ -61,12 +77,13 @@ def read_table(text: str, delimiter: str) -> tuple[list[str], list[tuple[int, di
         for cells in lines:
             if not header and any(cells):
                 header = cells
+                _check_delimiter(header, delimiter)
                 if twice := next((name for name in header if header.count(name) > 1), None):
                     raise DocumentError(f"two columns are named {twice!r}. Rename one.", begins)
             elif any(cells):
                 if len(cells) != len(header):
                     counts = f"the row has {len(cells)} cells, the header {len(header)}"
-                    raise DocumentError(f"{counts}. Quote cells that hold a comma.", begins)
+                    raise DocumentError(f"{counts}. Quote cells that hold {delimiter!r}.", begins)
                 rows.append((begins, dict(zip(header, cells, strict=True))))
             # A quoted cell may hold line ends, so rows and lines are not the same number.
             begins = lines.line_num + 1

@@ -10,10 +10,12 @@ from typing import Literal
 
 from pydantic import Field, JsonValue
 
-from pytest_browsereval.graders import values
-from pytest_browsereval.graders.base import Golden, GraderConfig, Recorded
+from pytest_browsereval.graders.base import Golden, GraderConfig, GraderFault, Recorded
 from pytest_browsereval.graders.comparators import check_date, is_close, is_same
 from pytest_browsereval.graders.criteria import make_criterion
+from pytest_browsereval.graders.dates import Moment, find_dates, read_date
+from pytest_browsereval.graders.lists import pick_items, split_items
+from pytest_browsereval.graders.numbers import find_numbers, read_number
 from pytest_browsereval.graders.patterns import check_pattern, has_match
 from pytest_browsereval.graders.values import TEXT_LIMIT, fold, has_token, show
 from pytest_browsereval.model.grades import GraderResult, Verdict
@@ -28,9 +30,9 @@ class AnswerGrader(GraderConfig):
     type: Literal["answer"] = "answer"
 
     match: Literal["exact", "includes", "regex", "number", "date", "set"] = "exact"
-    """How: ``exact`` after trimming, single blanks, NFKC and case-folding; ``includes`` the reference as
-    whole words; ``regex`` matches anywhere; ``number`` and ``date`` are the answer or the only one in it;
-    ``set`` is a list in any order."""
+    """How: ``exact`` after trimming, single blanks, NFKC, plain quotes and dashes, and case-folding;
+    ``includes`` the reference as whole words; ``regex`` matches anywhere; ``number`` and ``date`` are the
+    answer or the only one in it; ``set`` is a list in any order."""
     case_sensitive: bool = False
     """Whether letters in upper and lower case differ."""
     tolerance: float = Field(default=0.0, ge=0)
@@ -83,7 +85,7 @@ class AnswerGrader(GraderConfig):
             return given if isinstance(given, list) else [given]
         if isinstance(given, list) and all(isinstance(item, list) for item in given):
             return given
-        return [given if isinstance(given, list) else values.split_items(str(given), [])]
+        return [given if isinstance(given, list) else split_items(str(given), [])]
 
     def _check_reference(self, reference: JsonValue) -> None:
         what = f"the reference {show(reference, 120)} of the grader {self.label!r}"
@@ -92,7 +94,7 @@ class AnswerGrader(GraderConfig):
             if not items or not all(isinstance(item, (str, int, float)) for item in items):
                 raise ValueError(f'{what} is not a list of texts or numbers; write ["red", "blue"].')
         elif self.match == "number":
-            if values.read_number(reference) is None:
+            if read_number(reference) is None:
                 raise ValueError(f"{what} is not a number; write one such as 59.98.")
         elif isinstance(reference, bool) or not isinstance(reference, (str, int, float)) or reference == "":
             raise ValueError(f"{what} is not a text or number; write it as a text.")
@@ -125,7 +127,7 @@ class AnswerGrader(GraderConfig):
             reasoning=reason or f"the answer is {show(answer, 200)}, as expected",
             criteria=(criterion,),
             details={"match": self.match, "is_answered": bool(answer)},
-            fingerprint=self.fingerprint(1, recorded.site_urls),
+            fingerprint=self.fingerprint(2, recorded.site_urls),
         )
 
     def _compare(self, reference: JsonValue, answer: str) -> tuple[float, str]:
@@ -157,10 +159,14 @@ class AnswerGrader(GraderConfig):
         return f"the answer is {show(answer, 200)}, not {show(reference, 200)}"
 
     def _includes(self, reference: JsonValue, answer: str) -> str:
-        # A reference that is a number also stands for its other spellings: 1250 is in "1,250 dollars".
-        number = None if isinstance(reference, str) else values.read_number(reference)
-        if has_token(self._fold(reference), self._fold(answer)) or number in values.find_numbers(answer):
+        if has_token(self._fold(reference), self._fold(answer)):
             return ""
+        # A reference that is a number also stands for its other spellings: 1250 is in "1,250 dollars".
+        number = None if isinstance(reference, str) else read_number(reference)
+        if number in find_numbers(answer):
+            return ""
+        if number in find_numbers(answer, is_generous=True):
+            raise _cannot_tell(answer, reference, _WRITE_NUMBER)
         return f"the answer {show(answer, 200)} does not include {show(reference, 200)}"
 
     def _regex(self, reference: JsonValue, answer: str) -> str:
@@ -168,29 +174,48 @@ class AnswerGrader(GraderConfig):
         return "" if matches else f"the answer {show(answer, 200)} does not match {show(reference, 200)}"
 
     def _number(self, reference: JsonValue, answer: str) -> str:
-        wanted, whole = values.read_number(reference), values.read_number(answer)
-        numbers = values.find_numbers(answer) if whole is None else [whole]
+        wanted, numbers = read_number(reference), _list_numbers(answer)
+        if len(numbers) == 1 and wanted is not None and is_close(wanted, numbers[0], self.tolerance):
+            return ""
+        others = _list_numbers(answer, is_generous=True)
+        if len(others) == 1 and wanted is not None and is_close(wanted, others[0], self.tolerance):
+            raise _cannot_tell(answer, reference, _WRITE_NUMBER)
         if len(numbers) != 1:
             found = f"several numbers ({_show_numbers(numbers[:5], answer)})" if numbers else "no sure number"
             return f"the answer {show(answer, 200)} holds {found}; {show(reference)} alone was expected"
-        if wanted is not None and is_close(wanted, numbers[0], self.tolerance):
-            return ""
         within = f" within {self.tolerance:g}" if self.tolerance else ""
         return f"the answer's number is {_show_numbers(numbers, answer)}, not {show(reference)}{within}"
 
     def _date(self, reference: JsonValue, answer: str) -> str:
-        wanted = values.read_date(str(reference), day_first=self.day_first)
-        whole = values.read_date(answer, day_first=self.day_first)
-        dates = values.find_dates(answer, day_first=self.day_first) if whole is None else [whole]
+        wanted, dates = read_date(str(reference), day_first=self.day_first), self._list_dates(answer)
+        if len(dates) == 1 and wanted is not None and wanted.mismatch(dates[0]) is None:
+            return ""
+        others = self._list_dates(answer, is_other=True)
+        is_open = "day_first" not in self.model_fields_set
+        if is_open and len(others) == 1 and wanted is not None and wanted.mismatch(others[0]) is None:
+            raise _cannot_tell(
+                answer, reference, "Say in the grader whether the day comes first: `day_first: true`"
+            )
         if len(dates) != 1 or wanted is None:
             found = f"{len(dates)} dates" if dates else "no date that can be read"
             return f"the answer {show(answer, 200)} holds {found}; {show(reference)} alone was expected"
-        mismatch = wanted.mismatch(dates[0])
-        return f"the answer's date is not {show(reference)}: {mismatch}" if mismatch else ""
+        return f"the answer's date is not {show(reference)}: {wanted.mismatch(dates[0])}"
+
+    def _list_dates(self, answer: str, *, is_other: bool = False) -> list[Moment]:
+        day_first = self.day_first is not is_other
+        whole = read_date(answer, day_first=day_first)
+        return find_dates(answer, day_first=day_first) if whole is None else [whole]
 
     def _compare_set(self, reference: list[JsonValue], answer: str) -> tuple[float, str]:
         """Return F1 over the items; the answer is right only if both sides hold the same ones."""
-        given = values.split_items(beginning(answer, TEXT_LIMIT), reference)
+        text = beginning(answer, TEXT_LIMIT)
+        picked = pick_items(text, reference, case_sensitive=self.case_sensitive)
+        return max(
+            (self._score_set(reference, given) for given in (split_items(text, reference), picked)),
+            key=lambda scored: scored[0],
+        )
+
+    def _score_set(self, reference: list[JsonValue], given: list[JsonValue]) -> tuple[float, str]:
         missing = [r for r in reference if not any(self._is_same(r, item) for item in given)]
         extra = [item for item in given if not any(self._is_same(r, item) for r in reference)]
         if not missing and not extra:
@@ -203,8 +228,23 @@ class AnswerGrader(GraderConfig):
         return score, f"the answer's list {found}"
 
 
+_WRITE_NUMBER = "Have the task ask for a form, such as 1234.5"
+
+
+def _cannot_tell(answer: str, reference: JsonValue, remedy: str) -> GraderFault:
+    return GraderFault(
+        f"cannot tell whether the answer {show(answer, 200)} is {show(reference)}: it can be read in two "
+        f"ways. {remedy}"
+    )
+
+
+def _list_numbers(answer: str, *, is_generous: bool = False) -> list[Decimal]:
+    whole = read_number(answer, is_generous=is_generous)
+    return find_numbers(answer, is_generous=is_generous) if whole is None else [whole]
+
+
 def _show_numbers(numbers: Sequence[Decimal], answer: str) -> str:
     """Return numbers of an answer, those that are a part of a secret redacted: nothing finds them later."""
     safe = redact_known(answer)
-    shown = numbers if safe == answer else values.find_numbers(safe)
+    shown = numbers if safe == answer else find_numbers(safe)
     return ", ".join(str(number) if number in shown else MARK for number in numbers)

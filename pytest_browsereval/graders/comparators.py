@@ -17,9 +17,12 @@ from typing import Literal
 from pydantic import JsonValue
 
 from pytest_browsereval.errors import nearest
+from pytest_browsereval.graders.base import GraderFault
 from pytest_browsereval.graders.criteria import make_criterion
+from pytest_browsereval.graders.dates import read_date
+from pytest_browsereval.graders.numbers import read_number
 from pytest_browsereval.graders.patterns import check_pattern, has_match
-from pytest_browsereval.graders.values import TEXT_LIMIT, fold, has_token, read_date, read_number, show
+from pytest_browsereval.graders.values import TEXT_LIMIT, fold, has_token, show
 from pytest_browsereval.model.grades import Criterion
 from pytest_browsereval.redaction.known import beginning
 
@@ -36,13 +39,13 @@ class Comparator:
     kind: str
     expected: JsonValue
     tolerance: float = 0.0
-    day_first: bool = False
+    day_first: bool | None = None
 
     def problem(self, actual: JsonValue, reading: Reading = "strict") -> str:
         """Return why the actual value is not as expected, "" if it is; blocks for a slow ``regex``.
 
         Raises:
-            Fault: a pattern takes too long.
+            Fault: a pattern takes too long, or a value can be read in two ways.
         """
         # One sentence for all kinds: that null cannot be read as a number would hide that nothing is there.
         if actual is None and self.kind not in ("exists", "equals", "not_equals", "one_of"):
@@ -55,7 +58,7 @@ class Comparator:
         """Return the comparison as a criterion of a grade.
 
         Raises:
-            Fault: a pattern takes too long.
+            Fault: a pattern takes too long, or a value can be read in two ways.
         """
         reason = self.problem(actual, reading)
         # Tells a row that is written too narrowly from an agent that was wrong.
@@ -158,30 +161,53 @@ def _set_equals(this: Comparator, actual: JsonValue, reading: Reading) -> str:
 
 
 def _number(this: Comparator, actual: JsonValue, _: Reading) -> str:
-    wanted, number = read_number(this.expected), read_number(actual)
-    if number is None or wanted is None:
-        return f"{show(actual, 80)} cannot be read as a number for sure"
-    if is_close(wanted, number, this.tolerance):
-        return ""
+    wanted = read_number(this.expected)
+
+    def fits(number: Decimal | None) -> bool:
+        return number is not None and wanted is not None and is_close(wanted, number, this.tolerance)
+
     within = f" within {this.tolerance:g}" if this.tolerance else ""
-    return f"it is {number}, not {wanted}{within}"
+    return _compare_number(this, actual, fits, f"not {wanted}{within}")
+
+
+def _compare_number(
+    this: Comparator, actual: JsonValue, fits: Callable[[Decimal | None], bool], problem: str
+) -> str:
+    number = read_number(actual)
+    if fits(number):
+        return ""
+    if fits(read_number(actual, is_generous=True)):
+        raise GraderFault(f"cannot tell whether {this} holds: {show(actual, 80)} is one of two numbers")
+    return (
+        f"{show(actual, 80)} cannot be read as a number for sure"
+        if number is None
+        else f"it is {number}, {problem}"
+    )
 
 
 def _date(this: Comparator, actual: JsonValue, _: Reading) -> str:
-    wanted = read_date(this.expected, day_first=this.day_first)
-    date = read_date(actual, day_first=this.day_first)
-    if wanted is None or date is None:
+    wanted = read_date(this.expected, day_first=bool(this.day_first))
+    date, other = (
+        read_date(actual, day_first=day_first) for day_first in (bool(this.day_first), not this.day_first)
+    )
+    if wanted is None or date is None or other is None:
         return f"{show(actual, 80)} cannot be read as a date"
     mismatch = wanted.mismatch(date)
+    if mismatch and this.day_first is None and wanted.mismatch(other) is None:
+        raise GraderFault(
+            f"cannot tell whether {this} holds: {show(actual, 80)} is one of two dates. Write "
+            "`day_first: true` or `day_first: false`"
+        )
     return f"{show(actual, 80)} is not {show(this.expected, 80)}: {mismatch}" if mismatch else ""
 
 
 def _bound(this: Comparator, actual: JsonValue, _: Reading) -> str:
-    bound, number = read_number(this.expected), read_number(actual)
-    if number is None or bound is None:
-        return f"{show(actual, 80)} cannot be read as a number for sure"
-    is_within = number >= bound if this.kind == "min" else number <= bound
-    return "" if is_within else f"it is {number}, {'less' if this.kind == 'min' else 'more'} than {bound}"
+    bound, is_min = read_number(this.expected), this.kind == "min"
+
+    def fits(number: Decimal | None) -> bool:
+        return number is not None and bound is not None and (number >= bound if is_min else number <= bound)
+
+    return _compare_number(this, actual, fits, f"{'less' if is_min else 'more'} than {bound}")
 
 
 def _exists(this: Comparator, actual: JsonValue, _: Reading) -> str:
@@ -211,7 +237,8 @@ MEANINGS = {
     "regex": "The text matches this pattern anywhere, within its first 100,000 characters and 5 seconds.",
     "one_of": "It equals one of this list.",
     "set_equals": "The list holds the same items. Order and repetitions do not count.",
-    "number": "The same number, read from text too: `$1,234.50` is 1234.5.",
+    "number": "The same number, read from text too: `$1,234.50` and `1.234,50` are 1234.5. Where a "
+    "text is one of two numbers, and only the less usual one fits (`1.234` for 1234), the grader errs.",
     "date": "The same date, as far as this one goes: `2025-03` is any day of that month.",
     "min": "A number, read as for `number`, that is at least this one.",
     "max": "A number, read as for `number`, that is at most this one.",
@@ -277,20 +304,20 @@ def read_comparator(check: Mapping[str, JsonValue], *, beside: Collection[str] =
 
 
 def _make_comparator(check: Mapping[str, JsonValue], kind: str) -> Comparator:
-    expected, day_first = check[kind], check.get("day_first", False)
+    expected, day_first = check[kind], check.get("day_first")
     fits, allowed = _ALLOWED.get(kind, (lambda _: True, ""))
     if not fits(expected):
         raise ValueError(f"{kind!r} is {show(expected)}; write {allowed}.")
     tolerance = _read_float(check, "tolerance", 0.0)
     if tolerance < 0:
         raise ValueError(f"'tolerance' is {tolerance}; write a number from 0 on, such as 0.01.")
-    if day_first not in (True, False):
+    if day_first not in (True, False, None):
         raise ValueError(f"'day_first' is {show(day_first)}; write true or false.")
     if kind == "regex":
         check_pattern(str(expected))
     if kind == "date":
         check_date(expected, day_first=bool(day_first))
-    return Comparator(kind, expected, tolerance, bool(day_first))
+    return Comparator(kind, expected, tolerance, None if day_first is None else bool(day_first))
 
 
 def _read_float(check: Mapping[str, JsonValue], key: str, default: float) -> float:

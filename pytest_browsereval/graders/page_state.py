@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 import difflib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal
+from urllib.parse import unquote
 
 from pydantic import Field, JsonValue
+from pydantic_core import Url
 
 from pytest_browsereval.browsers.base import Window
 from pytest_browsereval.browsers.playwright.origins import cap_text
@@ -21,7 +24,7 @@ from pytest_browsereval.graders.comparators import Comparator, Reading, read_com
 from pytest_browsereval.graders.criteria import compute_share, list_failed, summarize
 from pytest_browsereval.graders.observing import PAGE_KEYS, LivePage
 from pytest_browsereval.graders.page_values import NoValue
-from pytest_browsereval.graders.values import compile_path, look_up, show
+from pytest_browsereval.graders.values import compile_path, drop_invisible, look_up, show
 from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.needs import ChecksRead, Needs
@@ -45,7 +48,8 @@ class CheckForm:
 PAGE_CHECKS = {
     "url": CheckForm(
         "text, or a block with one [comparison](#comparisons)",
-        "The address of the page. A text has to be the whole address.",
+        "The address of the page. A text has to be the whole address. `Köln` and `K%C3%B6ln` are alike, as "
+        "are `{shop}` and `{shop}/`.",
         ("weight",),
         '[{"url": "{shop}/cart"}, {"url": {"contains": "order"}}]',
     ),
@@ -58,7 +62,7 @@ PAGE_CHECKS = {
     "text": CheckForm(
         "text, or a block with one [comparison](#comparisons)",
         "The visible text of the page. A text has to occur in it, as whole words; line breaks count as "
-        "blanks.",
+        "blanks, and what nobody sees, such as soft hyphens, is not there.",
         ("weight",),
         '[{"text": "2 items in cart"}]',
     ),
@@ -153,7 +157,9 @@ def read_page_check(check: Mapping[str, JsonValue]) -> PageCheck:
         raise ValueError(f'{kind!r} is {show(given)}; write a text or {{"contains": "..."}}.')
     # Line breaks of a page depend on the width of its window, so texts are compared with single blanks.
     if kind == "text" and isinstance(comparator.expected, str) and comparator.kind != "regex":
-        comparator = replace(comparator, expected=" ".join(comparator.expected.split()))
+        comparator = replace(comparator, expected=" ".join(drop_invisible(comparator.expected).split()))
+    if kind == "url" and comparator.kind not in _PARTS:
+        comparator = replace(comparator, expected=_normalize_addresses(comparator.expected))
     return PageCheck(kind, comparator, weight=weight)
 
 
@@ -292,7 +298,7 @@ class PageStateGrader(GraderConfig):
             evidence=("evidence.json",),
             details={name: cap_text(str(seen[name])) if name in seen else None for name in ("url", "title")}
             | {"mode": self.mode},
-            fingerprint=self.fingerprint(1, recorded.site_urls),
+            fingerprint=self.fingerprint(2, recorded.site_urls),
         )
 
 
@@ -357,14 +363,45 @@ def find_value(check: PageCheck, seen: Mapping[str, JsonValue]) -> tuple[JsonVal
     if entry is None:
         raise GraderFault(f"{check.title} was not observed; run the task again")
     if check.kind == "text":
-        text = str(entry["value"])
+        text = drop_invisible(str(entry["value"]))
         return (text if check.comparator.kind == "regex" else " ".join(text.split())), ""
+    if check.kind == "url":
+        return _read_address(check.comparator, str(entry)), ""
     if check.kind not in ("js", "storage"):
-        return entry, ""
+        return (drop_invisible(entry) if check.kind == "title" else entry), ""
     if "error" in entry:
         return None, str(entry["error"])
     value = observing.parse_stored(entry["value"]) if check.kind == "storage" else entry["value"]
     return look_up(check.path, value) if check.path else (value, "")
+
+
+_PARTS = ("contains", "regex")
+"""Comparisons that look at parts of an address."""
+
+
+def _read_address(comparator: Comparator, url: str) -> str:
+    """Return an address such that another spelling of it makes no difference."""
+    if comparator.kind not in _PARTS:
+        return str(_normalize_addresses(url))
+    plain = unquote(url)
+    return plain if plain != url and comparator.problem(url, "lenient") else url
+
+
+def _normalize_addresses(value: JsonValue) -> JsonValue:
+    """Return addresses as browsers write them, with characters escaped in one way; what is none as it is."""
+    if isinstance(value, list):
+        return [_normalize_addresses(one) for one in value]
+    try:
+        address = str(Url(value))  # type: ignore[arg-type]  # what is not a text is refused as well
+    except ValueError:
+        return value
+    return re.sub(r"%[0-9A-Fa-f]{2}", _normalize_escape, address)
+
+
+def _normalize_escape(match: re.Match[str]) -> str:
+    char = unquote(match[0])
+    # Letters, digits and these mean the same, escaped or not (RFC 3986, 2.3).
+    return char if char.isascii() and (char.isalnum() or char in "-._~") else match[0].upper()
 
 
 def _describe_text(check: PageCheck, criterion: Criterion, seen: Mapping[str, Any]) -> Criterion:

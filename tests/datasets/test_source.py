@@ -22,7 +22,7 @@ def test_rows_of_a_table_have_their_lines() -> None:
 @pytest.mark.parametrize(
     ("text", "message", "line"),
     [
-        ("a,b\n1,2\n\n1,2,3\n", "the row has 3 cells, the header 2. Quote cells that hold a comma.", 4),
+        ("a,b\n1,2\n\n1,2,3\n", "the row has 3 cells, the header 2. Quote cells that hold ','.", 4),
         ("a,a\n", "two columns are named 'a'. Rename one.", 1),
         ('a\n"b\n', "not CSV: unexpected end of data.", 2),
     ],

@@ -11,6 +11,7 @@ import pytest
 from pytest_browsereval.errors import Fault
 from pytest_browsereval.graders import patterns
 from pytest_browsereval.graders.answer import AnswerGrader
+from pytest_browsereval.graders.base import GraderFault
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from tests.graders.support import make_recorded, make_task
 
@@ -21,6 +22,9 @@ def grade(expected: Any, answer: str | None, /, **options: Any) -> GraderResult:
     grader, task = AnswerGrader(**options), make_task(answer=expected)
     grader.check(task, Path())
     return asyncio.run(grader.grade(make_recorded(task, final_answer=answer)))
+
+
+THREE = ["Travel Mug", "Seagrass Basket", "Garden Trowel"]
 
 
 @pytest.mark.parametrize(
@@ -43,6 +47,25 @@ def grade(expected: Any, answer: str | None, /, **options: Any) -> GraderResult:
         ("set", "red, green", "green\nred"),
         ("set", [["a", "b"], ["c", "d"]], "d, c"),
         ("set", [1, 2], "[2, 1]"),
+        ("exact", "Trader Joe's", "\u200bTrader Joe\u2019s\u00ad"),
+        ("includes", "Trader Joe's", "It is at Trader Joe\u2019s."),
+        ("includes", "state-of-the-art", "a \u201cstate\u2011of\u2011the\u2013art\u201d lamp"),
+        ("number", 1500, "価格は1500円です。"),
+        ("number", 123456, "The price is ₹1,23,456."),
+        ("number", 12500, "Le prix est de 12\u202f500 €."),
+        ("number", 1.5, "Es sind 1,5 Liter."),
+        ("number", 5_000_000, "about 5 million"),
+        ("date", "2024-05-03", "Am 3. Mai 2024 um 10 Uhr."),
+        ("date", "2024-05-03", "2024年5月3日です"),
+        ("date", "2024-05-03", "3 мая 2024"),
+        ("date", "2024-05-03", "03.05.24"),
+        ("set", THREE, "Travel Mug, Seagrass Basket, and Garden Trowel."),
+        ("set", THREE, "- **Travel Mug**\n- **Seagrass Basket**\n- *Garden Trowel*"),
+        ("set", THREE, "The products are: Garden Trowel; `Travel Mug`; Seagrass Basket!"),
+        ("set", THREE, "Travel Mug, Seagrass Basket und Garden Trowel"),
+        ("set", [100, 200, 300], "100,200,300"),
+        ("set", ["Salt and Pepper", "Lyon, France"], "Lyon, France and Salt and Pepper"),
+        ("set", ["東京", "大阪"], "東京、大阪"),
     ],
 )
 def test_right_answers(match: str, reference: Any, answer: str) -> None:
@@ -65,7 +88,11 @@ def test_right_answers(match: str, reference: Any, answer: str) -> None:
         ("number", 5, "15", "the answer's number is 15, not 5"),
         ("number", 5, "5 or 6", r"several numbers \(5, 6\); 5 alone was expected"),
         ("number", 5, "five", "no sure number"),
-        ("number", 5, "about 5 million", "no sure number"),
+        ("number", 5, "about 5 million", "the answer's number is"),
+        ("number", 5, "It is \u20135 degrees.", "the answer's number is -5, not 5"),
+        ("number", 5, "3rd, E5 and 1.2.3", "no sure number"),
+        ("date", "2024-05-03", "05.03.2024", "the month is 3, not 5"),
+        ("date", "2024-05-03", "5. März 2024", "the month is 3, not 5"),
         ("date", "2025-03-04", "March 4", "it names no year"),
         ("date", "2025-03-04", "4 or 5 March, I am not sure", "not"),
         ("date", "2025-03-04", "2025-03-04 or 2025-03-05", "holds 2 dates"),
@@ -78,6 +105,24 @@ def test_wrong_answers(match: str, reference: Any, answer: str, reason: str) -> 
     assert (result.verdict, result.score) == (Verdict.FAILED, 0.0)
     with pytest.raises(AssertionError, match=reason):
         raise AssertionError(result.criteria[0].reason)
+
+
+@pytest.mark.parametrize(
+    ("match", "reference", "answer"),
+    [
+        ("number", 12500, "Der Preis ist 12.500 €."),
+        ("number", 12500, "Le prix est de 12 500 €."),
+        ("number", 1200, "about 1.2k"),
+        ("includes", 12500, "12.500 €"),
+        ("date", "2024-05-03", "It was on 03/05/2024."),
+    ],
+)
+def test_answers_that_may_mean_two_things(match: str, reference: Any, answer: str) -> None:
+    """An answer that is right in another convention alone cannot be judged."""
+    with pytest.raises(GraderFault, match=r"cannot tell whether the answer .*: it can be read in two ways"):
+        grade(reference, answer, match=match)
+    other = "2024-05-04" if match == "date" else 13
+    assert grade(other, answer, match=match).verdict is Verdict.FAILED
 
 
 @pytest.mark.parametrize("answer", [None, "", "  \n"])
@@ -102,7 +147,7 @@ def test_tolerance_and_day_first() -> None:
     """A number may be off by the tolerance; the day of a date comes first where the block says so."""
     assert grade(60, "59.98", match="number", tolerance=0.02).verdict is Verdict.PASSED
     assert grade(60, "59.98", match="number", tolerance=0.01).verdict is Verdict.FAILED
-    assert grade("2025-04-03", "03/04/2025", match="date").verdict is Verdict.FAILED
+    assert grade("2025-04-03", "03/04/2025", match="date", day_first=False).verdict is Verdict.FAILED
     assert grade("2025-04-03", "on 03/04/2025", match="date", day_first=True).verdict is Verdict.PASSED
 
 
@@ -121,6 +166,19 @@ def test_a_set_gives_partial_credit(answer: str, score: float, reason: str) -> N
     assert result.verdict is Verdict.FAILED
     assert result.score == pytest.approx(score)
     assert reason in result.reasoning
+
+
+def test_words_that_belong_to_no_item_are_more_than_the_set() -> None:
+    """The reference says what the parts are, and what is left over counts."""
+    for reference, answer, extra in (
+        (THREE, "None of: Travel Mug, Seagrass Basket, Garden Trowel", "None of"),
+        (THREE, "Not Travel Mug, Seagrass Basket and Garden Trowel", '"Not"'),
+        (["Mug"], "Travel Mug", '"Travel'),
+        ([100, 200], "100,200,300", '"300"'),
+    ):
+        result = grade(reference, answer, match="set")
+        assert result.verdict is Verdict.FAILED
+        assert extra in result.reasoning
 
 
 def test_the_best_of_several_sets_counts() -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from pytest_browsereval.graders.base import GraderFault
 from pytest_browsereval.graders.comparators import (
     COMPARATORS,
     Comparator,
@@ -82,7 +83,11 @@ TABLE: list[tuple[dict[str, Any], Any, tuple[bool, bool]]] = [
     ({"date": "2025-03-04"}, "March 4, 2025", BOTH),
     ({"date": "2025-03-04"}, "March 5, 2025", NEITHER),
     ({"date": "2025-04-03", "day_first": True}, "03/04/2025", BOTH),
-    ({"date": "2025-04-03"}, "03/04/2025", NEITHER),
+    ({"date": "2025-04-03", "day_first": False}, "03/04/2025", NEITHER),
+    ({"date": "2025-04-03"}, "03.04.2025", BOTH),
+    ({"number": 1234.5}, "1.234,50 €", BOTH),
+    ({"equals": "Trader Joe's"}, "Trader Joe\u2019s", LENIENT),
+    ({"contains": "well-known"}, "a well\u2011known\u00ad one", LENIENT),
     ({"min": 3}, 3, BOTH),
     ({"min": 3}, "2.9", NEITHER),
     ({"max": 3}, "3", BOTH),
@@ -107,6 +112,22 @@ def test_every_comparison_in_both_readings(
     assert (strict.verdict is Verdict.PASSED, lenient.verdict is Verdict.PASSED) == holds
     assert bool(strict.reason) is not holds[0]
     assert bool(lenient.reason) is not holds[1]
+
+
+def test_what_can_be_read_in_two_ways() -> None:
+    """A value that is right in the less usual reading alone is neither right nor wrong."""
+    for check, actual in (
+        ({"number": 1234}, "1.234"),
+        ({"number": 1.234}, "1,234"),
+        ({"number": 1200}, "1.2k"),
+        ({"min": 1000}, "1.234 €"),
+        ({"max": 2}, "1,234"),
+        ({"date": "2025-04-03"}, "03/04/2025"),
+    ):
+        with pytest.raises(
+            GraderFault, match=r"cannot tell whether .* holds: .* is one of two (numbers|dates)"
+        ):
+            read_comparator(check).problem(actual)
 
 
 def test_the_table_knows_every_comparison() -> None:

@@ -169,6 +169,26 @@ def test_grading_is_pure() -> None:
         grade_seen(None, {"title": "Cart"})
 
 
+def test_texts_and_addresses_are_compared_as_people_see_them() -> None:
+    """What nobody sees is not in a text, and an address may be spelt in several ways."""
+    url, title = "http://x.test/h.html?ort=K%c3%b6ln&q=%7Ea", "Ver\u00adsand\u200b"
+    seen = {"url": url, "title": title, "text": {"value": "Ver\u00adsand\u200b frei\ufeff", "cut": False}}
+    for check in (
+        {"text": "Versand frei"},
+        {"text": {"regex": "^Versand frei$"}},
+        {"title": "Versand"},
+        {"url": "http://x.test:80/h.html?ort=Köln&q=~a"},
+        {"url": {"contains": "ort=Köln"}},
+        {"url": {"regex": "ort=K(ö|o)ln"}},
+        {"url": {"one_of": ["http://y.test", "HTTP://X.test/h.html?ort=K%C3%B6ln&q=~a"]}},
+    ):
+        assert verdicts(grade_seen(seen, check)) == [True], check
+    for check in ({"url": {"not_equals": "http://x.test/h.html?ort=Köln&q=~a"}}, {"url": {"contains": "Kö"}}):
+        assert verdicts(grade_seen(seen, check)) == [False], check
+    assert verdicts(grade_seen({**seen, "url": "http://x.test/"}, {"url": "http://x.test"})) == [True]
+    assert verdicts(grade_seen({**seen, "url": "http://x.test/a/"}, {"url": "http://x.test/a"})) == [False]
+
+
 def test_cut_text_is_only_believed_where_it_decides() -> None:
     """What is found in cut text holds; what is not found there cannot be decided."""
     seen = {"url": "u", "title": "t", "text": {"value": "begin", "cut": True}}

@@ -63,3 +63,24 @@ def test_a_service_that_ends_without_words_gives_no_answer(evals: Evals, service
     found = metadata(evals.run_folder(), "silent")
     assert (found.verdict, found.final_answer) == ("failed", None)
     assert [warning.message for warning in found.warnings] == ["The task was ended without an action."]
+
+
+def test_an_answer_is_read_as_a_careful_person_reads_it(evals: Evals) -> None:
+    """What is right in any language passes, what is wrong fails, and what may be either is errored."""
+    number = [{"type": "answer", "match": "number"}]
+    cases = {
+        "french": (row("french", says="C\u2019est 12\u202f500 €.", answer=12500, graders=number), "passed"),
+        "minus": (row("minus", says="It is \u20135 degrees.", answer=5, graders=number), "failed"),
+        "either": (row("either", says="Das sind 12.500 Stück.", answer=12500, graders=number), "errored"),
+        "quotes": (row("quotes", says="Trader Joe\u2019s\u200b", answer="Trader Joe's"), "passed"),
+    }
+    evals.write_rows(*(one for one, _ in cases.values()))
+    evals.write_config(gate={"min_pass_rate": 0.6, "max_error_rate": 0.2})
+    run = evals.run("shop.eval.yaml")
+    assert run.ret == pytest.ExitCode.TESTS_FAILED
+    found = {name: metadata(evals.run_folder(), name) for name in cases}
+    assert {name: one.verdict for name, one in found.items()} == {
+        name: verdict for name, (_, verdict) in cases.items()
+    }
+    assert found["either"].error_source == "grader"
+    assert "cannot tell whether the answer" in (found["either"].reason or "")

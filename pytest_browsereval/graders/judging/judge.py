@@ -188,8 +188,7 @@ class Judge:
                 return _check_reply(value, question), paid, mode
             except (Unparseable, Fault) as error:
                 if is_second:
-                    what = "in no usable form" if isinstance(error, Unparseable) else "that cannot be used"
-                    raise self._fault(question.call, f"two replies {what}; the last: {error}") from None
+                    raise self._fault(question.call, self._describe_reply(error, completion.text)) from None
                 # Small models often fail the strict form and manage the plain one.
                 is_second, mode = True, self._looser(mode)
 
@@ -226,6 +225,15 @@ class Judge:
         self.ledger.calls += 1
         self.ledger.usage += completion.usage
         return completion
+
+    def _describe_reply(self, error: Exception, text: str) -> str:
+        """Return what is wrong with the second reply, and how it begins."""
+        start = beginning(" ".join(mask_of(self.recorded.task)(self.recorded.redact(text)).split()), 80)
+        if not isinstance(error, Unparseable):
+            return f"two replies that cannot be used; the last: {error}"
+        is_prose = "Invalid JSON" in str(error) and self.config.output != "tagged"
+        hint = ". For a model that writes no plain JSON: `judge: {output: tagged}`" if is_prose else ""
+        return f"two replies in no usable form; the last: {error}. It begins {start!r}{hint}"
 
     def _looser(self, mode: Output) -> Output:
         """Return the form to ask for next; one that the config names is kept to."""

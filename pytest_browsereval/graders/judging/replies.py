@@ -57,7 +57,7 @@ def shorten_text(text: str, limit: int) -> str:
     return f"{beginning(text, half)}\n[cut: {len(text) - 2 * half} characters]\n{ending(text, half)}"
 
 
-PARSER = 1
+PARSER = 2
 """Raised when the same reply may be read in another way; part of every fingerprint."""
 
 LADDER: tuple[Output, ...] = ("json_schema", "json", "tagged")
@@ -71,7 +71,7 @@ BARE = """\
 Your reply is one JSON object and nothing else. It follows this JSON schema:
 """
 
-_FENCED = re.compile(r"```(?:json)?\s*\n(.*)\n\s*```", re.DOTALL)
+_FENCED = re.compile(r"```[\w+-]*\s*\n(.*)\n\s*```", re.DOTALL)
 
 _LEFT_OUT = ("title", "default")
 

@@ -198,8 +198,13 @@ def test_tabs_separate_if_asked(write: Write, tmp_path: Path) -> None:
         ("query_id,query,query\n", "rows.csv:1: two columns are named 'query'. Rename one."),
         (
             "query_id,query\na,b,c\n",
-            "rows.csv:2: the row has 3 cells, the header 2. Quote cells that hold a comma.",
+            "rows.csv:2: the row has 3 cells, the header 2. Quote cells that hold ','.",
         ),
+        (
+            "query_id;query\na;b\n",
+            """separated by ';'. Write `dataset: [{type: csv, path: ..., delimiter: ";"}]`.""",
+        ),
+        ("query_id\tquery\na\tb\n", 'delimiter: "\\t"}]`.'),
         ("query_id,query\na\n", "rows.csv:2: the row has 1 cells, the header 2."),
         (
             "query_id,query,checks\na,b,c\n",

@@ -55,7 +55,9 @@ def test_what_is_not_the_form_is_never_a_score(tmp_path: Path, reply: str) -> No
     result, requests = ask(tmp_path, reply or sends(body("")), reply or sends(body("")))
     assert (result.verdict, result.score) == (Verdict.ERRORED, None)
     assert "gave no verdict: two replies in no usable form" in result.reasoning
-    assert len(result.reasoning) < 300
+    assert not reply or f"It begins {reply[:20]!r}"[:-1] in result.reasoning
+    assert ("`judge: {output: tagged}`" in result.reasoning) is ("Invalid JSON" in result.reasoning)
+    assert len(result.reasoning) < 400
     assert [r.body["response_format"]["type"] for r in requests] == ["json_schema", "json_object"]
     assert result.usage.requests == 2
     assert not (tmp_path / "judge").exists()

@@ -1,0 +1,186 @@
+"""Numbers as pages and people of many languages write them.
+
+A number is read where it has one meaning: `1.234,50`, `12 500` with a no-break space, `1,23,456`, `1500円`.
+`1,234` is read as in English. Where another convention gives another number, a generous reading has that one,
+so that who compares can tell "wrong" from "cannot tell".
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from decimal import Decimal
+
+from pydantic import JsonValue
+
+from pytest_browsereval.graders.values import TEXT_LIMIT, is_word, unify_signs
+
+NUMBER_LIMIT = 64
+
+_CODES = "USD|EUR|GBP|JPY|CHF|CAD|AUD|NZD|CNY|RMB|INR|KRW|SEK|NOK|DKK|PLN|CZK|HUF|BRL|MXN|RUB|TRY|ZAR"
+_CURRENCY = rf"(?:[A-Z]{{0,3}}[$£€¥₹₩₽₺₫₪฿₴₦₱]|(?:{_CODES}|Rs\.?)(?![A-Za-z]))"
+# A no-break space that groups digits; all other blanks are plain ones.
+_GROUP = "\u00a0"
+_NUMBER = re.compile(
+    rf"(?:(?<!\w)(?P<sign>[-+]))?(?:{_CURRENCY} ?(?P<inner>[-+]?))?"
+    rf"(?P<digits>[0-9]+(?:[.,'{_GROUP}][0-9]+)*|\.[0-9]+)"
+    r"(?P<power>[eE][-+]?[0-9]{1,2}(?!\w))?"
+)
+_BEHIND = re.compile(rf" ?(?:{_CURRENCY}|%)?")
+_ENGLISH = re.compile(r"[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]+)?|[0-9]+(?:\.[0-9]+)?|\.[0-9]+")
+_INDIAN = re.compile(r"[1-9][0-9]?(?:,[0-9]{2})+,[0-9]{3}(?:\.[0-9]+)?")
+_APART = re.compile(rf"[1-9][0-9]{{0,2}}(?:(?:'[0-9]{{3}})+|(?:{_GROUP}[0-9]{{3}})+)(?:[.,][0-9]+)?")
+_SWAP = str.maketrans(".,", ",.")
+
+_SCALES = (
+    (r"dozens?", "12"),
+    (r"hundreds?|hundert", "1e2"),
+    (r"thousands?|tausend|tsd\.?|mille|mila|tys\.?|тыс\w*\.?|千", "1e3"),
+    (r"[万萬만]", "1e4"),
+    (r"lakhs?", "1e5"),
+    (r"mill?i?[oó]n\w*|milh(?:ão|ões)|miljoen\w*|mln\.?|mio\.?|млн\.?|миллион\w*", "1e6"),
+    (r"crores?", "1e7"),
+    (r"[億亿억]", "1e8"),
+    (r"billions?|bn|milliard\w*|miljard\w*|mrd\.?|mld\.?|млрд\.?|миллиард\w*", "1e9"),
+    (r"trillions?", "1e12"),
+)
+_SCALE = re.compile(
+    " ?(?:" + "|".join(f"({words})" for words, _ in _SCALES) + ")(?![A-Za-z\u00c0-\u024f\u0400-\u04ff])",
+    re.IGNORECASE,
+)
+# What these stand for depends on who writes: a language, meters, minutes.
+_UNSURE_SCALE = re.compile(r" ?(?:(k|mil)|(m)|(b))(?!\w)", re.IGNORECASE)
+_UNSURE_FACTORS = ("1e3", "1e6", "1e9")
+# They may follow a number without a blank. Other letters make a name of it: "3rd", "4x".
+_UNIT = re.compile(
+    rf"(?:{_CODES}|[cdkm]?m[²2³3]?|[kmµ]?g|[cdm]?l|lbs?|oz|ft|in|mi|mph|kmh|hrs?|h|mins?|min|s|secs?|ms|px|pt|[kKMGT]i?B|"
+    r"[kM]?Wh?|[kMG]?Hz|[CFK])(?!\w)"
+)
+_CJK_SCALES = "千万萬만億亿억"
+
+
+def _write_plain(text: str) -> str:
+    """Return text with ASCII digits and signs, and no-break spaces only where they group digits."""
+    text = text.replace("\u2014", " ")  # a long dash is not a minus
+    if not text.isascii():
+        text = "".join(map(_write_sign, unify_signs(text)))
+    groups = r"(?<![0-9])[0-9]{1,3}(?:[\u00a0\u2007\u2009\u202f][0-9]{3})+(?![0-9])"
+    text = re.sub(groups, lambda match: re.sub(r"\D", "\0", match[0]), text)
+    return re.sub(r"[^\S\n]", " ", text).replace("\0", _GROUP)
+
+
+def _write_sign(char: str) -> str:
+    if char.isascii():
+        return char
+    if (digit := unicodedata.decimal(char, None)) is not None:
+        return str(digit)
+    if unicodedata.east_asian_width(char) == "F":
+        return unicodedata.normalize("NFKC", char)
+    return {"\u066b": ".", "\u066c": "'"}.get(char, char)
+
+
+def _read_digits(digits: str) -> tuple[Decimal | None, Decimal | None]:
+    """Return what digits with separators stand for, and what they stand for in another convention."""
+    if _APART.fullmatch(digits):
+        digits = re.sub(rf"['{_GROUP}]", "", digits)
+        return Decimal(digits.replace(",", ".")), None
+    swapped = digits.translate(_SWAP)
+    english = _ENGLISH.fullmatch(digits) or _INDIAN.fullmatch(digits)
+    other = _ENGLISH.fullmatch(swapped)
+    readings = [
+        Decimal(text.replace(",", "")) for text, fits in ((digits, english), (swapped, other)) if fits
+    ]
+    return (readings[0] if readings else None), (readings[-1] if len(set(readings)) > 1 else None)
+
+
+def _read_match(match: re.Match[str], text: str, *, is_generous: bool) -> tuple[Decimal, int] | None:
+    """Return a number and where it ends, None if it is not surely one."""
+    sign, inner = match["sign"], match["inner"]
+    sure, other = _read_digits(match["digits"])
+    # "-$-5" means nothing for sure.
+    if sure is None or (sign and inner):
+        return None
+    value = other if is_generous and other is not None else sure
+    value *= Decimal(f"1{match['power'] or 'e0'}")
+    end = match.end()
+    while scale := _SCALE.match(text, end):
+        value, end = value * Decimal(_SCALES[(scale.lastindex or 1) - 1][1]), scale.end()
+    if unsure := _UNSURE_SCALE.match(text, end):
+        if is_generous:
+            value, end = value * Decimal(_UNSURE_FACTORS[(unsure.lastindex or 1) - 1]), unsure.end()
+        elif not unsure[2]:
+            return None
+    return (-value if "-" in (sign, inner) else value), end
+
+
+def read_number(value: JsonValue, *, is_generous: bool = False) -> Decimal | None:
+    """Return the number that a value is, None if it is none or not surely one.
+
+    Text may have a sign, digits of any script in groups, a decimal comma, one currency before or after, a
+    percent sign ("5%" is 5), an exponent, or a word such as "million". "1.2k" and "about 5" are not read.
+
+    Args:
+        value: a number or a text.
+        is_generous: reads what has two meanings in the less usual way: "1.234" is 1234.
+    """
+    if isinstance(value, bool):
+        return None
+    # By its text: the float 0.1 itself is a bit more than that.
+    if isinstance(value, (int, float)):
+        number = Decimal(str(value))
+        return number if number.is_finite() else None
+    if not isinstance(value, str) or len(value) > NUMBER_LIMIT:
+        return None
+    text = _write_plain(value).strip()
+    text = _join_groups(text) if is_generous else text
+    match = _NUMBER.match(text)
+    read = _read_match(match, text, is_generous=is_generous) if match else None
+    return read[0] if read and _BEHIND.fullmatch(text, read[1]) else None
+
+
+def find_numbers(text: str, *, is_generous: bool = False) -> list[Decimal]:
+    """Return the different numbers in a sentence; those of an uncertain reading are left out.
+
+    Args:
+        text: only its first 100,000 characters are looked at.
+        is_generous: reads what has two meanings in the less usual way, as `read_number` does.
+    """
+    return list(dict.fromkeys(_find(text[:TEXT_LIMIT], is_generous=is_generous)))
+
+
+def _find(text: str, *, is_generous: bool) -> Iterator[Decimal]:
+    text = _write_plain(text)
+    text = _join_groups(text) if is_generous else text
+    end, last = -1, None
+    for match in _NUMBER.finditer(text):
+        before = text[match.start() - 1 : match.start()]
+        if before and (is_word(before) or before in ".,"):
+            continue
+        read = _read_match(match, text, is_generous=is_generous)
+        if read is None:
+            continue
+        value, behind = read
+        if match.start() == end and before in _CJK_SCALES and last is not None:
+            last, end = last + value, behind  # 1万5000 is one number
+            continue
+        if last is not None:
+            yield last
+        last, end = (value, behind) if _is_whole(text, behind) else (None, -1)
+    if last is not None:
+        yield last
+
+
+def _is_whole(text: str, end: int) -> bool:
+    """Return whether a number ends there, and not in the middle of a name such as "3rd" or "1.2.3"."""
+    after = text[end : end + 2]
+    if text[end - 1] in _CJK_SCALES:
+        return True
+    is_going_on = len(after) == 2 and after[0] in ".," and after[1].isdigit()
+    return not is_going_on and (not after or not is_word(after[0]) or _UNIT.match(text, end) is not None)
+
+
+def _join_groups(text: str) -> str:
+    """Return text where "12 500" is one number."""
+    groups = r"(?<![0-9.,])[1-9][0-9]{0,2}(?: [0-9]{3})+(?![0-9])"
+    return re.sub(groups, lambda match: match[0].replace(" ", _GROUP), text)
