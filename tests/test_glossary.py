@@ -37,7 +37,7 @@ CODE = """
 """
 FIGURES = """
     agreement alignment analysis calibration comparator compare comparison correction diff
-    evaluation measure observation pair passrate performance permutation plot quantity relevance
+    evaluation list measure number observation pair passrate performance permutation plot quantity relevance
     repeat statistics stats vote
 """
 PLAIN = """
