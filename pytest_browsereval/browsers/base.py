@@ -162,6 +162,10 @@ class Window(ABC):
     async def look(self) -> None:  # noqa: B027 -- most kinds know at once
         """Bring ``dead`` and ``page_error`` up to date, if they may come later than what they are about."""
 
+    async def finish(self) -> list[str]:
+        """Wait, within limits, for what is under way when the agent has ended; return what came of it."""
+        return []
+
     @property
     def warnings(self) -> tuple[str, ...]:
         """What a reader of the report should know of: a crashed page, a flood of pop-ups."""

@@ -356,6 +356,8 @@ class CaptureContext:
     async def final_picture(self) -> None:
         """Record the page at the end, unless that is off or was done after a tool call."""
         await self.settle()
+        for note in await self.window.finish():  # a download that ends after the last call is judged too
+            self.log_user(f"After the last call: {note}")
         mode = self.config.screenshots
         # An attempt without a call that draws would leave graders nothing to look at.
         if mode == "final" or (mode != "off" and not self.screenshot.count):

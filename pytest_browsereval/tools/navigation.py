@@ -53,7 +53,7 @@ async def open_url(window: PlaywrightWindow, url: str) -> str:
     except playwright_error() as error:
         if "Download is starting" in str(error):
             # Chromium reports an address that it downloads as a navigation that failed.
-            await window.download_begins()
+            window.expect_download()
             return "The address is a download, and the page stays as it was."
         raise
     return await _describe_arrival(window, "Opened")

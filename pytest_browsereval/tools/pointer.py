@@ -10,14 +10,13 @@ from pytest_browsereval.browsers.playwright.origins import shorten
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.tools.base import Tool, tool
 from pytest_browsereval.tools.input import Button, ClickCount, Direction, Notches, describe_click, turn_wheel
-from pytest_browsereval.tools.points import mouse_point
+from pytest_browsereval.tools.points import drag_pointer, mouse_point
 from pytest_browsereval.tools.toolkit import Policy, Toolkit
 
 X = Annotated[float, Field(description="CSS pixels from the left edge of the viewport.")]
 Y = Annotated[float, Field(description="CSS pixels from the top edge of the viewport.")]
 Typed = Annotated[str, Field(max_length=2000, description="The text.")]
 Clear = Annotated[bool, Field(description="Delete what is there before.")]
-DRAG_STEPS = 10
 
 
 def _format_point(x: float, y: float) -> str:
@@ -76,12 +75,8 @@ async def drag_at(window: PlaywrightWindow, start_x: X, start_y: Y, end_x: X, en
     # Both before the button goes down: refused half-way, it would stay down.
     start = await mouse_point(window, start_x, start_y)
     end = await mouse_point(window, end_x, end_y)
-    mouse = window.page.mouse
-    await mouse.move(*start)
-    await mouse.down()
-    # In steps: pages that follow a drag need moves between its ends.
-    await mouse.move(*end, steps=DRAG_STEPS)
-    await mouse.up()
+    await window.page.mouse.move(*start)
+    await drag_pointer(window, start, end)
     return f"Dragged from {_format_point(start_x, start_y)} to {_format_point(end_x, end_y)}."
 
 

@@ -1,4 +1,4 @@
-"""Points of the viewport, and where the mouse has to go for them."""
+"""Points of the viewport, where the mouse has to go for them, and drags between them."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.tools.base import ToolError
 from pytest_browsereval.tools.hits import note_point
 
+DRAG_STEPS = 10
+DRAG_PAUSE_S = 0.02
+"""Between the moves of a drag: many pages follow it once a frame, and begin it some time after the press."""
 SCALE_S = 1.0
 """How long a page is given to tell its zoom."""
 
@@ -41,3 +44,19 @@ async def _zoom(window: PlaywrightWindow) -> float:
     # Playwright has no call for the zoom by pinching; `visualViewport.scale` is the page's to forge.
     zoom: float = (await session.send("Page.getLayoutMetrics"))["cssVisualViewport"]["scale"]
     return zoom
+
+
+async def drag_pointer(
+    window: PlaywrightWindow, start: tuple[float, float], end: tuple[float, float]
+) -> None:
+    """Press the button where the pointer is, move to the end as a hand does, and release it."""
+    mouse = window.page.mouse
+    await mouse.down()
+    try:
+        for step in range(1, DRAG_STEPS + 1):
+            await asyncio.sleep(DRAG_PAUSE_S)
+            share = step / DRAG_STEPS
+            await mouse.move(*(a + (b - a) * share for a, b in zip(start, end, strict=True)))
+        await asyncio.sleep(DRAG_PAUSE_S)
+    finally:
+        await mouse.up()

@@ -179,8 +179,9 @@ class WindowToolRunner(_OneAtATime):
     async def _notes(self, tool: Tool, url_before: str, output: str) -> list[str]:
         window = self._window
         notes = await window.take_notes()
-        if window.url != url_before and not notes and window.url not in output and tool.name not in QUIET:
-            notes.append(f"The page is now {shorten(window.url)}.")
+        where, told = shorten(window.url), " ".join((output, *notes))
+        if window.url != url_before and where not in told and tool.name not in QUIET:
+            notes.insert(0, f"The page is now {where}.")
         text = " ".join(notes)
         return [text if len(text) <= NOTES_LENGTH else f"{beginning(text, NOTES_LENGTH)}…"]
 

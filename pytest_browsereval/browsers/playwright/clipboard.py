@@ -35,6 +35,8 @@ HOLD_S = 1.0
 
 QUESTION = f"browsereval {secrets.token_hex(16)}"
 """Pages do not know it, so that none can ask it by itself."""
+DOWNLOAD = f"{QUESTION} download"
+"""What a page asks when a link is clicked that downloads, which nothing else tells before its server does."""
 DONE = f"browsereval has done it {secrets.token_hex(16)}"
 """What a page's console says after the action. A second dialog would swallow the next key that is pressed."""
 
@@ -77,6 +79,10 @@ WATCH = f"""(() => {{
   }}, true);
   addEventListener('paste', (event) => {{ if (isMiddle) stop(event); }}, true);
   for (const kind of ['copy', 'cut', 'paste']) addEventListener(kind, hold, true);
+  addEventListener('click', (event) => {{
+    if (!event.defaultPrevented && event.composedPath().some((one) => one.matches?.('a[download][href]')))
+      apply(ask, window, ['{DOWNLOAD}']);
+  }});
 }})()"""
 """Runs in every document before the page's own scripts. In a sandboxed frame that may open no dialogs,
 nothing can be copied or pasted."""

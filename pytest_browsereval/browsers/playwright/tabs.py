@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pytest_browsereval.browsers.base import PageError
 from pytest_browsereval.browsers.playwright.origins import shorten
-from pytest_browsereval.browsers.playwright.waiting import quietly
+from pytest_browsereval.browsers.playwright.waiting import playwright_error, quietly
 from pytest_browsereval.browsers.playwright.world import ApartError, ask_apart
 from pytest_browsereval.errors import BrowserEvalError
 
 if TYPE_CHECKING:
-    from playwright.async_api import CDPSession, Download, Frame, Page, Response
-
-MOST_LISTED = 5
-"""Downloads that one call tells of."""
+    from playwright.async_api import CDPSession, Frame, Page, Response
 
 _STATUS = "() => performance.getEntriesByType('navigation')[0]?.responseStatus ?? 0"
 
@@ -26,6 +23,16 @@ _WORLD = "browsereval"
 _BINDING = "browserevalAtWork"
 _LISTEN = f"""for (const kind of ['pointerdown', 'click', 'keydown', 'input', 'wheel'])
   addEventListener(kind, () => globalThis.{_BINDING}?.(kind), {{capture: true, passive: true}})"""
+
+_BEGAN = "performance.timeOrigin"
+_LOADING = """() => {
+  const loaded = new Set(performance.getEntriesByType('resource').map((entry) => entry.name));
+  const parts = document.querySelectorAll('img, script, iframe, link[rel~=stylesheet], video, audio, object');
+  const urls = [...parts].filter((part) => !part.complete && !part.sheet)
+    .map((part) => part.currentSrc || part.src || part.href || part.data);
+  return document.readyState === 'complete' ? null
+    : [performance.timeOrigin, urls.find((url) => url && !loaded.has(url)) ?? ''];
+}"""
 
 
 class NoTab(BrowserEvalError):
@@ -70,6 +77,8 @@ class OpenTab:
     """What its document was answered with."""
     is_answered: bool = False
     """It is known how its document was answered."""
+    late: float | None = None
+    """When its document began, if that did not finish loading in time: it is not waited for again."""
     session: asyncio.Task[CDPSession] | None = None
     """For pictures; attached when the tab opens."""
 
@@ -203,6 +212,25 @@ class Tabs:
             error = PageError(shorten(response.url), response.status, is_own)
             self._take_answer(tab, error if error.status >= 400 else None)
 
+    async def load(self, tab: OpenTab, limit_s: float, answer_s: float) -> None:
+        """Wait until the document of a tab has loaded, but not again for one that has not in time.
+
+        Args:
+            tab: it has another address, or is new.
+            limit_s: how long to wait.
+            answer_s: how long a page that hangs is waited for.
+        """
+        page = tab.page
+        if tab.late is not None and await quietly(page.evaluate(_BEGAN), answer_s) == tab.late:
+            return  # the same document: a page that routes by its history has given it another address
+        tab.late = None
+        try:
+            await asyncio.wait_for(page.wait_for_load_state("load", timeout=limit_s * 1000), limit_s)
+        except (TimeoutError, playwright_error()):
+            if found := await quietly(page.evaluate(_LOADING), answer_s):
+                tab.late, address = found
+                self._notes.say(f"The page is still loading{address and f': {shorten(address, 100)}'}.")
+
     async def ask_answer(self, tab: OpenTab, attach: Attach, limit_s: float) -> None:
         """Find out how the document of a tab was answered, if that is not known; never raises.
 
@@ -284,41 +312,6 @@ class Tabs:
             tab.is_crashed = True
             self._notes.say(f"Tab {tab.tab_id} crashed. Call reload or navigate to load it again.")
             self._notes.warn(f"the page {shorten(page.url)} crashed")
-
-
-class Downloads:
-    """Those that the agent does not know of yet."""
-
-    def __init__(self) -> None:
-        self._fresh: list[Download] = []
-        self._begun = asyncio.Event()
-
-    def on_download(self, download: Download) -> None:
-        """Remember one that has begun."""
-        self._fresh.append(download)
-        self._begun.set()
-
-    async def begin(self, limit_s: float) -> None:
-        """Wait, within a limit, for one to begin."""
-        await quietly(self._begun.wait(), limit_s)
-
-    async def take(self, limit_s: float) -> AsyncIterator[str]:
-        """Yield a sentence for each; each download is waited for within the limit."""
-        fresh, self._fresh = self._fresh, []
-        self._begun.clear()
-        for download in fresh[:MOST_LISTED]:
-            yield await _describe_download(download, limit_s)
-        if len(fresh) > MOST_LISTED:
-            yield f"{len(fresh) - MOST_LISTED} more files were downloaded."
-
-
-async def _describe_download(download: Download, limit_s: float) -> str:
-    name = shorten(download.suggested_filename, 80)
-    # Playwright deletes the file with its context: its size is read now.
-    path = await quietly(download.path(), limit_s)
-    if path is None:
-        return f"The download of {name!r} failed or is not complete yet."
-    return f"Downloaded file name {name!r} ({path.stat().st_size} bytes)."
 
 
 async def notice(session: CDPSession, at_work: Callable[[], None]) -> None:

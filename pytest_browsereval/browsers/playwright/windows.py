@@ -8,20 +8,13 @@ from collections.abc import Awaitable, Callable, Coroutine
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pytest_browsereval.browsers.base import PageError, PictureFormat, Tab, Window
-from pytest_browsereval.browsers.playwright.clipboard import QUESTION, WATCH
+from pytest_browsereval.browsers.playwright.clipboard import DOWNLOAD, QUESTION, WATCH
+from pytest_browsereval.browsers.playwright.downloads import Downloads
 from pytest_browsereval.browsers.playwright.guard import OriginGuard
 from pytest_browsereval.browsers.playwright.origins import cap_text, shorten
 from pytest_browsereval.browsers.playwright.pictures import Camera
 from pytest_browsereval.browsers.playwright.place import Place, WindowEvents, WindowRules
-from pytest_browsereval.browsers.playwright.tabs import (
-    Downloads,
-    NoTab,
-    Notes,
-    OpenTab,
-    Tabs,
-    answers,
-    notice,
-)
+from pytest_browsereval.browsers.playwright.tabs import NoTab, Notes, OpenTab, Tabs, answers, notice
 from pytest_browsereval.browsers.playwright.waiting import DialogWatch, Pace, playwright_error, quietly
 from pytest_browsereval.model.messages import Hit
 
@@ -307,7 +300,10 @@ class PlaywrightWindow(Window):
     def _on_dialog(self, dialog: Dialog) -> None:
         page = dialog.page
         if self.place.has_all_pages() or (page is not None and self._tabs.of(page) is not None):
-            if dialog.message.startswith(QUESTION):
+            if dialog.message == DOWNLOAD:
+                self._downloads.expect()
+                self._dialogs.spawn(dialog.accept())
+            elif dialog.message.startswith(QUESTION):
                 self._dialogs.spawn(self._events.copying(self, dialog))
             else:
                 self._dialogs.on_dialog(dialog)
@@ -371,11 +367,12 @@ class PlaywrightWindow(Window):
         if self._tabs.expected:
             await quietly(self._tabs.arrived.wait(), limit_s)
             self._tabs.expected = 0
+        await self._downloads.begin(limit_s)
         self._tabs.promote()
         tab = self._tabs.current
         if tab is not None and (tab.has_navigated or tab in self._tabs.fresh):
             tab.has_navigated = False
-            await quietly(tab.page.wait_for_load_state("load", timeout=limit_s * 1000), limit_s)
+            await self._tabs.load(tab, limit_s, self.rules.title_s)
             await self._tabs.ask_answer(tab, self._camera.session, self.rules.title_s)
 
     async def snapshot(self) -> str:
@@ -394,9 +391,13 @@ class PlaywrightWindow(Window):
         """
         self._tabs.check_ref(ref)
 
-    async def download_begins(self) -> None:
-        """Wait, within limits, for a download that a navigation has turned out to be."""
-        await self._downloads.begin(self.rules.load_s)
+    def expect_download(self) -> None:
+        """A navigation has turned out to be a download; the call waits for it, within limits."""
+        self._downloads.expect(may_have_begun=True)
+
+    async def finish(self) -> list[str]:
+        """Wait, within limits, for downloads under way, and return what the agent was not told of them."""
+        return await self._downloads.take(self.rules.load_s, is_end=True)
 
     async def take_notes(self) -> list[str]:
         """Return what has happened beside the action itself since this was last called."""
@@ -407,7 +408,7 @@ class PlaywrightWindow(Window):
             is_current = "; it is the current tab" if tab is self._tabs.current else ""
             where = shorten(tab.page.url)
             self._notes.say(f"A new tab opened: tab {tab.tab_id} {title!r} ({where}){is_current}.")
-        async for note in self._downloads.take(self.rules.load_s):
+        for note in await self._downloads.take(self.rules.load_s):
             self._notes.say(note)
         return self._notes.take()
 

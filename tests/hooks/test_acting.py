@@ -1,0 +1,114 @@
+"""What tools say of pages happened: rows whose pages take, change, refuse or delay what is done to them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler
+from typing import Any
+
+import pytest
+
+from pytest_browsereval.capture.message_log import read_messages
+from pytest_browsereval.model.messages import ToolResultMessage, UserMessage
+from tests.hooks.small_evals import Evals, row
+from tests.support import PageServer, serving
+
+
+def act_row(name: str, url: str, *calls: dict[str, Any], **more: Any) -> dict[str, Any]:
+    solution = [*calls, {"tool": "done", "answer": "right"}]
+    return row(name, start_url=url, solution=solution, **more)
+
+
+def read_results(evals: Evals) -> list[str]:
+    (log,) = evals.run_folder().glob("tasks/*/*/*/*/messages.jsonl")
+    messages = read_messages(log.parent)
+    said = [
+        message.result["output"] if isinstance(message, ToolResultMessage) else message.content
+        for message in messages
+        if isinstance(message, ToolResultMessage | UserMessage)
+    ]
+    return said[1:]  # without the query
+
+
+def test_a_download_is_in_the_result_of_its_click(evals: Evals, pages: PageServer) -> None:
+    """However late the server answers: with the attribute nothing tells of it before."""
+    pages.page("/bill", b"12345", headers={"Content-Disposition": "attachment; filename=bill.pdf"}, delay_s=1)
+    url = pages.page("/bills", "<a href='/bill' download>bill</a>")
+    evals.write_rows(act_row("bill", url, {"tool": "click", "target": "text=bill"}))
+    evals.write_config(browser="playwright")
+    assert evals.run().ret == 0
+    assert read_results(evals)[0] == "Clicked text=bill. Downloaded file name 'bill.pdf' (5 bytes)."
+
+
+@pytest.fixture
+def slow_site() -> Iterator[str]:
+    """Serve a file that takes longer than any call waits for it."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            is_page = self.path == "/"
+            body = b"<a href='/data.csv'>data</a>" if is_page else b"1,2"
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html" if is_page else "text/csv")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body[:2])
+            time.sleep(0 if is_page else 6)
+            self.wfile.write(body[2:])
+
+        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
+            """Stay silent."""
+
+    with serving(Handler) as url:
+        yield url
+
+
+@pytest.mark.slow
+def test_a_download_that_ends_after_the_last_call_is_recorded(evals: Evals, slow_site: str) -> None:
+    """It is waited for before grading."""
+    evals.write_rows(act_row("data", f"{slow_site}/", {"tool": "click", "target": "text=data"}))
+    evals.write_config(browser="playwright")
+    assert evals.run().ret == 0
+    assert read_results(evals) == [
+        "Clicked text=data. The download of 'data.csv' is not complete yet.",
+        "The task is over.",
+        "After the last call: Downloaded file name 'data.csv' (3 bytes).",
+    ]
+
+
+MAP = """<div id=map style='width:300px;height:300px;background:#eee'></div><script>
+let isBegun, isLost, drags = 0;
+map.onpointerdown = () => { isBegun = isLost = false; requestAnimationFrame(() => { isBegun = true; }); };
+map.onpointermove = () => { isLost ||= !isBegun; };
+map.onpointerup = () => { drags += isBegun && !isLost; };
+</script>"""
+"""A map whose drag begins in the frame after the press, and is lost if the pointer moves before."""
+
+
+def test_a_drag_takes_the_time_that_pages_need(evals: Evals, pages: PageServer) -> None:
+    """Each of four drags moves a map whose drag begins a frame after the press."""
+    url = pages.page("/map", MAP)
+    drag = {"tool": "drag_at", "start_x": 100, "start_y": 100, "end_x": 200, "end_y": 100}
+    check = {"js": "drags", "equals": 4}
+    evals.write_rows(act_row("map", url, *[drag] * 4, graders=["page_state"], checks=[check]))
+    evals.write_config(browser="playwright", tools={"pointer": True})
+    run = evals.run()
+    assert run.ret == 0, run.stdout.str()
+
+
+SPA = """<!doctype html><title>Spa</title><img src='/never.png'>
+<button onclick="history.pushState({}, '', '?' + Math.random())">next</button>"""
+
+
+@pytest.mark.slow
+def test_a_page_that_routes_itself_is_waited_for_once(evals: Evals, pages: PageServer) -> None:
+    """A picture that never comes holds up the first call alone, and the agent is told of it once."""
+    pages.page("/never.png", b"", delay_s=15)
+    url = pages.page("/spa", SPA)
+    click = {"tool": "click", "target": "button"}
+    evals.write_rows(act_row("spa", url, *[click] * 12))
+    evals.write_config(browser="playwright")
+    assert evals.run().ret == 0
+    told = [f"The page is still loading: {pages.url}/never.png." in said for said in read_results(evals)]
+    assert told == [True] + [False] * 12
