@@ -13,11 +13,11 @@ from pydantic import Field, JsonValue
 from pytest_browsereval.graders.base import Golden, GraderConfig, GraderFault, Recorded
 from pytest_browsereval.graders.comparators import check_date, is_close, is_same
 from pytest_browsereval.graders.criteria import make_criterion
-from pytest_browsereval.graders.dates import Moment, find_dates, read_date
+from pytest_browsereval.graders.dates import Moment, find_dates, may_name, read_date
 from pytest_browsereval.graders.lists import pick_items, split_items
 from pytest_browsereval.graders.numbers import find_numbers, read_number
 from pytest_browsereval.graders.patterns import check_pattern, has_match
-from pytest_browsereval.graders.values import TEXT_LIMIT, fold, has_token, show
+from pytest_browsereval.graders.values import TEXT_LIMIT, fold, has_token, show, unify_signs
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.redaction.known import beginning, redact_known
@@ -170,7 +170,9 @@ class AnswerGrader(GraderConfig):
         return f"the answer {show(answer, 200)} does not include {show(reference, 200)}"
 
     def _regex(self, reference: JsonValue, answer: str) -> str:
-        matches = has_match(str(reference), answer, ignore_case=not self.case_sensitive)
+        plain = unify_signs(answer)
+        texts = (answer,) if plain == answer else (answer, plain)
+        matches = any(has_match(str(reference), text, ignore_case=not self.case_sensitive) for text in texts)
         return "" if matches else f"the answer {show(answer, 200)} does not match {show(reference, 200)}"
 
     def _number(self, reference: JsonValue, answer: str) -> str:
@@ -197,6 +199,8 @@ class AnswerGrader(GraderConfig):
                 answer, reference, "Say in the grader whether the day comes first: `day_first: true`"
             )
         if len(dates) != 1 or wanted is None:
+            if not dates and wanted is not None and may_name(answer, wanted):
+                raise _cannot_tell(answer, reference, "Have the task ask for a form, such as 2025-03-04")
             found = f"{len(dates)} dates" if dates else "no date that can be read"
             return f"the answer {show(answer, 200)} holds {found}; {show(reference)} alone was expected"
         return f"the answer's date is not {show(reference)}: {wanted.mismatch(dates[0])}"
@@ -233,8 +237,8 @@ _WRITE_NUMBER = "Have the task ask for a form, such as 1234.5"
 
 def _cannot_tell(answer: str, reference: JsonValue, remedy: str) -> GraderFault:
     return GraderFault(
-        f"cannot tell whether the answer {show(answer, 200)} is {show(reference)}: it can be read in two "
-        f"ways. {remedy}"
+        f"cannot tell whether the answer {show(answer, 200)} is {show(reference)}: it can be read in more "
+        f"than one way. {remedy}"
     )
 
 

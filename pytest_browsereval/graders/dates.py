@@ -12,7 +12,8 @@ from datetime import UTC, datetime, timedelta, timezone, tzinfo
 
 from pydantic import JsonValue
 
-from pytest_browsereval.graders.values import TEXT_LIMIT, unify_signs
+from pytest_browsereval.graders.numbers import write_digits
+from pytest_browsereval.graders.values import TEXT_LIMIT
 
 DATE_LIMIT = 64
 
@@ -29,6 +30,7 @@ _DATE_IN_TEXT = re.compile(
     rf"[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}(?:{_CLOCK})?"
     r"|[0-9]{4}/[0-9]{1,2}/[0-9]{1,2}|[0-9]{1,2}/[0-9]{1,2}/[0-9]{2,4}|[0-9]{1,2}-[0-9]{1,2}-[0-9]{4}"
     rf"|{_MONTH} {_DAY}(?:,? [0-9]{{4}})?|{_DAY}(?: of)? {_MONTH}(?:,? [0-9]{{4}})?|{_MONTH} [0-9]{{4}}"
+    rf"|{_DAY}-{_MONTH}-[0-9]{{4}}"
     r")(?![\w/-])",
     re.IGNORECASE,
 )
@@ -99,7 +101,7 @@ def _zone(name: str | None, offset: int | None) -> tzinfo | None:
 
 def _write_iso(text: str) -> str:
     """Return text with those dates in ISO 8601 whose form leaves no doubt."""
-    text = re.sub(r"[^\S\n]", " ", unify_signs(text))
+    text = re.sub(r"[^\S\n]", " ", write_digits(text))
     text = _YEAR_FIRST.sub(lambda m: f"{m[1]}-{m[2]:0>2}-{m[3]:0>2} ", text)
     text = _DOTTED.sub(lambda m: f"{_complete_year(m[3])}-{m[2]:0>2}-{m[1]:0>2}", text)
     return _NAMED.sub(_write_named, text).rstrip(" ")
@@ -152,6 +154,12 @@ def read_date(value: JsonValue, *, day_first: bool = False) -> Moment | None:
     if fields[3] is not None:
         fields[4:] = [fields[4] or 0, fields[5] or 0]
     return Moment(tuple(fields), first.tzinfo)
+
+
+def may_name(text: str, date: Moment) -> bool:
+    """Return whether a text has the day and the year of a date, with a name of a month that is not read."""
+    pairs = {(int(match[1]), int(match[3])) for match in _NAMED.finditer(_write_iso(text[:TEXT_LIMIT]))}
+    return (date.fields[2], date.fields[0]) in pairs
 
 
 def find_dates(text: str, *, day_first: bool = False) -> list[Moment]:

@@ -62,12 +62,15 @@ _CJK_SCALES = "千万萬만億亿억"
 
 def _write_plain(text: str) -> str:
     """Return text with ASCII digits and signs, and no-break spaces only where they group digits."""
-    text = text.replace("\u2014", " ")  # a long dash is not a minus
-    if not text.isascii():
-        text = "".join(map(_write_sign, unify_signs(text)))
+    text = write_digits(text.replace("\u2014", " "))  # a long dash is not a minus
     groups = r"(?<![0-9])[0-9]{1,3}(?:[\u00a0\u2007\u2009\u202f][0-9]{3})+(?![0-9])"
     text = re.sub(groups, lambda match: re.sub(r"\D", "\0", match[0]), text)
     return re.sub(r"[^\S\n]", " ", text).replace("\0", _GROUP)
+
+
+def write_digits(text: str) -> str:
+    """Return text with the digits of all scripts as ASCII, and with one sign for those that look alike."""
+    return text if text.isascii() else "".join(map(_write_sign, unify_signs(text)))
 
 
 def _write_sign(char: str) -> str:
