@@ -32,7 +32,8 @@ async def within(
     work: Coroutine[Any, Any, T],
     *,
     grace_s: float = GRACE_S,
-    at_limit: Callable[[], None] = lambda: None,
+    at_limit: Callable[[], object] = lambda: None,
+    cut: asyncio.Future[None] | None = None,
 ) -> T:
     """Await the work in a task of its own, and no longer than the limit and the grace.
 
@@ -43,6 +44,7 @@ async def within(
         work: must not raise ``SystemExit`` or ``KeyboardInterrupt``, which would end the loop.
         grace_s: how long it may take to end once it is cancelled, also if the caller is.
         at_limit: called before the work is cancelled: cancelled code may go on until the grace is over.
+        cut: once it is done or cancelled, the limit counts as met.
 
     Raises:
         Overran: the limit was met; what the work returned or raised after that is dropped.
@@ -50,7 +52,8 @@ async def within(
     """
     task = asyncio.ensure_future(work)
     try:
-        await asyncio.wait({task}, timeout=limit_s)
+        waits: set[asyncio.Future[Any]] = {task} if cut is None else {task, cut}
+        await asyncio.wait(waits, timeout=limit_s, return_when=asyncio.FIRST_COMPLETED)
         if task.cancelled():  # not by us: a caller would take it for the end of its own time
             raise SelfCancelled
         if task.done():

@@ -13,7 +13,6 @@ BrowserEvalError
 ├── OverBudget              the attempt was not made, because the run's budget is used up
 ├── CalledOff               the attempt was not made, because somebody who watches the run did not want it
 └── LimitReached            the attempt is over: steps, time, tokens or money ran out
-    └── PartOver            ... or only a part of it, which was delegated: the attempt goes on
 """
 
 from __future__ import annotations
@@ -166,7 +165,9 @@ class CalledOff(BrowserEvalError):
 
 
 class LimitReached(BrowserEvalError):
-    """A limit of the attempt ended it; graders still judge what was reached.
+    """A limit ended the attempt, or a part that was delegated; graders still judge what was reached.
+
+    It ends the attempt also if it is caught: what is tried later raises it again.
 
     Args:
         reason: the termination reason to record.
@@ -176,10 +177,6 @@ class LimitReached(BrowserEvalError):
     def __init__(self, reason: TerminationReason, message: str) -> None:
         super().__init__(message)
         self.reason = reason
-
-
-class PartOver(LimitReached):
-    """A limit of a part of the attempt ended that part: a delegation, say."""
 
 
 def nearest(given: str, known: Iterable[str]) -> str:

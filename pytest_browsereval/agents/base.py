@@ -67,11 +67,12 @@ class AgentEvaluator(ABC):
 
     @abstractmethod
     async def execute(self) -> AgentResult:
-        """Work until done. Limits end it from outside by ``LimitReached`` or cancellation.
+        """Work until done. It is cancelled when its time is over.
 
         Raises:
             Fault: something other than the agent's work broke, a provider for example.
-            LimitReached: steps, tokens or money ran out; let it through.
+            LimitReached: steps, tokens or money ran out. Let it through: after it, all calls and requests are
+                refused, and an answer does not count.
         """
 
 

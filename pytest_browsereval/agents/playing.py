@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 from pytest_browsereval.agents.base import AgentContext
-from pytest_browsereval.deadline import GRACE_S, SelfCancelled, within
+from pytest_browsereval.deadline import GRACE_S, Overran, SelfCancelled, within
 from pytest_browsereval.errors import (
     PLUGIN_ERRORS,
     ErrorSource,
@@ -18,8 +19,11 @@ from pytest_browsereval.errors import (
     describe_error,
     is_given_up,
 )
+from pytest_browsereval.model.limits import current_limits
 from pytest_browsereval.model.messages import AnyMessage
 from pytest_browsereval.model.results import AgentResult
+
+LATE = "; it did not end when it was cancelled, and was left behind"
 
 HOW_TO_RETURN = "Return AgentResult(final_answer), with the answer as a text or None"
 
@@ -30,32 +34,60 @@ async def play(
     who: str,
     *,
     limit_s: float,
+    time_limit: str,
     grace_s: float = GRACE_S,
-    at_limit: Callable[[], None] = lambda: None,
 ) -> AgentResult:
-    """Build an agent, execute it for no longer than a limit, and return its result.
+    """Build an agent, execute it within its limits, and return its result.
+
+    An agent that catches a limit and goes on is cancelled as one that is out of time.
 
     Args:
         context: of the attempt, or of a part of it.
         build: makes the evaluator.
         who: what a message calls it.
         limit_s: after how many seconds it is cancelled.
+        time_limit: what a message says of that.
         grace_s: how long it may take to end then.
-        at_limit: called before it is cancelled.
 
     Raises:
         Fault: something broke, be it the agent's own code.
-        LimitReached: a limit ended it.
-        Overran: the time was over.
+        LimitReached: a limit has ended it, whatever it made of that.
     """
+    limits, loop = context.capture.limits, asyncio.get_running_loop()
+    cut: asyncio.Future[None] = loop.create_future()
+    # Cancelled as well, it counts as done: once is enough, and more often does no harm.
+    limits.on_ignored = lambda: loop.call_soon_threadsafe(cut.cancel)
+    is_late = LimitReached(TerminationReason.TIMEOUT, time_limit)
+    result: AgentResult | None = None
+    ending: Fault | LimitReached | None = None
+    late = ""
     try:
-        return await within(limit_s, _play(context, build, who), grace_s=grace_s, at_limit=at_limit)
+        work = _play(context, build, who)
+        result = await within(limit_s, work, grace_s=grace_s, at_limit=lambda: limits.reach(is_late), cut=cut)
+    except Overran as overran:
+        late = LATE * overran.is_left_behind
     except SelfCancelled as error:
         why = f"{who} was cancelled, and not by a limit: by its own code, or by that of an agent beside it"
-        raise Fault(ErrorSource.AGENT, why) from error
+        ending = Fault(ErrorSource.AGENT, why)
+        ending.__cause__ = error
+    except (Fault, LimitReached) as error:
+        ending = error
+    finally:
+        reached = limits.find()
+        limits.on_ignored = lambda: None
+        limits.close()
+    if reached is not None:
+        for message in result.messages if result else ():
+            context.capture.log(message)
+        raise LimitReached(reached.reason, f"{reached}{late}") from ending
+    if result is None:
+        assert ending is not None  # noqa: S101 else it has returned
+        raise ending
+    return result
 
 
 async def _play(context: AgentContext, build: Callable[[AgentContext], object], who: str) -> AgentResult:
+    current_limits.set(context.capture.limits)  # of this task, and of those that it starts
     try:
         returned = await _begin(build(context), who)
     except (Fault, LimitReached):

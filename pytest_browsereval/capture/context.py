@@ -17,9 +17,10 @@ from pytest_browsereval.capture.dom import DomCapture
 from pytest_browsereval.capture.message_log import Afterwards, MessageLogger
 from pytest_browsereval.capture.screenshots import ScreenshotCapture
 from pytest_browsereval.capture.sizes import MAX_MESSAGE_BYTES, Shortener
-from pytest_browsereval.errors import ErrorSource, Fault, LimitReached, TerminationReason
+from pytest_browsereval.errors import ErrorSource, Fault, LimitReached
 from pytest_browsereval.model import messages
 from pytest_browsereval.model.display import one_line
+from pytest_browsereval.model.limits import Limits
 from pytest_browsereval.model.progress import StepFollower
 from pytest_browsereval.model.results import EvalWarning, TaskError
 from pytest_browsereval.model.usage import Usage
@@ -104,6 +105,8 @@ class CaptureContext:
         self.findings = Findings()
         """Shared by all parts of the attempt."""
         self.follower: StepFollower | None = None
+        self.limits = Limits(max_tokens=config.max_tokens, max_cost_usd=config.max_cost_usd)
+        """Which limit has ended the attempt."""
         self._is_ahead = False
 
     def nest(self, span_id: str | None, *, role: str | None = None) -> NestedCapture:
@@ -185,24 +188,20 @@ class CaptureContext:
         """Add the usage of a model call.
 
         Raises:
-            LimitReached: the attempt's tokens or money are used up.
+            LimitReached: the attempt's tokens or money are used up, or another limit has ended it.
             ValueError: a number of it is negative, endless or none.
         """
-        self.usage += usage.recheck()
-        tokens = self.usage.input_tokens + self.usage.output_tokens
-        limit = self.config.max_tokens
-        if limit is not None and tokens >= limit:
-            raise LimitReached(TerminationReason.BUDGET, f"limits.max_tokens is {limit}; {tokens} were used")
-        money, cost = self.config.max_cost_usd, self.usage.cost_usd
-        if money is not None and cost is not None and cost >= money:
-            raise LimitReached(
-                TerminationReason.BUDGET, f"limits.max_cost_usd is {money}; {cost:.4f} was spent"
-            )
+        self.count_usage(usage)
+        self.limits.check()
+        self.limits.outermost.check_usage()
+
+    def count_usage(self, usage: Usage) -> None:
+        """Add the usage of a model call, whatever limits say."""
+        self.usage = self.limits.used = self.usage + usage.recheck()
 
     def spend_unseen(self) -> None:
         """Count a model call that nobody tells the cost of: from now on that of the attempt is unknown."""
-        with suppress(LimitReached):  # it is over as it is
-            self.spend(Usage(requests=1))
+        self.count_usage(Usage(requests=1))
 
     @contextmanager
     def asking(self) -> Iterator[None]:
@@ -210,7 +209,11 @@ class CaptureContext:
 
         It has a price that nobody tells. Were the attempt's cost unknown for it, the first task that is out
         of time would end a run with a budget, also each time that it is resumed.
+
+        Raises:
+            LimitReached: a limit has ended the attempt; nothing is asked.
         """
+        self.limits.check()
         try:
             yield
         except (asyncio.CancelledError, LimitReached):  # the latter in a replay of such a call
@@ -451,6 +454,7 @@ class NestedCapture(CaptureContext):
         self.usage, self.usage_by_role, self.steps = Usage(), parent.usage_by_role, 0
         self.last_words = ""
         """The last text that a model of the part said."""
+        self.limits = Limits(parent.limits)
         self.findings, self.sizes, self.follower = parent.findings, parent.sizes, parent.follower
         self._parent, self._span_id, self._role = parent, span_id, role
         self.role = role or parent.role
@@ -468,17 +472,12 @@ class NestedCapture(CaptureContext):
         super().count_step()
         self._parent.count_step()
 
-    def spend(self, usage: Usage) -> None:
-        """Add the usage of a model call, here, to the role's and to the attempt's.
-
-        Raises:
-            LimitReached: the attempt's tokens or money are used up.
-            ValueError: a number of it is negative, endless or none.
-        """
-        self.usage += usage.recheck()
+    def count_usage(self, usage: Usage) -> None:
+        """Add the usage of a model call, here, to the role's and to the attempt's."""
+        super().count_usage(usage)
         if self._role is not None:
             self.usage_by_role[self._role] = self.usage_by_role.get(self._role, Usage()) + usage
-        self._parent.spend(usage)
+        self._parent.count_usage(usage)
 
     def add_error(
         self, source: ErrorSource, message: str, details: dict[str, JsonValue] | None = None

@@ -48,7 +48,7 @@ class LimitsConfig(Block):
     max_tokens: int | None = Field(default=None, ge=1)
     """Input and output tokens together."""
     max_cost_usd: float | None = Field(default=None, gt=0)
-    """What the model calls of an attempt may cost."""
+    """What the model calls of the agent may cost in an attempt; those of a judge count in ``budget``."""
     max_message_bytes: int | None = Field(default=None, ge=1_024)
     """The largest size of a model's reply, of a tool's output and of its arguments (2 MiB). Longer texts are
     cut, and kept in the folder ``whole`` of the attempt. Larger arguments are refused."""

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
+from pytest_browsereval.errors import LimitReached
 from pytest_browsereval.llm import json_tools
 from pytest_browsereval.llm.completion import UNREADABLE, Completion, check_body, read_body
 from pytest_browsereval.llm.config import LLMConfig
@@ -18,6 +19,7 @@ from pytest_browsereval.llm.prices import cost_usd
 from pytest_browsereval.llm.retries import RetryPolicy, TryFailed
 from pytest_browsereval.llm.server import Server
 from pytest_browsereval.llm.wire import Body, Wire
+from pytest_browsereval.model.limits import current_limits
 
 Send = Callable[[Body], Awaitable[tuple[Body, int]]]
 """Takes a request's JSON body, returns the body of the reply and how many retries it took."""
@@ -81,6 +83,7 @@ class ChatClient:
             Fault: source *provider*; the provider refused the request, or gave no usable reply in time.
             StopRun: the provider refused the key, or the account is empty.
             ConfigError: there is no key.
+            LimitReached: a limit has ended the attempt; nothing was sent.
         """
         request = self._request(messages, tools, response_format, tool_choice)
         is_by_text = not self.config.has_native_tools
@@ -173,10 +176,19 @@ async def exchange(role: str, request: Body, send: Send) -> tuple[Body, int]:
 
     Raises:
         Fault: there is no reply.
+        LimitReached: a limit has ended the attempt, or had ended the one that is replayed.
     """
+    limits = current_limits.get()
+    if limits is not None:
+        await limits.admit()
     if _interceptor is None:
         return await send(request)
-    return await _interceptor.exchange(role, request, send)
+    try:
+        return await _interceptor.exchange(role, request, send)
+    except LimitReached as limit:  # of the attempt that is replayed
+        if limits is not None:
+            limits.outermost.reach(limit)
+        raise
 
 
 def chat_client(config: LLMConfig) -> ChatClient:

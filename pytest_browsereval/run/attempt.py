@@ -22,7 +22,6 @@ from pytest_browsereval.capture.recording import Recording, record_attempt
 from pytest_browsereval.capture.tracebacks import details_of
 from pytest_browsereval.capture.trajectory import TrajectorySaver
 from pytest_browsereval.datasets.ids import name_attempt
-from pytest_browsereval.deadline import Overran, within
 from pytest_browsereval.errors import (
     PLUGIN_ERRORS,
     ErrorSource,
@@ -206,18 +205,16 @@ async def _run_agent(course: Course, task: Task, window: Window, urls: Mapping[s
     try:
         try:
             context = replace(context, kits=toolsets.kits_for(sites), variables=trial.variables)
-            build, close = course.build_agent, context.tools.close
-            result = await play(context, build, "the agent", limit_s=limit_s, at_limit=close)
-            if guard and result.final_answer not in (None, context.tools.answer):
-                asking = guard(DONE, {"answer": result.final_answer})
-                if why := await within(limit_s, asking, at_limit=close):
-                    result = replace(result, final_answer=None, note=f"no answer: {why}")
+            time_limit = f"limits.timeout_ms is {config.limits.timeout_ms}"
+            result = await play(
+                context, course.build_agent, "the agent", limit_s=limit_s, time_limit=time_limit
+            )
+            answer = result.final_answer
+            is_by_tool = answer in (None, context.tools.answer)
+            if guard and not is_by_tool and (why := await guard(DONE, {"answer": answer})):
+                result = replace(result, final_answer=None, note=f"no answer: {why}")
         except LimitReached as limit:
             result = AgentResult(context.tools.answer, limit.reason, note=str(limit))
-        except Overran as overran:
-            late = "; it did not end when it was cancelled, and was left behind" * overran.is_left_behind
-            why = f"limits.timeout_ms is {config.limits.timeout_ms}{late}"
-            result = AgentResult(context.tools.answer, TerminationReason.TIMEOUT, note=why)
         course.take_result(result)
     finally:
         course.agent_ms = (time.perf_counter() - started) * 1000

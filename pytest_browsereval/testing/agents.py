@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Coroutine, Iterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -48,6 +48,8 @@ class Attempted:
     """The fault or limit that ended it."""
     messages: tuple[Message, ...]
     steps: int
+    limit: LimitReached | None
+    """The limit that was reached, whether the agent has let it through or not."""
 
 
 @dataclass(frozen=True)
@@ -73,15 +75,17 @@ class AttemptMaker:
     base_dir: Path
 
     @asynccontextmanager
-    async def context(self, max_steps: int = 30) -> AsyncIterator[AgentContext]:
+    async def context(
+        self, max_steps: int = 30, max_tokens: int | None = None
+    ) -> AsyncIterator[AgentContext]:
         """Open a window at the start page and yield all that an agent is built with."""
         config, task = self.config, self.task
         manager = WindowManager(self.shared.browser)
         window = await manager.create_window("row", task.start_url, wants_cdp=config.needs().cdp)
         attempt = self.folder / "attempt"
-        attempt.mkdir()
+        attempt.mkdir(parents=True)
         redact = Redactor(config.secrets()).redact
-        capture = CaptureContext(CaptureContextConfig(attempt, redact=redact), window)
+        capture = CaptureContext(CaptureContextConfig(attempt, redact=redact, max_tokens=max_tokens), window)
         try:
             tools = resolve_tools({})
             config.check(task, {tool.name: tool for tool in tools})
@@ -102,13 +106,15 @@ class AttemptMaker:
             # A client is bound to its loop, and the next test may have another one.
             await close_clients()
 
-    def make(self, max_steps: int = 30) -> Attempted:
+    def make(self, max_steps: int = 30, max_tokens: int | None = None) -> Attempted:
         """Make one attempt."""
 
         async def work() -> Attempted:
-            async with self.context(max_steps) as context:
+            async with self.context(max_steps, max_tokens) as context:
                 result, ending = await _execute(context)
-                return Attempted(result, ending, context.capture.messages.messages, context.capture.steps)
+                capture = context.capture
+                said, limit = capture.messages.messages, capture.limits.reached
+                return Attempted(result, ending, said, capture.steps, limit)
 
         return self.shared.run(work())
 
@@ -183,10 +189,13 @@ class AgentConformance(Conformance):
         assert all(m.parent_id in spans for m in messages if m.parent_id is not None)
 
     def test_it_lets_a_limit_through(self, maker: AttemptMaker) -> None:
-        """With one step allowed, no second one is made, and the limit is not swallowed in a loop."""
-        attempted = maker.make(max_steps=1)
-        assert attempted.steps <= 1
-        assert not isinstance(attempted.ending, Fault)
+        """With no step and with no token left, ``LimitReached`` ends ``execute``: it is not caught."""
+        for name, limits in (("steps", {"max_steps": 0}), ("tokens", {"max_tokens": 1})):
+            attempted = replace(maker, folder=maker.folder / name).make(**limits)
+            assert not isinstance(attempted.ending, Fault)
+            if attempted.limit is not None:
+                caught = f"LimitReached was caught ({attempted.limit}). Let it through: do not catch it"
+                assert isinstance(attempted.ending, LimitReached), caught
 
     def test_it_can_be_cancelled(self, maker: AttemptMaker) -> None:
         """Cancelled while it works, it ends soon and leaves no task of its own running."""

@@ -22,7 +22,6 @@ from pytest_browsereval.errors import (
     ErrorSource,
     Fault,
     LimitReached,
-    PartOver,
     TerminationReason,
     is_given_up,
     name_raised,
@@ -235,7 +234,6 @@ class Toolbox:
         """True once ``done`` or ``give_up`` was called."""
         self.gave_up: str | None = None
         """Why ``give_up`` was called."""
-        self._is_closed = False
 
     def nest(
         self, capture: CaptureContext, *, max_steps: int | None = None, more: Sequence[Tool] = ()
@@ -244,15 +242,11 @@ class Toolbox:
 
         Args:
             capture: counts the part's calls, and passes them on to the attempt's.
-            max_steps: how many calls the part may make; beyond it a call raises ``PartOver``.
+            max_steps: how many calls the part may make; beyond it a call raises ``LimitReached``.
             more: tools of the part alone; one that is named like another stands in for it.
         """
         tools = {**self._tools, **{tool.name: tool for tool in more}}
         return Toolbox(tuple(tools.values()), self._run, capture, max_steps=max_steps, outer=self)
-
-    def close(self) -> None:
-        """Refuse all further calls, which only code that was left behind can make."""
-        self._is_closed = True
 
     @property
     def tools(self) -> tuple[Tool, ...]:
@@ -340,7 +334,9 @@ class Toolbox:
 
     async def _begin(self, name: str, arguments: dict[str, Any], *, is_step: bool) -> ToolCall:
         await self._capture.settle()  # first: between the check and the count nobody else may begin
-        self.check_limits(is_step=is_step)
+        await self._capture.limits.admit()
+        if is_step:
+            self.check_steps()
         return await self._capture.before_tool_call(name, arguments, is_step=is_step)
 
     def _end(self, name: str, values: Mapping[str, Any]) -> ToolResult:
@@ -351,22 +347,19 @@ class Toolbox:
         self.answer = values["answer"]
         return ToolResult(ok=True, output="The task is over.")
 
-    def check_limits(self, *, is_step: bool) -> None:
-        """Check that a call may be made.
+    def check_steps(self) -> None:
+        """Check that a step may be taken.
 
         Raises:
-            LimitReached: it may not.
+            LimitReached: all that were allowed are used.
         """
         if self._outer is not None:
-            self._outer.check_limits(is_step=is_step)
-        if self._is_closed:
-            raise PartOver(TerminationReason.TIMEOUT, "it is over; tools cannot be called any more")
+            self._outer.check_steps()
         limit = self._max_steps
-        if not is_step or limit is None or self._capture.steps < limit:
-            return
-        if self._outer is not None:
-            raise PartOver(TerminationReason.MAX_STEPS, f"{limit} steps were allowed; all were used")
-        raise LimitReached(TerminationReason.MAX_STEPS, f"limits.max_steps is {limit}; all were used")
+        if limit is not None and self._capture.steps >= limit:
+            what = "limits.max_steps is {}" if self._outer is None else "{} steps were allowed"
+            why = f"{what.format(limit)}; all were used"
+            raise self._capture.limits.reach(LimitReached(TerminationReason.MAX_STEPS, why))
 
     async def _try(self, name: str, arguments: dict[str, Any], guard: Guard | None = None) -> ToolResult:
         known = self._tools.get(name)

@@ -54,6 +54,43 @@ class TestBad(AgentConformance):
         return BadConfig()
 """
 
+SWALLOWING = """
+from typing import Literal
+import pytest
+from pytest_browsereval import AgentConfig, AgentEvaluator, AgentResult, Usage
+from pytest_browsereval.testing import AgentConformance
+
+class Swallowing(AgentEvaluator):
+    def __init__(self, context):
+        self.context = context
+
+    async def execute(self):
+        for _ in range(2):
+            try:
+                await self.take_turn()
+            except Exception:
+                pass
+        return AgentResult("clicked")
+
+    async def take_turn(self):
+        if self.context.config.uses == "steps":
+            await self.context.tools.call("click", {"target": "role=button"})
+        else:
+            self.context.capture.spend(Usage(requests=1, input_tokens=9))
+
+class SwallowingConfig(AgentConfig):
+    type: Literal["swallowing"] = "swallowing"
+    uses: str
+
+    def build(self, context):
+        return Swallowing(context)
+
+class TestSwallowing(AgentConformance):
+    @pytest.fixture(params=["steps", "tokens"])
+    def config(self, request):
+        return SwallowingConfig(uses=request.param)
+"""
+
 BAD_BROWSER = """
 from typing import ClassVar, Literal
 import pytest
@@ -109,6 +146,17 @@ def test_a_bad_agent_is_found_out(tmp_path: Path) -> None:
         "test_it_notices_that_the_browser_died",
     }
     result.stdout.fnmatch_lines(["*a secret is in the block's JSON*"])
+
+
+@pytest.mark.slow
+def test_an_agent_that_catches_limits_is_found_out(tmp_path: Path) -> None:
+    """Whether it would go on after its steps or after its tokens, one test fails and says what to write."""
+    result = run_suite(tmp_path, SWALLOWING)
+    assert failed(result) == {
+        "test_it_lets_a_limit_through[steps]",
+        "test_it_lets_a_limit_through[tokens]",
+    }
+    result.stdout.fnmatch_lines(["*LimitReached was caught (*Let it through*"])
 
 
 @pytest.mark.slow

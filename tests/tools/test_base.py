@@ -11,7 +11,7 @@ from pydantic import AfterValidator, Field
 
 from pytest_browsereval.browsers.base import Window
 from pytest_browsereval.capture.context import CaptureContext, CaptureContextConfig
-from pytest_browsereval.errors import ErrorSource, Fault, LimitReached, PartOver, TerminationReason
+from pytest_browsereval.errors import ErrorSource, Fault, LimitReached, TerminationReason
 from pytest_browsereval.model.messages import ToolCallMessage, ToolResultMessage
 from pytest_browsereval.tools.base import Tool, Toolbox, ToolError, ToolResult, tool
 from pytest_browsereval.tools.finish import done
@@ -152,15 +152,17 @@ def test_a_check_of_arguments_that_raises_is_an_answer_too(box: Boxes, capture: 
 
 
 def test_steps_are_limited_but_done_is_not_one(box: Boxes) -> None:
-    """With all steps used an agent can still give its answer."""
+    """With all steps used an agent can still give its answer; not once it has tried a further step."""
     tools = box(max_steps=2)
     for _ in range(2):
         asyncio.run(tools.call("look"))
-    with pytest.raises(LimitReached, match=r"limits\.max_steps is 2; all were used") as caught:
-        asyncio.run(tools.call("look"))
-    assert caught.value.reason is TerminationReason.MAX_STEPS
     assert asyncio.run(tools.call("done", {"answer": "x"})).ok
     assert (tools.is_done, tools.answer) == (True, "x")
+    for name, arguments in (("look", {}), ("done", {"answer": "y"}), ("look", {})):
+        with pytest.raises(LimitReached, match=r"limits\.max_steps is 2; all were used") as caught:
+            asyncio.run(tools.call(name, arguments))
+        assert caught.value.reason is TerminationReason.MAX_STEPS
+    assert tools.answer == "x"
 
 
 def test_a_part_has_an_answer_and_a_limit_of_its_own(box: Boxes, capture: CaptureContext) -> None:
@@ -169,24 +171,26 @@ def test_a_part_has_an_answer_and_a_limit_of_its_own(box: Boxes, capture: Captur
     first = whole.nest(capture.nest("part-1"), max_steps=2)
     for _ in range(2):
         asyncio.run(first.call("look"))
-    with pytest.raises(PartOver, match="2 steps were allowed; all were used"):
+    with pytest.raises(LimitReached, match="2 steps were allowed; all were used"):
         asyncio.run(first.call("look"))
-    asyncio.run(first.call("done", {"answer": "x"}))
-    assert (first.is_done, first.answer, whole.is_done) == (True, "x", False)
+    with pytest.raises(LimitReached, match="2 steps were allowed; all were used"):
+        asyncio.run(first.call("done", {"answer": "x"}))
+    assert (first.is_done, capture.limits.reached) == (False, None)
     second = whole.nest(capture.nest("part-2"), max_steps=1)
     asyncio.run(second.call("look"))
     with pytest.raises(LimitReached, match=r"limits\.max_steps is 3") as caught:
         asyncio.run(second.call("look"))
-    assert not isinstance(caught.value, PartOver)
+    assert capture.limits.reached is caught.value
     assert (capture.steps, second.tools) == (3, whole.tools)
 
 
 def test_a_part_that_is_closed_can_do_nothing(box: Boxes, capture: CaptureContext) -> None:
     """Neither a step nor an ending is recorded of code that was left behind."""
-    part = box().nest(capture.nest("part"))
-    part.close()
+    nested = capture.nest("part")
+    part = box().nest(nested)
+    nested.limits.close()
     for name, arguments in (("look", {}), ("done", {"answer": "late"})):
-        with pytest.raises(PartOver, match="it is over"):
+        with pytest.raises(LimitReached, match="it is over"):
             asyncio.run(part.call(name, arguments))
     assert (capture.steps, capture.messages.messages, part.is_done) == (0, (), False)
 

@@ -71,7 +71,7 @@ class OrchestratorExecutorConfig(AgentConfig):
 
     The final answer is what the orchestrator called ``done`` with, else its reply of text without a call.
     If its turns run out before, the answer is the last executor's report in its own words, and there is none
-    if that executor gave no report; the termination is ``max_steps``.
+    if that executor was blocked or gave no report; the termination is ``max_steps``.
     """
 
     model_config = ConfigDict(alias_generator=BOTH_SPELLINGS, hide_input_in_errors=True)
@@ -208,7 +208,8 @@ class OrchestratorExecutorAgent(AgentEvaluator):
         answer = await loop.run()
         if answer is not None or delegator.is_done or not loop.is_out_of_turns:
             return AgentResult(answer)
-        last = delegator.last.words if delegator.last else ""
+        report = delegator.last
+        last = report.words if report and report.status != "blocked" else ""
         if last:
             why = "out of turns: the last executor's report stands in for an answer"
             capture.add_warning(ErrorSource.AGENT, why)

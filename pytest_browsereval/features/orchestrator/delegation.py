@@ -11,12 +11,10 @@ from pytest_browsereval.agents.base import AgentConfig, AgentContext
 from pytest_browsereval.agents.playing import play
 from pytest_browsereval.capture.context import NestedCapture
 from pytest_browsereval.capture.trajectory import EXECUTORS, TrajectorySaver
-from pytest_browsereval.deadline import Overran
 from pytest_browsereval.errors import (
     ErrorSource,
     Fault,
     LimitReached,
-    PartOver,
     TerminationReason,
 )
 from pytest_browsereval.model.messages import DelegationStatus, now
@@ -63,7 +61,8 @@ class Report:
 
     status: DelegationStatus | None = None
     words: str = ""
-    """The executor's report in its own words; empty if it gave none. Only these may become an answer."""
+    """The executor's report in its own words; empty if it gave none. Only those of one that was not blocked
+    may become an answer."""
     note: str = "the attempt ended first"
     """What the harness says of the end; empty where the report says it all."""
     last_words: str = ""
@@ -134,11 +133,8 @@ class Delegation:
         self._make_folder()
         try:
             async with self.capture.settling():
-                try:
-                    with in_span(f"delegation/{self._executor_id}"):
-                        report = await self._work(instruction, url)
-                finally:
-                    self._tools.close()
+                with in_span(f"delegation/{self._executor_id}"):
+                    report = await self._work(instruction, url)
         finally:
             with contextlib.suppress(OSError):  # one that is not empty stays
                 self._context.task_output_dir.rmdir()
@@ -198,20 +194,20 @@ class Delegation:
         context = replace(self._context, task=task)
         try:
             result = await play(
-                context, context.config.build, "the executor", limit_s=self._timeout_s, grace_s=GRACE_S
+                context,
+                context.config.build,
+                "the executor",
+                limit_s=self._timeout_s,
+                time_limit=f"it was given {self._timeout_s:g} s",
+                grace_s=GRACE_S,
             )
             # An executor may end in peace in a browser that has died: its report is worth nothing.
             if dead := self._attempt.window.dead:
                 raise Fault(ErrorSource.BROWSER, dead)  # noqa: TRY301
-        except Overran as overran:
-            if overran.is_left_behind:
-                why = "did not end when its time was over, and was left behind without its tools"
-                self.capture.add_warning(ErrorSource.AGENT, why)
-            return self._without_report("timeout", f"Stopped: it was given {self._timeout_s:g} s.")
-        except PartOver as over:
-            return self._without_report("max_steps", f"Stopped: {over}.")
         except LimitReached as limit:
-            return Report(note=str(limit), reason=limit.reason, passes=limit)
+            if self._attempt.capture.limits.find() is not None:
+                return Report(note=str(limit), reason=limit.reason, passes=limit)
+            return self._without_report(_BY_REASON.get(limit.reason, "blocked"), f"Stopped: {limit}.")
         except Fault as fault:
             return Report(note=str(fault), reason=TerminationReason.ERROR, passes=fault)
         for message in result.messages:

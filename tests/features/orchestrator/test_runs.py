@@ -6,6 +6,7 @@ import pytest
 
 from pytest_browsereval import DelegationMessage, DelegationResultMessage
 from pytest_browsereval.capture.message_log import read_messages
+from pytest_browsereval.testing import ModelRequest, Reply, ScriptedModel, call, calls
 from tests.hooks.launched import metadata
 from tests.hooks.small_evals import Evals, row
 
@@ -92,3 +93,44 @@ def test_rows_without_warnings_are_not_counted(evals: Evals) -> None:
     evals.write_rows(row("a"))
     evals.write_config()
     assert "passed trials:" not in evals.run("shop.eval.yaml").stdout.str()
+
+
+GIVES_UP = """
+from pytest_browsereval import AgentResult, TerminationReason
+
+async def give_up(context):
+    await context.tools.call("give_up", {"reason": "only 3 found"})
+
+async def end_by_itself(context):
+    return AgentResult("only 3 found", TerminationReason.BUDGET)
+
+async def report(context):
+    return "3 found"
+"""
+
+
+def test_what_a_blocked_executor_reports_is_no_answer(evals: Evals) -> None:
+    """Out of turns, the last report stands in for the answer, unless its executor has given up."""
+    (evals.path / "hands.py").write_text(GIVES_UP)
+    evals.write_rows(row("a", answer="3", graders=[{"type": "answer", "match": "number"}]))
+    model = call("give_up", reason="only 3 found")
+    given_up = (*(f"hands:{name}" for name in ("give_up", "end_by_itself")), model)
+    for hand in (*given_up, "hands:report"):
+
+        def play(request: ModelRequest) -> Reply:
+            is_lead = request.body["model"] == "lead"
+            return calls(call("delegate", instruction="Count.")) if is_lead else calls(model)
+
+        with ScriptedModel(play) as server:
+            executor = {"type": "function", "function": hand}
+            if hand is model:
+                executor = {"type": "single", "model": "hand", "base_url": server.base_url}
+            lead = {"model": "lead", "base_url": server.base_url, "maxTurns": 1}
+            agent = {"type": "orchestrator-executor", "orchestrator": lead, "executor": executor}
+            evals.write_config(agent=agent)
+            run = evals.run("shop.eval.yaml")
+        attempt = run.attempt("a")
+        is_answer = hand == "hands:report"
+        assert attempt.verdict == ("passed" if is_answer else "failed"), (hand, attempt)
+        assert attempt.final_answer == ("3 found" if is_answer else None)
+        assert attempt.termination_reason == "max_steps"
