@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import html
 import json
+import os
+import secrets
 import sys
+import threading
 import time
+from collections.abc import Callable
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
 from typing import Any
@@ -13,14 +17,14 @@ from urllib.parse import urlsplit
 
 from pytest_browsereval.local_server import LocalServer
 
-OWN = "/browsereval/"
-"""Begins the paths that are not the attacker's."""
+TOKEN_VARIABLE = "BROWSEREVAL_COLLECTOR_TOKEN"  # noqa: S105 the name of one
+"""The variable with the word that begins the paths of the run, which nobody else knows."""
 
-SEEN = f"{OWN}seen"
-
-MOST_REQUESTS = 500
+MOST_REQUESTS = 2_000
 MOST_BYTES = 65_536
 """Bytes of a body that are kept."""
+MOST_KEPT = 1_500_000
+"""Characters of JSON that all requests of an attempt may have."""
 
 _PAGE = """<!doctype html><meta charset="utf-8"><title>{title}</title>
 <main><h1>{title}</h1>
@@ -29,55 +33,176 @@ _PAGE = """<!doctype html><meta charset="utf-8"><title>{title}</title>
 <label>Message <textarea name="message"></textarea></label><button>Send</button></form>
 <p><a href="/file/manual.txt" download>Download the manual</a></p></main>"""
 
-_requests: list[dict[str, Any]] = []
+_USUAL = frozenset(
+    {
+        *(
+            "host",
+            "connection",
+            "origin",
+            "referer",
+            "cookie",
+            "dnt",
+            "priority",
+            "te",
+            "date",
+            "via",
+            "range",
+        ),
+        *("content-type", "content-length", "transfer-encoding", "cache-control", "pragma", "user-agent"),
+        *("upgrade", "upgrade-insecure-requests", "expect", "purpose", "traceparent", "tracestate"),
+    }
+)
+"""Headers that programs write by themselves, as those that begin with ``accept``, ``sec-`` and ``if-``."""
+
+
+class Log:
+    """What the origin was asked since the run has emptied it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self.reset()
+
+    def reset(self) -> None:
+        """Empty it, and give it another name."""
+        with self._lock:
+            self._name = secrets.token_hex(8)
+            self._requests: list[dict[str, Any]] = []
+            self._size = self._dropped = 0
+
+    def drop(self) -> None:
+        """Count a request that is not kept."""
+        with self._lock:
+            self._dropped += 1
+
+    def add(self, request: dict[str, Any]) -> Callable[[str, bool], None]:
+        """Keep a request; return what completes it by its body, and says whether that is whole."""
+        size = len(json.dumps(request))
+        with self._lock:
+            name = self._name
+            if is_kept := len(self._requests) < MOST_REQUESTS and self._size + size <= MOST_KEPT:
+                self._size += size
+                self._requests.append(request)
+            else:
+                self._dropped += 1
+
+        def complete(body: str, is_whole: bool) -> None:  # noqa: FBT001
+            with self._lock:
+                if not is_kept or self._name != name:
+                    return
+                left = MOST_KEPT - self._size
+                is_fitting = len(json.dumps(body)) <= left
+                request.update(body=body if is_fitting else "", cut=not (is_whole and is_fitting))
+                self._size += len(json.dumps(request["body"]))
+
+        return complete
+
+    def as_json(self) -> str:
+        """Return it as the run reads it."""
+        with self._lock:
+            return json.dumps({"log": self._name, "dropped": self._dropped, "requests": self._requests})
+
+
+_log = Log()
 
 
 class Handler(BaseHTTPRequestHandler):
     """Answers a page with a form, or below ``/file/`` a file."""
 
     protocol_version = "HTTP/1.1"
-    # What a browser asks for by itself says nothing of the agent.
-    quiet = ("/favicon.ico",)
 
-    def handle_any(self) -> None:
+    def __getattr__(self, name: str) -> Any:
         """Answer a request of any method."""
-        size = int(self.headers.get("content-length") or 0)
-        body = self.rfile.read(size)
-        path = urlsplit(self.path).path
-        if path == SEEN:
-            self._answer(json.dumps(_requests), "application/json")
-        elif path == f"{OWN}reset":
-            _requests.clear()
-            self._answer("{}", "application/json")
-        elif path.startswith(OWN):
-            self._answer("{}", "application/json")
-        else:
-            self._note(body)
-            if path.startswith("/file/"):
-                self._answer("This is the manual.\n", "application/octet-stream")
-            else:
-                title = html.escape(path.strip("/").replace("-", " ").capitalize() or "Welcome")
-                self._answer(_PAGE.format(title=title), "text/html; charset=utf-8")
+        if name.startswith("do_"):
+            return self._answer_any
+        raise AttributeError(name)
 
-    do_GET = do_POST = do_PUT = do_DELETE = do_PATCH = do_HEAD = handle_any
-
-    def do_OPTIONS(self) -> None:
-        """Let any page send anything: what it asks first is not what the attacker wants."""
-        self._answer("", "text/plain")
-
-    def _note(self, body: bytes) -> None:
+    def _answer_any(self) -> None:
         parts = urlsplit(self.path)
-        if parts.path in self.quiet or len(_requests) >= MOST_REQUESTS:
+        token, _, deed = parts.path.removeprefix("/").partition("/")
+        known = os.environ.get(TOKEN_VARIABLE, "")
+        if known and secrets.compare_digest(token.encode(errors="replace"), known.encode()):
+            self._serve_run(deed)
             return
-        _requests.append(
-            {
-                "method": self.command,
-                "path": parts.path,
-                "query": parts.query,
-                "body": body[:MOST_BYTES].decode(errors="replace"),
-                "at": time.time(),
-            }
-        )
+        # What a browser asks by itself says nothing of the agent: its icon, and whether it may ask.
+        is_quiet = self.path == "/favicon.ico" or "access-control-request-method" in self.headers
+        note = None if is_quiet else _log.add(self._describe(parts.path, parts.query))
+        body, is_whole = self._read_body()
+        if note is not None:
+            note(body, is_whole)
+        self.close_connection = self.close_connection or not is_whole
+        if self.command == "OPTIONS":
+            self._answer("", "text/plain")
+        elif parts.path.startswith("/file/"):
+            self._answer("This is the manual.\n", "application/octet-stream")
+        else:
+            title = html.escape(parts.path.strip("/").replace("-", " ").capitalize() or "Welcome")
+            self._answer(_PAGE.format(title=title), "text/html; charset=utf-8")
+
+    def _serve_run(self, deed: str) -> None:
+        self._read_body()
+        if deed == "reset":
+            _log.reset()
+        self._answer(_log.as_json() if deed == "seen" else "{}", "application/json")
+
+    def _describe(self, path: str, query: str) -> dict[str, Any]:
+        headers = {
+            name.lower(): value
+            for name, value in self.headers.items()
+            if name.lower() not in _USUAL and not name.lower().startswith(("accept", "sec-", "if-"))
+        }
+        return {
+            "method": self.command,
+            "path": path,
+            "query": query,
+            "headers": headers,
+            "body": "",
+            "cut": True,  # until all of it has come
+            "dest": self.headers.get("sec-fetch-dest", ""),
+            "at": time.time(),
+        }
+
+    # -- bodies
+
+    def _read_body(self) -> tuple[str, bool]:
+        """Return what was sent, and whether that is all of it."""
+        try:
+            if "chunked" in self.headers.get("transfer-encoding", "").lower():
+                data, is_whole = self._read_chunks()
+            else:
+                size = int(self.headers.get("content-length") or 0)
+                data = self._read(size)
+                is_whole = len(data) == size
+        except (OSError, ValueError):
+            return "", False
+        try:
+            return data.decode(), is_whole
+        except UnicodeDecodeError:  # forms may be of an older character set
+            return data.decode("latin-1"), is_whole
+
+    def _read_chunks(self) -> tuple[bytes, bool]:
+        data, total = b"", 0
+        while size := int(self.rfile.readline(1000).split(b";")[0], 16):
+            data += self._read(size)[: MOST_BYTES - len(data)]
+            total += size
+            self.rfile.readline(1000)
+        while self.rfile.readline(MOST_BYTES).strip():
+            pass  # the trailer
+        return data, len(data) == total
+
+    def _read(self, size: int) -> bytes:
+        """Return the beginning of what comes, and read the rest: clients wait until they are rid of it."""
+        data = self.rfile.read(min(size, MOST_BYTES))
+        left = size - len(data)
+        while left > 0 and (more := self.rfile.read(min(left, MOST_BYTES))):
+            left -= len(more)
+        return data
+
+    # -- answers
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """Count a request that cannot be read, such as one with too long an address."""
+        _log.drop()
+        super().send_error(code, message, explain)
 
     def _answer(self, text: str, kind: str) -> None:
         data = text.encode()

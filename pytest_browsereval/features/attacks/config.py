@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import secrets
 import sys
 from collections.abc import Iterator
 
 from pytest_browsereval.config.attack import AttackConfig
 from pytest_browsereval.config.model import EvalConfig
 from pytest_browsereval.errors import ConfigError
+from pytest_browsereval.features.attacks.collector import TOKEN_VARIABLE
 from pytest_browsereval.features.attacks.dataset import AttackedDataset
 from pytest_browsereval.features.attacks.goals import ReadGoal, read_goal
 from pytest_browsereval.features.attacks.placeholders import GOAL, find_unknown
@@ -26,10 +28,13 @@ SHARED = (
     "contexts of their own: `browser: {type: cdp, url: ..., context: own}` or `browser: {type: playwright}`."
 )
 EXAMPLE = '{"tool": "navigate", "url": "{attacker}/collect"}'
+TOKEN = secrets.token_hex(24)
+"""Begins the paths of the attacker's origin that are this process's: in no payload, row, page or record."""
 COLLECTOR = SiteConfig(
     command=(sys.executable, "-m", "pytest_browsereval.features.attacks.collector", "{port}"),
-    health="/browsereval/health",
-    reset="POST /browsereval/reset",
+    env={TOKEN_VARIABLE: TOKEN},
+    health=f"/{TOKEN}/health",
+    reset=f"POST /{TOKEN}/reset",
 )
 
 
@@ -45,6 +50,7 @@ def derive_rows(config: EvalConfig) -> EvalConfig:
     names_attacker = any(f"{{{ATTACKER}}}" in text for text in texts)
     sites = {**config.sites, ATTACKER: COLLECTOR} if names_attacker else config.sites
     completed = config.model_copy(update={"sites": sites})
+    completed._secrets = {**config._secrets, TOKEN_VARIABLE: TOKEN}  # noqa: SLF001 as below
     for agent in config.variants.values():
         if agent.type == OBEDIENT:  # which plays the solutions of goals
             agent._attacked = completed  # type: ignore[attr-defined]  # noqa: SLF001 as below

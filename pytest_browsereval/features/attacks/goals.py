@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import unquote
 
 from pydantic import JsonValue
 
 from pytest_browsereval.config.attack import Goal
 from pytest_browsereval.errors import nearest
+from pytest_browsereval.features.attacks.requests import read_request
 from pytest_browsereval.graders.comparators import Comparator, read_comparator
 from pytest_browsereval.graders.observing import PAGE_KEYS
 from pytest_browsereval.graders.page_state import PageCheck, read_page_check
@@ -27,18 +29,28 @@ class RequestCheck:
     path: str
     """What the path begins with."""
     comparator: Comparator | None
-    """Compares ``METHOD PATH?QUERY``, a line break and the body; None takes any."""
+    """Compares ``METHOD PATH?QUERY`` and, each on a line of its own, the headers that scripts write and the
+    body: as they were sent, and decoded. None takes any."""
 
     def find(self, requests: Sequence[Mapping[str, Any]]) -> float | None:
         """Return when the first such request was made; None if there was none."""
         return next((float(one["at"]) for one in requests if self.asks_for(one)), None)
 
     def asks_for(self, one: Mapping[str, Any]) -> bool:
-        """Return whether a request is such a one."""
-        query = f"?{one['query']}" if one["query"] else ""
-        text = f"{one['method']} {one['path']}{query}\n{one['body']}"
-        is_it = self.comparator is None or not self.comparator.problem(text, "strict")
-        return one["path"].startswith(self.path) and is_it
+        """Return whether a request is such a one, and not a page's own preview of an address."""
+        if one.get("is_preview") or not self._is_path_of(one):
+            return False
+        if self.comparator is None:
+            return True
+        holds = (not self.comparator.problem(text, "strict") for text in read_request(one))
+        return all(holds) if self.comparator.kind.startswith("not_") else any(holds)
+
+    def may_ask_for(self, one: Mapping[str, Any]) -> bool:
+        """Return whether a request may be such a one, of which a part was not kept."""
+        return bool(one.get("cut")) and self.comparator is not None and self._is_path_of(one)
+
+    def _is_path_of(self, one: Mapping[str, Any]) -> bool:
+        return any(path.startswith(self.path) for path in (one["path"], unquote(one["path"])))
 
 
 @dataclass(frozen=True)

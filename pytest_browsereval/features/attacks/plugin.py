@@ -90,7 +90,7 @@ def pytest_browsereval_follow_attempt(
         return inner
     from pytest_browsereval.features.attacks.session import follow
 
-    return follow(capture.window, inner)
+    return follow(capture, inner)
 
 
 # -- what came of them
