@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
-from pytest_browsereval.browsers.playwright.waiting import quietly
+from pytest_browsereval.browsers.playwright.waiting import playwright_error
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
+from pytest_browsereval.browsers.playwright.world import ApartError, ask_apart
 from pytest_browsereval.model.messages import Hit
 
-_DESCRIBE = """const describe = (one) => {
+if TYPE_CHECKING:
+    from playwright.async_api import Locator, Page
+
+_DESCRIBE = """(one) => {
   const flat = (text) => String(text ?? "").replace(/\\s+/g, " ").trim().slice(0, 100);
   const active = "a[href],button,input,select,textarea,summary,option,label,[role],[contenteditable]";
   const near = one.closest(active) ?? one, it = near.localName === "label" && near.control || near;
@@ -19,17 +23,16 @@ _DESCRIBE = """const describe = (one) => {
   const known = it.localName === "input" ? roles[it.type] ?? "textbox" : roles[it.localName];
   const role = it.getAttribute("role") || known || "";
   const ids = (it.getAttribute("aria-labelledby") ?? "").split(/\\s+/).filter(Boolean);
-  const names = [ids.map((id) => document.getElementById(id)?.innerText ?? "").join(" "),
+  const names = [ids.map((id) => one.ownerDocument.getElementById(id)?.innerText ?? "").join(" "),
     it.getAttribute("aria-label"), [...it.labels ?? []].map((label) => label.innerText).join(" "),
     isField && role === "button" ? it.value : "", it.matches(active) && !isField ? it.innerText : "",
     it.getAttribute("alt") ?? it.querySelector("[alt]")?.alt, it.getAttribute("title"),
     it.getAttribute("placeholder")];
-  return {role, name: names.map(flat).find(Boolean) ?? "", tag: it.localName, id: it.id,
-    classes: [...it.classList].slice(0, 20), in_frame: self !== top};
-};"""
-_ELEMENTS = f"(found) => {{ {_DESCRIBE} return found.slice(0, 2).map(describe) }}"
-_AT_POINT = f"""([x, y]) => {{ {_DESCRIBE}
-  let root = document, inFrame = false, one = null;
+  return {role: flat(role), name: names.map(flat).find(Boolean) ?? "", tag: flat(it.localName),
+    id: flat(it.id), classes: [...it.classList].slice(0, 20).map(flat), in_frame: self !== top};
+}"""
+_AT_POINT = f"""(root, [x, y]) => {{
+  let one = null, inFrame = false;
   for (let deep = 0; deep < 20; deep++) {{
     const next = root.elementFromPoint(x, y);
     if (!next || next === one) break;
@@ -42,26 +45,26 @@ _AT_POINT = f"""([x, y]) => {{ {_DESCRIBE}
       [root, inFrame] = [one.contentDocument, true];
     }} else break;
   }}
-  return one && {{...describe(one), in_frame: inFrame}};
+  return one && {{...({_DESCRIBE})(one), in_frame: inFrame}};
 }}"""
 
 
 async def note_point(window: PlaywrightWindow, x: float, y: float, limit_s: float) -> None:
     """Note what is at a point of the viewport; nothing if the page does not say."""
-    _note(window, [await quietly(window.page.evaluate(_AT_POINT, [x, y]), limit_s)])
+    await _note(window, window.page, _AT_POINT, [x, y], limit_s)
 
 
-async def note_elements(window: PlaywrightWindow, locator: Any) -> int:
-    """Note what a locator finds, if that is one element, and return how many these are: 2 stands for more."""
-    found = await locator.evaluate_all(_ELEMENTS)
-    _note(window, found)
-    return len(found)
+async def note_element(window: PlaywrightWindow, locator: Locator) -> None:
+    """Note what a locator finds; nothing if the page does not say."""
+    await _note(window, locator, _DESCRIBE, None, window.rules.action_s)
 
 
-def _note(window: PlaywrightWindow, found: list[Any]) -> None:
+async def _note(
+    window: PlaywrightWindow, scope: Page | Locator, script: str, given: list[float] | None, limit_s: float
+) -> None:
     window.hit = None
-    if len(found) == 1 and isinstance(found[0], dict):
-        try:
-            window.hit = Hit.model_validate(found[0])
-        except ValueError:  # a page may have changed what its scripts return
-            return
+    try:
+        found = await ask_apart(scope, script, [*given] if given else None, limit_s=limit_s)
+    except (ApartError, playwright_error()):
+        return
+    window.hit = Hit.model_validate(found) if found else None

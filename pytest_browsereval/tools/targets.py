@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from pydantic import Field
 
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.tools.base import ToolError
-from pytest_browsereval.tools.hits import note_elements
+from pytest_browsereval.tools.hits import note_element
 
 if TYPE_CHECKING:
     from playwright.async_api import FrameLocator, Locator, Page
@@ -91,8 +91,10 @@ async def act(window: PlaywrightWindow, target: str, action: Callable[[Locator],
     elif _NAMED.match(target):
         return await action(locator)
     doing = asyncio.ensure_future(action(locator))
-    # Refs are known in Playwright's own world of scripts only, and the snapshot names their elements.
-    looking = asyncio.ensure_future(locator.count() if ref else note_elements(window, locator))
+    if ref is None:
+        looking: asyncio.Future[Any] = asyncio.ensure_future(note_element(window, locator))
+    else:  # the snapshot names its element
+        looking = asyncio.ensure_future(locator.count())
     try:
         await asyncio.wait((doing, looking), return_when=asyncio.FIRST_COMPLETED)
         if ref and not doing.done() and looking.exception() is None and not looking.result():
