@@ -12,7 +12,7 @@ class Cause:
     name: str
     """The rule that holds, such as ``wrong_target``; of an errored attempt what broke, such as ``site``."""
     label: str
-    """The same in words."""
+    """The same in words; begins with *likely* where the record does not prove it."""
     detail: str
     """What it is about: a target, a page, an error text. It comes from pages and models; empty if unknown."""
     steps: tuple[int, ...]
@@ -23,5 +23,5 @@ class Cause:
     """Where the attempt parts from what it is compared with, in a line."""
 
     def describe(self) -> str:
-        """Return the cause and the first wrong step in a line."""
-        return self.label if self.step is None else f"{self.label}; parts {self.line}"
+        """Return the cause, and where it shows, in a line."""
+        return f"{self.label}; {self.line}" if self.line else self.label

@@ -17,11 +17,14 @@ from pytest_browsereval.redaction.marks import MARK, WITHHELD
 SETS = frozenset({"type", "choose", "check", "dialog"})
 """Kinds that give a target a value: a later one stands in for an earlier one."""
 
-SOFT = frozenset({"hover", "scroll"})
+SOFT = frozenset({"hover", "scroll", "tabs"})
 """Kinds that a solution may need, and that do no harm where it does not."""
 
-HARMLESS = frozenset({"look", "wait", "back", "tabs", "end"})
-"""Kinds that are no part of the way: looking, waiting, history, tabs."""
+HARMLESS = frozenset({"look", "wait", "back", "end"})
+"""Kinds that are no part of the way: looking, waiting, history."""
+
+FIELDS = frozenset({"textbox", "searchbox", "combobox", "spinbutton"})
+"""Roles of what is clicked before something is typed there."""
 
 UNREAD = "unread"
 """The kind of a model's reply that was no call."""
@@ -44,7 +47,7 @@ _KINDS = {
 }
 _OF_WORD = {word: kind for kind, words in _KINDS.items() for word in words.split()}
 _OF_TOOL = {
-    "go_back": "back", "go_forward": "back", "list_tabs": "tabs", "open_tab": "tabs", "select_tab": "tabs",
+    "go_back": "back", "go_forward": "back", "list_tabs": "look", "open_tab": "open", "select_tab": "tabs",
     "close_tab": "tabs", "report_infeasible": "end", "type_keys": "type", "hover_at": "hover",
     "scroll_at": "scroll",
 }  # fmt: skip
@@ -61,6 +64,8 @@ _VALUES = (
     "script",
     "accept",
     "direction",
+    "address",
+    "tab_id",
 )
 _GIVES_UP = frozenset({"give_up", "fail", "infeasible", "report_infeasible"})
 """Tools that end an attempt which did not get there."""
@@ -69,6 +74,13 @@ _SUCCEEDS = {
     **dict.fromkeys(("false", "failure", "failed", "fail", "infeasible", "impossible", "give_up"), False),
 }
 """What an agent says of its end by a value, as ``done(success=False)`` does."""
+UNDOES = re.compile(
+    r"\b(remove|delete|clear|cancel|undo|reset|discard|empty|log ?out|sign ?out|unsubscribe"
+    r"|entfernen|löschen|abbrechen|abmelden|supprimer|annuler|eliminar|borrar|cancelar)\b",
+    re.IGNORECASE,
+)
+"""Names of what takes back what was done."""
+_STATUS = re.compile(r"\bHTTP ([45]\d\d)\b")
 _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 
 
@@ -77,7 +89,10 @@ def find_kind(tool: str, params: Mapping[str, Any]) -> str:
     if (kind := _kind_of(tool)) is not None:
         return kind
     names = (params[key] for key in ("action", "type") if isinstance(params.get(key), str))
-    return next((kind for kind in map(_kind_of, names) if kind is not None), "other")
+    is_address = any(str(one).startswith(("http://", "https://")) for one in params.values())
+    return next(
+        (kind for kind in map(_kind_of, names) if kind is not None), "open" if is_address else "other"
+    )
 
 
 @lru_cache(maxsize=4096)
@@ -111,6 +126,10 @@ class Action:
     has_result: bool = True
     succeeds: bool | None = None
     """Whether it ends the attempt as done or gives up; None if it does neither, or says it in words only."""
+    says: str = ""
+    """Its result."""
+    status: int | None = None
+    """The HTTP status that its result names, from 400."""
 
     @property
     def has_moved(self) -> bool:
@@ -137,7 +156,11 @@ class Action:
         words = _describe(self, past=past, with_value=with_value)
         if self.kind == UNREAD:
             return words
-        return f"{words} in vain ({one_line(self.error, 100).rstrip('.')})" if self.error and past else words
+        return (
+            f"{words} with the error ({one_line(self.error, 100).rstrip('.')})"
+            if self.error and past
+            else words
+        )
 
 
 _VERBS = {
@@ -145,6 +168,7 @@ _VERBS = {
     "accept": "accept the dialog", "dismiss": "dismiss the dialog",
     "check": "check", "uncheck": "uncheck", "press": "press", "scroll": "scroll", "choose": "choose",
     "click": "click", "open": "open", "drag": "drag", "wait": "wait", "look": "look", "type": "type",
+    "tabs": "select tab",
 }  # fmt: skip
 _PAST = {"choose": "chose", "go": "went", "give": "gave", "drag": "dragged"}
 _BETWEEN = {"type": "into", "choose": "in", "press": "in"}
@@ -163,6 +187,7 @@ def _describe(one: Action, *, past: bool, with_value: bool) -> str:
     else:
         value = one_line(one.value, 60) if one.kind == "press" else repr(one_line(one.value, 60))
     value = value if one.kind in (*_BETWEEN, "end") else ""
+    value = one.value if one.kind == "tabs" else value
     between = _BETWEEN.get(one.kind, "") if target and (value or one.kind == "type") else ""
     return " ".join(filter(None, (verb, value, between, target)))
 
@@ -172,6 +197,10 @@ def _name_verb(one: Action) -> str:
         return "dismiss" if one.value.startswith("False") else "accept"
     if one.kind == "check" and one.value == "off":
         return "uncheck"
+    if one.kind == "tabs" and one.tool != "select_tab":
+        return ""
+    if one.kind == "end" and not one.value:
+        return ""
     return "give_up" if one.tool == "give_up" else one.kind
 
 
@@ -216,6 +245,7 @@ def read_steps(steps: Iterable[StoredStep], pages: PageNames, start: str | None)
         start: the address of the start page.
     """
     refs: dict[str, Target] = {}
+    focus: Target | None = None
     page = pages.name(start) if start else None
     for step in steps:
         call, result = step.call, step.result
@@ -225,17 +255,24 @@ def read_steps(steps: Iterable[StoredStep], pages: PageNames, start: str | None)
         # A reply of a model that was no call: it names a tool, and nothing was done.
         is_unread = call.params.keys() == {"malformed"}
         kind = UNREAD if is_unread else find_kind(call.tool, call.params)
+        target = read_target(call.params, refs, result.hit if result is not None else None)
+        if kind == "type" and target is None:  # where a click has put the caret
+            target = focus
+        focus = target if target is not None and target.role in FIELDS else None
+        status = None if kind in ("look", "end") else _STATUS.search(output)
         yield Action(
             number=step.number,
             tool=call.tool,
             kind=kind,
-            target=read_target(call.params, refs),
+            target=target,
             value=_value_of(kind, call.params, call.tool),
             before=page,
             page=after,
-            error=(output.partition("\n")[0] or "no result") if failed else "",
+            error=(output.partition("\n")[0] or "no result is recorded") if failed else "",
             has_result=result is not None,
             succeeds=None if is_unread else _find_success(kind, call.tool, call.params),
+            says=output,
+            status=int(status[1]) if status else None,
         )
         refs = read_refs(output) or refs
         page = after

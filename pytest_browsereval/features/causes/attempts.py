@@ -84,11 +84,25 @@ class Attempt:
     @cached_property
     def moments(self) -> list[Moment]:
         """What the page said of the row's checks, in the order of steps; nothing if it was not asked."""
+        return [one for one in self._followed.moments if one.held] if self._followed is not None else []
+
+    @cached_property
+    def _followed(self) -> Followed | None:
         try:
-            data = read_written(self.folder / PROGRESS_FILE)
-            return [one for one in Followed.parse(data).moments if one.held]
+            return Followed.parse(read_written(self.folder / PROGRESS_FILE))
         except (OSError, ValueError):
-            return []
+            return None
+
+    @cached_property
+    def held(self) -> list[tuple[int, int]]:
+        """How many checks of the row held after which step; a milestone that is passed is no state."""
+        checks = self._followed.checks if self._followed is not None else ()
+        own = [place for place, one in enumerate(checks) if not one.is_milestone]
+        moments = (one for one in self.moments if None not in one.held)
+        return [
+            (sum(bool(one.held[place]) for place in own if place < len(one.held)), one.step)
+            for one in moments
+        ]
 
     @property
     def is_protected(self) -> bool:

@@ -54,7 +54,7 @@ class Member:
 
 @dataclass(frozen=True)
 class Group:
-    """All attempts of one verdict that have one cause."""
+    """All attempts of one verdict that have one cause, as a fact or as likely."""
 
     verdict: Verdict
     name: str
@@ -77,7 +77,7 @@ class Names:
     """What a judge calls the groups, and what that took."""
 
     of: Mapping[tuple[Verdict, str], str]
-    """By verdict and cause; or why it gave none."""
+    """By verdict and label; or why it gave none."""
     model: str
     requests: int
     cost_usd: float | None
@@ -100,7 +100,7 @@ class Causes:
 
     def find_name(self, group: Group) -> str:
         """Return what the judge calls a group; empty if it was not asked."""
-        return "" if self.names is None else self.names.of.get((group.verdict, group.name), "")
+        return "" if self.names is None else self.names.of.get((group.verdict, group.label), "")
 
     def count(self, verdict: Verdict, column: Column | None = None) -> int:
         """Return how many trials have a verdict, in all columns or in one."""
@@ -164,7 +164,7 @@ def gather(members: Iterable[Member]) -> list[Group]:
     """Return members in groups: failed before errored, the largest first."""
     found: dict[tuple[Verdict, str], Group] = {}
     for one in members:
-        key = (one.verdict, one.cause.name)
+        key = (one.verdict, one.cause.label)
         group = found.setdefault(key, Group(one.verdict, one.cause.name, one.cause.label))
         group.members.append(one)
     return sorted(found.values(), key=lambda one: (BAD.index(one.verdict), -len(one.members), one.name))

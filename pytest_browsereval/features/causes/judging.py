@@ -69,7 +69,7 @@ def name_groups(found: Causes, run: Path, config: Path, sets: Sequence[str]) -> 
     groups = [one for one in found.groups if len(one.members) > 1]
     said = asyncio.run(_ask_all(judge, groups))
     names = {
-        (group.verdict, group.name): one_line(active_run.redact(text), LONGEST)
+        (group.verdict, group.label): one_line(active_run.redact(text), LONGEST)
         for group, text in zip(groups, said, strict=True)
     }
     usage = judge.ledger.usage

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from pytest_browsereval.errors import TerminationReason
-from pytest_browsereval.features.causes.actions import SETS, SOFT, Action
+from pytest_browsereval.features.causes.actions import FIELDS, SETS, SOFT, UNDOES, Action
 from pytest_browsereval.features.causes.attempts import MOST_MOVES, Attempt, Way
 from pytest_browsereval.features.causes.targets import OTHER, PERHAPS, SAME, are_alike, compare_targets
 
@@ -22,13 +22,16 @@ class Parting:
     """Where an attempt parts from a way."""
 
     kind: str
-    """``failed``, ``value``, ``target``, ``page``, ``left_out``, ``lost``, ``more``, ``early``, ``end``."""
+    """``failed``, ``value``, ``target``, ``page``, ``left_out``, ``lost``, ``again``, ``more``, ``early``, or
+    ``end``."""
     step: Action | None
     """The first wrong step; None if the attempt has none."""
     instead: Action | None = None
     """What the way has in its place."""
     matched: int = 0
     """How many actions of the way the attempt has done."""
+    is_whole: bool = False
+    """Whether all that it has is surely all that the way has, answer included."""
     unmatched: tuple[Action, ...] = ()
     """Actions of the attempt that the way does not have."""
     way: Way | None = None
@@ -40,15 +43,34 @@ def compare_actions(a: Action, b: Action, *, knows_pages: bool) -> float:
         return OTHER
     if b.page is not None and a.has_moved and a.page == b.page and (not knows_pages or b.has_moved):
         return REACHED
-    if a.kind != b.kind:
-        is_like = any({a.kind, b.kind} <= kinds for kinds in _LIKE)
-        return min(REACHED, compare_targets(a.target, b.target)) if is_like else OTHER
+    if a.kind != b.kind or (_is_enter(a) and _is_enter(b)):
+        return _compare_others(a, b)
     if a.kind == "open":
         return SAME if a.page == b.page else OTHER
     # A ref is never written in a solution, and a tool that is not known is compared by its name.
     if a.kind == "other" and a.tool != b.tool:
         return OTHER
     return min(compare_targets(a.target, b.target), _compare_values(a, b))
+
+
+def _compare_others(a: Action, b: Action) -> float:
+    """Compare actions of two kinds that may come to the same, and keys that send a form from any field."""
+    same = compare_targets(a.target, b.target)
+    if a.kind == b.kind:
+        return max(PERHAPS, same)
+    if _submits(a, b) or _submits(b, a):
+        return PERHAPS
+    return min(REACHED, same) if any({a.kind, b.kind} <= kinds for kinds in _LIKE) else OTHER
+
+
+def _is_enter(one: Action) -> bool:
+    return one.kind == "press" and one.value.strip().casefold() in ("enter", "return")
+
+
+def _submits(a: Action, b: Action) -> bool:
+    """Whether one sends a form by a key, and the other may do it by its button."""
+    is_button = b.kind == "click" and (b.target is None or b.target.role in ("", "button"))
+    return _is_enter(a) and is_button
 
 
 def _compare_values(a: Action, b: Action) -> float:
@@ -117,13 +139,31 @@ class _Search:
         self._met = met
         self._unmatched = tuple(one for i, one in enumerate(self._moves) if i not in taken)
         self._matched = [self._moves[i] for i in sorted(taken)]
+        self._wrong = self._find_values()
 
     def _is_same(self, one: Action, other: Action) -> bool:
-        return compare_actions(one, other, knows_pages=self._way.knows_pages) > PERHAPS
+        same = compare_actions(one, other, knows_pages=self._way.knows_pages)
+        return same > PERHAPS or bool(same and one.kind in SETS and one.value.strip())
+
+    def _find_values(self) -> dict[int, tuple[Action, Action]]:
+        """Return, by its place in the way, what was set to another value, in whatever order fields were."""
+        found: dict[int, tuple[Action, Action]] = {}
+        for place, other in enumerate(self._way.moves):
+            if place in self._met or other.kind not in SETS or other.target is None:
+                continue
+            for one in self._unmatched:
+                is_there = one.kind == other.kind and compare_targets(one.target, other.target) == SAME
+                is_wrong = is_there and not one.error and _compare_values(one, other) == OTHER
+                if is_wrong and not self._is_corrected(one):
+                    found[place] = one, other
+        return found
+
+    def _is_corrected(self, one: Action) -> bool:
+        return any(_set_the_same(one, other) for other in self._matched if other.number > one.number)
 
     def find(self) -> Parting:
         """Return the first strong departure, else the first weak one, else the end."""
-        strong: list[Parting] = []
+        strong = [self._make("value", one, other) for one, other in self._wrong.values()]
         weak: list[Parting] = []
         for gap in self._gaps():
             strong += self._find_strong(gap)
@@ -131,12 +171,20 @@ class _Search:
         # What only the answer shows is no matter of the way.
         if strong:
             return min(strong, key=lambda one: one.step.number if one.step else 10**9)
-        if weak and not _is_about_answer(self._attempt):
+        if weak and not is_about_answer(self._attempt):
             return weak[0]
         return self._make("end", self._last(), self._way.end)
 
     def _make(self, kind: str, step: Action | None, instead: Action | None = None) -> Parting:
-        return Parting(kind, step, instead, len(self._met), self._unmatched, self._way)
+        own, its = self._attempt.end, self._way.end
+        is_answer = own is not None and its is not None and own.value.strip() == its.value.strip()
+        scores = (
+            compare_actions(self._moves[i], self._way.moves[j], knows_pages=self._way.knows_pages)
+            for i, j in self._pairs
+        )
+        is_all = len(self._pairs) == len(self._way.moves) == len(self._moves)
+        is_whole = kind == "end" and is_answer and is_all and all(one > PERHAPS for one in scores)
+        return Parting(kind, step, instead, len(self._met), is_whole, self._unmatched, self._way)
 
     def _last(self) -> Action | None:
         return self._attempt.actions[-1] if self._attempt.actions else None
@@ -148,17 +196,19 @@ class _Search:
             is_last = place == len(self._pairs)
             own = (one for one in self._moves[i:to_i] if one not in self._matched)
             extra = [one for one in own if not self._is_forgiven(one)]
-            missing = [self._way.moves[place] for place in range(j, to_j) if place not in self._met]
+            done = self._met | self._wrong.keys()
+            missing = [self._way.moves[place] for place in range(j, to_j) if place not in done]
             behind = None if is_last else (self._moves[to_i], self._way.moves[to_j])
             yield _Gap(extra, missing, behind)
             i, j = to_i + 1, to_j + 1
 
     def _is_forgiven(self, one: Action) -> bool:
         """Whether an extra action does no harm: it changes nothing, or a later one sets the same right."""
-        if one.kind in SOFT:
+        if one.kind in SOFT or (one.kind == "click" and one.target is not None and one.target.role in FIELDS):
             return True
-        later = (other for other in self._matched if other.number > one.number)
-        return one.kind in SETS and any(_set_the_same(one, other) for other in later)
+        if any(one is other for other, _ in self._wrong.values()):
+            return True
+        return one.kind in SETS and self._is_corrected(one)
 
     # -- departures that never come back
 
@@ -199,15 +249,34 @@ class _Search:
         extra = self._forgive_excursions(gap.extra)
         if not gap.missing:
             extra = [one for one in extra if not one.error]
-            if extra:
-                yield self._make("lost", extra[0])
+            undo = next((one for one in extra if one.target and UNDOES.search(one.target.name)), None)
+            if undo is not None:
+                yield self._make("lost", undo)
+            elif extra:
+                yield self._find_more(extra)
         elif extra:
             first = extra[0]
-            instead = next((one for one in gap.missing if _name_substitute(first, one)), gap.missing[0])
+            like = [one for one in gap.missing if _name_substitute(first, one)] or gap.missing[:1]
+            instead = max(like, key=lambda one: compare_targets(first.target, one.target))
             kind = _name_substitute(first, instead) or ("failed" if first.error else "target")
-            yield self._make("page" if kind == "target" and first.has_moved else kind, first, instead)
+            is_elsewhere = first.has_moved and not self._has_seen(instead.page)
+            yield self._make("page" if kind == "target" and is_elsewhere else kind, first, instead)
         else:
             yield self._make("early", self._last(), gap.missing[0])
+
+    def _has_seen(self, page: str | None) -> bool:
+        """Whether the log has a page: of a program with other tools, some argument may name it."""
+        return page is not None and any(
+            page in (one.page, self._attempt.pages.name(one.value)) for one in self._attempt.actions
+        )
+
+    def _find_more(self, extra: Sequence[Action]) -> Parting:
+        """Return what was done beside the way: once more, if the way has it once."""
+        for one in extra:
+            for other in self._matched:
+                if other.number < one.number and _is_again(one, other):
+                    return self._make("again", one, other)
+        return self._make("more", extra[0])
 
     def _forgive_excursions(self, extra: list[Action]) -> list[Action]:
         """Leave out what led away from a page and back to it, if the agent then ended by itself."""
@@ -231,12 +300,16 @@ class _Search:
         elif gap.missing:
             yield self._make("left_out", gap.next[0], gap.missing[0])
         elif done:
-            yield self._make("more", done[0])
+            yield self._find_more(done)
 
 
 def _set_the_same(a: Action, b: Action) -> bool:
     is_set = a.kind in SETS and b.kind in SETS and a.kind == b.kind and not b.error
     return is_set and a.target is not None and compare_targets(a.target, b.target) == SAME
+
+
+def _is_again(a: Action, b: Action) -> bool:
+    return (a.kind, a.value) == (b.kind, b.value) and compare_targets(a.target, b.target) == SAME
 
 
 def _name_substitute(extra: Action, missing: Action) -> str:
@@ -254,7 +327,7 @@ def _name_substitute(extra: Action, missing: Action) -> str:
     return "target" if are_alike(extra.target, missing.target) else ""
 
 
-def _is_about_answer(attempt: Attempt) -> bool:
+def is_about_answer(attempt: Attempt) -> bool:
     """Whether all graders that said no look at the answer only: the names of ours say so."""
     bad = [
         one

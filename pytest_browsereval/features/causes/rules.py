@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 
 from pytest_browsereval.errors import TerminationReason
 from pytest_browsereval.features.causes.actions import UNREAD, Action
 from pytest_browsereval.features.causes.attempts import Attempt, find_ways, read_attempt
-from pytest_browsereval.features.causes.parting import Parting, find_nearest
+from pytest_browsereval.features.causes.parting import Parting, find_nearest, is_about_answer
+from pytest_browsereval.features.causes.texts import GIVES_UP, Reading, is_call
 from pytest_browsereval.model.causes import Cause
 from pytest_browsereval.model.display import one_line
 from pytest_browsereval.model.grades import Verdict
@@ -28,19 +30,17 @@ ROUNDS = 3
 
 LONGEST_CYCLE = 4
 
-_GIVES_UP = re.compile(
-    r"\b(can ?not|can't|couldn't|could not|unable to|not able to|impossible|not possible"
-    r"|g[ai]ve up|giving up|i am stuck|i'm stuck|did not find|didn't find|no way to)\b",
-    re.IGNORECASE,
-)
 _NOT_FOUND = re.compile(
     r"nothing matches|not on the page|no element|not found|no such element|matches 0", re.IGNORECASE
 )
+_COVERED = re.compile(r"is covered|intercepts pointer", re.IGNORECASE)
 _NOT_USABLE = re.compile(
-    r"is covered|not visible|is disabled|is read-only|keeps moving|outside (of )?the viewport|no option"
-    r"|no such option|intercepts pointer",
+    r"not visible|is disabled|is read-only|keeps moving|outside (of )?the viewport|no option|no such option",
     re.IGNORECASE,
 )
+_UNKNOWN_TOOL = re.compile(r"^(unknown tool|no such tool|tool .{1,80} not found)", re.IGNORECASE)
+_WRONG_ARGUMENTS = re.compile(r"^(wrong|invalid) arguments|^input validation error", re.IGNORECASE)
+_CUT_OFF = re.compile(r"repl(y|ies) (was )?cut off")
 _TOO_SLOW = re.compile(
     r"in time\b|did not load|did not appear|not appear|took longer|timed? ?out|does not react|was cut off",
     re.IGNORECASE,
@@ -53,6 +53,10 @@ class Evidence:
 
     steps: Sequence[Action | None] = ()
     detail: str = ""
+    why: str = ""
+    """What the record says, where the first wrong step does not."""
+    is_likely: bool = False
+    """Whether it rests on words or on a comparison: it may be otherwise."""
 
 
 @dataclass(frozen=True)
@@ -82,12 +86,28 @@ class Failure:
         changed = [after.step for before, after in pairwise(moments) if before.held != after.held]
         return self.find_step(changed[-1]) if changed else None
 
+    @cached_property
+    def reading(self) -> Reading:
+        """What pages said, where there is no way to compare with."""
+        return Reading(self.attempt)
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether nothing says where it went wrong, and the agent ended by itself."""
+        is_over = self.attempt.metadata.termination_reason is TerminationReason.COMPLETED
+        return self.parting is None and is_over
+
     def find_step(self, number: int) -> Action | None:
         """Return a step by its number."""
         return next((one for one in self.attempt.actions if one.number == number), None)
 
 
 Rule = Callable[[Failure], Evidence | None]
+
+
+def likely(steps: Sequence[Action | None] = (), detail: str = "", why: str = "") -> Evidence:
+    """Return what makes a cause likely."""
+    return Evidence(steps, detail, why, is_likely=True)
 
 
 # -- repetitions
@@ -154,18 +174,37 @@ def _with_error(pattern: re.Pattern[str]) -> Rule:
             return None
         first = failing[0]
         detail = first.target.describe() if first.target else normalise_error(first.error)
-        return Evidence([one for one in failing if pattern.search(one.error)], detail)
+        shown = [one for one in failing if pattern.search(one.error)]
+        return Evidence(shown, detail)
 
     return rule
+
+
+def _page_error(failure: Failure) -> Evidence | None:
+    found = None
+    for one in failure.attempt.actions:
+        found = one if one.status else None if one.has_moved else found
+    parted = failure.kind in ("value", "target", "left_out", "lost", "failed") and failure.step is not None
+    if found is None or (parted and failure.step is not None and failure.step.number < found.number):
+        return None
+    return Evidence([found], f"HTTP {found.status}: {found.page}", f"the page answered HTTP {found.status}")
+
+
+def _page_error_before(failure: Failure) -> Evidence | None:
+    bad = [one for one in failure.attempt.actions if (one.status or 0) >= 500]
+    return likely(bad, f"HTTP {bad[0].status}: {bad[0].page}") if bad else None
 
 
 def _page_too_slow(failure: Failure) -> Evidence | None:
     last = failure.attempt.actions[-1] if failure.attempt.actions else None
     is_over = failure.attempt.metadata.termination_reason is TerminationReason.TIMEOUT
     if is_over and last is not None and last.kind in ("wait", "open", "back") and last.error:
-        return Evidence([last], last.page or "")
+        return likely([last], last.page or "")
     found = _with_error(_TOO_SLOW)(failure)
-    return None if found is None else Evidence(found.steps, (found.steps[0] and found.steps[0].page) or "")
+    if found is not None:
+        return likely(found.steps, (found.steps[0] and found.steps[0].page) or "")
+    look = failure.reading.find_unready()
+    return likely([look], look.page or "", "that look found the page empty or loading") if look else None
 
 
 def _same_error(failure: Failure) -> Evidence | None:
@@ -183,9 +222,10 @@ def _reply_not_a_call(failure: Failure) -> Evidence | None:
     replies = [one for one in failure.attempt.actions if one.kind == UNREAD]
     last = failure.attempt.actions[-1:]
     decides = last[0].kind == UNREAD if last else False
-    if not decides and (failure.step is None or failure.step.kind != UNREAD):
-        return None
-    return Evidence(replies, normalise_error(replies[-1].error))
+    if decides or (failure.step is not None and failure.step.kind == UNREAD):
+        return Evidence(replies, normalise_error(replies[-1].error))
+    is_text = failure.attempt.end is None and is_call(failure.attempt.metadata.final_answer or "")
+    return likely(last, "", "the answer looks like a call") if is_text else None
 
 
 # -- how it ended
@@ -199,6 +239,11 @@ def _ended_by(reason: TerminationReason) -> Rule:
     return rule
 
 
+def _reply_cut_off(failure: Failure) -> Evidence | None:
+    said = [one.message for one in failure.attempt.metadata.warnings if _CUT_OFF.search(one.message)]
+    return Evidence(failure.attempt.actions[-1:], one_line(said[0], LONGEST)) if said else None
+
+
 def _gave_up(failure: Failure) -> Evidence | None:
     data, last = failure.attempt.metadata, failure.attempt.actions[-1:]
     if data.termination_reason is not TerminationReason.COMPLETED:
@@ -207,8 +252,24 @@ def _gave_up(failure: Failure) -> Evidence | None:
         return None if last[0].succeeds else Evidence(last)
     has_done_all = bool(last) and failure.kind in ("end", "lost")
     is_silent = not (data.final_answer or "").strip() and not has_done_all
-    says_so = _GIVES_UP.search((data.final_answer or "")[:300].replace("\u2019", "'"))
-    return Evidence(last) if is_silent or says_so else None
+    says_so = GIVES_UP.search((data.final_answer or "")[:300].replace("\u2019", "'"))
+    return likely(last) if is_silent or says_so else None
+
+
+def _no_step(failure: Failure) -> Evidence | None:
+    data = failure.attempt.metadata
+    actions = failure.attempt.actions
+    is_idle = all(one.kind == "end" for one in actions) and data.total_steps <= len(actions)
+    is_over = data.termination_reason is TerminationReason.COMPLETED and not _wrong_row(failure)
+    return Evidence(failure.attempt.actions[-1:]) if is_idle and is_over else None
+
+
+def _login_needed(failure: Failure) -> Evidence | None:
+    step = failure.reading.find_login()
+    is_later = step is not None and failure.step is not None and failure.step.number < step.number
+    if step is None or (is_later and failure.kind not in ("end", "early")):
+        return None
+    return likely([step], step.page or "", "the attempt ended at a page that seems to ask for a login")
 
 
 # -- where it parts
@@ -218,7 +279,7 @@ def _parts_by(kind: str) -> Rule:
     def rule(failure: Failure) -> Evidence | None:
         if failure.kind != kind:
             return None
-        return Evidence([failure.step], _describe_instead(failure))
+        return likely([failure.step], _describe_instead(failure))
 
     return rule
 
@@ -226,13 +287,13 @@ def _parts_by(kind: str) -> Rule:
 def _right_state_lost(failure: Failure) -> Evidence | None:
     if failure.kind == "lost":
         return _parts_by("lost")(failure)
-    moments = failure.attempt.moments
-    held = [sum(one is True for one in moment.held) for moment in moments]
-    if failure.kind not in ("", "end", "more") or not held or max(held) <= held[-1]:
+    held = failure.attempt.held
+    if failure.kind not in ("", "end", "more", "again") or not held or max(held)[0] <= held[-1][0]:
         return None
     # The first moment after the last best one.
-    place = len(held) - held[::-1].index(max(held))
-    return Evidence([failure.find_step(moments[place].step)])
+    counts = [count for count, _ in held]
+    step = failure.find_step(held[len(counts) - counts[::-1].index(max(counts))][1])
+    return Evidence([step], "", "fewer checks held after it than before")
 
 
 def _describe_instead(failure: Failure) -> str:
@@ -252,44 +313,141 @@ def _never_reached(failure: Failure) -> Evidence | None:
         return None
     page = parting.instead.page if parting.instead is not None else None
     detail = page if page and not failure.attempt.is_protected else _describe_instead(failure)
-    return Evidence([parting.step], detail)
+    return likely([parting.step], detail)
+
+
+def _wrong_row(failure: Failure) -> Evidence | None:
+    is_whole = failure.parting is not None and failure.parting.is_whole
+    return likely(failure.attempt.actions[-1:]) if is_whole else None
 
 
 def _wrong_answer(failure: Failure) -> Evidence | None:
     data = failure.attempt.metadata
     said_no = [name for name, one in data.grader_results.items() if one.verdict is Verdict.FAILED]
-    if failure.kind not in ("", "end") or not said_no:
+    if failure.kind != "end" or not said_no:
         return None
-    return Evidence(failure.attempt.actions[-1:], f"grader {one_line(said_no[0], 60)}")
+    return likely(failure.attempt.actions[-1:], f"grader {one_line(said_no[0], 60)}")
+
+
+# -- without a way: by what the task and the pages say
+
+
+def _of_step(find: Callable[[Reading], Action | None], why: str) -> Rule:
+    def rule(failure: Failure) -> Evidence | None:
+        step = find(failure.reading) if failure.is_alone else None
+        return likely([step], "", why) if step is not None else None
+
+    return rule
+
+
+def _of_named(find: Callable[[Reading], tuple[Action, str] | None], why: str) -> Rule:
+    def rule(failure: Failure) -> Evidence | None:
+        found = find(failure.reading) if failure.is_alone else None
+        if found is None:
+            return None
+        name = repr(one_line(found[1], 60))
+        return likely([found[0]], name, why.format(name))
+
+    return rule
+
+
+def _not_sent(failure: Failure) -> Evidence | None:
+    name = failure.reading.find_unsent() if failure.is_alone else ""
+    if not name:
+        return None
+    shown = repr(one_line(name, 60))
+    return likely(failure.attempt.actions[-1:], shown, f"no step is known to have clicked {shown}")
+
+
+def _is_answer_refused(failure: Failure) -> bool:
+    """Whether a reference answer is known, and the answer was refused."""
+    task = failure.attempt.stored.task if failure.attempt.stored is not None else None
+    is_plain = (
+        task is not None and isinstance(task.answer, str | int | float) and not failure.attempt.is_protected
+    )
+    refused = [
+        one for one in failure.attempt.metadata.grader_results.values() if one.verdict is Verdict.FAILED
+    ]
+    return failure.is_alone and is_plain and bool(refused) and is_about_answer(failure.attempt)
+
+
+def _misread(failure: Failure) -> Evidence | None:
+    found = list(failure.reading.find_reference()) if _is_answer_refused(failure) else []
+    if not found:
+        return None
+    why = f"the reference answer stands in the result of step {found[0].number}"
+    return likely(failure.attempt.actions[-1:], "", why)
+
+
+def _not_read(failure: Failure) -> Evidence | None:
+    """The reference answer is in no result: the page was not reached, or none was looked for."""
+    if not _is_answer_refused(failure) or not failure.reading.looks:
+        return None
+    moved = [one for one in failure.attempt.actions if one.has_moved]
+    return likely(moved[:1], "", "the reference answer was not found in any result") if moved else None
 
 
 RULES: tuple[tuple[str, str, Rule], ...] = (
+    ("page_error", "page answered with an error", _page_error),
     ("loop_of_pages", "loop of pages", _loop_of_pages),
     ("repeated_action", "repeated action", _repeated_action),
     ("reply_not_a_call", "reply that is not a call", _reply_not_a_call),
+    ("unknown_tool", "unknown tool", _with_error(_UNKNOWN_TOOL)),
+    ("wrong_arguments", "wrong arguments of a call", _with_error(_WRONG_ARGUMENTS)),
     ("target_not_found", "target not found", _with_error(_NOT_FOUND)),
+    ("target_covered", "target covered", _with_error(_COVERED)),
     ("target_not_usable", "target not usable", _with_error(_NOT_USABLE)),
     ("page_too_slow", "page too slow", _page_too_slow),
     ("same_error", "error of a tool", _same_error),
     ("out_of_time", "out of time", _ended_by(TerminationReason.TIMEOUT)),
     ("out_of_steps", "out of steps", _ended_by(TerminationReason.MAX_STEPS)),
     ("out_of_budget", "out of budget", _ended_by(TerminationReason.BUDGET)),
+    ("reply_cut_off", "reply cut off", _reply_cut_off),
     ("gave_up", "gave up", _gave_up),
+    ("no_step", "no recorded step", _no_step),
+    ("login_needed", "login needed", _login_needed),
     ("right_state_lost", "right state lost again", _right_state_lost),
     ("wrong_value", "wrong value", _parts_by("value")),
     ("never_reached_page", "never reached the page", _never_reached),
     ("wrong_target", "wrong target", _parts_by("target")),
     ("step_left_out", "step left out", _parts_by("left_out")),
+    ("page_error", "page answered with an error", _page_error_before),
     ("answered_too_early", "answered too early", _parts_by("early")),
+    ("step_repeated", "step done twice", _parts_by("again")),
     ("needless_step", "needless step", _parts_by("more")),
-    ("wrong_answer", "wrong answer or result", _wrong_answer),
+    ("wrong_row", "wrong row", _wrong_row),
+    ("wrong_answer", "wrong answer", _wrong_answer),
+    ("wrong_answer", "wrong answer", _misread),
+    (
+        "form_refused",
+        "form refused",
+        _of_step(Reading.find_refusal, "the page then said what is wrong in a form"),
+    ),
+    (
+        "right_state_lost",
+        "right state lost again",
+        _of_step(Reading.find_undo, "its name says that it undoes"),
+    ),
+    (
+        "wrong_value",
+        "wrong value",
+        _of_named(Reading.find_value, "no step is known to have set {}, which the task names"),
+    ),
+    ("wrong_target", "wrong target", _of_named(Reading.find_target, "the task names {}, which was offered")),
+    (
+        "step_repeated",
+        "step done twice",
+        _of_step(Reading.find_repeat, "it was done before on the same page"),
+    ),
+    ("answered_too_early", "answered too early", _not_sent),
+    ("never_reached_page", "never reached the page", _not_read),
 )
-"""Name, label and rule of each cause of a failure."""
+"""Name, label and rule of each cause of a failure; a name may have several rules."""
 
 BY_ACTIONS = frozenset(name for name, _, _ in RULES[: [rule[0] for rule in RULES].index("out_of_time")])
 """Causes that rest on what was done, and so begin at a step."""
 
-NONE = ("none_of_these", "none of these")
+NONE = ("not_known", "not known")
 
 
 def find_cause(metadata: TaskMetadata, folder: Path) -> Cause | None:
@@ -304,66 +462,80 @@ def find_cause(metadata: TaskMetadata, folder: Path) -> Cause | None:
     if metadata.error_source is not None:
         source = str(metadata.error_source)
         detail = normalise_error(metadata.reason)
-        return Cause(source, f"{source.replace('_', ' ')} broke", detail, (), None, "")
+        return Cause(source, f"errored ({source.replace('_', ' ')})", detail, (), None, "")
     attempt = read_attempt(folder, metadata)
     failure = Failure(attempt, find_nearest(attempt, find_ways(attempt)))
     return _name_cause(failure)
 
 
 def _name_cause(failure: Failure) -> Cause:
-    step = failure.step
     for name, label, rule in RULES:
         if (found := rule(failure)) is not None:
             shown = [one for one in found.steps if one is not None][:MOST_STEPS]
-            if step is None and name in BY_ACTIONS:  # without a way, where the cause begins
-                step = next(iter(shown), None)
-            number, line = (step.number if step else None), describe_parting(failure, step)
+            step = _find_step(failure, name, found, next(iter(shown), None))
             steps = tuple(one.number for one in shown)
-            return Cause(name, label, one_line(found.detail, LONGEST), steps, number, line)
-    number, line = (step.number if step else None), describe_parting(failure, step)
+            number, said = (step.number if step else None), f"likely {label}" if found.is_likely else label
+            line = describe_parting(failure, step, found.why)
+            return Cause(name, said, one_line(found.detail, LONGEST), steps, number, line)
+    step = failure.step
+    number, line = (step.number if step else None), describe_parting(failure, step, "")
     return Cause(*NONE, "", (), number, line)
+
+
+def _find_step(failure: Failure, name: str, found: Evidence, first: Action | None) -> Action | None:
+    """Return the first wrong step: where it parts, else where the cause begins."""
+    is_at_end = failure.kind in ("end", "early")
+    if found.why or ((failure.step is None or is_at_end) and name in BY_ACTIONS):
+        return first
+    return failure.step
 
 
 # -- in words
 
 
-def describe_parting(failure: Failure, first: Action | None) -> str:
-    """Return in a line where an attempt parts from its way, without what is right for a protected row.
+def describe_parting(failure: Failure, step: Action | None, why: str) -> str:
+    """Return in a line where an attempt went wrong, without what is right for a protected row.
 
     Args:
         failure: the attempt.
-        first: the step that is named where there is no way.
+        step: the first wrong step.
+        why: what the record says of it, where the way does not.
     """
     parting = failure.parting
-    if parting is None:
-        if failure.step is not None:
-            known = f"no check changed after step {failure.step.number}"
-        else:
-            known = f"the cause begins at step {first.number}" if first is not None else "no step is named"
+    if parting is not None and step is parting.step and not why:
+        return one_line(_describe_way(failure, parting), 300)
+    at = (
+        f"at step {step.number}: {step.describe(with_value=not failure.attempt.is_protected)}" if step else ""
+    )
+    if parting is None and not at:
         # That of a protected row is not recorded.
-        solution = "no solution is recorded" if failure.attempt.is_protected else "no solution"
-        return f"nothing to compare with: {solution}, no attempt of the row has passed; {known}"
+        known = "is recorded" if failure.attempt.is_protected else "is known"
+        at = f"no solution {known}, and no passed attempt of the row was found"
+    elif parting is None and not why:
+        why = "nothing was found to compare with"
+    return one_line("; ".join(filter(None, (at, why))), 300)
+
+
+def _describe_way(failure: Failure, parting: Parting) -> str:
     name = parting.way.name if parting.way else ""
-    if parting.step is None:
-        return f"did nothing; compared with {name}"
-    return one_line(f"at step {parting.step.number}: {', '.join(_parts_of(failure, parting, name))}", 300)
-
-
-def _parts_of(failure: Failure, parting: Parting, name: str) -> Iterator[str]:
     is_open = not failure.attempt.is_protected
     step, instead = parting.step, parting.instead
-    if step is not None:
-        has_ended = parting.kind == "end" and step.kind != "end"  # its own last step was right
-        yield "ended" if has_ended else step.describe(with_value=is_open)
+    if step is None:
+        return f"no step is recorded; compared with {name}"
+    # Its own last step was right.
+    did = "ended" if parting.kind == "end" and step.kind != "end" else step.describe(with_value=is_open)
     if parting.kind == "end":
-        yield f"after all that {name} does"
+        said = f"no step is known to differ from {name}" if not parting.is_whole else f"as {name} does"
+    elif parting.kind == "again":
+        said = f"as an earlier step did, and {name} does once"
     elif instead is None or parting.kind == "more":
-        yield f"which {name} does not"
+        said = f"which was not found in {name}"
     elif parting.kind == "lost":
-        yield f"which undoes what {name} does"
+        said = f"which may undo what {name} does"
     elif not is_open:
-        yield f"and {name} goes on otherwise"
+        said = f"and {name} goes on otherwise"
     else:
-        does = instead.describe(past=False)
         goes_on = "goes on: " if parting.kind == "early" else ""
-        yield f"{name} {goes_on}{does}{' before' if parting.kind == 'left_out' else ''}"
+        before = " before" if parting.kind == "left_out" else ""
+        said = f"{name} {goes_on}{instead.describe(past=False)}{before}"
+    return f"at step {step.number}: {did}, {said}"

@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
 from pytest_browsereval.model.display import one_line
+from pytest_browsereval.model.messages import Hit
 
 NEAR_PX = 24.0
-"""Two points that are nearer than this are taken for one target."""
+"""Two points that are nearer than this may be one target."""
 
 SAME, PERHAPS, OTHER = 1.0, 0.5, 0.0
 """How far two targets are the same: a selector and a name may be, nobody can tell."""
@@ -26,6 +27,9 @@ _IN_SNAPSHOT = re.compile(
     r'^\s*- (\w+)(?: "((?:[^"\\]|\\.)*)")?[^\n]*?\[ref=([a-z]*\d+[a-z]?\d*)\]', re.MULTILINE
 )
 _INTO_FRAME = ">>> "
+_SELECTORS = frozenset({"target", "source", "ref", "selector"})
+_COMPOUND = re.compile(r"([a-z][\w-]*)?((?:[#.][\w-]+)*)", re.IGNORECASE)
+_ACTIVE = frozenset({"a", "button", "input", "select", "textarea", "option", "label"})
 
 
 @dataclass(frozen=True)
@@ -40,6 +44,10 @@ class Target:
     """Whether the name is that of a snapshot: a selector may have a part of it."""
     point: tuple[float, ...] = ()
     """CSS pixels of the viewport."""
+    in_frame: bool | None = None
+    """Whether it is in a frame of the page; None if nothing tells."""
+    hit: Hit | None = None
+    """The element that was there, where the log has it."""
 
     @property
     def is_ref(self) -> bool:
@@ -50,7 +58,8 @@ class Target:
         """Return what a reader calls it."""
         if self.point:
             x, y, *_ = self.point
-            return f"({x:g}, {y:g})"
+            there = f" on {one_line(self.name, 60)!r}" if self.name else ""
+            return f"({x:g}, {y:g}){there}"
         return repr(one_line(self.name or self.text, 60))
 
 
@@ -59,18 +68,29 @@ def read_refs(output: str) -> dict[str, Target]:
     if "[ref=" not in output:
         return {}
     return {
-        ref: Target(ref, role, name.replace('\\"', '"'), is_whole=True)
+        ref: Target(ref, role, name.replace('\\"', '"'), is_whole=True, in_frame=ref.startswith("f"))
         for role, name, ref in _IN_SNAPSHOT.findall(output)
     }
 
 
-def read_target(params: Mapping[str, Any], refs: Mapping[str, Target]) -> Target | None:
+def read_target(
+    params: Mapping[str, Any], refs: Mapping[str, Target], hit: Hit | None = None
+) -> Target | None:
     """Return what a call acts on; None if it names nothing.
 
     Args:
         params: the call's arguments.
         refs: elements of the latest snapshot.
+        hit: the element that the log says it acted on.
     """
+    found = _read_named(params, refs)
+    if found is None or hit is None or len(found.point) > 2 or "source" in params:  # a drag has two ends
+        return found
+    found = replace(found, hit=hit, in_frame=hit.in_frame)
+    return replace(found, role=hit.role, name=hit.name, is_whole=True) if hit.name else found
+
+
+def _read_named(params: Mapping[str, Any], refs: Mapping[str, Target]) -> Target | None:
     points = [params.get(key) for key in ("x", "y", "start_x", "start_y", "end_x", "end_y")]
     numbers = tuple(
         float(one) for one in points if isinstance(one, int | float) and not isinstance(one, bool)
@@ -86,6 +106,10 @@ def read_target(params: Mapping[str, Any], refs: Mapping[str, Target]) -> Target
         if (ref := _REF.fullmatch(text.strip())) and ref[1] in refs:
             return refs[ref[1]]
     parsed = [_parse(text) for text in texts]
+    if not _SELECTORS.isdisjoint(params):
+        first = texts[0].casefold()
+        inside = True if _INTO_FRAME.strip() in first else None if "frame" in first else False
+        parsed[0] = replace(parsed[0], in_frame=inside)
     # A drag has two ends.
     if {"source", "target"} <= params.keys():
         return Target(" → ".join(texts), name=" → ".join(one.name or one.text for one in parsed))
@@ -107,21 +131,49 @@ def compare_targets(a: Target | None, b: Target | None) -> float:
     """Return how far two targets are the same: 1, 0, or between where nobody can tell."""
     if a is None or b is None:
         return SAME if a is b else PERHAPS
-    if a.point or b.point:
+    if None not in (a.in_frame, b.in_frame) and a.in_frame is not b.in_frame:
+        return OTHER
+    if a.point and b.point and not (a.hit and b.hit):
         return _compare_points(a.point, b.point)
-    if a.text == b.text and not (a.is_whole or b.is_whole):  # a ref is another element on another page
+    return _compare_elements(a, b)
+
+
+def _compare_elements(a: Target, b: Target) -> float:
+    if (
+        a.text and a.text == b.text and not _REF.fullmatch(a.text.strip())
+    ):  # it is another one on another page
+        return SAME
+    for one, other in ((a, b), (b, a)):
+        if one.hit is not None and (same := _match_selector(other.text, one.hit)) is not None:
+            return same
+    if a.hit and b.hit and a.hit == b.hit:
         return SAME
     if a.name and b.name:
         return _compare_names(a, b)
-    is_unknown = a.name or b.name or a.is_ref or b.is_ref
-    return PERHAPS if is_unknown and not (a.role and b.role and a.role != b.role) else OTHER
+    is_other = bool(a.role and b.role and a.role != b.role) or (a.hit is not None and b.hit is not None)
+    is_unknown = a.name or b.name or a.is_ref or b.is_ref or a.point or b.point
+    return PERHAPS if is_unknown and not is_other else OTHER
+
+
+def _match_selector(text: str, hit: Hit) -> float | None:
+    """Return how far an element is that of a simple selector; None if that cannot be said."""
+    *outer, last = text.rpartition(_INTO_FRAME)[2].replace(">", " ").split() or [""]
+    match = _COMPOUND.fullmatch(last)
+    if not match or not last or "=" in text:
+        return None
+    tag, parts = (match[1] or "").lower(), re.findall(r"([#.])([\w-]+)", match[2])
+    has = all(hit.id == name if sign == "#" else name in hit.classes for sign, name in parts)
+    if has and tag in ("", hit.tag):
+        return PERHAPS if outer or "#" not in last else SAME
+    # What is noted may be the button around what the selector finds.
+    return OTHER if tag in _ACTIVE or (hit.id and "#" in last) else None
 
 
 def _compare_points(a: tuple[float, ...], b: tuple[float, ...]) -> float:
-    if not (a and b):
-        return PERHAPS
     ends = max(1, len(a) // 2)  # a drag has two
-    return SAME if len(a) == len(b) and math.dist(a, b) <= NEAR_PX * ends else OTHER
+    if len(a) != len(b) or math.dist(a, b) > NEAR_PX * ends:
+        return OTHER
+    return SAME if a == b else PERHAPS
 
 
 def _compare_names(a: Target, b: Target) -> float:
@@ -144,6 +196,4 @@ def are_alike(a: Target | None, b: Target | None) -> bool:
     """Whether two targets are of one kind, so that one may have been taken for the other."""
     if a is None or b is None:
         return a is b
-    if a.point or b.point:
-        return bool(a.point and b.point)
     return a.role == b.role if a.role and b.role else True
