@@ -80,7 +80,6 @@ UNDOES = re.compile(
     re.IGNORECASE,
 )
 """Names of what takes back what was done."""
-_STATUS = re.compile(r"\bHTTP ([45]\d\d)\b")
 _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 
 
@@ -129,7 +128,7 @@ class Action:
     says: str = ""
     """Its result."""
     status: int | None = None
-    """The HTTP status that its result names, from 400."""
+    """The HTTP status of the page after it, from 400; None if it is another one, or not known."""
 
     @property
     def has_moved(self) -> bool:
@@ -259,7 +258,6 @@ def read_steps(steps: Iterable[StoredStep], pages: PageNames, start: str | None)
         if kind == "type" and target is None:  # where a click has put the caret
             target = focus
         focus = target if target is not None and target.role in FIELDS else None
-        status = None if kind in ("look", "end") else _STATUS.search(output)
         yield Action(
             number=step.number,
             tool=call.tool,
@@ -272,7 +270,7 @@ def read_steps(steps: Iterable[StoredStep], pages: PageNames, start: str | None)
             has_result=result is not None,
             succeeds=None if is_unread else _find_success(kind, call.tool, call.params),
             says=output,
-            status=int(status[1]) if status else None,
+            status=result.status if result is not None else None,
         )
         refs = read_refs(output) or refs
         page = after

@@ -20,7 +20,7 @@ MOST_DETAILS = 3
 MOST_COLUMNS = 8
 """Columns that a table has; the newest."""
 
-_LABELS = 24
+_LABELS = 30
 
 
 def text(found: Causes, width: int = WIDTH) -> Iterator[str]:

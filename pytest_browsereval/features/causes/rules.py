@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 
 from pytest_browsereval.errors import TerminationReason
 from pytest_browsereval.features.causes.actions import UNREAD, Action
 from pytest_browsereval.features.causes.attempts import Attempt, find_ways, read_attempt
-from pytest_browsereval.features.causes.parting import Parting, find_nearest, is_about_answer
+from pytest_browsereval.features.causes.parting import Parting, find_nearest
 from pytest_browsereval.features.causes.texts import GIVES_UP, Reading, is_call
 from pytest_browsereval.model.causes import Cause
 from pytest_browsereval.model.display import one_line
@@ -90,12 +90,6 @@ class Failure:
     def reading(self) -> Reading:
         """What pages said, where there is no way to compare with."""
         return Reading(self.attempt)
-
-    @property
-    def is_alone(self) -> bool:
-        """Whether nothing says where it went wrong, and the agent ended by itself."""
-        is_over = self.attempt.metadata.termination_reason is TerminationReason.COMPLETED
-        return self.parting is None and is_over
 
     def find_step(self, number: int) -> Action | None:
         """Return a step by its number."""
@@ -183,7 +177,7 @@ def _with_error(pattern: re.Pattern[str]) -> Rule:
 def _page_error(failure: Failure) -> Evidence | None:
     found = None
     for one in failure.attempt.actions:
-        found = one if one.status else None if one.has_moved else found
+        found = None if one.status is None else one if found is None or one.has_moved else found
     parted = failure.kind in ("value", "target", "left_out", "lost", "failed") and failure.step is not None
     if found is None or (parted and failure.step is not None and failure.step.number < found.number):
         return None
@@ -215,7 +209,7 @@ def _same_error(failure: Failure) -> Evidence | None:
 def normalise_error(text: str) -> str:
     """Return an error's first line without numbers, ports and ids, so that equal errors are equal texts."""
     line = text.strip().partition("\n")[0]
-    return one_line(re.sub(r"\b(?=[a-f]*\d)[0-9a-f]{6,}\b|\d+", "N", line), LONGEST)
+    return one_line(re.sub(r"\b(?=[a-f]*\d)[0-9a-f]{6,}\b|(?<!HTTP )(?<!\d)\d+", "N", line), LONGEST)
 
 
 def _reply_not_a_call(failure: Failure) -> Evidence | None:
@@ -329,66 +323,8 @@ def _wrong_answer(failure: Failure) -> Evidence | None:
     return likely(failure.attempt.actions[-1:], f"grader {one_line(said_no[0], 60)}")
 
 
-# -- without a way: by what the task and the pages say
-
-
-def _of_step(find: Callable[[Reading], Action | None], why: str) -> Rule:
-    def rule(failure: Failure) -> Evidence | None:
-        step = find(failure.reading) if failure.is_alone else None
-        return likely([step], "", why) if step is not None else None
-
-    return rule
-
-
-def _of_named(find: Callable[[Reading], tuple[Action, str] | None], why: str) -> Rule:
-    def rule(failure: Failure) -> Evidence | None:
-        found = find(failure.reading) if failure.is_alone else None
-        if found is None:
-            return None
-        name = repr(one_line(found[1], 60))
-        return likely([found[0]], name, why.format(name))
-
-    return rule
-
-
-def _not_sent(failure: Failure) -> Evidence | None:
-    name = failure.reading.find_unsent() if failure.is_alone else ""
-    if not name:
-        return None
-    shown = repr(one_line(name, 60))
-    return likely(failure.attempt.actions[-1:], shown, f"no step is known to have clicked {shown}")
-
-
-def _is_answer_refused(failure: Failure) -> bool:
-    """Whether a reference answer is known, and the answer was refused."""
-    task = failure.attempt.stored.task if failure.attempt.stored is not None else None
-    is_plain = (
-        task is not None and isinstance(task.answer, str | int | float) and not failure.attempt.is_protected
-    )
-    refused = [
-        one for one in failure.attempt.metadata.grader_results.values() if one.verdict is Verdict.FAILED
-    ]
-    return failure.is_alone and is_plain and bool(refused) and is_about_answer(failure.attempt)
-
-
-def _misread(failure: Failure) -> Evidence | None:
-    found = list(failure.reading.find_reference()) if _is_answer_refused(failure) else []
-    if not found:
-        return None
-    why = f"the reference answer stands in the result of step {found[0].number}"
-    return likely(failure.attempt.actions[-1:], "", why)
-
-
-def _not_read(failure: Failure) -> Evidence | None:
-    """The reference answer is in no result: the page was not reached, or none was looked for."""
-    if not _is_answer_refused(failure) or not failure.reading.looks:
-        return None
-    moved = [one for one in failure.attempt.actions if one.has_moved]
-    return likely(moved[:1], "", "the reference answer was not found in any result") if moved else None
-
-
 RULES: tuple[tuple[str, str, Rule], ...] = (
-    ("page_error", "page answered with an error", _page_error),
+    ("page_error", "page answered an error", _page_error),
     ("loop_of_pages", "loop of pages", _loop_of_pages),
     ("repeated_action", "repeated action", _repeated_action),
     ("reply_not_a_call", "reply that is not a call", _reply_not_a_call),
@@ -411,38 +347,16 @@ RULES: tuple[tuple[str, str, Rule], ...] = (
     ("never_reached_page", "never reached the page", _never_reached),
     ("wrong_target", "wrong target", _parts_by("target")),
     ("step_left_out", "step left out", _parts_by("left_out")),
-    ("page_error", "page answered with an error", _page_error_before),
+    ("page_error", "page answered an error", _page_error_before),
     ("answered_too_early", "answered too early", _parts_by("early")),
     ("step_repeated", "step done twice", _parts_by("again")),
     ("needless_step", "needless step", _parts_by("more")),
     ("wrong_row", "wrong row", _wrong_row),
     ("wrong_answer", "wrong answer", _wrong_answer),
-    ("wrong_answer", "wrong answer", _misread),
-    (
-        "form_refused",
-        "form refused",
-        _of_step(Reading.find_refusal, "the page then said what is wrong in a form"),
-    ),
-    (
-        "right_state_lost",
-        "right state lost again",
-        _of_step(Reading.find_undo, "its name says that it undoes"),
-    ),
-    (
-        "wrong_value",
-        "wrong value",
-        _of_named(Reading.find_value, "no step is known to have set {}, which the task names"),
-    ),
-    ("wrong_target", "wrong target", _of_named(Reading.find_target, "the task names {}, which was offered")),
-    (
-        "step_repeated",
-        "step done twice",
-        _of_step(Reading.find_repeat, "it was done before on the same page"),
-    ),
-    ("answered_too_early", "answered too early", _not_sent),
-    ("never_reached_page", "never reached the page", _not_read),
 )
-"""Name, label and rule of each cause of a failure; a name may have several rules."""
+"""Name, label and rule of each cause of a failure; what ``Reading.guess`` says comes after them."""
+
+LABELS = {name: label for name, label, _ in RULES}
 
 BY_ACTIONS = frozenset(name for name, _, _ in RULES[: [rule[0] for rule in RULES].index("out_of_time")])
 """Causes that rest on what was done, and so begin at a step."""
@@ -461,16 +375,22 @@ def find_cause(metadata: TaskMetadata, folder: Path) -> Cause | None:
         return None
     if metadata.error_source is not None:
         source = str(metadata.error_source)
-        detail = normalise_error(metadata.reason)
-        return Cause(source, f"errored ({source.replace('_', ' ')})", detail, (), None, "")
+        label, detail = f"errored ({source.replace('_', ' ')})", normalise_error(metadata.reason)
+        found = _page_error(Failure(read_attempt(folder, metadata), None)) if metadata.broken_page else None
+        first = found.steps[0] if found is not None else None
+        if found is None or first is None:
+            return Cause(source, label, detail, (), None, "")
+        said = first.describe(with_value=False)
+        return Cause(source, label, detail, (), first.number, f"at step {first.number}: {said}; {found.why}")
     attempt = read_attempt(folder, metadata)
     failure = Failure(attempt, find_nearest(attempt, find_ways(attempt)))
     return _name_cause(failure)
 
 
 def _name_cause(failure: Failure) -> Cause:
-    for name, label, rule in RULES:
-        if (found := rule(failure)) is not None:
+    tried = ((name, label, rule(failure)) for name, label, rule in RULES)
+    for name, label, found in chain(tried, _guess(failure)):
+        if found is not None:
             shown = [one for one in found.steps if one is not None][:MOST_STEPS]
             step = _find_step(failure, name, found, next(iter(shown), None))
             steps = tuple(one.number for one in shown)
@@ -480,6 +400,17 @@ def _name_cause(failure: Failure) -> Cause:
     step = failure.step
     number, line = (step.number if step else None), describe_parting(failure, step, "")
     return Cause(*NONE, "", (), number, line)
+
+
+def _guess(failure: Failure) -> Iterator[tuple[str, str, Evidence]]:
+    """Yield what is likely where there is no way, and the agent ended by itself."""
+    is_over = failure.attempt.metadata.termination_reason is TerminationReason.COMPLETED
+    for one in failure.reading.guess() if failure.parting is None and is_over else ():
+        yield (
+            one.name,
+            LABELS.get(one.name, one.name.replace("_", " ")),
+            likely([one.step], one.detail, one.why),
+        )
 
 
 def _find_step(failure: Failure, name: str, found: Evidence, first: Action | None) -> Action | None:

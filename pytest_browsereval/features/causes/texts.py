@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cached_property
 
 from pytest_browsereval.features.causes.actions import SETS, UNDOES, Action
 from pytest_browsereval.features.causes.attempts import Attempt
+from pytest_browsereval.features.causes.parting import is_about_answer
 from pytest_browsereval.features.causes.targets import read_refs
+from pytest_browsereval.model.display import one_line
 
 GIVES_UP = re.compile(
     r"\b(can ?not|can't|couldn't|could not|unable to|not able to|impossible|not possible"
@@ -82,6 +85,21 @@ def has_words(text: str, words: str) -> bool:
     return len(found) > 1 and re.search(rf"(?<!\w){re.escape(found)}", fold(text)) is not None
 
 
+def shorten(name: str) -> str:
+    """Return a name from a page or a task as lines quote it."""
+    return repr(one_line(name, 60))
+
+
+@dataclass(frozen=True)
+class Guess:
+    """A cause that is likely by words."""
+
+    name: str
+    step: Action
+    why: str
+    detail: str = ""
+
+
 class Reading:
     """What the pages of an attempt have said, and what its task names."""
 
@@ -124,53 +142,67 @@ class Reading:
         body = looks[-1].says if looks else ""
         return looks[-1] if _EMPTY.search(body) and len(body) < 1_000 else None
 
-    def find_refusal(self) -> Action | None:
-        """Return the step after which the last page said what is wrong in a form."""
+    def guess(self) -> Iterator[Guess]:
+        """Yield causes that the task and the pages make likely, the most likely first."""
+        yield from self._guess_answer(is_read=True)
+        yield from self._guess_refusal()
+        yield from self._guess_undo()
+        yield from self._guess_value()
+        yield from self._guess_target()
+        yield from self._guess_repeat()
+        yield from self._guess_unsent()
+        yield from self._guess_answer(is_read=False)
+
+    def _guess_answer(self, *, is_read: bool) -> Iterator[Guess]:
+        """Compare the row's reference answer, which was not given, with what pages said."""
+        attempt = self._attempt
+        answer = attempt.stored.task.answer if attempt.stored is not None else None
+        is_known = isinstance(answer, str | int | float) and not attempt.is_protected
+        if not is_known or not self.looks or not is_about_answer(attempt):
+            return
+        wanted = fold(str(answer).removesuffix(".0"))
+        pattern = re.compile(rf"(?<![\w.,]){re.escape(wanted)}(?![\w]|[.,]\d*[1-9])")
+        found = [one.number for one in self.looks if wanted and pattern.search(fold(one.says))]
+        moved = [one for one in attempt.actions if one.has_moved]
+        if is_read and found:
+            why = f"the reference answer stands in the result of step {found[0]}"
+            yield Guess("wrong_answer", attempt.actions[-1], why)
+        elif not is_read and not found and moved:
+            yield Guess("never_reached_page", moved[0], "the reference answer was not found in any result")
+
+    def _guess_refusal(self) -> Iterator[Guess]:
         fields = [one.number for one in self._attempt.moves if one.kind in SETS]
         sent = [one for one in self._attempt.moves if one.kind in ("click", "press") and not one.has_moved]
-        is_left = fields and sent and sent[-1].number > fields[-1] and sent[-1] is self._attempt.moves[-1]
-        return (
-            sent[-1] if is_left and any(_REFUSED.search(one.says) for one in self._looks_at_end()) else None
-        )
+        is_last = fields and sent and sent[-1].number > fields[-1] and sent[-1] is self._attempt.moves[-1]
+        if is_last and any(_REFUSED.search(one.says) for one in self._looks_at_end()):
+            yield Guess("form_refused", sent[-1], "the page then seems to say what is wrong in a form")
 
-    def find_undo(self) -> Action | None:
-        """Return a step that took back what was done, by its name, if the task does not name that."""
+    def _guess_undo(self) -> Iterator[Guess]:
         for one in self._attempt.moves[1:]:
             word = UNDOES.search(one.target.name) if one.kind == "click" and one.target else None
             if word and not one.error and not has_words(self.query, word[0]):
-                return one
-        return None
+                yield Guess("right_state_lost", one, "by its name that undoes something")
 
-    def find_repeat(self) -> Action | None:
-        """Return a click that was made twice on one page, where the task does not speak of several."""
-        seen: list[Action] = []
-        for one in self._attempt.moves:
-            name = one.target.name if one.target else ""
-            if one.kind != "click" or one.error or not name or _GOES_ON.search(name):
-                continue
-            if any((other.target, other.before) == (one.target, one.before) for other in seen):
-                return None if _TWICE.search(self.query) else one
-            if one.target is not None and one.target.role in ("", "button"):
-                seen.append(one)
-        return None
-
-    def find_value(self) -> tuple[Action, str] | None:
-        """Return a value that the task does not name, and what it names that was never set."""
+    def _guess_value(self) -> Iterator[Guess]:
+        """A value that the task does not name, where another one that it names was never set."""
         named = [next(filter(None, match)) for match in _NAMED.findall(self.query)]
         acted = " ".join(
             f"{one.value} {one.target.name if one.target else ''}" for one in self._attempt.moves
         )
-        left = [one for one in named[1:] if not has_words(f" {acted} ", one) and one not in acted.split()]
+        left = [one for one in named[1:] if not has_words(acted, one) and one not in acted.split()]
         for one in self._attempt.moves:
             is_set = one.kind in ("type", "choose") and not one.error and one.value and not one.is_open
-            if is_set and one.value not in self.query.split() and not has_words(self.query, one.value):
+            if (
+                left
+                and is_set
+                and one.value not in self.query.split()
+                and not has_words(self.query, one.value)
+            ):
                 like = [other for other in left if other[0].isdigit() == one.value[0].isdigit()] or left
-                if like:
-                    return one, like[0]
-        return None
+                yield Guess("wrong_value", one, f"the task names {shorten(like[0])}", shorten(like[0]))
 
-    def find_target(self) -> tuple[Action, str] | None:
-        """Return a click on what the task does not name, and what it names that was offered instead."""
+    def _guess_target(self) -> Iterator[Guess]:
+        """A click on what the task does not name, where what it names was offered and never clicked."""
         offered: list[tuple[str, str]] = []
         acted = {fold(one.target.name) for one in self._attempt.moves if one.target}
         for one in self._attempt.actions:
@@ -182,26 +214,30 @@ class Reading:
             for role, name in offered if not has_words(self.query, target.name) else ():
                 is_like = role == (target.role or role) and words & set(fold(name).split())
                 if is_like and has_words(self.query, name) and fold(name) not in acted:
-                    return one, name
-        return None
+                    why = f"the task names {shorten(name)}, which was on a page"
+                    yield Guess("wrong_target", one, why, shorten(name))
 
-    def find_unsent(self) -> str:
-        """Return the name of a button of the last page that sends something and was not clicked."""
-        for one in reversed(self._attempt.actions):
-            if one.has_moved:
-                return ""
-            for it in read_refs(one.says).values():
+    def _guess_repeat(self) -> Iterator[Guess]:
+        """A button that was clicked twice on one page, where the task does not speak of several."""
+        seen: list[tuple[object, str | None]] = []
+        for one in self._attempt.moves if not _TWICE.search(self.query) else ():
+            name = one.target.name if one.target else ""
+            if one.kind == "click" and not one.error and name and not _GOES_ON.search(name):
+                if (one.target, one.before) in seen:
+                    yield Guess("step_repeated", one, "an earlier step did it on the same page")
+                if one.target is not None and one.target.role in ("", "button"):
+                    seen.append((one.target, one.before))
+
+    def _guess_unsent(self) -> Iterator[Guess]:
+        """A button of the last page that sends something and was not clicked."""
+        for look in reversed(self._attempt.actions):
+            for it in read_refs(look.says).values():
                 if it.role == "button" and _SENDS.search(it.name):
-                    later = (other for other in self._attempt.moves if other.number > one.number)
-                    clicked = any(
-                        other.target and fold(other.target.name) == fold(it.name) for other in later
-                    )
-                    return "" if clicked else it.name
-        return ""
-
-    def find_reference(self) -> Iterator[Action]:
-        """Yield the looks that say the row's reference answer."""
-        answer = self._attempt.stored.task.answer if self._attempt.stored is not None else None
-        wanted = fold(str(answer).removesuffix(".0"))
-        pattern = re.compile(rf"(?<![\w.,]){re.escape(wanted)}(?![\w]|[.,]\d*[1-9])")
-        yield from (one for one in self.looks if wanted and pattern.search(fold(one.says)))
+                    later = (one for one in self._attempt.moves if one.number > look.number)
+                    if not any(one.target and fold(one.target.name) == fold(it.name) for one in later):
+                        name = shorten(it.name)
+                        why = f"no step is known to have clicked {name}"
+                        yield Guess("answered_too_early", self._attempt.actions[-1], why, name)
+                    return
+            if look.has_moved:
+                return

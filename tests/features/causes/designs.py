@@ -180,7 +180,7 @@ DESIGNS = (
     Design("an unknown tool", PRICING, (LOOK, *2 * ({"tool": "browse", "to": "Oak tray"},), done("1")),
            PRICE, "unknown_tool", 2, grade=PRICED),
     Design("HTTP 500", "How many reports are there?", (link("Report"), read("body"), done("0")),
-           (link("Report"), read("body"), done("5")), "page_error", 1, grade=asks("5")),
+           (link("Report"), read("body"), done("5")), "site", 1, grade=asks("5")),
     Design("HTTP 403", "How many people work here?", (link("Staff"), read("body"), done("0")),
            (link("Staff"), read("body"), done("5")), "page_error", 1, grade=asks("5")),
     Design("HTTP 404 of an address made up", PRICING, (go("{s}/oak-tray"), read("body"), done("9")), PRICE,

@@ -182,7 +182,7 @@ SHOP = (
     Seed(
         "waits until its time is over",
         "shop-cheapest-stationery",
-        (check('role=radio[name="Stationery"]'), wait("6 products", 60)),
+        (check('role=radio[name="Stationery"]'), wait("6 products", 30)),
         "page_too_slow",
         2,
     ),
@@ -197,7 +197,7 @@ SHOP = (
         "the button is covered",
         "shop-change-cart",
         (*again(2, button("Remove Wool Blanket")), done()),
-        "target_not_usable",
+        "target_covered",
         1,
         setup=COVER,
     ),

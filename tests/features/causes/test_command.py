@@ -33,17 +33,19 @@ def test_the_groups_of_a_run(evals: Evals) -> None:
     result = evals.run_command("causes", "latest")
     assert result.ret == 0
     assert max(map(width_of, result.outlines)) <= 100
-    assert result.outlines[:8] == [
+    assert result.outlines[:7] == [
         "3 trials failed, by cause:",
-        "  wrong answer or result       2    67%",
-        "    2 of them: grader answer",
-        "    cup: at step 1: answered '<img src=x> [31m| `a` [b](c)', after all that the solution does",
-        "    mug: at step 1: answered 'wrong', after all that the solution does",
-        "  gave up                      1    33%",
-        "    pen: at step 1: answered 'I cannot say.', after all that the solution does",
+        "  likely wrong row                   2    67%",
+        "    cup: at step 1: answered '<img src=x> [31m| `a` [b](c)', as the solution does",
+        "    mug: at step 1: answered 'wrong', as the solution does",
+        "  likely gave up                     1    33%",
+        "    pen: at step 1: answered 'I cannot say.', as the solution does",
         "",
     ]
-    assert result.outlines[8:10] == ["1 trial errored, by cause:", "  navigation broke             1   100%"]
+    assert result.outlines[7:9] == [
+        "1 trial errored, by cause:",
+        "  errored (navigation)               1   100%",
+    ]
 
 
 def test_the_files(evals: Evals) -> None:
@@ -54,7 +56,7 @@ def test_the_files(evals: Evals) -> None:
     assert evals.run_command("causes", "latest", "--json", "a.json", "--markdown", "a.md").ret == 0
     groups = json.loads((evals.path / "a.json").read_text())["groups"]
     assert [(one["verdict"], one["cause"], one["count"]) for one in groups] == [
-        ("failed", "wrong_answer", 2),
+        ("failed", "wrong_row", 2),
         ("failed", "gave_up", 1),
         ("errored", "navigation", 1),
     ]
@@ -63,7 +65,7 @@ def test_the_files(evals: Evals) -> None:
     assert groups[0]["share"] == pytest.approx(2 / 3)
     text = (evals.path / "a.md").read_text()
     assert "<img" not in text
-    assert "| wrong answer or result | 2 | 67% | cup: at step 1: answered '&lt;img src=x&gt;" in text
+    assert "| likely wrong row | 2 | 67% | cup: at step 1: answered '&lt;img src=x&gt;" in text
 
 
 def test_variants_and_earlier_runs(evals: Evals) -> None:
@@ -73,11 +75,11 @@ def test_variants_and_earlier_runs(evals: Evals) -> None:
     evals.run("shop.eval.yaml", "-k", "mug or cup")
     evals.run("shop.eval.yaml", "-k", "mug")
     result = evals.run_command("causes", "latest", "--last", "3")
-    place = result.outlines.index("  all failed                      2       2       1       1")
+    place = result.outlines.index("  all failed                            2       2       1       1")
     assert result.outlines[place - 3 : place] == [
-        "                                  a       b       c       d",
-        "  gave up                         0       2       0       1",
-        "  wrong answer or result          2       0       1       0",
+        "                                        a       b       c       d",
+        "  likely gave up                        0       2       0       1",
+        "  likely wrong row                      2       0       1       0",
     ]
     ids = [path.parent.name for path in sorted(evals.path.glob("results/shop/*/manifest.json"))]
     assert [line for line in result.outlines if " = " in line] == [
@@ -105,5 +107,5 @@ def test_one_cause_of_many(evals: Evals) -> None:
     for number in range(5):
         write_attempt(run, (click("Blue"), done()), attempt(f"row-{number}", FAILED), solution=way)
     lines = evals.run_command("causes", str(run)).outlines
-    assert lines[1:3] == ["  wrong target                 5   100%", "    5 of them: clicks 'Red'"]
+    assert lines[1:3] == ["  likely wrong target                5   100%", "    5 of them: clicks 'Red'"]
     assert lines[-1] == "    and 2 more; --json FILE has them all"

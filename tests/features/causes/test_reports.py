@@ -12,8 +12,8 @@ from tests.features.causes.played import click, done, write_attempt, write_manif
 from tests.hooks.small_evals import Evals, errored_row, row
 from tests.recorded import FAILED, attempt
 
-CAUSE = "cause    wrong answer or result; parts at step 1: answered 'wrong', after all that the solution does"
-COUNTED = "causes of failed: 2 wrong answer or result, 1 gave up;"
+CAUSE = "cause    likely wrong row; at step 1: answered 'wrong', as the solution does"
+COUNTED = "causes of failed: 2 likely wrong row, 1 likely gave up;"
 
 
 def write_shop(evals: Evals) -> None:
@@ -45,8 +45,8 @@ def test_errors_are_counted_apart(evals: Evals) -> None:
     evals.write_config()
     lines = [line for line in evals.run("shop.eval.yaml", "-q").outlines if line.startswith("causes of")]
     assert [line.partition(";")[0] for line in lines] == [
-        "causes of failed: 2 wrong answer or result",
-        "causes of errored: 2 navigation broke",
+        "causes of failed: 2 likely wrong row",
+        "causes of errored: 2 errored (navigation)",
     ]
 
 
@@ -58,7 +58,7 @@ def test_properties_of_junit(evals: Evals) -> None:
     found = {
         case.get("name"): {p.get("name"): p.get("value") for p in case.iter("property")} for case in cases
     }
-    assert (found["mug"]["cause"], found["mug"]["first_wrong_step"]) == ("wrong_answer", "1")
+    assert (found["mug"]["cause"], found["mug"]["first_wrong_step"]) == ("wrong_row", "1")
     assert "cause" not in found["tea"]
 
 

@@ -54,10 +54,10 @@ def cause_of(run: Path, steps: Sequence[Step], way: Sequence[Step] = ORDER, **re
         pytest.param(
             (NAME, click("Help", "link", page="/help"), END), "never_reached_page", 2, id="elsewhere"
         ),
-        pytest.param((NAME, RED, ADD, BUY, END), "wrong_answer", 5, id="all of it"),
+        pytest.param((NAME, RED, ADD, BUY, END), "wrong_row", 5, id="all of it"),
         pytest.param((), "gave_up", None, id="nothing at all"),
         pytest.param(
-            (NAME, RED, *3 * (click("Add", error=COVERED),), END), "target_not_usable", 3, id="covered"
+            (NAME, RED, *3 * (click("Add", error=COVERED),), END), "target_covered", 3, id="covered"
         ),
         pytest.param(
             (NAME, click("Red cap", "link", error="Nothing matches it."), END),
@@ -126,7 +126,7 @@ FIELDS = (fill("Name", "Ada"), fill("City", "Oslo"), fill("Zip", "1"), click("Se
             1,
             id="another field",
         ),
-        pytest.param((ADD, BUY, END), (ADD, ADD, BUY, END), "needless_step", 2, id="twice instead of once"),
+        pytest.param((ADD, BUY, END), (ADD, ADD, BUY, END), "step_repeated", 2, id="twice instead of once"),
         pytest.param(
             (click("Cart", "link"), BUY, END),
             (step("navigate", url=f"{BASE}/cart", page="/cart"), BUY, click("Cancel"), END),
@@ -156,7 +156,7 @@ def test_a_ref_stands_for_the_element_of_the_latest_snapshot(tmp_path: Path) -> 
     page = '- list:\n  - link "Red mug" [ref=e4]:\n  - link "Blue cup" [ref=e5]\n  - button "Add" [ref=e6]'
     looked = step("snapshot", says=page)
     right = (NAME, looked, step("click", target="e4"), step("click", target="[ref=e6]"), BUY, END)
-    assert cause_of(tmp_path / "right", right).name == "wrong_answer"
+    assert cause_of(tmp_path / "right", right).name == "wrong_row"
     wrong = (NAME, looked, step("click", target="e5"), step("click", target="e6"), BUY, END)
     cause = cause_of(tmp_path / "wrong", wrong)
     assert cause.line == "at step 3: clicked 'Blue cup', the solution clicks 'Red mug'"
@@ -215,8 +215,8 @@ def test_nothing_to_compare_with(tmp_path: Path) -> None:
     data, folder = write_attempt(tmp_path, (NAME, RED, ADD, END))
     cause = find_cause(data, folder)
     assert cause is not None
-    assert (cause.step, cause.name) == (None, "wrong_answer")
-    assert cause.line.startswith("nothing to compare with")
+    assert (cause.step, cause.name) == (None, "not_known")
+    assert cause.line == "no solution is known, and no passed attempt of the row was found"
     moments = tuple(Moment(step=n, held=(n >= 1, n == 2)) for n in range(4))
     followed = Followed(checks=(FollowedCheck(name="a"), FollowedCheck(name="b")), moments=moments)
     (folder / PROGRESS_FILE).write_bytes(followed.as_lines())
@@ -242,7 +242,7 @@ def test_a_cause_begins_at_a_step(tmp_path: Path) -> None:
     cause = find_cause(data, folder)
     assert cause is not None
     assert (cause.name, cause.step) == ("target_not_found", 2)
-    assert cause.line.endswith("has passed; the cause begins at step 2")
+    assert cause.line.endswith("; nothing was found to compare with")
 
 
 def test_a_protected_row_says_nothing_of_what_is_right(tmp_path: Path) -> None:
@@ -269,7 +269,7 @@ def test_an_errored_attempt(tmp_path: Path) -> None:
     data, folder = write_attempt(tmp_path, (), attempt("buy", ERRORED, reason=reason))
     cause = find_cause(data, folder)
     assert cause is not None
-    assert (cause.name, cause.label, cause.step) == ("site", "site broke", None)
+    assert (cause.name, cause.label, cause.step) == ("site", "errored (site)", None)
     assert cause.detail == "http://N.N.N.N:N/a did not load: ERR_N"
     assert normalise_error("id 3fa85f6d: 12 s\nmore") == normalise_error("id 9bc1e07a: 7 s\nother")
 

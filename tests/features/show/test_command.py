@@ -82,7 +82,10 @@ def test_all_of_a_run(capsys: pytest.CaptureFixture[str]) -> None:
     assert told["config"] == f"shop.yaml (hash {content['config_hash']})"
     assert told["started"] == "2026-01-01T00:00:00.000Z"
     assert told["trials"] == "4 selected, 1 passed, 1 failed, 2 without a result, 2 rows attempted"
-    assert told["causes"] == "b failed: wrong answer or result"
+    assert (
+        told["causes"]
+        == "b failed: not known; no solution is known, and no passed attempt of the row was found"
+    )
     assert told["agent"] == ("orchestrator-executor orchestrator openai/gpt-4o, executor openai/gpt-4o-mini")
     assert told["judge"] == "openai/o4-mini, 3 votes"
     assert told["graders"] == "webvoyager, answer (advisory)"
@@ -109,7 +112,7 @@ def test_why_trials_did_not_pass(capsys: pytest.CaptureFixture[str]) -> None:
     write_summary(store, selected=7)
     main(["show", "r"])
     told = lines(capsys)["causes"]
-    assert told.startswith("t0 trial 2 failed: wrong answer or result")
+    assert told.startswith("t0 trial 2 failed: not known")
     assert told.endswith("and 2 more that did not pass: browsereval causes")
     for log in store.root.rglob("messages.jsonl"):
         log.unlink()

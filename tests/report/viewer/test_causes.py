@@ -26,13 +26,13 @@ def test_it_opens_at_the_first_wrong_step(tmp_path: Path, look: Look) -> None:
         await reader.open("#/buy/default/1/attempt-1")
         assert (await reader.text("#entries button[aria-current]")).startswith("2 click")
         facts = await reader.text("#facts")
-        assert 'Cause wrong target; parts at step 2: clicked "<script>' in facts
+        assert 'Cause likely wrong target; at step 2: clicked "<script>' in facts
         assert await reader.page.locator("#facts a", has_text="step 2").count() == 1
         await reader.open("#/buy/default/1/attempt-1/step-3")
         assert (await reader.text("#entries button[aria-current]")).startswith("3 click")
         await reader.open("#/see/default/1/attempt-1")
         assert (await reader.text("#entries button[aria-current]")).startswith("4 done")
-        await reader.open("#?cause=wrong+target")
+        await reader.open("#?cause=likely+wrong+target")
         await reader.sees("#found", "1 of 3")
 
     look(file, work)
