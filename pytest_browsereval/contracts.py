@@ -28,8 +28,9 @@ def describe_value(value: object) -> str:
 
 
 def describe_place(function: object) -> str:
-    """Return file and line of a function in brackets; empty for one that has no source."""
-    code = getattr(getattr(function, "__func__", function), "__code__", None)
+    """Return file and line of a function, or of a coroutine, in brackets; empty if it has no source."""
+    plain = getattr(function, "__func__", function)
+    code = getattr(plain, "__code__", None) or getattr(plain, "cr_code", None)
     return "" if code is None else f" ({code.co_filename}:{code.co_firstlineno})"
 
 

@@ -221,6 +221,8 @@ def pytest_browsereval_prepare_window(
 ) -> Callable[[Window], Awaitable[object]] | None:
     """Called on the loop's thread before a window opens: return what is awaited with it while it is empty.
 
+    What takes more than a minute makes the attempt *errored*.
+
     Args:
         task: its placeholders filled in.
         graders: of the row, filled in as well.
@@ -239,6 +241,8 @@ def pytest_browsereval_follow_attempt(
     capture: CaptureContext, task: Task, graders: Sequence[GraderConfig], eval_config: EvalConfig
 ) -> StepFollower | None:
     """Called on the loop's thread before the agent is built: return what looks at the page after each step.
+
+    A look that takes more than a minute makes the attempt *errored*.
 
     Args:
         capture: of the attempt; its ``window`` is at the start page.
@@ -265,8 +269,9 @@ def pytest_browsereval_tool_call(  # noqa: PLR0917 hooks are called with keyword
     ``done`` is a tool as well. It is also asked about, at the end, for an answer that was given without it; a
     refusal takes the answer away. The agent reads the reason as the result (``ok: false``), and the call is
     recorded and counted. Arguments are checked already. An awaitable that is returned is awaited; no other
-    plug-in is asked after it, so that such a hook has to be ``trylast``. A hook that raises makes the attempt
-    *errored*. A program that drives the browser past the tools (``cdp: true``) is not asked about.
+    plug-in is asked after it, so that such a hook has to be ``trylast``. A hook that raises, takes more than
+    five minutes, or has not answered when the attempt's time is over makes the attempt *errored*. A program
+    that drives the browser past the tools (``cdp: true``) is not asked about.
 
     Args:
         name: of the tool.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from pytest_browsereval.browsers.base import Window
@@ -29,6 +29,8 @@ class GuardedCall:
     """Those of the config."""
     site_urls: Mapping[str, str]
     """The base URLs of the config's sites that the row uses, by name."""
+    asked: list[str] = field(default_factory=list, compare=False, repr=False)
+    """Who was asked so far, as messages name them; the last one may not have answered yet."""
 
 
 class GuardConfig(Component):

@@ -46,7 +46,7 @@ from pytest_browsereval.needs import merge_needs
 from pytest_browsereval.redaction.config import hide_logins
 from pytest_browsereval.redaction.text import map_texts
 from pytest_browsereval.run.active import ActiveRun
-from pytest_browsereval.run.behaviour import CallGuard, MessageListener, call_all
+from pytest_browsereval.run.behaviour import CallGuard, HookFollower, MessageListener, call_all
 from pytest_browsereval.run.cassettes import Cassettes, InterceptedCalls, PageTraffic
 from pytest_browsereval.run.grading import Grading, decide, find_broken_page, grade_all, total_cost
 from pytest_browsereval.run.plan import Trial
@@ -148,7 +148,7 @@ async def attempt(trial: Trial, services: Services, node_id: str) -> AttemptReco
                     behaviour.window_opened(window, task)
                 if behaviour.follow:
                     follower = behaviour.follow(course.capture, task, graders, config)
-                    await course.capture.follow(follower)
+                    await course.capture.follow(follower and HookFollower(follower))
                 try:
                     await _run_agent(course, task, window, urls)
                 except Fault:

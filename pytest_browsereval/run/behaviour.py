@@ -2,22 +2,35 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
+import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 from pytest_browsereval.agents.base import AgentContext, AgentEvaluator
 from pytest_browsereval.browsers.base import Window
 from pytest_browsereval.config.guard import GuardedCall
+from pytest_browsereval.contracts import describe_place
+from pytest_browsereval.deadline import Overran, within
 from pytest_browsereval.errors import PLUGIN_ERRORS, ErrorSource, Fault, describe_error, is_given_up
 from pytest_browsereval.graders.grading import StandIn
 from pytest_browsereval.model.messages import Message
-from pytest_browsereval.model.progress import StepFollower
+from pytest_browsereval.model.progress import Progress, StepFollower
 from pytest_browsereval.model.tasks import Task
 
 ToolCallHook = Callable[..., object]
 """Asked with the tool's name, its arguments, the row, the window, the node id, and all of it for a guard."""
+
+
+ANSWER_TIMEOUT_S = 300.0
+"""How long hook and guards may take over one call."""
+HOOK_TIMEOUT_S = 60.0
+"""How long what another hook has returned may be awaited, once."""
+_GRACE_S = 0.5
+_BLOCKED_S, _ROUNDS = 0.05, 10
+"""A hook that took longer may have blocked the loop, which then gets some rounds to end the attempt."""
 
 
 @dataclass
@@ -40,13 +53,55 @@ class Behaviour:
 
 
 def call_all(begins: Sequence[Callable[[Window], Awaitable[object]]]) -> Callable[[Window], Awaitable[None]]:
-    """Return what calls each of several with a window, one after another."""
+    """Return what calls each of several with a window, one after another, and none for ever."""
 
     async def begin(window: Window) -> None:
         for each in begins:
-            await each(window)
+            hook = f"what pytest_browsereval_prepare_window returned{describe_place(each)}"
+            await _await_hook(lambda each=each: each(window), hook)  # type: ignore[misc]
 
     return begin
+
+
+async def _await_hook(call: Callable[[], Awaitable[object]], hook: str) -> None:
+    async def wait() -> None:
+        try:
+            await call()
+        except PLUGIN_ERRORS as error:
+            _raise_plainly(hook, error)
+
+    try:
+        await within(HOOK_TIMEOUT_S, wait(), grace_s=_GRACE_S)
+    except Overran as late:
+        raise Fault(ErrorSource.HARNESS, f"{hook} took more than {HOOK_TIMEOUT_S:g} seconds") from late
+
+
+class HookFollower:
+    """Follows an attempt by what a hook has returned, which may not take for ever."""
+
+    def __init__(self, inner: StepFollower) -> None:
+        self._inner = inner
+        self._late: Fault | None = None
+
+    @property
+    def fault(self) -> Fault | None:
+        """What broke of it, or that it took too long."""
+        return self._late or self._inner.fault
+
+    async def ask(self, step: int, *, is_end: bool = False) -> None:
+        """Have it look at the page, unless it took too long before."""
+        if self._late is None:
+            hook = (
+                f"`ask` of what pytest_browsereval_follow_attempt returned{describe_place(self._inner.ask)}"
+            )
+            try:
+                await _await_hook(lambda: self._inner.ask(step, is_end=is_end), hook)
+            except Fault as late:
+                self._late = late
+
+    def finish(self) -> Progress | None:
+        """Return what it has found."""
+        return self._inner.finish()
 
 
 class CallGuard:
@@ -79,21 +134,36 @@ class CallGuard:
         raise self.fault
 
     async def _reason(self, name: str, arguments: Mapping[str, Any]) -> str | None:
+        call = GuardedCall(name, dict(arguments), *self._about)
+        call.asked.append("pytest_browsereval_tool_call")
         try:
-            call = GuardedCall(name, dict(arguments), *self._about)
-            reason = self._ask(name, call.arguments, call.task, call.window, self._node_id, call)
-            if inspect.isawaitable(reason):
-                reason = await reason
-        except Fault:
-            raise
-        except PLUGIN_ERRORS as error:
-            if is_given_up(error):
-                raise
-            raise _hook_fault("pytest_browsereval_tool_call", error) from error
+            # In a task of its own: a hook that will not be cancelled is left behind, and named.
+            reason = await within(ANSWER_TIMEOUT_S, self._answer(call), grace_s=0)
+        except Overran as late:
+            why = f"{call.asked[-1]} took more than {ANSWER_TIMEOUT_S:g} seconds about a call of {name}"
+            raise Fault(ErrorSource.HARNESS, why) from late
+        except asyncio.CancelledError as error:
+            # No failure of the agent's: without an answer nobody knows what it would have done.
+            why = f"{call.asked[-1]} was still being asked about a call of {name} when the time was over"
+            raise Fault(ErrorSource.HARNESS, why) from error
         if reason is None or (isinstance(reason, str) and reason.strip()):
             return reason
         why = f"pytest_browsereval_tool_call returned {reason!r:.80}. Return a reason as a text, or None"
         raise Fault(ErrorSource.HARNESS, why)
+
+    async def _answer(self, call: GuardedCall) -> object:
+        started = time.monotonic()
+        try:
+            reason = self._ask(call.tool, call.arguments, call.task, call.window, self._node_id, call)
+            if inspect.isawaitable(reason):
+                call.asked[-1] += describe_place(reason)
+                reason = await reason
+        except PLUGIN_ERRORS as error:
+            _raise_plainly("pytest_browsereval_tool_call", error)
+        if time.monotonic() - started > _BLOCKED_S:
+            for _ in range(_ROUNDS):
+                await asyncio.sleep(0)
+        return reason
 
 
 class MessageListener:
@@ -124,6 +194,13 @@ class MessageListener:
             if fault is error:
                 raise
             raise fault from error
+
+
+def _raise_plainly(hook: str, error: BaseException) -> NoReturn:
+    """Raise what a hook raised, and name the hook unless it says what broke."""
+    if isinstance(error, Fault) or is_given_up(error):
+        raise error
+    raise _hook_fault(hook, error) from error
 
 
 def _hook_fault(hook: str, error: BaseException) -> Fault:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 import json
-import time
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
 
 from pytest_browsereval.config.guard import GuardConfig, GuardedCall
-from pytest_browsereval.deadline import Overran, within
 from pytest_browsereval.errors import (
     PLUGIN_ERRORS,
     BrowserEvalError,
@@ -24,10 +21,6 @@ from pytest_browsereval.model.messages import now
 
 REFUSALS_FILE = "refused.jsonl"
 """In the folder of an attempt: the calls that guards have refused, a line each; missing if there is none."""
-ANSWER_TIMEOUT_S = 300.0
-"""How long a guard may take over one call."""
-_BLOCKED_S, _ROUNDS = 0.05, 10
-"""A guard that took longer may have blocked the loop, which then gets some rounds to end the attempt."""
 
 
 class Refusal(BaseModel):
@@ -60,25 +53,8 @@ async def ask_guards(call: GuardedCall) -> str | None:
 
 
 async def _ask(guard: GuardConfig, call: GuardedCall) -> str | None:
-    about = f"about a call of {call.tool}"
-    try:
-        # In a task of its own: a guard that will not be cancelled is left behind, and named.
-        reason = await within(ANSWER_TIMEOUT_S, _check(guard, call, about), grace_s=0)
-    except Overran as late:
-        why = f"the guard {guard.type!r} took more than {ANSWER_TIMEOUT_S:g} seconds {about}"
-        raise Fault(ErrorSource.HARNESS, why) from late
-    except asyncio.CancelledError as error:
-        # No failure of the agent's: without an answer nobody knows what it would have done.
-        why = f"the guard {guard.type!r} was still being asked {about} when the time was over"
-        raise Fault(ErrorSource.HARNESS, why) from error
-    if reason is None or (isinstance(reason, str) and reason.strip()):
-        return reason
-    why = f"the guard {guard.type!r} returned {reason!r:.80}. Return a reason as a text, or None"
-    raise Fault(ErrorSource.HARNESS, why)
-
-
-async def _check(guard: GuardConfig, call: GuardedCall, about: str) -> object:
-    started = time.monotonic()
+    name = f"the guard {guard.type!r}"
+    call.asked.append(name)
     try:
         reason: object = guard.check(call)
         if inspect.isawaitable(reason):
@@ -88,12 +64,12 @@ async def _check(guard: GuardConfig, call: GuardedCall, about: str) -> object:
     except PLUGIN_ERRORS as error:
         if is_given_up(error):
             raise
-        message = f"the guard {guard.type!r} raised {describe_error(error)} {about}"
+        message = f"{name} raised {describe_error(error)} about a call of {call.tool}"
         raise Fault(ErrorSource.HARNESS, message) from error
-    if time.monotonic() - started > _BLOCKED_S:
-        for _ in range(_ROUNDS):
-            await asyncio.sleep(0)
-    return reason
+    if reason is None or (isinstance(reason, str) and reason.strip()):
+        return reason
+    why = f"{name} returned {reason!r:.80}. Return a reason as a text, or None"
+    raise Fault(ErrorSource.HARNESS, why)
 
 
 def _record(guard: GuardConfig, call: GuardedCall, reason: str) -> None:

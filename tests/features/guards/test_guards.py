@@ -14,7 +14,7 @@ import pytest
 
 from pytest_browsereval import GuardConfig, GuardedCall
 from pytest_browsereval.__main__ import main
-from pytest_browsereval.deadline import GRACE_S, within
+from pytest_browsereval.deadline import within
 from pytest_browsereval.registry import Registry
 from pytest_browsereval.testing import ScriptedModel, done
 from tests.hooks.small_evals import Evals, errored_row, row
@@ -172,7 +172,7 @@ class LatePlugin:
 
 
 async def end_when_asked(
-    _: float, work: Coroutine[Any, Any, T], *, at_limit: Callable[[], None], grace_s: float = GRACE_S
+    _: float, work: Coroutine[Any, Any, T], *, at_limit: Callable[[], None], grace_s: float, cut: Any
 ) -> T:
     """Stand in for the attempt's deadline: the time is over while a guard is being asked."""
     asked = asyncio.Event()
@@ -184,33 +184,34 @@ async def end_when_asked(
     async def rest() -> T:
         return await task
 
-    return await within(0, rest(), at_limit=at_limit, grace_s=grace_s)
+    return await within(0, rest(), at_limit=at_limit, grace_s=grace_s, cut=cut)
 
 
 def test_a_guard_that_does_not_answer_in_time_is_no_failure_of_the_agent(
     guarded: Evals, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whether it can be cancelled, and whether the agent called `done`, just answered or caught the error."""
-    for place in ("agents.playing", "run.attempt"):
-        monkeypatch.setattr(f"pytest_browsereval.{place}.within", end_when_asked)
+    """Whether it can be cancelled, and whether the agent caught the error."""
+    monkeypatch.setattr("pytest_browsereval.agents.playing.within", end_when_asked)
     guarded.write_rows(*map(row, ("hang", "stay", "block")))
-    agents = ("retry", "say", "patient")
+    agents = ("retry", "patient")
     variants = {name: {"type": "function", "function": f"my_agents:{name}"} for name in agents}
     guarded.write_config(variants=variants, guards=["late"], retries=0)
     ran = guarded.run("shop.eval.yaml", plugins=[LatePlugin()])
-    ran.assert_outcomes(errors=9)
+    ran.assert_outcomes(errors=6)
     assert {one.error_source for one in ran.attempts} == {"harness"}
     why = "the guard 'late' was still being asked about a call of done when the time was over"
     assert {one.reason for one in ran.attempts} == {why}
 
 
 def test_a_guard_has_a_time_of_its_own(guarded: Evals, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It ends the attempt long before the attempt's time is over, if that is long."""
-    monkeypatch.setattr("pytest_browsereval.features.guards.asking.ANSWER_TIMEOUT_S", 0.1)
-    guarded.write_config(guards=[{"type": "word", "word": "hang"}])
+    """It ends the attempt before the attempt's time is over, also where the agent just answers."""
+    monkeypatch.setattr("pytest_browsereval.run.behaviour.ANSWER_TIMEOUT_S", 0.1)
+    variants = {name: {"type": "function", "function": f"my_agents:{name}"} for name in ("retry", "say")}
+    guarded.write_config(variants=variants, guards=[{"type": "word", "word": "hang"}])
     ran = guarded.run("shop.eval.yaml")
-    ran.assert_outcomes(errors=1)
-    assert ran.attempt("a").reason == "the guard 'word' took more than 0.1 seconds about a call of done"
+    ran.assert_outcomes(errors=2)
+    why = "the guard 'word' took more than 0.1 seconds about a call of done"
+    assert {one.reason for one in ran.attempts} == {why}
 
 
 def test_a_regrade_tells_of_the_guards_that_the_run_had(guarded: Evals) -> None:
