@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_browsereval.browsers.machine import driver_folder, driver_trouble
+from pytest_browsereval.browsers.playwright.page_text import READ_TEXT
 from pytest_browsereval.browsers.playwright.waiting import quietly
 from pytest_browsereval.browsers.playwright.world import offer_worlds
 from pytest_browsereval.errors import ErrorSource, StopRun
@@ -71,7 +72,7 @@ async def start_driver() -> Playwright:
         trouble = await driver_trouble() or f"Playwright's driver does not start: {error}"
         raise StopRun(ErrorSource.BROWSER, trouble) from error
     _places[driver] = place
-    await offer_worlds(driver)
+    await offer_worlds(driver, READ_TEXT)
     return driver
 
 

@@ -15,9 +15,10 @@ from urllib.parse import urlsplit
 from pydantic import JsonValue
 
 from pytest_browsereval.browsers.playwright.origins import origin_of
+from pytest_browsereval.browsers.playwright.page_text import read_page_text
 from pytest_browsereval.browsers.playwright.waiting import playwright_error
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
-from pytest_browsereval.graders.observing import READ_TEXT, STORAGES
+from pytest_browsereval.graders.observing import STORAGES
 from pytest_browsereval.graders.page_state import PageCheck
 from pytest_browsereval.graders.page_values import NoValue, make_plain, read_value
 from pytest_browsereval.graders.values import TEXT_LIMIT
@@ -33,7 +34,7 @@ EXPRESSION_LIMIT_MS = 300
 WORLD = "browsereval"
 GROUP = "browsereval-progress"
 
-_READ = """(limit, places, withText) => {
+_READ = """(limit, places) => {
   const seen = {title: document.title.slice(0, limit), storage: {}};
   for (const [place, kind, key] of places) {
     try {
@@ -41,9 +42,8 @@ _READ = """(limit, places, withText) => {
       if (value === null || value.length <= limit) seen.storage[place] = {value};
     } catch { /* the page has no storage */ }
   }
-  if (withText) seen.text = (READ_TEXT)(limit);
   return seen;
-}""".replace("READ_TEXT", READ_TEXT)
+}"""
 
 _STRINGIFY = """function(limit) {
   const text = JSON.stringify(this);
@@ -74,7 +74,7 @@ class PageReader:
             [place, STORAGES[place.partition(":")[0]], place.partition(":")[2]]
             for place in subjects["storage"]
         ]
-        self._script = f"({_READ})({TEXT_LIMIT}, {json.dumps(places)}, {json.dumps(bool(subjects['text']))})"
+        self._script = f"({_READ})({TEXT_LIMIT}, {json.dumps(places)})"
         self._worlds: dict[Page, int] = {}
         self._frames: dict[Page, str] = {}
         self._holds_objects = False
@@ -98,10 +98,11 @@ class PageReader:
         scripts = [one for one in self._subjects["js"] if one not in self.refused]
         work: list[Coroutine[Any, Any, Any]] = [
             self._read_apart(session, page),
+            self._read_text(page),
             *(_count(page, check) for _, check in roles),
             *(self._evaluate(session, script) for script in scripts),
         ]
-        seen, *rest = await asyncio.gather(*work)
+        seen, text, *rest = await asyncio.gather(*work)
         counts, values = rest[: len(roles)], rest[len(roles) :]
         if self._holds_objects:
             self._holds_objects = False
@@ -114,11 +115,18 @@ class PageReader:
         }
         return {
             **seen,
+            **text,
             "url": page.url,
             "storage": storage,
             "roles": {key: count for (key, _), count in zip(roles, counts, strict=True)},
             "js": {script: one for script, one in zip(scripts, values, strict=True) if one is not None},
         }
+
+    async def _read_text(self, page: Page) -> dict[str, Any]:
+        if not self._subjects["text"]:
+            return {}
+        seen = await read_page_text(page, TEXT_LIMIT, LIMIT_S)
+        return {"text": {"value": make_plain(seen.value), "cut": not seen.is_whole}}
 
     # -- our own script
 

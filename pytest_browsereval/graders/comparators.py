@@ -128,9 +128,16 @@ def _contains(this: Comparator, actual: JsonValue, reading: Reading) -> str:
     if not isinstance(actual, str) or not isinstance(wanted, str):
         return f"{show(actual, 80)} is neither a text nor a list that could hold {show(wanted, 80)}"
     text = beginning(actual, TEXT_LIMIT)
-    if has_token(fold(wanted), fold(text)) if reading == "lenient" else has_token(wanted, text):
+    if reading == "lenient":
+        wanted, text = fold(wanted), fold(text)
+    if has_token(wanted, text):
         return ""
-    return f"the text does not hold {show(wanted, 80)}"
+    reason = f"the text does not hold {show(this.expected, 80)}"
+    at = text.find(wanted)
+    if at < 0 or not wanted:
+        return reason
+    before, after = text[:at].split(" ")[-1], text[at + len(wanted) :].split(" ")[0]
+    return f"{reason} as whole words, only as a part of {show(before + wanted + after, 80)}"
 
 
 def _regex(this: Comparator, actual: JsonValue, reading: Reading) -> str:

@@ -17,6 +17,7 @@ from pydantic import JsonValue
 
 from pytest_browsereval.browsers.base import Window
 from pytest_browsereval.browsers.playwright.origins import origin_of
+from pytest_browsereval.browsers.playwright.page_text import read_page_text
 from pytest_browsereval.browsers.playwright.tabs import NoTab
 from pytest_browsereval.browsers.playwright.waiting import DialogOpened, playwright_error
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
@@ -44,26 +45,6 @@ PAGE_KEYS = ("url", "title", "text", "role", "js", "storage")
 STORAGES = {"local": "localStorage", "session": "sessionStorage"}
 
 _WORLD = "browsereval"
-READ_TEXT = """(limit) => {
-  const parts = [];
-  const read = (root) => {
-    for (const host of root.querySelectorAll('*')) {
-      if (host.shadowRoot && host.checkVisibility()) tree(host.shadowRoot);
-      if (host.localName === 'iframe' && host.checkVisibility({visibilityProperty: true})) page(host);
-    }
-  };
-  const tree = (root) => {
-    for (const child of root.children) if (child.checkVisibility()) parts.push(child.innerText);
-    read(root);
-  };
-  const page = (frame) => {
-    const inner = frame.contentDocument;
-    if (inner && inner.body) { parts.push(inner.body.innerText); read(inner); }
-  };
-  if (document.body) { parts.push(document.body.innerText); read(document); }
-  const text = parts.filter(Boolean).join('\\n');
-  return {value: text.slice(0, limit), cut: text.length > limit};
-}"""
 
 
 def parse_state(text: str | bytes) -> JsonValue:
@@ -212,13 +193,10 @@ class LivePage:
         return str(await self._evaluate_apart("the title", "document.title"))
 
     async def text(self) -> dict[str, JsonValue]:
-        """Return ``{value, cut}``: what can be read on the page.
-
-        That is the visible text of the body, then of open shadow trees and visible frames of the same
-        origin, up to 100,000 characters; values of form fields are not text.
-        """
-        seen = await self._evaluate_apart("the page's text", f"({READ_TEXT})({TEXT_LIMIT})")
-        return seen if isinstance(seen, dict) else {}
+        """Return ``{value, cut}``: what ``snapshot`` and ``read_text`` see, up to 100,000 characters."""
+        work = read_page_text(self._page, TEXT_LIMIT, READ_LIMIT_S)
+        seen = await self._read("the page's text", work)
+        return {"value": make_plain(seen.value), "cut": not seen.is_whole}
 
     async def count_role(self, role: str, name: str | None) -> int:
         """Return how many visible elements have that role and exact accessible name, frames included."""

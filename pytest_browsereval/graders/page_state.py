@@ -61,8 +61,9 @@ PAGE_CHECKS = {
     ),
     "text": CheckForm(
         "text, or a block with one [comparison](#comparisons)",
-        "The visible text of the page. A text has to occur in it, as whole words; line breaks count as "
-        "blanks, and what nobody sees, such as soft hyphens, is not there.",
+        "The text of the page, as [`snapshot` and `read_text`](tools.md#the-text-of-a-page) see it. A text "
+        "has to occur in it, as whole words; line breaks count as blanks, and what nobody sees, such as soft "
+        "hyphens, is not there.",
         ("weight",),
         '[{"text": "2 items in cart"}]',
     ),

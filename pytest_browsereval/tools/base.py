@@ -79,6 +79,10 @@ class ToolError(Exception):
     """Raised inside a tool's body for a readable refusal; becomes ``{ok: false}``, never escapes."""
 
 
+class Refusal(ToolError):
+    """One whose message has no word of a page: a model reads it as the harness's own."""
+
+
 ToolBody = Callable[..., Awaitable[str]]
 """``async def name(window, **arguments) -> str``: the output on success."""
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pytest_browsereval.browsers.playwright.origins import shorten
+from pytest_browsereval.tools.base import Refusal, ToolError
 from pytest_browsereval.tools.targets import describe_gone, ref_of
 
 _STRICT = re.compile(r"strict mode violation: .*? resolved to (\d+) elements:")
@@ -39,8 +40,8 @@ _NET_REASONS = {
 }
 
 
-def explain(error: BaseException, arguments: Mapping[str, Any]) -> str:
-    """Return one or two sentences for a Playwright error.
+def explain(error: BaseException, arguments: Mapping[str, Any]) -> ToolError:
+    """Return one or two sentences for a Playwright error; a ``Refusal`` where no page has written in them.
 
     Args:
         error: what Playwright raised.
@@ -50,19 +51,22 @@ def explain(error: BaseException, arguments: Mapping[str, Any]) -> str:
     target = _target_of(text, arguments)
     named = shorten(target, 80)
     if match := _STRICT.search(text):
-        return _ambiguous(named, int(match[1]), text)
+        return ToolError(_ambiguous(named, int(match[1]), text))
     for sign, sentence in _SENTENCES.items():
         if sign in text:
-            return sentence.format(gone=describe_gone(named))
+            return Refusal(sentence.format(gone=describe_gone(named)))
     # Before the kinds of errors: a navigation that fails is a plain `Error`.
     if match := _NET.search(text):
         url = shorten(str(arguments.get("url", "the page")), 100)
         reason = _NET_REASONS.get(match[1])
-        return f"{url} did not load: {f'{reason} ({match[1]})' if reason else match[1]}."
+        return Refusal(f"{url} did not load: {f'{reason} ({match[1]})' if reason else match[1]}.")
     if type(error).__name__ == "TimeoutError":
-        return _too_late(named, target, text)
+        if covers := _COVERED.findall(text):
+            cover = shorten(covers[-1], 80)
+            return ToolError(f"{named} is covered by {cover}, which would take the click.")
+        return Refusal(_too_late(named, target, text))
     line = next((line for line in text.splitlines() if line.strip()), "")
-    return shorten(_PREFIX.sub("", line), 200)
+    return ToolError(shorten(_PREFIX.sub("", line), 200))
 
 
 def _target_of(text: str, arguments: Mapping[str, Any]) -> str:
@@ -78,8 +82,6 @@ def _ambiguous(named: str, count: int, text: str) -> str:
 
 
 def _too_late(named: str, target: str, text: str) -> str:
-    if covers := _COVERED.findall(text):
-        return f"{named} is covered by {shorten(covers[-1], 80)}, which would take the click."
     for sign, state in _STATES.items():
         if sign in text:
             return f"{named} {state}."

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+import asyncio
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from pytest_browsereval.browsers.playwright.origins import shorten
 from pytest_browsereval.browsers.playwright.waiting import playwright_error, quietly
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
+from pytest_browsereval.browsers.playwright.world import ask_apart
 from pytest_browsereval.tools.base import KEY_S, Tool, ToolError, tool
 from pytest_browsereval.tools.points import mouse_point
 from pytest_browsereval.tools.targets import Target, act, ref_of, resolve
@@ -169,17 +171,38 @@ async def scroll(
     return await turn_wheel(window, direction, amount)
 
 
-_SETTLED = """async () => {
-  const at = () => [scrollX, scrollY].map(Math.round);
-  const frame = () => new Promise((go) => requestAnimationFrame(go));
-  await frame();
-  let now = at(), before;
-  const end = performance.now() + 1000;
-  do { before = now; await frame(); now = at(); }
-  while (String(now) !== String(before) && performance.now() < end);
-  const root = document.scrollingElement ?? document.documentElement;
-  return [...now, root.scrollWidth - innerWidth, root.scrollHeight - innerHeight].map((n) => Math.max(0, n));
+# The wheel turns what is under the pointer: each of these that can move, and the page.
+_UNDER_POINTER = """(root, moment) => {
+  const places = (one) => [one.scrollLeft, one.scrollTop].map(Math.round);
+  if (moment === "after") {
+    const kinds = {ul: "list", ol: "list", listbox: "list", dl: "list", table: "table", textarea: "field",
+      select: "list", grid: "grid", dialog: "dialog", menu: "menu", nav: "navigation", tree: "tree"};
+    const named = (one) => one === root.scrollingElement ? "page"
+      : one === one.ownerDocument.scrollingElement ? "frame"
+      : kinds[one.getAttribute("role") || one.localName] ?? kinds[one.firstElementChild?.localName] ?? "pane";
+    const ends = (one) => [one.scrollWidth - one.clientWidth, one.scrollHeight - one.clientHeight];
+    return (globalThis.browserevalScrolled ?? []).map(({one, before, isHidden}) => ({
+      name: isHidden ? "" : named(one), before, now: places(one),
+      end: ends(one).map((n) => Math.max(0, n))}));
+  }
+  const found = [root.scrollingElement ?? root.documentElement];
+  const isLarger = (one) => one.scrollHeight > one.clientHeight || one.scrollWidth > one.clientWidth;
+  let hidden = null;
+  for (let tree = root; tree;) {
+    const hovered = [...tree.querySelectorAll(":hover")], last = hovered.at(-1);
+    found.push(...hovered.filter(isLarger));
+    tree = last?.shadowRoot ?? (last?.localName === "iframe" ? last.contentDocument : null);
+    if (last?.localName === "iframe" && !tree) hidden = last;
+    if (tree?.nodeType === 9) found.push(tree.scrollingElement ?? tree.documentElement);
+  }
+  const all = [...new Set(found)].filter(Boolean);
+  globalThis.browserevalScrolled = all.map((one) => ({one, before: places(one)}));
+  if (hidden) globalThis.browserevalScrolled.push({one: hidden, before: [0, 0], isHidden: true});
+  return null;
 }"""
+FRAME_S = 0.04
+"""Longer than Chromium takes to draw a frame, and to move what a wheel turns."""
+_REST_S = 1.0
 
 
 async def turn_wheel(window: PlaywrightWindow, direction: str, amount: int) -> str:
@@ -188,14 +211,38 @@ async def turn_wheel(window: PlaywrightWindow, direction: str, amount: int) -> s
     way = sign * amount * NOTCH_PX
     is_upright = direction in ("up", "down")
     page = window.page
+    await quietly(ask_apart(page, _UNDER_POINTER, "before", limit_s=1), 1)
     await page.mouse.wheel(0 if is_upright else way, way if is_upright else 0)
-    place = await quietly(page.evaluate(_SETTLED), window.rules.action_s)
     message = f"Scrolled {direction} by {abs(way)} pixels."
+    places = await quietly(_rest(window), window.rules.action_s)
     # The page hangs or navigates: the wheel was turned all the same.
-    if not place:
+    if not places:
         return message
-    now, end = (place[1], place[3]) if is_upright else (place[0], place[2])
-    return f"{message} The page is at {now} of {end}."
+    axis = int(is_upright)
+    moved = [one for one in places if one["before"][axis] != one["now"][axis]]
+    if not moved:
+        if any(not one["name"] for one in places):
+            return f"{message} They went to a frame of another origin, which does not say where it is."
+        first = next((one for one in reversed(places) if one["end"][axis]), places[0])
+        return f"{message} Nothing moved: the {_describe_place(first, axis)}."
+    return f"{message} The {_describe_place(moved[-1], axis)}."
+
+
+def _describe_place(one: dict[str, Any], axis: int) -> str:
+    return f"{one['name']} is at {one['now'][axis]:,} of {one['end'][axis]:,}"
+
+
+async def _rest(window: PlaywrightWindow) -> list[dict[str, Any]]:
+    """Return where all that the wheel may have turned is when it has come to rest."""
+    limit_s = window.rules.action_s
+    deadline = asyncio.get_running_loop().time() + _REST_S
+    before = None
+    while True:
+        await asyncio.sleep(FRAME_S)
+        places: list[dict[str, Any]] = await ask_apart(window.page, _UNDER_POINTER, "after", limit_s=limit_s)
+        if places == before or asyncio.get_running_loop().time() >= deadline:
+            return places
+        before = places
 
 
 @tool

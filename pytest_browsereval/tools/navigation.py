@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from typing import Annotated
 from urllib.parse import urljoin, urlsplit
 
@@ -10,12 +11,20 @@ from pydantic import Field
 
 from pytest_browsereval.browsers.base import Window
 from pytest_browsereval.browsers.playwright.origins import origin_of, shorten
+from pytest_browsereval.browsers.playwright.page_text import read_page_text
 from pytest_browsereval.browsers.playwright.waiting import playwright_error, quietly
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
-from pytest_browsereval.tools.base import Tool, ToolError, tool
+from pytest_browsereval.tools.base import Refusal, Tool, tool
+from pytest_browsereval.tools.display import READ_LENGTH, describe_gap
 from pytest_browsereval.tools.toolkit import Policy, Toolkit
 
-_RELATIVE = ("/", "./", "../", "?", "#")
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+_HOST = re.compile(r"[\w-]+(\.[\w-]+)+(?=[/?#:]|$)")
+_PAGE = re.compile(
+    r"\.(aspx?|cgi|csv|gif|html?|jpe?g|jsp|json|md|pdf|php|png|svg|txt|webp|xhtml|xml)$", re.IGNORECASE
+)
+"""How names of files end; that of a host may look alike: `shop.example`."""
+POLL_S = 0.1
 Url = Annotated[str, Field(max_length=8000, description="Absolute (https://…), or relative to the page.")]
 
 
@@ -23,26 +32,24 @@ def check_url(window: PlaywrightWindow, url: str) -> str:
     """Return the absolute address of what an agent asks for.
 
     Raises:
-        ToolError: it is not a web address, or not an allowed one.
+        Refusal: it is not a web address, or not an allowed one.
     """
     given, url = url, url.strip()
     # An empty tab has no address that a relative one could belong to.
-    if url.startswith(_RELATIVE) and urlsplit(window.url).scheme in ("http", "https"):
-        url = urljoin(window.url, url)
+    if url and not _SCHEME.match(url) and urlsplit(window.url).scheme in ("http", "https"):
+        host = _HOST.match(url)
+        if host is None or _PAGE.search(host[0]):
+            url = urljoin(window.url, url)
     if url == "about:blank":
         return url
     try:
         parts = urlsplit(url)
     except ValueError as error:
-        raise ToolError(f"{shorten(given, 80)!r} is not an address: {error}.") from None
+        raise Refusal(f"{shorten(given, 80)!r} is not an address: {error}.") from None
     if parts.scheme.lower() not in ("http", "https") or not parts.netloc:
-        raise ToolError(
-            f"{shorten(given, 80)!r} cannot be opened. Write an address with http:// or https://."
-        )
+        raise Refusal(f"{shorten(given, 80)!r} cannot be opened. Write an address with http:// or https://.")
     if not window.rules.allowed.allow(url):
-        raise ToolError(
-            f"{shorten(origin_of(url), 80)} cannot be opened: it is not among the allowed origins."
-        )
+        raise Refusal(f"{shorten(origin_of(url), 80)} cannot be opened: it is not among the allowed origins.")
     return url
 
 
@@ -89,7 +96,7 @@ async def _through_history(window: PlaywrightWindow, way: str) -> str:
     response = await go(wait_until="domcontentloaded")
     # Playwright returns None at the end of the history, but for steps within a document as well.
     if response is None and page.url == url:
-        raise ToolError(f"There is no page to go {way} to.")
+        raise Refusal(f"There is no page to go {way} to.")
     return await _describe_arrival(window, f"Went {way} to")
 
 
@@ -116,12 +123,6 @@ async def wait(
     return f"Waited {seconds:g} s."
 
 
-_HAS_TEXT = """(wanted) => {
-  const flat = (text) => text.replace(/\\s+/g, " ").toLowerCase();
-  return Boolean(document.body) && flat(document.body.innerText).includes(flat(wanted).trim());
-}"""
-
-
 @tool(may_take_long=True)
 async def wait_for_text(
     window: PlaywrightWindow,
@@ -130,17 +131,26 @@ async def wait_for_text(
     ],
     timeout_s: Annotated[float, Field(ge=0, le=30, description="From 0 to 30.")] = 5.0,
 ) -> str:
-    """Wait until a text is visible on the page."""
-    named = shorten(text, 80)
-    try:
-        await window.page.wait_for_function(
-            _HAS_TEXT, arg=text, timeout=max(timeout_s, 0.05) * 1000, polling=100
-        )
-    except playwright_error() as error:
-        if type(error).__name__ == "TimeoutError":
-            raise ToolError(f"{named!r} did not appear within {timeout_s:g} s.") from None
-        raise
-    return f"{named!r} is on the page."
+    """Wait until a text is on the page: one that snapshot or read_text would show."""
+    named, wanted = shorten(text, 80), _flatten(text)
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + timeout_s
+    while True:
+        begun = loop.time()
+        limit_s = max(deadline - begun, window.rules.action_s)
+        seen = await read_page_text(window.page, READ_LENGTH, limit_s)
+        if wanted in _flatten(seen.value):
+            return f"{named!r} is on the page."
+        now = loop.time()
+        if now >= deadline:
+            gap = f" {describe_gap(seen)}" if not seen.is_whole else ""
+            raise Refusal(f"{named!r} did not appear within {timeout_s:g} s.{gap}")
+        # A page that takes long to be read is read less often.
+        await asyncio.sleep(min(max(POLL_S, 2 * (now - begun)), deadline - now))
+
+
+def _flatten(text: str) -> str:
+    return " ".join(text.lower().split())
 
 
 TOOLS: tuple[Tool, ...] = (navigate, go_back, go_forward, reload, wait, wait_for_text)

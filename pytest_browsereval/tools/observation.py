@@ -3,29 +3,12 @@
 from __future__ import annotations
 
 from pytest_browsereval.browsers.playwright.origins import shorten
+from pytest_browsereval.browsers.playwright.page_text import read_page_text
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
-from pytest_browsereval.redaction.known import beginning
 from pytest_browsereval.tools.base import Tool, tool
+from pytest_browsereval.tools.display import READ_LENGTH, cap_text, cut_tree, describe_gap
 from pytest_browsereval.tools.targets import Target, act
 from pytest_browsereval.tools.toolkit import Policy, Toolkit
-
-MAX_LENGTH = 30_000
-"""Characters of a page that one call returns."""
-
-
-def cap_text(text: str, more: str) -> str:
-    """Return the text, cut at the end of a line to what one call may return, saying so.
-
-    Args:
-        text: of any length.
-        more: how to get the rest.
-    """
-    if len(text) <= MAX_LENGTH:
-        return text
-    # At the end of a line: half a ref looks like another ref.
-    end = text.rfind("\n", MAX_LENGTH // 2, MAX_LENGTH)
-    shown = beginning(text, end if end > 0 else MAX_LENGTH)
-    return f"{shown}\n[Cut after {len(shown)} of {len(text)} characters. {more}]"
 
 
 @tool(takes_picture=False)
@@ -38,8 +21,7 @@ async def snapshot(window: PlaywrightWindow) -> str:
     head += [f"Title: {shorten(tab.title, 200)}" for tab in tabs if tab.is_current]
     if len(tabs) > 1:
         head.append("Tabs: " + ", ".join(_name_tab(tab.tab_id, tab.title, tab.is_current) for tab in tabs))
-    more = "The rest: read_text with a target reads one part of the page."
-    return "\n".join([*head, "", cap_text(tree or "(The page is empty.)", more)])
+    return "\n".join([*head, "", cut_tree(tree) or "(The page is empty.)"])
 
 
 def _name_tab(tab_id: int, title: str, is_current: bool) -> str:  # noqa: FBT001 -- a field of Tab
@@ -48,11 +30,14 @@ def _name_tab(tab_id: int, title: str, is_current: bool) -> str:  # noqa: FBT001
 
 @tool(takes_picture=False)
 async def read_text(window: PlaywrightWindow, target: Target | None = None) -> str:
-    """Return the visible text of the page, or of one element."""
-    text = await act(window, target or "body", lambda element: element.inner_text())
-    if not text.strip():
-        return "There is no visible text."
-    return cap_text(text, "The rest: pass a target to read one part of the page.")
+    """Return the visible text of the page, or of one element; of a field, what it holds."""
+    limit_s = window.rules.action_s
+    if target is None:
+        seen = await read_page_text(window.page, READ_LENGTH, limit_s)
+    else:
+        seen = await act(window, target, lambda element: read_page_text(element, READ_LENGTH, limit_s))
+    text = cap_text(seen.value, "The rest: pass a target to read one part of the page.")
+    return "\n".join(filter(None, (text, describe_gap(seen)))) or "There is no visible text."
 
 
 @tool

@@ -15,7 +15,7 @@ from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.errors import PLUGIN_ERRORS, ErrorSource, Fault, is_given_up
 from pytest_browsereval.redaction.known import beginning
 from pytest_browsereval.redaction.text import well_formed
-from pytest_browsereval.tools.base import KEY_S, Tool, ToolError, ToolResult, ToolRunner
+from pytest_browsereval.tools.base import KEY_S, Refusal, Tool, ToolError, ToolResult, ToolRunner
 from pytest_browsereval.tools.errors import explain
 
 HANDLE_DIALOG = "handle_dialog"
@@ -135,16 +135,19 @@ class WindowToolRunner(_OneAtATime):
             url, said, window.hit = window.url, [""], None
             with window.pace() as pace:
                 # Measured beside the call: afterwards nobody could tell a slow page from a slow machine.
-                is_ok = await self._try(tool, arguments, said)
+                is_ok, hint = await self._try(tool, arguments, said)
             hit = window.hit
             if window.dead is None:
                 if not is_ok and pace.slowest_s >= BUSY_S:
                     window.warn(_busy(tool.name, pace.slowest_s))
                 said += await self._notes(tool, url, said[0])
-        return ToolResult(ok=is_ok, output=" ".join(filter(None, said)), hit=hit)
+        return ToolResult(ok=is_ok, output=" ".join(filter(None, said)), hint=hint, hit=hit)
 
-    async def _try(self, tool: Tool, arguments: dict[str, Any], said: list[str]) -> bool:
-        """Run the tool, add to what is said of it, and return whether it has done what it is for."""
+    async def _try(self, tool: Tool, arguments: dict[str, Any], said: list[str]) -> tuple[bool, str]:
+        """Run the tool, add to what is said of it, and return whether it has done what it is for.
+
+        With that comes how what is said begins, where that has no word of a page.
+        """
         window, limit_s = self._window, self.limit_s(tool, arguments)
         try:
             await window.watch(_run_body(tool, window, arguments, said), limit_s)
@@ -153,20 +156,18 @@ class WindowToolRunner(_OneAtATime):
         except TimeoutError:
             # The next navigation gets a new page: one that hangs cannot be navigated either.
             window.mark_stuck()
-            said.append(f"{tool.name} took longer than {limit_s:g} s: the page does not react.")
-            return False
+            late = f"{tool.name} took longer than {limit_s:g} s: the page does not react."
+            return False, _say(said, Refusal(late))
         except (ToolError, NoTab) as error:
-            said.append(str(error))
             if not window.url:  # its last page has gone, perhaps with the browser
                 await window.look()
-            return False
+            return False, _say(said, error)
         except playwright_error() as error:
-            said.append(explain(error, arguments))
             # Playwright says "closed" of a closed tab and of a dead browser.
             if is_closed_error(error):
                 await window.look()
-            return False
-        return True
+            return False, _say(said, explain(error, arguments))
+        return True, ""
 
     def limit_s(self, tool: Tool, arguments: dict[str, Any]) -> float:
         """Return how long a call may take; its own waits are shorter, so that they report first."""
@@ -194,6 +195,12 @@ class WindowToolRunner(_OneAtATime):
             f"The page shows a dialog: {dialog.type} {shorten(dialog.message, 80)!r}{asked}. "
             f"Call {HANDLE_DIALOG} to answer it."
         )
+
+
+def _say(said: list[str], error: ToolError | NoTab) -> str:
+    """Add an error to what is said of a call; return it if it is all that is said and no page wrote in it."""
+    said.append(str(error))
+    return str(error) if isinstance(error, Refusal | NoTab) and not said[0] else ""
 
 
 def _busy(name: str, slowest_s: float) -> str:

@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from pydantic import Field
 
+from pytest_browsereval.browsers.playwright.origins import shorten
+from pytest_browsereval.browsers.playwright.waiting import quietly
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
-from pytest_browsereval.tools.base import ToolError
+from pytest_browsereval.browsers.playwright.world import ask_apart, find_apart
+from pytest_browsereval.tools.base import Refusal, ToolError
 from pytest_browsereval.tools.hits import note_element
 
 if TYPE_CHECKING:
@@ -27,6 +30,35 @@ Target = Annotated[str, Field(min_length=1, max_length=2000, description=_WHAT)]
 
 _REF = re.compile(r"\[?(?:ref=)?((?:f\d+)?e\d+)\]?")
 _NAMED = re.compile(r"(text|label)=|role=\w+\[name=")
+# By label as Playwright finds them; else by what a snapshot calls a field: the label without fields in it,
+# or what stands for a label.
+_LABELLED = """(root, label) => {
+  const fields = "button,input,meter,output,progress,select,textarea", all = [];
+  const flat = (text) => (text ?? "").replace(/[\\u200b\\u00ad]/g, "").replace(/\\s+/g, " ").trim();
+  const walk = (tree) => {
+    for (const one of tree.querySelectorAll("*")) { all.push(one); if (one.shadowRoot) walk(one.shadowRoot); }
+  };
+  walk(root);
+  const bare = (one) => {
+    const copy = one.cloneNode(true);
+    for (const field of copy.querySelectorAll(fields)) field.remove();
+    return copy.textContent;
+  };
+  const labels = (one, read) => {
+    const by = one.ariaLabelledByElements;
+    if (by?.length) return [...by].map(read);
+    const own = flat(one.getAttribute("aria-label"));
+    return own ? [own] : one.type === "hidden" ? [] : [...one.labels ?? []].map(read);
+  };
+  const is = (text) => flat(text) === label;
+  const found = all.filter((one) => labels(one, (it) => it.textContent).some(is));
+  if (found.length) return found;
+  const asked = `${fields},[role],[contenteditable]`;
+  const named = all.filter((one) => one.matches(asked) && one.type !== "hidden");
+  const more = (one) => labels(one, bare).length ? labels(one, bare)
+    : [one.getAttribute("title") || one.getAttribute("placeholder")];
+  return named.filter((one) => more(one).some(is));
+}"""
 # Only outside of quotes: `text=">>>"` is a text that a page may show.
 _INTO_FRAME = re.compile(r'>>>(?=(?:[^"]*"[^"]*")*[^"]*$)')
 
@@ -62,16 +94,14 @@ def locate(page: Page, target: str) -> Locator:
 
 def _locate(scope: Page | FrameLocator, part: str, target: str) -> Locator:
     if not part:
-        raise ToolError(
-            f"The target {target!r} has an empty part. Write FRAME >>> TARGET, or a target alone."
-        )
+        raise Refusal(f"The target {target!r} has an empty part. Write FRAME >>> TARGET, or a target alone.")
     if ref := ref_of(part):
         return scope.locator(f"aria-ref={ref}")
     if part.startswith("label="):
         label = part.removeprefix("label=").strip()
         # Models quote labels as in other selectors; Playwright would look for the quotes too.
         quoted = len(label) > 1 and label[0] == label[-1] and label[0] in "\"'"
-        return scope.get_by_label(label[1:-1] if quoted else label, exact=True)
+        return find_apart(scope, _LABELLED, " ".join((label[1:-1] if quoted else label).split()))
     return scope.locator(part)
 
 
@@ -98,13 +128,43 @@ async def act(window: PlaywrightWindow, target: str, action: Callable[[Locator],
     try:
         await asyncio.wait((doing, looking), return_when=asyncio.FIRST_COMPLETED)
         if ref and not doing.done() and looking.exception() is None and not looking.result():
-            raise ToolError(describe_gone(target))
+            raise await _describe_lost(window, ref, target)
         return await doing
     finally:
         for task in (doing, looking):
             task.cancel()
             # Fetched, so that asyncio does not report an error that nobody waits for.
             task.add_done_callback(lambda done: done.cancelled() or done.exception())
+
+
+# Playwright notes the ref of an element at the element; one whose name changes gets another ref.
+_LOST = """(found, ref) => {
+  const up = (one) => one.assignedSlot ?? one.parentElement ?? one.getRootNode().host;
+  const way = [];
+  for (let one = found; one; one = up(one)) way.push(one);
+  const hides = way.find((one) => one.getAttribute("aria-hidden") === "true");
+  const why = way.some((one) => one.inert) ? "inert"
+    : !found.checkVisibility({visibilityProperty: true}) ? "hidden"
+    : hides ? "aria-hidden" : getComputedStyle(found).pointerEvents === "none" ? "pointer-events: none" : "";
+  return {why, ref: found._ariaRef?.ref ?? ref};
+}"""
+_LOST_S = 1.0
+
+
+async def _describe_lost(window: PlaywrightWindow, ref: str, target: str) -> ToolError:
+    """Return an error that says why a ref of an earlier snapshot finds nothing now."""
+    role, name = window.recall_ref(ref)
+    for frame in window.page.frames if role else ():
+        kind: Any = role
+        named = frame.get_by_role(kind, name=name, exact=True, include_hidden=True)
+        lost = await quietly(ask_apart(named, _LOST, ref, limit_s=_LOST_S / len(window.page.frames)), _LOST_S)
+        if lost and lost["why"]:
+            other = f" Its ref is {lost['ref']} now." if lost["ref"] != ref else ""
+            return ToolError(
+                f"{ref} ({role} {shorten(name, 60)!r}) is still on the page, which hides it ({lost['why']}): "
+                f"something else may be open in front of it.{other} Call snapshot to see what."
+            )
+    return Refusal(describe_gone(target))
 
 
 def describe_gone(ref: str) -> str:

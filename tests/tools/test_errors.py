@@ -5,6 +5,11 @@ from playwright.async_api import TimeoutError as PlaywrightTimeout
 
 from pytest_browsereval.tools.errors import explain
 
+
+def said(error: BaseException, arguments: dict[str, str]) -> str:
+    return str(explain(error, arguments))
+
+
 DRAG = 'Locator.drag_to: Timeout 1000ms exceeded.\nCall log:\n  - waiting for locator("#a")\n'
 FOUND = DRAG + '    - locator resolved to <p id="a">a</p>\n  - attempting move and down action\n'
 
@@ -12,8 +17,8 @@ FOUND = DRAG + '    - locator resolved to <p id="a">a</p>\n  - attempting move a
 def test_a_drag_names_the_end_that_is_missing() -> None:
     """The source is looked for first, then the target."""
     ends = {"source": "#a", "target": "#b"}
-    assert explain(PlaywrightTimeout(DRAG), ends).startswith("Nothing matches #a.")
-    assert explain(PlaywrightTimeout(f'{FOUND}  - waiting for locator("#b")\n'), ends).startswith(
+    assert said(PlaywrightTimeout(DRAG), ends).startswith("Nothing matches #a.")
+    assert said(PlaywrightTimeout(f'{FOUND}  - waiting for locator("#b")\n'), ends).startswith(
         "Nothing matches #b."
     )
 
@@ -21,22 +26,20 @@ def test_a_drag_names_the_end_that_is_missing() -> None:
 def test_an_unknown_error_is_its_first_line() -> None:
     """Without the method's name, the log or the stack."""
     error = Error("Page.click: Error: Something odd\n    at x (y.js:1:1)\nCall log:\n  - waiting")
-    assert explain(error, {}) == "Something odd"
-    assert explain(Error(""), {}) == ""
+    assert said(error, {}) == "Something odd"
+    assert said(Error(""), {}) == ""
 
 
 def test_an_unknown_network_error_keeps_its_name() -> None:
     """It is not explained by a guess."""
     error = Error("Page.goto: net::ERR_CERT_DATE_INVALID at https://x.test/")
-    assert (
-        explain(error, {"url": "https://x.test/"}) == "https://x.test/ did not load: ERR_CERT_DATE_INVALID."
-    )
+    assert said(error, {"url": "https://x.test/"}) == "https://x.test/ did not load: ERR_CERT_DATE_INVALID."
 
 
 def test_a_tab_that_was_closed_meanwhile_is_told() -> None:
     """The agent can look at what is left."""
     error = Error("Locator.click: Target page, context or browser has been closed")
-    assert explain(error, {"target": "e1"}) == (
+    assert said(error, {"target": "e1"}) == (
         "The tab was closed meanwhile. Call list_tabs to see which are open."
     )
 
@@ -46,9 +49,9 @@ def test_a_page_that_hangs_is_told_with_and_without_a_target() -> None:
     found = (
         'X: Timeout 5ms exceeded.\nCall log:\n  - waiting for locator("#x")\n    - locator resolved to <b>'
     )
-    assert explain(PlaywrightTimeout(found), {"target": "#x"}) == (
+    assert said(PlaywrightTimeout(found), {"target": "#x"}) == (
         "The page did not react in time to what was done to #x."
     )
-    assert explain(PlaywrightTimeout("Page.screenshot: Timeout 5ms exceeded."), {}) == (
+    assert said(PlaywrightTimeout("Page.screenshot: Timeout 5ms exceeded."), {}) == (
         "The page did not react in time."
     )

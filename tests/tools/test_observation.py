@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import re
 
-from pytest_browsereval.tools.observation import MAX_LENGTH, cap_text
+from pytest_browsereval.tools.display import MAX_LENGTH, cap_text
 from tests.support import PageServer, Visits
 
 
@@ -40,12 +40,38 @@ def test_a_huge_page_is_cut_and_says_so(visit: Visits) -> None:
     opened = visit("<ul>" + "".join(f"<li>item number {n} of a very long list</li>" for n in range(5000)))
     text = opened.output("snapshot")
     assert MAX_LENGTH / 2 < len(text) < MAX_LENGTH + 400
-    cut = re.search(r"\n\[Cut after (\d+) of (\d+) characters\. The rest: read_text with a target", text)
+    assert re.search(r"\n +- \[4,\d+ more list items\]\n", text)
+    cut = re.search(r"\n\[Cut: (\d+) of (\d+) characters are shown\. .* read_text with a target", text)
     assert cut is not None
     assert int(cut[1]) <= MAX_LENGTH < 200_000 < int(cut[2])
     text = opened.output("read_text")
     assert "[Cut after" in text
     assert "item number 0 of" in text
+
+
+def test_a_cut_keeps_what_is_open_and_where_one_is(visit: Visits) -> None:
+    """Dialogs, landmarks, the focus and what stands last in the body stay; every gap says what it was."""
+    rows = "".join(f"<tr><td>{n}</td><td><a href='#{n}'>row {n}</a></td></tr>" for n in range(3000))
+    opened = visit(
+        f"<nav><a href=/>Home</a></nav><main><table>{rows}</table><input id=late></main><footer>End</footer>"
+        "<div role=dialog aria-label=Sure><button>Delete</button></div><div id=modal><button>Accept</button>"
+        f"</div><p>{'long ' * 20_000}</p><script>late.focus()</script>"
+    )
+    text = opened.output("snapshot")
+    assert len(text) < MAX_LENGTH + 400
+    for line in (
+        'link "Home"',
+        "contentinfo",
+        'dialog "Sure"',
+        'button "Delete"',
+        'button "Accept"',
+        "[active]",
+    ):
+        assert line in text, line
+    assert re.search(r" more rows\]\n", text)
+    assert re.search(r"… \[\d\d,\d+ more characters\] …", text)
+    (ref,) = re.findall(r'button "Delete" \[ref=(e\d+)\]', text)
+    assert opened.output("click", target=ref) == f"Clicked {ref}."
 
 
 def test_a_long_line_is_cut_within() -> None:

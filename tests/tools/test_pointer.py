@@ -104,7 +104,7 @@ def test_scrolling_at_a_point_scrolls_what_is_there(visit: Visits) -> None:
     )
     opened.output("scroll_at", x=50, y=50, direction="down", amount=1)
     assert opened.js("[box.scrollTop, scrollY, clicks]") == [120, 0, 0]
-    assert "The page is at 360 of 2280." in opened.output("scroll_at", x=600, y=300, direction="down")
+    assert "The page is at 360 of 2,280." in opened.output("scroll_at", x=600, y=300, direction="down")
 
 
 def test_typing_goes_where_the_focus_is(visit: Visits) -> None:

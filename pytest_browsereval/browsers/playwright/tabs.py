@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import re
+from collections import deque
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from pytest_browsereval.browsers.base import PageError
@@ -18,6 +22,8 @@ if TYPE_CHECKING:
 
 _STATUS = "() => performance.getEntriesByType('navigation')[0]?.responseStatus ?? 0"
 
+_NODE = r"""^ *- '?(\w+)(?: ("(?:[^"\\]|\\.)*"))?[^\n]*\[ref={ref}\]"""
+"""The line of an element in a snapshot."""
 _WORLD = "browsereval"
 """A world of scripts of its own: the page does not see what runs there."""
 _BINDING = "browserevalAtWork"
@@ -81,6 +87,16 @@ class OpenTab:
     """When its document began, if that did not finish loading in time: it is not waited for again."""
     session: asyncio.Task[CDPSession] | None = None
     """For pictures; attached when the tab opens."""
+    trees: deque[str] = field(default_factory=lambda: deque(maxlen=5))
+    """The latest snapshots: what their refs were."""
+
+    def recall(self, ref: str) -> tuple[str, str]:
+        """Return the role and the name that a snapshot has for a ref; empty if none of the latest has it."""
+        for tree in reversed(self.trees):
+            if line := re.search(_NODE.format(ref=ref), tree, re.MULTILINE):
+                with suppress(ValueError):  # YAML's own escapes
+                    return line[1], json.loads((line[2] or '""').replace("''", "'"))
+        return "", ""
 
 
 async def answers(attached: asyncio.Task[CDPSession]) -> dict[str, Any] | None:
@@ -277,6 +293,12 @@ class Tabs:
                 f"{ref} is of the snapshot of tab {self.snapshot.tab_id}; tab {current.tab_id} is current. "
                 "Call snapshot to get its refs."
             )
+
+    def note_snapshot(self, tab: OpenTab, tree: str) -> str:
+        """Remember the latest snapshot, and return it."""
+        self.snapshot = tab
+        tab.trees.append(tree)
+        return tree
 
     def mark_known(self, tab: OpenTab) -> None:
         """The agent knows of the tab."""

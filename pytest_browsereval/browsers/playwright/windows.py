@@ -12,6 +12,7 @@ from pytest_browsereval.browsers.playwright.clipboard import DOWNLOAD, QUESTION,
 from pytest_browsereval.browsers.playwright.downloads import Downloads
 from pytest_browsereval.browsers.playwright.guard import OriginGuard
 from pytest_browsereval.browsers.playwright.origins import cap_text, shorten
+from pytest_browsereval.browsers.playwright.page_text import take_snapshot
 from pytest_browsereval.browsers.playwright.pictures import Camera
 from pytest_browsereval.browsers.playwright.place import Place, WindowEvents, WindowRules
 from pytest_browsereval.browsers.playwright.tabs import NoTab, Notes, OpenTab, Tabs, answers, notice
@@ -378,10 +379,12 @@ class PlaywrightWindow(Window):
     async def snapshot(self) -> str:
         """Return the current tab as a tree of roles, names and texts, with a ref for each element."""
         tab = self._tabs.get()
-        limit_s = self.rules.action_s + self.rules.load_s  # a page of 10,000 elements takes seconds
-        tree = await tab.page.aria_snapshot(mode="ai", timeout=limit_s * 1000)
-        self._tabs.snapshot = tab
-        return tree
+        tree = await take_snapshot(tab.page, self.rules.action_s + self.rules.load_s)
+        return self._tabs.note_snapshot(tab, tree)
+
+    def recall_ref(self, ref: str) -> tuple[str, str]:
+        """Return the role and the name that an earlier snapshot of the current tab has for a ref, or ""."""
+        return self._tabs.get().recall(ref)
 
     def check_ref(self, ref: str) -> None:
         """Refuse a ref that cannot be of the current tab.

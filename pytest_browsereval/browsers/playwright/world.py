@@ -55,7 +55,7 @@ _SCRIPT = """{
     let said;
     try {
       const found = (0, eval)(`(${text})`)(root, argument);
-      if (isSearch) return found ? [found] : [];
+      if (isSearch) return Array.isArray(found) ? found : found ? [found] : [];
       said = {value: found ?? null};
     } catch (error) {
       if (isSearch) throw error;
@@ -71,13 +71,19 @@ class ApartError(BrowserEvalError):
     """The function raised; the message says what."""
 
 
-async def offer_worlds(driver: Playwright) -> None:
-    """Have a driver know how to run functions apart; before its first browser."""
-    await driver.selectors.register(_ENGINE, _SCRIPT, content_script=True)
+async def offer_worlds(driver: Playwright, prelude: str = "") -> None:
+    """Have a driver know how to run functions apart; before its first browser.
+
+    Args:
+        driver: just started.
+        prelude: JavaScript that runs before, for what every document is asked: it is sent once.
+    """
+    script = f"(() => {{ {prelude}\nreturn {_SCRIPT}; }})()"
+    await driver.selectors.register(_ENGINE, script, content_script=True)
 
 
 def find_apart(scope: Scope, function: str, argument: JsonValue = None) -> Locator:
-    """Return a locator of the element that a function returns, without asking the page.
+    """Return a locator of the element, or the list of them, that a function returns, without asking the page.
 
     Args:
         scope: a page or a frame, whose document the function gets; or a locator, whose element it gets.
