@@ -28,6 +28,10 @@ _STATES = {
 }
 _SENTENCES = {
     "Invalid frame in aria-ref": "{gone}",
+    "Cannot type text into input[type=number]": "{named} takes a number such as 1.5.",
+    'Input of type "file" cannot be filled': "{named} takes a file, and no tool chooses files.",
+    'Input of type "checkbox" cannot be filled': "{named} takes no text. Call check or uncheck.",
+    'Input of type "radio" cannot be filled': "{named} takes no text. Call check.",
     "crashed": "The page has crashed. Call reload or navigate to load it again.",
     "has been closed": "The tab was closed meanwhile. Call list_tabs to see which are open.",
 }
@@ -48,13 +52,13 @@ def explain(error: BaseException, arguments: Mapping[str, Any]) -> ToolError:
         arguments: of the tool call, to name the target.
     """
     text = str(error)
-    target = _target_of(text, arguments)
+    target = str(arguments.get("source") or arguments.get("target") or "")
     named = shorten(target, 80)
     if match := _STRICT.search(text):
         return ToolError(_ambiguous(named, int(match[1]), text))
     for sign, sentence in _SENTENCES.items():
         if sign in text:
-            return Refusal(sentence.format(gone=describe_gone(named)))
+            return Refusal(sentence.format(gone=describe_gone(named), named=named))
     # Before the kinds of errors: a navigation that fails is a plain `Error`.
     if match := _NET.search(text):
         url = shorten(str(arguments.get("url", "the page")), 100)
@@ -67,12 +71,6 @@ def explain(error: BaseException, arguments: Mapping[str, Any]) -> ToolError:
         return Refusal(_too_late(named, target, text))
     line = next((line for line in text.splitlines() if line.strip()), "")
     return ToolError(shorten(_PREFIX.sub("", line), 200))
-
-
-def _target_of(text: str, arguments: Mapping[str, Any]) -> str:
-    """Return the target that the error is about: a drag looks for its source first."""
-    source, target = str(arguments.get("source") or ""), str(arguments.get("target") or "")
-    return source if source and len(_LOOKING.findall(text)) < 2 else target
 
 
 def _ambiguous(named: str, count: int, text: str) -> str:

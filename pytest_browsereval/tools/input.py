@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -11,10 +12,20 @@ from pytest_browsereval.browsers.playwright.origins import shorten
 from pytest_browsereval.browsers.playwright.waiting import playwright_error, quietly
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.browsers.playwright.world import ask_apart
-from pytest_browsereval.tools.base import KEY_S, Tool, ToolError, tool
-from pytest_browsereval.tools.points import mouse_point
+from pytest_browsereval.tools.base import Tool, ToolError, tool
+from pytest_browsereval.tools.choices import choose, switch
+from pytest_browsereval.tools.errors import explain
+from pytest_browsereval.tools.points import drag_between, mouse_point
 from pytest_browsereval.tools.targets import Target, act, ref_of, resolve
 from pytest_browsereval.tools.toolkit import Policy, Toolkit
+from pytest_browsereval.tools.values import (
+    UNFOCUSED,
+    describe_filled,
+    describe_typed,
+    finds_no_focus,
+    make_ready,
+    read_value,
+)
 
 Button = Annotated[Literal["left", "right", "middle"], Field(description="Which mouse button.")]
 ClickCount = Annotated[int, Field(ge=1, le=3, description="2 is a double click.")]
@@ -65,8 +76,9 @@ async def hover(window: PlaywrightWindow, target: Target) -> str:
 @tool
 async def fill(window: PlaywrightWindow, target: Target, text: Text) -> str:
     """Replace the content of a text field, all at once."""
+    began = time.monotonic()
     await act(window, target, lambda element: element.fill(text))
-    return f"Filled {shorten(target, 80)} with {shorten(text, 60)!r}."
+    return describe_filled(target, text, await read_value(window, target, began, text))
 
 
 @tool
@@ -76,10 +88,10 @@ async def type_text(
     text: Annotated[str, Field(min_length=1, max_length=2000, description="The text.")],
 ) -> str:
     """Type into an element key by key, after what is there. Use fill unless the page reacts to each key."""
-    # Playwright's limit holds for the whole text, and keys come one by one.
-    limit_ms = (window.rules.action_s + KEY_S * len(text)) * 1000
-    await act(window, target, lambda element: element.press_sequentially(text, timeout=limit_ms))
-    return f"Typed {shorten(text, 60)!r} into {shorten(target, 80)}."
+    began, before = time.monotonic(), await make_ready(window, target, for_text=True)
+    await window.page.keyboard.type(text)
+    value = await read_value(window, target, began)
+    return describe_typed(f" into {shorten(target, 80)}", text, value, before)
 
 
 @tool
@@ -93,8 +105,10 @@ async def press_key(
     """Press a key or a combination of keys, in an element or where the focus is."""
     name = _key(key)
     if target is None:
+        is_lost = len(name) == 1 and await finds_no_focus(window)
         await window.page.keyboard.press(name)
-        return f"Pressed {name}."
+        return f"Pressed {name}.{f' {UNFOCUSED}' if is_lost else ''}"
+    await make_ready(window, target, for_text=False)
     await act(window, target, lambda element: element.press(name))
     return f"Pressed {name} in {shorten(target, 80)}."
 
@@ -114,47 +128,37 @@ async def select_option(
     target: Target,
     value: Annotated[str, Field(max_length=1000, description="The option's value or label.")],
 ) -> str:
-    """Choose an option of a drop-down list."""
-    try:
-        chosen = await act(window, target, lambda element: element.select_option(value))
-    except playwright_error() as error:
-        if "did not find some options" in str(error):
-            # Playwright only waited in vain; a model needs the options that there are.
-            raise ToolError(await _options(window, target, value)) from None
-        raise
-    return f"Chose {shorten(value, 60)!r} in {shorten(target, 80)}{'' if chosen else ': nothing is chosen'}."
-
-
-async def _options(window: PlaywrightWindow, target: str, value: str) -> str:
-    script = "(list) => [...list.options].slice(0, 12).map((option) => option.label)"
-    labels = await quietly(resolve(window, target).evaluate(script), window.rules.title_s) or []
-    shown = ", ".join(repr(shorten(str(label), 30)) for label in labels)
-    return f"{shorten(target, 80)} has no option {shorten(value, 60)!r}. Options: {shown or 'none'}."
+    """Choose an option of a list; where several may be chosen, in addition to those that are."""
+    return await choose(window, target, value)
 
 
 @tool
 async def check(window: PlaywrightWindow, target: Target) -> str:
     """Switch a check box or radio button on, unless it is on."""
-    await act(window, target, lambda element: element.check())
-    return f"{shorten(target, 80)} is checked."
+    return await switch(window, target, on=True)
 
 
 @tool
 async def uncheck(window: PlaywrightWindow, target: Target) -> str:
     """Switch a check box off, unless it is off."""
-    await act(window, target, lambda element: element.uncheck())
-    return f"{shorten(target, 80)} is not checked."
+    return await switch(window, target, on=False)
 
 
 @tool
 async def drag(window: PlaywrightWindow, source: Target, target: Target) -> str:
     """Drag one element onto another one."""
-    end = resolve(window, target)
-    # `act` checks the source only, and would wait out its time for a target that has gone.
+    begin, end = resolve(window, source), resolve(window, target)
     if ref := ref_of(target):
         window.check_ref(ref)
-    await act(window, source, lambda element: element.drag_to(end))
-    return f"Dragged {shorten(source, 80)} to {shorten(target, 80)}."
+    await act(window, source, lambda element: element.hover())
+    try:
+        await act(window, target, lambda element: element.hover(trial=True))
+    except playwright_error() as error:
+        raise explain(error, {"target": target}) from None
+    # The target may have scrolled the source away.
+    await begin.hover()
+    note = await drag_between(window, begin, end)
+    return f"Dragged {shorten(source, 80)} to {shorten(target, 80)}{note and f'; {note}'}."
 
 
 @tool

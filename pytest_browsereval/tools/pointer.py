@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import time
 from typing import Annotated
 
 from pydantic import Field
 
-from pytest_browsereval.browsers.playwright.origins import shorten
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.tools.base import Tool, tool
 from pytest_browsereval.tools.input import Button, ClickCount, Direction, Notches, describe_click, turn_wheel
-from pytest_browsereval.tools.points import drag_pointer, mouse_point
+from pytest_browsereval.tools.points import Point, drag_pointer, mouse_point
 from pytest_browsereval.tools.toolkit import Policy, Toolkit
+from pytest_browsereval.tools.values import describe_keys, find_focused
 
 X = Annotated[float, Field(description="CSS pixels from the left edge of the viewport.")]
 Y = Annotated[float, Field(description="CSS pixels from the top edge of the viewport.")]
@@ -49,24 +50,23 @@ async def type_at(
 ) -> str:
     """Click at a point of the viewport and type."""
     await window.page.mouse.click(*await mouse_point(window, x, y))
-    await _type(window, text, clear=clear)
-    return f"Typed {shorten(text, 60)!r} at {_format_point(x, y)}."
+    return await _type(window, text, f" at {_format_point(x, y)}", clear=clear)
 
 
 @tool
 async def type_keys(window: PlaywrightWindow, text: Typed, clear: Clear = False) -> str:  # noqa: FBT002
     """Type key by key where the focus is, after a click for example."""
-    await _type(window, text, clear=clear)
-    return f"Typed {shorten(text, 60)!r}."
+    return await _type(window, text, "", clear=clear)
 
 
-async def _type(window: PlaywrightWindow, text: str, *, clear: bool) -> None:
-    keyboard = window.page.keyboard
+async def _type(window: PlaywrightWindow, text: str, where: str, *, clear: bool) -> str:
+    keyboard, began, focused = window.page.keyboard, time.monotonic(), await find_focused(window)
     if clear:
         # `ControlOrMeta` is Meta on a Mac, where Control+A only moves the caret.
         await keyboard.press("ControlOrMeta+A")
         await keyboard.press("Delete")
     await keyboard.type(text)
+    return await describe_keys(window, focused, text, where, began=began)
 
 
 @tool
@@ -75,8 +75,12 @@ async def drag_at(window: PlaywrightWindow, start_x: X, start_y: Y, end_x: X, en
     # Both before the button goes down: refused half-way, it would stay down.
     start = await mouse_point(window, start_x, start_y)
     end = await mouse_point(window, end_x, end_y)
+
+    async def find_end() -> Point:
+        return end
+
     await window.page.mouse.move(*start)
-    await drag_pointer(window, start, end)
+    await drag_pointer(window, start, find_end)
     return f"Dragged from {_format_point(start_x, start_y)} to {_format_point(end_x, end_y)}."
 
 

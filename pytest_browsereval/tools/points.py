@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
 
 from pytest_browsereval.browsers.playwright.waiting import quietly
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.tools.base import ToolError
 from pytest_browsereval.tools.hits import note_point
+
+if TYPE_CHECKING:
+    from playwright.async_api import Locator
+
+Point = tuple[float, float]
+"""Of the viewport, as the mouse takes it."""
 
 DRAG_STEPS = 10
 DRAG_PAUSE_S = 0.02
@@ -47,12 +55,19 @@ async def _zoom(window: PlaywrightWindow) -> float:
 
 
 async def drag_pointer(
-    window: PlaywrightWindow, start: tuple[float, float], end: tuple[float, float]
+    window: PlaywrightWindow, start: Point, find_end: Callable[[], Awaitable[Point]]
 ) -> None:
-    """Press the button where the pointer is, move to the end as a hand does, and release it."""
+    """Press the button where the pointer is, move to the end as a hand does, and release it.
+
+    Args:
+        window: where the pointer is.
+        start: where it is.
+        find_end: is called once the button is down, and may scroll.
+    """
     mouse = window.page.mouse
     await mouse.down()
     try:
+        end = await find_end()
         for step in range(1, DRAG_STEPS + 1):
             await asyncio.sleep(DRAG_PAUSE_S)
             share = step / DRAG_STEPS
@@ -60,3 +75,63 @@ async def drag_pointer(
         await asyncio.sleep(DRAG_PAUSE_S)
     finally:
         await mouse.up()
+
+
+# A page says it by its elements and its events, and cannot where it draws on a canvas.
+_WATCH = """(one, other) => {
+  const place = () => [one, other].filter(Boolean).map((el) => {
+    const {left, top} = el.getBoundingClientRect();
+    return [el.isConnected, Math.round(left), Math.round(top), el.childElementCount, el.value,
+      [...el.parentNode?.children ?? []].indexOf(el)];
+  }).join();
+  const before = place(), parent = one.parentNode, on = ['dragstart', 'drop', 'input', 'change', 'scroll'];
+  const seen = new Set(document.querySelector('canvas') ? ['canvas'] : []);
+  const note = (event) => seen.add(event.type);
+  const watch = new MutationObserver(() => seen.add('change'));
+  for (let root = one.getRootNode(); root; root = root.host?.getRootNode())
+    watch.observe(root, {subtree: true, childList: true, attributes: true, characterData: true});
+  for (const type of on) addEventListener(type, note, true);
+  return {end: () => {
+    const hasMoved = place() !== before || one.parentNode !== parent;
+    watch.disconnect();
+    for (const type of on) removeEventListener(type, note, true);
+    if (hasMoved || seen.has('drop') || seen.has('canvas')) return ['', ''];
+    if (seen.has('dragstart')) return ['nothing on the page takes it there', ''];
+    return seen.size ? ['', 'both are where they were'] : ['nothing on the page has moved', ''];
+  }};
+}"""
+_END = """async (watch) => {
+  await new Promise((go) => { requestAnimationFrame(() => setTimeout(go)); setTimeout(go, 100); });
+  return watch.end();
+}"""
+
+
+async def drag_between(window: PlaywrightWindow, source: Locator, target: Locator) -> str:
+    """Drag from an element that the pointer is over onto another one, and return what the page says of it.
+
+    Raises:
+        ToolError: nothing has come of it.
+    """
+
+    async def find_end() -> Point:
+        await target.scroll_into_view_if_needed()
+        return await _find_middle(target)
+
+    start, limit_s = await _find_middle(source), window.rules.title_s
+    other = await quietly(target.element_handle(), limit_s)
+    watch = await quietly(source.evaluate_handle(_WATCH, other), limit_s)
+    if watch is None:  # the two are in different frames
+        watch = await quietly(source.evaluate_handle(_WATCH), limit_s)
+    await drag_pointer(window, start, find_end)
+    said = await quietly(watch.evaluate(_END), limit_s) if watch is not None else None
+    why, note = said or ("", "")
+    if why:
+        raise ToolError(f"It was dragged, but {why}.")
+    return note
+
+
+async def _find_middle(element: Locator) -> Point:
+    box = await element.bounding_box()
+    if box is None:
+        raise ToolError("The target is not visible any more.")
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2

@@ -112,3 +112,62 @@ def test_a_page_that_routes_itself_is_waited_for_once(evals: Evals, pages: PageS
     assert evals.run().ret == 0
     told = [f"The page is still loading: {pages.url}/never.png." in said for said in read_results(evals)]
     assert told == [True] + [False] * 12
+
+
+DATE = "<label>Day <input type=date></label>"
+WRONG: dict[str, tuple[str, dict[str, Any], str]] = {
+    "fill": (DATE, {"target": "label=Day", "text": "4 March 2026"}, "takes a date such as 2026-03-04"),
+    "type_text": ("<input readonly value=old>", {"target": "input", "text": "new"}, "read-only"),
+    "check": ("<input type=checkbox onclick='return false'>", {"target": "input"}, "is not checked"),
+    "uncheck": ("<input type=checkbox checked onclick='return false'>", {"target": "input"}, "is checked"),
+    "select_option": (
+        "<select onchange='selectedIndex = 0'><option>A<option>B</select>",
+        {"target": "select", "value": "B"},
+        "has 'A' chosen now",
+    ),
+    "drag": ("<p>a</p><b>b</b>", {"source": "p", "target": "b"}, "nothing on the page has moved"),
+    "type_keys": ("<input autofocus maxlength=1>", {"text": "ab", "clear": True}, "holds 'a' now"),
+    "type_at": (
+        "<input readonly style='position:fixed;inset:0'>",
+        {"x": 9, "y": 9, "text": "a"},
+        "it is read-only",
+    ),
+}
+"""A page that does not take what a tool does to it, and what the attempt says of it."""
+
+
+def test_no_tool_says_ok_for_what_did_not_happen(evals: Evals, pages: PageServer) -> None:
+    """The step of a solution fails, and with it the row, though its answer is right."""
+    rows = []
+    for tool, (body, arguments, _) in WRONG.items():
+        url = pages.page(f"/{tool}", f"<!doctype html>{body}")
+        rows.append(act_row(tool, url, {"tool": tool, **arguments}))
+    evals.write_rows(*rows)
+    evals.write_config(browser="playwright", tools={"pointer": True})
+    run = evals.run()
+    assert run.ret == 1
+    for tool, (_, _, why) in WRONG.items():
+        attempt = run.attempt(tool)
+        assert str(attempt.verdict) == "failed", tool
+        assert any(f"failed: {tool}: " in error.message and why in error.message for error in attempt.errors)
+
+
+def test_what_the_page_changes_is_in_the_result(evals: Evals, pages: PageServer) -> None:
+    """The form of a page is not an error; two choices of a list are both there."""
+    body = """<input oninput="value = value.toUpperCase()">
+      <select multiple><option>Red<option>Blue</select><input type=password>"""
+    calls = (
+        {"tool": "fill", "target": "input >> nth=0", "text": "ann"},
+        {"tool": "select_option", "target": "select", "value": "Red"},
+        {"tool": "select_option", "target": "select", "value": "Blue"},
+        {"tool": "fill", "target": "[type=password]", "text": "S3cret"},
+    )
+    evals.write_rows(act_row("told", pages.page("/told", body), *calls))
+    evals.write_config(browser="playwright")
+    assert evals.run().ret == 0
+    assert read_results(evals)[:4] == [
+        "Filled input >> nth=0 with 'ann'; the page made it 'ANN'.",
+        "Chose 'Red' in select. Chosen now: 'Red'.",
+        "Chose 'Blue' in select. Chosen now: 'Red', 'Blue'.",
+        "Filled [type=password] with 6 characters.",
+    ]

@@ -10,19 +10,6 @@ def said(error: BaseException, arguments: dict[str, str]) -> str:
     return str(explain(error, arguments))
 
 
-DRAG = 'Locator.drag_to: Timeout 1000ms exceeded.\nCall log:\n  - waiting for locator("#a")\n'
-FOUND = DRAG + '    - locator resolved to <p id="a">a</p>\n  - attempting move and down action\n'
-
-
-def test_a_drag_names_the_end_that_is_missing() -> None:
-    """The source is looked for first, then the target."""
-    ends = {"source": "#a", "target": "#b"}
-    assert said(PlaywrightTimeout(DRAG), ends).startswith("Nothing matches #a.")
-    assert said(PlaywrightTimeout(f'{FOUND}  - waiting for locator("#b")\n'), ends).startswith(
-        "Nothing matches #b."
-    )
-
-
 def test_an_unknown_error_is_its_first_line() -> None:
     """Without the method's name, the log or the stack."""
     error = Error("Page.click: Error: Something odd\n    at x (y.js:1:1)\nCall log:\n  - waiting")

@@ -3,7 +3,6 @@ from __future__ import annotations
 import pytest
 from PIL import Image
 
-from pytest_browsereval.tools import input as input_tools
 from pytest_browsereval.tools import runner
 from tests.support import PageServer, Visits
 
@@ -137,8 +136,7 @@ def test_a_text_longer_than_the_actions_limit_is_typed_in_full(
     """Typing may take as long as its keys do, beyond the second that an action has here."""
     # All keys together take more than a second on the fastest machine, and may take a minute on a busy one.
     busy = "t.oninput = () => { const end = performance.now() + 5; while (performance.now() < end); }"
-    for module in (input_tools, runner):
-        monkeypatch.setattr(module, "KEY_S", 0.25)
+    monkeypatch.setattr(runner, "KEY_S", 0.25)
     opened = visit(f"<textarea id=t></textarea><script>{busy}</script>")
     opened.limit(action_s=1.0)
     text = "lorem ipsum " * 20
@@ -219,6 +217,15 @@ def test_drag_moves_one_element_onto_another(visit: Visits) -> None:
     )
     assert opened.output("drag", source="#a", target="#b") == "Dragged #a to #b."
     assert opened.js("document.title") == "dropped"
+    assert opened.refusal("drag", source="#b", target="#a") == (
+        "It was dragged, but nothing on the page has moved."
+    )
+    opened.js("b.ondragover = null")
+    assert opened.refusal("drag", source="#a", target="#b") == (
+        "It was dragged, but nothing on the page takes it there."
+    )
+    opened.js("getSelection().empty(); void (onpointermove = (event) => { a.title = event.clientX; })")
+    assert opened.output("drag", source="#b", target="#a") == "Dragged #b to #a; both are where they were."
     assert opened.refusal("drag", source="#a", target="#c").startswith("Nothing matches #c.")
     assert opened.refusal("drag", source="#z", target="#b").startswith("Nothing matches #z.")
 

@@ -172,7 +172,7 @@ def test_a_page_that_loops_for_ever_costs_calls_not_the_attempt(visit: Visits) -
     said = opened.output("reload")
     assert said == f"Reloaded {opened.window.url}, titled 'Page'."
     assert opened.window.tab_id == 1
-    assert opened.output("press_key", key="a") == "Pressed a."
+    assert opened.output("press_key", key="a").startswith("Pressed a.")
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="a process cannot be stopped here")

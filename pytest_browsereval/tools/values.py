@@ -1,0 +1,301 @@
+"""What fields hold: made ready for keys, read back after an action, and compared with what was asked for."""
+
+from __future__ import annotations
+
+import re
+import time
+import unicodedata
+from collections.abc import Awaitable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pytest_browsereval.browsers.playwright.origins import shorten
+from pytest_browsereval.browsers.playwright.waiting import quietly
+from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
+from pytest_browsereval.tools.base import Refusal, ToolError
+from pytest_browsereval.tools.targets import act, resolve
+
+if TYPE_CHECKING:
+    from playwright.async_api import JSHandle
+
+FORMS = {
+    "color": "a color such as #ff8800",
+    "date": "a date such as 2026-03-04",
+    "datetime-local": "a date and a time such as 2026-03-04T17:30",
+    "month": "a month such as 2026-03",
+    "number": "a number such as 1.5",
+    "range": "a number",
+    "time": "a time such as 17:30",
+    "week": "a week such as 2026-W10",
+}
+"""What fields of a type take."""
+DATES = frozenset(("date", "datetime-local", "month", "time", "week"))
+NUMBERS = frozenset(("number", "range"))
+UNTYPED = {
+    "file": "takes a file, and no tool chooses files",
+    **dict.fromkeys(("checkbox", "radio"), "takes no text. Call check or uncheck"),
+    **dict.fromkeys(("button", "submit", "reset", "image"), "takes no text. Call click or press_key"),
+    **dict.fromkeys(("color", "range"), "takes no keys of a text. Call fill"),
+}
+"""Why no text is typed into fields of a type."""
+
+UNFOCUSED = "No element has the focus: only the page itself could react to the keys."
+
+CONTROL = """
+  const control = (one) => one.isContentEditable || one.matches(
+    'a, input, textarea, button, select, [role=link], [role=button], [role=checkbox], [role=radio]'
+  ) ? one : one.closest('label')?.control ?? one;
+  const read = async ([one, other], look) => {
+    const age = performance.now();
+    await new Promise((go) => {
+      requestAnimationFrame(() => setTimeout(go));
+      setTimeout(go, 100);  // a page that is not drawn has no frames
+    });
+    return one?.isConnected && !other ? [age, look(one)] : null;
+  };"""
+"""What a label stands for, as Playwright takes it; a look at an element once its page has had the time to put
+another value there: it does so in the handlers of its events, or when it draws the next frame."""
+_STATE = (
+    CONTROL
+    + """
+  const sees = (el) => {  // editors hide the field that takes their keys, and empty it at each
+    const box = el.getBoundingClientRect();
+    const hit = el.getRootNode().elementsFromPoint((box.left + box.right) / 2, (box.top + box.bottom) / 2);
+    return Number(getComputedStyle(el).opacity) > 0 && hit.includes(el);
+  };
+  const state = (one, asked) => {
+    const el = control(one), name = el.localName;
+    const kind = ['input', 'button'].includes(name) ? el.type : ['textarea', 'select'].includes(name) ? name
+      : el.isContentEditable ? 'rich' : '';
+    const texts = {
+      rich: () => el.innerText,
+      select: () => [...el.selectedOptions].map((option) => option.label).join(', '),
+    };
+    return {
+      kind, value: texts[kind]?.() ?? String(el.value ?? ''),
+      is_secret: kind === 'password' || /password/.test(el.autocomplete)
+        || !['', 'none'].includes(getComputedStyle(el).webkitTextSecurity),
+      is_focused: el.getRootNode().activeElement === el, is_seen: sees(el),
+      is_read_only: el.readOnly === true, is_disabled: el.matches(':disabled'),
+      is_color: kind === 'color' && CSS.supports('color', asked ?? ''),
+      most: el.maxLength ?? -1, low: el.min ?? '', high: el.max ?? '',
+    };
+  };"""
+)
+_READ = f"(found, asked) => {{{_STATE} return read(found, (one) => state(one, asked)); }}"
+_READ_ONE = f"(one, asked) => {{{_STATE} return read([one], (one) => state(one, asked)); }}"
+_READY = f"""(one) => {{{_STATE}
+  const el = control(one), isNew = el.getRootNode().activeElement !== el;
+  if (!el.matches(':disabled')) el.focus();
+  // A field that has the focus already keeps its caret.
+  if (isNew && (el.isContentEditable || /^(input|textarea)$/.test(el.localName)))
+    getSelection()?.modify('move', 'forward', 'documentboundary');
+  return state(el);
+}}"""
+_FOCUSED = """() => {
+  let one = document.activeElement;
+  const inside = () => one?.shadowRoot?.activeElement ?? one?.contentDocument?.activeElement;
+  while (inside()) one = inside();
+  return one && !/^(body|html)$/.test(one.localName) ? one : null;
+}"""
+
+
+@dataclass(frozen=True)
+class Value:
+    """What a field holds, and what it takes."""
+
+    kind: str
+    """The type of an input, ``textarea``, ``select``, ``rich`` (edited in place); empty: not a field."""
+    value: str
+    is_secret: bool
+    is_focused: bool
+    is_seen: bool
+    """False where a field only takes keys for an editor."""
+    is_read_only: bool
+    is_disabled: bool
+    is_color: bool
+    """What was asked for is a color."""
+    most: int
+    low: str
+    high: str
+
+    def show(self) -> str:
+        """Return what it holds, in a few words; of a password no more than its length."""
+        if not self.value.strip():
+            return "nothing"
+        if self.is_secret:
+            return f"{len(self.value)} characters"
+        return repr(shorten(self.value.strip(), 60))
+
+    def holds(self, text: str) -> bool:
+        """Tell whether it holds a text, and nothing else."""
+        if self.kind in NUMBERS and (number := _number(text)) is not None:
+            return number == _number(self.value)
+        return _flat(text, self.kind) == _flat(self.value, self.kind)
+
+    def has_form_of(self, text: str) -> bool:
+        """Tell whether it holds a text as the page writes it: with other signs, capitals or an ending."""
+        if self.kind in NUMBERS:
+            return False
+        if self.kind == "color":
+            return self.is_color
+        if self.kind in DATES:
+            asked, there = (re.sub(r"\D", "", one) for one in (text, self.value))
+            return bool(there) and asked.rstrip("0") == there.rstrip("0")
+        asked, there = _letters(text), _letters(self.value)
+        if not asked or not there:
+            return asked == there and (not text.strip() or text.strip() in self.value)
+        return asked in there
+
+    def explain(self, text: str) -> str:
+        """Return why it does not hold a text, as far as the page says."""
+        if self.is_disabled or self.is_read_only:
+            return f": it is {'disabled' if self.is_disabled else 'read-only'}"
+        if form := FORMS.get(self.kind):
+            ends = (f" from {self.low}" * bool(self.low)) + (f" to {self.high}" * bool(self.high))
+            return f": it takes {form}{ends}"
+        if 0 <= self.most <= max(len(self.value), len(text) - 1):
+            return f": it takes at most {self.most} characters"
+        return ": the page did not take it"
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def _flat(text: str, kind: str) -> str:
+    text = text.replace("\r\n", "\n")
+    return " ".join(text.split()) if kind == "rich" else text
+
+
+def _letters(text: str) -> str:
+    return "".join(filter(str.isalnum, unicodedata.normalize("NFKC", text).casefold()))
+
+
+async def read_back(window: PlaywrightWindow, target: str, script: str, began: float, asked: str = "") -> Any:
+    """Return what a script says of a target once its page has had the time to change it.
+
+    Args:
+        window: where it is.
+        target: that was acted on.
+        script: takes the elements of the target, and what was asked for.
+        began: the time of ``time.monotonic`` before that.
+        asked: what it was to hold.
+
+    Returns:
+        None if nobody can tell: it has gone, say.
+    """
+    return await _look(window, resolve(window, target).evaluate_all(script, asked), began)
+
+
+async def _look(window: PlaywrightWindow, looking: Awaitable[Any], began: float) -> Any:
+    passed_ms = (time.monotonic() - began) * 1000
+    age_ms, said = await quietly(looking, window.rules.title_s) or (0, None)
+    # A younger document is another one, to which the action has led; it may have a field of that name too.
+    return said if age_ms >= passed_ms else None
+
+
+async def read_value(window: PlaywrightWindow, target: str, began: float, asked: str = "") -> Value | None:
+    """Return what a target holds; see ``read_back``."""
+    found = await read_back(window, target, _READ, began, asked)
+    return None if found is None else Value(**found)
+
+
+async def make_ready(window: PlaywrightWindow, target: str, *, for_text: bool) -> Value:
+    """Give a target the focus, with the caret behind what is there, and return what it holds.
+
+    Raises:
+        Refusal: no key gets to it.
+    """
+    value = Value(**await act(window, target, lambda element: element.evaluate(_READY)))
+    named = shorten(target, 80)
+    if value.is_disabled:
+        raise Refusal(f"{named} is disabled.")
+    if for_text and (why := UNTYPED.get(value.kind)):
+        raise Refusal(f"{named} {why}.")
+    if for_text and value.is_read_only:
+        raise Refusal(f"{named} is read-only.")
+    if not value.is_focused:
+        raise Refusal(f"{named} does not take the focus, so no key gets to it. Name the field itself.")
+    return value
+
+
+def describe_filled(target: str, text: str, value: Value | None) -> str:
+    """Return what a fill came to, in a sentence.
+
+    Raises:
+        ToolError: the field holds something else.
+    """
+    named = shorten(target, 80)
+    if value is None or not value.kind:
+        return f"Filled {named} with {shorten(text, 60)!r}."
+    asked = f"{len(text)} characters" if value.is_secret else repr(shorten(text, 60))
+    if value.holds(text):
+        return f"Filled {named} with {asked}."
+    if value.has_form_of(text):
+        return f"Filled {named} with {asked}; the page made it {value.show()}."
+    raise ToolError(f"{named} holds {value.show()} now, not {asked}{value.explain(text)}.")
+
+
+def describe_typed(where: str, text: str, value: Value | None, before: Value | None = None) -> str:
+    """Return what typing came to, in a sentence.
+
+    Args:
+        where: the end of the sentence, such as " into #name".
+        text: that was typed.
+        value: of the field; None if nobody can tell.
+        before: of the field, before that; None if it is not known.
+
+    Raises:
+        ToolError: the field has not taken the text.
+    """
+    is_secret = value is not None and value.is_secret
+    did = f"Typed {f'{len(text)} characters' if is_secret else repr(shorten(text, 60))}{where}"
+    whole = (before.value if before else "") + text
+    if value is None or not value.kind or value.holds(whole):
+        return f"{did}."
+    has_changed = before is None or value.value != before.value
+    if value.kind in NUMBERS:
+        is_there = before is None
+    elif value.kind in DATES:
+        is_there = has_changed and bool(value.value)
+    else:
+        is_there = (has_changed or value.kind == "select") and value.has_form_of(text)
+    # Keys may be meant for something else: Enter sends, a code goes over several fields, an editor takes all.
+    is_elsewhere = not value.is_focused or not value.is_seen or "\n" in text or "\r" in text
+    if is_there or is_elsewhere:
+        is_plain = before is None and is_there and text in value.value
+        return f"{did}." if is_plain else f"{did}; it holds {value.show()} now."
+    raise ToolError(f"{did}, but it holds {value.show()} now{value.explain(whole)}.")
+
+
+async def find_focused(window: PlaywrightWindow) -> JSHandle | None:
+    """Return what keys of this window go to; None if nobody can tell."""
+    return await quietly(window.page.evaluate_handle(_FOCUSED), window.rules.title_s)
+
+
+async def finds_no_focus(window: PlaywrightWindow) -> bool:
+    """Tell whether it is known that no element has the focus."""
+    focused = await find_focused(window)
+    return focused is not None and focused.as_element() is None
+
+
+async def describe_keys(
+    window: PlaywrightWindow, focused: JSHandle | None, text: str, where: str, *, began: float
+) -> str:
+    """Return what typing without a target came to, in a sentence.
+
+    Raises:
+        ToolError: the field that had the focus has not taken the text.
+    """
+    if focused is None:
+        return describe_typed(where, text, None)
+    element = focused.as_element()
+    if element is None:
+        said = describe_typed(where, text, None)
+        return f"{said} {UNFOCUSED}"
+    found = await _look(window, element.evaluate(_READ_ONE, text), began)
+    return describe_typed(where, text, None if found is None else Value(**found))

@@ -1,0 +1,91 @@
+# ruff: noqa: E501 -- tables of pages
+"""What is switched or chosen after a call is what the call says."""
+
+from __future__ import annotations
+
+from tests.support import Visits
+from tests.tools.test_values import say, show_page, tell
+
+COVERED = """<style>label { position: relative } i { position: relative; display: inline-block; background: red }
+i, input { width: 20px; height: 20px } input { position: absolute; left: 0 }</style>"""
+COMPONENT = """<my-x id=x></my-x><script>customElements.get('my-x') || customElements.define('my-x', class extends HTMLElement {
+  constructor() {
+    super();
+    const root = this.attachShadow({mode: 'open'});
+    root.innerHTML = `<input type=checkbox style='position:absolute'><b style='position:relative'>box</b>`;
+    root.querySelector('b').onclick = () => root.querySelector('input').click();
+  }
+  get checked() { return this.shadowRoot.querySelector('input').checked; }
+})</script>"""
+HIDDEN = "<label><input id=x type=checkbox style='display:none'>{}</label>"
+SWITCHED = [
+    # What covers a box or stands for it is the label's or the component's own.
+    (f"{COVERED}<label><input id=x type=checkbox><i></i> Yes</label>", "check", "#x is checked.", True),
+    (f"{COVERED}<label><input id=x type=checkbox checked><i></i> Yes</label>", "uncheck", "#x is not checked.", False),
+    (HIDDEN.format("<i>Box</i> the <a href='/terms'>terms and conditions of sale</a>"), "check", "#x is checked.", True),
+    (HIDDEN.format("only text"), "check", "#x is checked.", True),
+    ("<input id=x type=radio style='opacity:0;position:absolute'><label for=x style='position:relative'>R</label>",
+     "check", "#x is checked.", True),
+    (COMPONENT, "check", "#x is checked.", True),
+    ("<div style='height:3000px'></div><input id=x type=checkbox>", "check", "#x is checked.", True),
+    # A page that does not keep it, at once, later or in the next frame.
+    *((f"<input id=x type=checkbox onclick='{script}'>", "check", "!#x is not checked: the page did not keep the click.", False)
+      for script in ("return false", "setTimeout(() => this.checked = false)",
+                     "requestAnimationFrame(() => this.checked = false)")),
+    ("<p id=x role=switch aria-checked=false>x", "check", "!#x is not checked: the page did not keep the click.", None),
+    # What is something else, in the way, or gone.
+    ("<p id=x>x", "uncheck", "!#x is not a check box or a radio button.", None),
+    ("<input id=x type=radio checked>", "uncheck", "!#x is a radio button. Check another one of its group instead.", True),
+    ("<input id=x type=checkbox><p style='position:fixed;inset:0'>veil", "check", "!#x is covered by <p>veil</p>", False),
+    ("<input id=x type=checkbox disabled>", "check", "!#x is disabled.", False),
+    ("<p id=p><input id=x type=checkbox onclick='this.remove()'>", "check", "Clicked #x.", None),
+]  # fmt: skip
+"""A page, a tool, what it says (an exclamation mark stands before an error), and how the box is then."""
+
+
+def test_a_box_is_as_the_call_says(visit: Visits) -> None:
+    """A person clicks the label where it covers its box; a page that switches back is told as an error."""
+    opened = visit("")
+    opened.limit(action_s=2.0)
+    before = opened.window.url
+    for body, tool, said, is_on in SWITCHED:
+        assert say(opened, body, tool, target="#x").startswith(said), body
+        assert opened.js("document.querySelector('#x')?.checked ?? null") is is_on, body
+        assert opened.window.url == before, body
+
+
+COLORS = (
+    "<select id=x multiple><option value=r>Red<option value=g disabled>Green<option value=b>Blue</select>"
+)
+TOWNS = "<select id=x><option>?<option value=il>Springfield<option value=mo>Springfield</select>"
+TURNED = "<select id=x><option value=1>2<option value=2>1</select>"
+BACK = "<select id=x onchange='requestAnimationFrame(() => value = \"a\")'><option value=a>A<option value=b>B</select>"
+CHOSEN = [
+    (COLORS, ["Red"], "Chose 'Red' in #x. Chosen now: 'Red'.", ["r"]),
+    (COLORS, ["Red", "b"], "Chose 'b' in #x. Chosen now: 'Red', 'Blue'.", ["r", "b"]),
+    (COLORS, ["Red", "Green"], "!The option 'Green' of #x is disabled.", ["r"]),
+    (TOWNS, ["Springfield"], "!#x has several options 'Springfield'. Write the value of one of them: 'il', 'mo'.", ["?"]),
+    (TOWNS, ["mo"], "Chose 'mo' in #x.", ["mo"]),
+    (TURNED, ["2", "1"], "Chose '1' in #x.", ["2"]),
+    (BACK, ["B"], "!#x has 'A' chosen now, not 'B': the page did not keep it.", ["a"]),
+    ("<label id=x>L <select><option>A<option>B</select></label>", ["B"], "Chose 'B' in #x.", ["B"]),
+    ("<select id=x disabled><option>A<option>B</select>", ["B"], "!#x is disabled.", ["A"]),
+    ("<p id=x>A", ["A"], "!Element is not a <select> element", []),
+]  # fmt: skip
+"""A page, what is chosen one after the other, what the last call says, and the values that are chosen then."""
+
+
+def test_a_list_has_chosen_what_the_call_says(visit: Visits) -> None:
+    """A label counts before a value; where several may be chosen, a choice is added to them."""
+    opened = visit("")
+    opened.limit(action_s=2.0)
+    for body, values, said, chosen in CHOSEN:
+        show_page(opened, body)
+        last = [tell(opened.call("select_option", target="#x", value=value)) for value in values][-1]
+        assert last == said, body
+        assert (
+            opened.js(
+                "[...document.querySelectorAll('option')].filter((o) => o.selected).map((o) => o.value)"
+            )
+            == chosen
+        )
