@@ -106,6 +106,8 @@ class Hit(BaseModel):
     id: str = ""
     classes: tuple[str, ...] = ()
     in_frame: bool = False
+    around: str = ""
+    """The text of the row, the item or the box that it stands in."""
 
 
 class ToolResultMessage(AnyMessage):

@@ -28,7 +28,10 @@ _DESCRIBE = """(one) => {
     isField && role === "button" ? it.value : "", it.matches(active) && !isField ? it.innerText : "",
     it.getAttribute("alt") ?? it.querySelector("[alt]")?.alt, it.getAttribute("title"),
     it.getAttribute("placeholder")];
-  return {role: flat(role), name: names.map(flat).find(Boolean) ?? "", tag: flat(it.localName),
+  let box = it.parentElement;
+  while (box && flat(box.innerText).length <= flat(it.innerText).length) box = box.parentElement;
+  const around = box && box.innerText.length <= 200 ? flat(box.innerText) : "";
+  return {around, role: flat(role), name: names.map(flat).find(Boolean) ?? "", tag: flat(it.localName),
     id: flat(it.id), classes: [...it.classList].slice(0, 20).map(flat), in_frame: self !== top};
 }"""
 _AT_POINT = f"""(root, [x, y]) => {{

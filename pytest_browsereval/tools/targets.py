@@ -109,7 +109,7 @@ async def act(window: PlaywrightWindow, target: str, action: Callable[[Locator],
     """Do something to a target.
 
     A ref that has gone never comes back, so that it is refused at once and not when the time is up. It
-    is looked for while the action runs, which costs no time. So is what a selector finds that has no name.
+    is looked for while the action runs, which costs no time. So is what a target finds that has no name.
 
     Raises:
         ToolError: the ref is not on the page.
@@ -121,17 +121,15 @@ async def act(window: PlaywrightWindow, target: str, action: Callable[[Locator],
     elif _NAMED.match(target):
         return await action(locator)
     doing = asyncio.ensure_future(action(locator))
-    if ref is None:
-        looking: asyncio.Future[Any] = asyncio.ensure_future(note_element(window, locator))
-    else:  # the snapshot names its element
-        looking = asyncio.ensure_future(locator.count())
+    noting = asyncio.ensure_future(note_element(window, locator))
+    looking: asyncio.Future[Any] = noting if ref is None else asyncio.ensure_future(locator.count())
     try:
         await asyncio.wait((doing, looking), return_when=asyncio.FIRST_COMPLETED)
         if ref and not doing.done() and looking.exception() is None and not looking.result():
             raise await _describe_lost(window, ref, target)
         return await doing
     finally:
-        for task in (doing, looking):
+        for task in (doing, looking, noting):
             task.cancel()
             # Fetched, so that asyncio does not report an error that nobody waits for.
             task.add_done_callback(lambda done: done.cancelled() or done.exception())

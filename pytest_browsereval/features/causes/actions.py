@@ -75,7 +75,8 @@ _SUCCEEDS = {
 }
 """What an agent says of its end by a value, as ``done(success=False)`` does."""
 UNDOES = re.compile(
-    r"\b(remove|delete|clear|cancel|undo|reset|discard|empty|log ?out|sign ?out|unsubscribe"
+    r"\b(remove|delete|give back|take back|revert|withdraw|clear|cancel|undo|reset|discard|empty|log ?out"
+    r"|sign ?out|unsubscribe"
     r"|entfernen|löschen|abbrechen|abmelden|supprimer|annuler|eliminar|borrar|cancelar)\b",
     re.IGNORECASE,
 )
@@ -123,6 +124,8 @@ class Action:
     error: str = ""
     """Why it failed; empty if it did not, or if nobody knows."""
     has_result: bool = True
+    words: str = ""
+    """The texts of its arguments, of a tool whose arguments have other names."""
     succeeds: bool | None = None
     """Whether it ends the attempt as done or gives up; None if it does neither, or says it in words only."""
     says: str = ""
@@ -153,13 +156,11 @@ class Action:
             with_value: whether what was typed, chosen or answered may be said.
         """
         words = _describe(self, past=past, with_value=with_value)
-        if self.kind == UNREAD:
+        if self.kind == UNREAD or not (self.error and past):
             return words
-        return (
-            f"{words} with the error ({one_line(self.error, 100).rstrip('.')})"
-            if self.error and past
-            else words
-        )
+        if not self.has_result:
+            return f"{words} (no result is recorded)"
+        return f"{words} with the error ({one_line(self.error, 100).rstrip('.')})"
 
 
 _VERBS = {
@@ -180,7 +181,7 @@ def _describe(one: Action, *, past: bool, with_value: bool) -> str:
     verb = _conjugate(_VERBS.get(_name_verb(one), f"call {one_line(one.tool, 40)}"), past=past)
     target = one.target.describe() if one.target else ""
     if one.kind == "open":
-        return f"{verb} {one_line(one.page or '', 80)}".strip()
+        return f"{verb} {one_line(one.page or one.value, 80)}".strip()
     if one.kind in ("check", "dialog") or not (with_value and one.value) or one.is_open:
         value = ""
     else:
@@ -249,11 +250,16 @@ def read_steps(steps: Iterable[StoredStep], pages: PageNames, start: str | None)
     for step in steps:
         call, result = step.call, step.result
         output = step.output
-        after = pages.name(result.url) if result is not None and result.url else page
         failed = result is None or result.is_error
         # A reply of a model that was no call: it names a tool, and nothing was done.
         is_unread = call.params.keys() == {"malformed"}
         kind = UNREAD if is_unread else find_kind(call.tool, call.params)
+        value = _value_of(kind, call.params, call.tool)
+        after: str | None
+        if result is not None and result.url:
+            after = pages.name(result.url)
+        else:  # of a program that does not tell where it is
+            after = pages.name(value) if kind == "open" and value else page if kind in HARMLESS else None
         target = read_target(call.params, refs, result.hit if result is not None else None)
         if kind == "type" and target is None:  # where a click has put the caret
             target = focus
@@ -263,11 +269,12 @@ def read_steps(steps: Iterable[StoredStep], pages: PageNames, start: str | None)
             tool=call.tool,
             kind=kind,
             target=target,
-            value=_value_of(kind, call.params, call.tool),
+            value=value,
             before=page,
             page=after,
             error=(output.partition("\n")[0] or "no result is recorded") if failed else "",
             has_result=result is not None,
+            words=" ".join(str(one) for one in call.params.values()) if target is None else "",
             succeeds=None if is_unread else _find_success(kind, call.tool, call.params),
             says=output,
             status=result.status if result is not None else None,

@@ -55,6 +55,11 @@ class Way:
         object.__setattr__(self, "moves", moves[:MOST_MOVES])
 
     @property
+    def waits(self) -> bool:
+        """Whether it waits for a page."""
+        return any(one.kind == "wait" and not one.error for one in self.actions)
+
+    @property
     def end(self) -> Action | None:
         """Its answer, if it has one."""
         return next((one for one in reversed(self.actions) if one.kind == "end"), None)

@@ -32,6 +32,8 @@ class Parting:
     """How many actions of the way the attempt has done."""
     is_whole: bool = False
     """Whether all that it has is surely all that the way has, answer included."""
+    hurries: bool = False
+    """Whether the way waits for a page, and the attempt never does."""
     unmatched: tuple[Action, ...] = ()
     """Actions of the attempt that the way does not have."""
     way: Way | None = None
@@ -58,7 +60,8 @@ def _compare_others(a: Action, b: Action) -> float:
     same = compare_targets(a.target, b.target)
     if a.kind == b.kind:
         return max(PERHAPS, same)
-    if _submits(a, b) or _submits(b, a):
+    is_named = b.target is not None and b.target.name and b.target.name in a.words
+    if _submits(a, b) or _submits(b, a) or is_named:
         return PERHAPS
     return min(REACHED, same) if any({a.kind, b.kind} <= kinds for kinds in _LIKE) else OTHER
 
@@ -183,8 +186,13 @@ class _Search:
             for i, j in self._pairs
         )
         is_all = len(self._pairs) == len(self._way.moves) == len(self._moves)
-        is_whole = kind == "end" and is_answer and is_all and all(one > PERHAPS for one in scores)
-        return Parting(kind, step, instead, len(self._met), is_whole, self._unmatched, self._way)
+        has_waited = any(one.kind == "wait" for one in self._attempt.actions) or not self._way.waits
+        is_whole = (
+            kind == "end" and is_answer and is_all and has_waited and all(one > PERHAPS for one in scores)
+        )
+        return Parting(
+            kind, step, instead, len(self._met), is_whole, not has_waited, self._unmatched, self._way
+        )
 
     def _last(self) -> Action | None:
         return self._attempt.actions[-1] if self._attempt.actions else None
@@ -259,7 +267,8 @@ class _Search:
             like = [one for one in gap.missing if _name_substitute(first, one)] or gap.missing[:1]
             instead = max(like, key=lambda one: compare_targets(first.target, one.target))
             kind = _name_substitute(first, instead) or ("failed" if first.error else "target")
-            is_elsewhere = first.has_moved and not self._has_seen(instead.page)
+            is_button = instead.target is not None and instead.target.role == "button"
+            is_elsewhere = first.has_moved and not is_button and not self._has_seen(instead.page)
             yield self._make("page" if kind == "target" and is_elsewhere else kind, first, instead)
         else:
             yield self._make("early", self._last(), gap.missing[0])
@@ -309,7 +318,8 @@ def _set_the_same(a: Action, b: Action) -> bool:
 
 
 def _is_again(a: Action, b: Action) -> bool:
-    return (a.kind, a.value) == (b.kind, b.value) and compare_targets(a.target, b.target) == SAME
+    is_same = (a.kind, a.value, a.before) == (b.kind, b.value, b.before)
+    return is_same and compare_targets(a.target, b.target) == SAME
 
 
 def _name_substitute(extra: Action, missing: Action) -> str:

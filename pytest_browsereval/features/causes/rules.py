@@ -161,12 +161,12 @@ def _find_failing(failure: Failure) -> list[Action]:
     return []
 
 
-def _with_error(pattern: re.Pattern[str]) -> Rule:
+def _with_error(pattern: re.Pattern[str], *, needs_target: bool = False) -> Rule:
     def rule(failure: Failure) -> Evidence | None:
         failing = _find_failing(failure)
-        if not failing or not pattern.search(failing[0].error):
+        first = failing[0] if failing else None
+        if first is None or not pattern.search(first.error) or (needs_target and first.target is None):
             return None
-        first = failing[0]
         detail = first.target.describe() if first.target else normalise_error(first.error)
         shown = [one for one in failing if pattern.search(one.error)]
         return Evidence(shown, detail)
@@ -185,7 +185,8 @@ def _page_error(failure: Failure) -> Evidence | None:
 
 
 def _page_error_before(failure: Failure) -> Evidence | None:
-    bad = [one for one in failure.attempt.actions if (one.status or 0) >= 500]
+    least = 400 if failure.kind in ("", "end", "early") else 500
+    bad = [one for one in failure.attempt.actions if (one.status or 0) >= least]
     return likely(bad, f"HTTP {bad[0].status}: {bad[0].page}") if bad else None
 
 
@@ -197,8 +198,17 @@ def _page_too_slow(failure: Failure) -> Evidence | None:
     found = _with_error(_TOO_SLOW)(failure)
     if found is not None:
         return likely(found.steps, (found.steps[0] and found.steps[0].page) or "")
+    hurries = failure.kind == "end" and failure.parting and failure.parting.hurries
+    if hurries:
+        return likely(
+            failure.attempt.actions[-1:], "", "the way has a wait, and no step is known to have waited"
+        )
     look = failure.reading.find_unready()
-    return likely([look], look.page or "", "that look found the page empty or loading") if look else None
+    return (
+        likely([look], look.page or "", "that look may have found the page empty or loading")
+        if look
+        else None
+    )
 
 
 def _same_error(failure: Failure) -> Evidence | None:
@@ -330,9 +340,9 @@ RULES: tuple[tuple[str, str, Rule], ...] = (
     ("reply_not_a_call", "reply that is not a call", _reply_not_a_call),
     ("unknown_tool", "unknown tool", _with_error(_UNKNOWN_TOOL)),
     ("wrong_arguments", "wrong arguments of a call", _with_error(_WRONG_ARGUMENTS)),
-    ("target_not_found", "target not found", _with_error(_NOT_FOUND)),
-    ("target_covered", "target covered", _with_error(_COVERED)),
-    ("target_not_usable", "target not usable", _with_error(_NOT_USABLE)),
+    ("target_not_found", "target not found", _with_error(_NOT_FOUND, needs_target=True)),
+    ("target_covered", "target covered", _with_error(_COVERED, needs_target=True)),
+    ("target_not_usable", "target not usable", _with_error(_NOT_USABLE, needs_target=True)),
     ("page_too_slow", "page too slow", _page_too_slow),
     ("same_error", "error of a tool", _same_error),
     ("out_of_time", "out of time", _ended_by(TerminationReason.TIMEOUT)),
@@ -456,17 +466,24 @@ def _describe_way(failure: Failure, parting: Parting) -> str:
     # Its own last step was right.
     did = "ended" if parting.kind == "end" and step.kind != "end" else step.describe(with_value=is_open)
     if parting.kind == "end":
-        said = f"no step is known to differ from {name}" if not parting.is_whole else f"as {name} does"
+        count = len(parting.way.moves) if parting.way else 0
+        is_all = not parting.unmatched and parting.matched == count
+        said = f"no step is known to differ from {name}" if is_all else f"compared with {name}"
+        said = f"as {name} does" if parting.is_whole else said
     elif parting.kind == "again":
-        said = f"as an earlier step did, and {name} does once"
+        said = "as an earlier step did"
     elif instead is None or parting.kind == "more":
         said = f"which was not found in {name}"
     elif parting.kind == "lost":
         said = f"which may undo what {name} does"
     elif not is_open:
-        said = f"and {name} goes on otherwise"
+        said = f"where {name} may have another one"
     else:
         goes_on = "goes on: " if parting.kind == "early" else ""
         before = " before" if parting.kind == "left_out" else ""
-        said = f"{name} {goes_on}{instead.describe(past=False)}{before}"
+        does = instead.describe(past=False)
+        if does == step.describe(past=False):  # two of one name
+            did += step.target.describe_place() if step.target else ""
+            does += instead.target.describe_place() if instead.target else ""
+        said = f"{name} {goes_on}{does}{before}"
     return f"at step {step.number}: {did}, {said}"

@@ -27,6 +27,7 @@ _IN_SNAPSHOT = re.compile(
     r'^\s*- (\w+)(?: "((?:[^"\\]|\\.)*)")?[^\n]*?\[ref=([a-z]*\d+[a-z]?\d*)\]', re.MULTILINE
 )
 _INTO_FRAME = ">>> "
+_CHAIN = re.compile(r">>(?!>)(?=(?:[^\"]*\"[^\"]*\")*[^\"]*$)")
 _SELECTORS = frozenset({"target", "source", "ref", "selector"})
 _COMPOUND = re.compile(r"([a-z][\w-]*)?((?:[#.][\w-]+)*)", re.IGNORECASE)
 _ACTIVE = frozenset({"a", "button", "input", "select", "textarea", "option", "label"})
@@ -48,6 +49,8 @@ class Target:
     """Whether it is in a frame of the page; None if nothing tells."""
     hit: Hit | None = None
     """The element that was there, where the log has it."""
+    within: tuple[str, ...] = ()
+    """What the selector says of what it stands in; empty texts for what cannot be compared."""
 
     @property
     def is_ref(self) -> bool:
@@ -62,13 +65,18 @@ class Target:
             return f"({x:g}, {y:g}){there}"
         return repr(one_line(self.name or self.text, 60))
 
+    def describe_place(self) -> str:
+        """Return what it stands in, as far as that is known."""
+        place = " ".join(self.within) or (self.hit.around if self.hit is not None else "")
+        return f" in {one_line(place, 60)!r}" if place.strip() else ""
+
 
 def read_refs(output: str) -> dict[str, Target]:
     """Return the elements that a snapshot gives refs to."""
     if "[ref=" not in output:
         return {}
     return {
-        ref: Target(ref, role, name.replace('\\"', '"'), is_whole=True, in_frame=ref.startswith("f"))
+        ref: Target(ref, role, name.replace('\\"', '"'), is_whole=True)
         for role, name, ref in _IN_SNAPSHOT.findall(output)
     }
 
@@ -108,7 +116,8 @@ def _read_named(params: Mapping[str, Any], refs: Mapping[str, Target]) -> Target
     parsed = [_parse(text) for text in texts]
     if not _SELECTORS.isdisjoint(params):
         first = texts[0].casefold()
-        inside = True if _INTO_FRAME.strip() in first else None if "frame" in first else False
+        is_open = "frame" in first or _REF.fullmatch(first.strip())
+        inside = True if _INTO_FRAME.strip() in first else None if is_open else False
         parsed[0] = replace(parsed[0], in_frame=inside)
     # A drag has two ends.
     if {"source", "target"} <= params.keys():
@@ -118,13 +127,19 @@ def _read_named(params: Mapping[str, Any], refs: Mapping[str, Target]) -> Target
 
 @lru_cache(maxsize=4096)
 def _parse(text: str) -> Target:
-    last = text.rpartition(_INTO_FRAME)[2].strip()
+    *outer, last = (part.strip() for part in _CHAIN.split(text.rpartition(_INTO_FRAME)[2]))
+    within = tuple(_parse(part).name for part in outer)
+    while outer and re.match(r"nth=|visible=", last):
+        last, within = outer.pop(), ("", *within[:-1])
     if match := _ROLE.match(last):
-        return Target(text, match[1], match[2] or match[3] or match[4] or "", is_whole=False)
+        name = match[2] or match[3] or match[4] or ""
+        return Target(text, match[1], name, is_whole=False, within=within)
     if match := _NAMED.fullmatch(last):
-        return Target(text, name=match[1] or match[2] or match[3] or "")
+        return Target(text, name=match[1] or match[2] or match[3] or "", within=within)
     match = _CSS_TEXT.search(last)
-    return Target(text, name=match[2] if match else "")
+    if match and match.end() < len(last):  # what it stands in has that text
+        return Target(text, within=(*within, match[2]))
+    return Target(text, name=match[2] if match else "", within=within)
 
 
 def compare_targets(a: Target | None, b: Target | None) -> float:
@@ -143,16 +158,41 @@ def _compare_elements(a: Target, b: Target) -> float:
         a.text and a.text == b.text and not _REF.fullmatch(a.text.strip())
     ):  # it is another one on another page
         return SAME
+    if a.within or b.within:
+        return _compare_within(a, b)
     for one, other in ((a, b), (b, a)):
         if one.hit is not None and (same := _match_selector(other.text, one.hit)) is not None:
             return same
-    if a.hit and b.hit and a.hit == b.hit:
-        return SAME
+    if a.hit and b.hit and (a.name, a.role) == (b.name, b.role):
+        return _compare_around(a.hit, b.hit)
     if a.name and b.name:
         return _compare_names(a, b)
     is_other = bool(a.role and b.role and a.role != b.role) or (a.hit is not None and b.hit is not None)
     is_unknown = a.name or b.name or a.is_ref or b.is_ref or a.point or b.point
     return PERHAPS if is_unknown and not is_other else OTHER
+
+
+def _compare_within(a: Target, b: Target) -> float:
+    """Compare targets of which one is described by what it stands in."""
+    if a.within and b.within:
+        return (
+            _compare_elements(replace(a, within=()), replace(b, within=())) if a.within == b.within else OTHER
+        )
+    for one, other in ((a, b), (b, a)):
+        if one.within and other.hit is not None and other.hit.around:
+            around = _fold(other.hit.around)
+            if not all(_fold(part) in around for part in one.within):
+                return OTHER
+    bare = _compare_elements(replace(a, within=(), text=""), replace(b, within=(), text=""))
+    return min(bare, PERHAPS)
+
+
+def _compare_around(a: Hit, b: Hit) -> float:
+    if a == b:
+        return SAME
+    first, second = (set(re.findall(r"[^\W\d]+", _fold(one.around))) for one in (a, b))
+    is_near = a.id == b.id and len(first & second) * 2 >= len(first | second)
+    return PERHAPS if is_near else OTHER
 
 
 def _match_selector(text: str, hit: Hit) -> float | None:

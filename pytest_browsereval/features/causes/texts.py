@@ -29,7 +29,9 @@ GIVES_UP = re.compile(
     re.IGNORECASE,
 )
 _CALL = re.compile(
-    r"<(tool_call|function_call|invoke|function=)|^\s*(done|click|navigate|fill)\(", re.MULTILINE
+    r"<(tool_call|function_call|invoke|function=)|^\s*(done|click|navigate|fill|type|goto)\("
+    r"|^\s*(Action|Tool): *\w+ *[\[({]",
+    re.MULTILINE,
 )
 _OBJECT = re.compile(r"\{.*\}", re.DOTALL)
 _LOGIN = re.compile(
@@ -49,7 +51,11 @@ _SENDS = re.compile(
     r"|bestellen|senden|absenden|speichern|bestätigen|kaufen|envoyer|valider|enviar|guardar|confirmar)\b",
     re.IGNORECASE,
 )
-_TWICE = re.compile(r"\b(twice|two|three|four|five|times|both|each|every|all|[2-9]|\d\d+)\b", re.IGNORECASE)
+_TWICE = re.compile(
+    r"\b(twice|two|three|four|five|times|both|each|every|all)\b"
+    r"|(?<![\w.:/-])[2-9](?![\w.:/-])",
+    re.IGNORECASE,
+)
 _GOES_ON = re.compile(r"\b(next|more|forward|up|down|increase|plus|add another)\b|[+>»]", re.IGNORECASE)
 _NAMED = re.compile(r"\"([^\"]+)\"|'([^']+)'|\b([A-Z][\w-]+|[\w.+-]+@[\w.-]+|\d+(?:[.,]\d+)*)")
 _ACTS_ON = frozenset({"link", "button", "radio", "option", "checkbox", "tab", "menuitem"})
@@ -100,6 +106,24 @@ class Guess:
     detail: str = ""
 
 
+def says_answer(text: str, answer: str) -> bool:
+    """Whether a text has an answer: its words, or the same number in another form."""
+    wanted, number = fold(answer), _read_number(answer)
+    if number is not None:
+        return any(_read_number(one) == number for one in re.findall(r"(?<![\w.,])-?\d[\d.,]*", text))
+    return bool(wanted) and re.search(rf"(?<!\w){re.escape(wanted)}(?!\w)", fold(text)) is not None
+
+
+def _read_number(text: str) -> float | None:
+    plain = text.strip().strip("$€£").rstrip(".,")
+    if re.fullmatch(r"-?\d{1,3}(,\d{3})+(\.\d+)?", plain):
+        plain = plain.replace(",", "")
+    try:
+        return float(plain.replace(",", "."))
+    except ValueError:
+        return None
+
+
 class Reading:
     """What the pages of an attempt have said, and what its task names."""
 
@@ -129,12 +153,10 @@ class Reading:
             page != start and page is not None and _LOGIN.search(page) and not has_words(self.query, "log in")
         )
         said = [one for one in self._looks_at_end() if _EXPIRED.search(one.says)]
-        if said:
-            return said[0]
         typed = any(one.kind in SETS and one.before == page for one in actions)
-        return (
-            next((one for one in reversed(actions) if one.has_moved), None) if wants and not typed else None
-        )
+        if not said and (typed or not wants):
+            return None
+        return next((one for one in reversed(actions) if one.has_moved), said[0] if said else None)
 
     def find_unready(self) -> Action | None:
         """Return the last look at the last page, if that was empty or still loading."""
@@ -147,8 +169,9 @@ class Reading:
         yield from self._guess_answer(is_read=True)
         yield from self._guess_refusal()
         yield from self._guess_undo()
-        yield from self._guess_value()
-        yield from self._guess_target()
+        if not self._attempt.is_protected:
+            yield from self._guess_value()
+            yield from self._guess_target()
         yield from self._guess_repeat()
         yield from self._guess_unsent()
         yield from self._guess_answer(is_read=False)
@@ -160,15 +183,17 @@ class Reading:
         is_known = isinstance(answer, str | int | float) and not attempt.is_protected
         if not is_known or not self.looks or not is_about_answer(attempt):
             return
-        wanted = fold(str(answer).removesuffix(".0"))
-        pattern = re.compile(rf"(?<![\w.,]){re.escape(wanted)}(?![\w]|[.,]\d*[1-9])")
-        found = [one.number for one in self.looks if wanted and pattern.search(fold(one.says))]
+        # Everywhere: that it is nowhere has to be true of all that is recorded.
+        told = [one for one in attempt.actions if one.kind != "end"]
+        found = [one.number for one in told if says_answer(one.says, str(answer))]
         moved = [one for one in attempt.actions if one.has_moved]
         if is_read and found:
             why = f"the reference answer stands in the result of step {found[0]}"
             yield Guess("wrong_answer", attempt.actions[-1], why)
         elif not is_read and not found and moved:
-            yield Guess("never_reached_page", moved[0], "the reference answer was not found in any result")
+            yield Guess(
+                "never_reached_page", moved[0], "the reference answer was not found in the recorded results"
+            )
 
     def _guess_refusal(self) -> Iterator[Guess]:
         fields = [one.number for one in self._attempt.moves if one.kind in SETS]
@@ -181,7 +206,7 @@ class Reading:
         for one in self._attempt.moves[1:]:
             word = UNDOES.search(one.target.name) if one.kind == "click" and one.target else None
             if word and not one.error and not has_words(self.query, word[0]):
-                yield Guess("right_state_lost", one, "by its name that undoes something")
+                yield Guess("right_state_lost", one, "by its name it may take something back")
 
     def _guess_value(self) -> Iterator[Guess]:
         """A value that the task does not name, where another one that it names was never set."""
@@ -223,7 +248,7 @@ class Reading:
         for one in self._attempt.moves if not _TWICE.search(self.query) else ():
             name = one.target.name if one.target else ""
             if one.kind == "click" and not one.error and name and not _GOES_ON.search(name):
-                if (one.target, one.before) in seen:
+                if one.before and (one.target, one.before) in seen:
                     yield Guess("step_repeated", one, "an earlier step did it on the same page")
                 if one.target is not None and one.target.role in ("", "button"):
                     seen.append((one.target, one.before))

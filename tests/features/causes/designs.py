@@ -189,7 +189,7 @@ DESIGNS = (
            (link("Board"), *2 * (wait("Notice", 0.5),), done("0")),
            (link("Board"), wait("Notice", 30), done("5")), "page_too_slow", 2, grade=asks("5")),
     Design("not there yet", "How many notices are on the board?", (link("Board"), read("body"), done("0")),
-           (link("Board"), wait("Notice", 30), read("body"), done("5")), "page_too_slow", 2,
+           (link("Board"), wait("Notice", 30), read("body"), done("5")), "page_too_slow", 3,
            grade=asks("5")),
     Design("a banner in the way", "Take the offer.",
            (link("Offers"), *2 * (button("Take the offer"),), done()),
@@ -210,4 +210,119 @@ DESIGNS = (
     Design("tools with other names", PRICING,
            ({"record": "web.go", "address": "{s}/oak"}, {"record": "web.look"}, {"say": "3.00"}),
            (go("{s}/oak"), read("body"), done("12.50")), "wrong_answer", 2, "wrong_answer|not_known", PRICED),
+)  # fmt: skip
+
+LIBRARY: dict[str, str] = {
+    "/library": """<h1>Library</h1><table>
+<tr><td>Dune<td>412 pages<td><button onclick="localStorage.loan = 'Dune'; location = '/loan'">Borrow</button>
+<tr><td>Emma<td>474 pages<td><button onclick="localStorage.loan = 'Emma'; location = '/loan'">Borrow</button>
+</table><ul><li><a href="/rules">Rules</a><li><a href="/branches">Branches</a>
+<li><a href="/reserve">Reserve a room</a>
+<li><a href="/renew">Renew a loan</a><li><a href="/members">Members</a><li><a href="/gone">Archive</a>
+<li><a href="/boom">Statistics</a><li><a href="/leave">Leave the library</a></ul>""",
+    "/loan": """<h1>Loan</h1><p id=said></p>
+<button onclick="localStorage.loan = 'nothing'; location.reload()">Give back</button>
+<script>said.textContent = "Borrowed: " + localStorage.loan</script>""",
+    "/rules": "<h1>Rules</h1><p>Loans last 21 days. A fine is 0.50 EUR for each day.</p>",
+    "/branches": "<h1>Branches</h1><p>North: from 8 to 18.</p><p>South: from 10 to 16.</p>",
+    "/reserve": """<h1>Reserve a room</h1><select id=branch aria-label=Branch>
+<option>East<option>North<option>South</select>
+<label>Day <input id=day></label><label><input type=radio name=size id=small> Small</label>
+<label><input type=radio name=size> Large</label>
+<label><input type=checkbox id=news checked> Newsletter</label>
+<button onclick="said.textContent += ` Reserved: ${branch.value}, ${day.value}, ${small.checked},
+ ${news.checked}.`">
+Reserve</button><p id=said></p>""",
+    "/renew": """<h1>Renew a loan</h1><button id=go>Renew</button><p id=said></p>
+<script>setTimeout(() => {
+  said.textContent = "Ready";
+  go.onclick = () => said.textContent = "Renewed";
+}, 3000)</script>""",
+    "/members": "<h1>Members</h1><p>Your session has expired. Please sign in again.</p>",
+    "/leave": """<h1>Leave</h1>
+<button onclick="said.textContent = confirm('Sure?') ? 'Left' : 'Stayed'">Leave</button>
+<p id=said></p>""",
+}
+
+
+def ref(name: str, number: int = 1) -> Step:
+    """Return a click on the element that the latest snapshot names so, by its ref."""
+    return {"tool": "click", "target": f"@{number} {name}"}
+
+
+def row_of(title: str) -> Step:
+    return click(f'role=row[name=/{title}/] >> role=button[name="Borrow"]')
+
+
+DUNE, BORROWING = row_of("Dune"), "Borrow the book Dune."
+LOANED = wants({"text": "Borrowed: Dune"})
+RULES = (link("Rules"), read("body"), done("21"))
+LASTING = "How many days do loans last?"
+ROOM = (
+    link("Reserve a room"), {"tool": "select_option", "target": "label=Branch", "value": "South"},
+    fill("label=Day", "2026-03-14"), check("label=Small"), {"tool": "uncheck", "target": "label=Newsletter"},
+    button("Reserve"), done(),
+)  # fmt: skip
+ROOMS = "Reserve a small room in the branch South on 2026-03-14, without the newsletter."
+RESERVED = wants({"text": "Reserved: South, 2026-03-14, true, false."})
+NORTH: Step = {"tool": "select_option", "target": "label=Branch", "value": "North"}
+LARGE = check("label=Large")
+
+MODEL_DESIGNS = (
+    Design("wrong row by a ref", BORROWING, (LOOK, ref('button "Borrow"', 2), done()), (DUNE, done()),
+           "wrong_target", 2, "wrong_target|not_known", LOANED),
+    Design("wrong row by a selector", BORROWING, (row_of("Emma"), done()), (DUNE, done()),
+           "wrong_target", 1, "wrong_target|not_known", LOANED),
+    Design("borrowed and given back", BORROWING,
+           (LOOK, ref('button "Borrow"'), LOOK, ref('button "Give back"'), done()), (DUNE, done()),
+           "right_state_lost", 4, "right_state_lost", LOANED),
+    Design("wrong option", ROOMS, (ROOM[0], NORTH, *ROOM[2:]), ROOM, "wrong_value", 2, grade=RESERVED),
+    Design("tick not taken away", ROOMS, (*ROOM[:4], *ROOM[5:]), ROOM,
+           "step_left_out", 5, "not_known", RESERVED),
+    Design("wrong radio button", ROOMS, (*ROOM[:3], LARGE, *ROOM[4:]), ROOM,
+           "wrong_target", 4, "wrong_target|not_known", RESERVED),
+    Design("wrong day", ROOMS, (*ROOM[:2], fill("#day", "2026-03-04"), *ROOM[3:]), ROOM, "wrong_value", 3,
+           grade=RESERVED),
+    Design("a reservation made again", ROOMS,
+           (*ROOM[:6], button("Reserve"), done()), ROOM, "step_repeated", 7,
+           grade=wants({"js": "said.textContent.split('Reserved').length", "equals": 2})),
+    Design("wrong line of the page", "From when is the branch North open?",
+           (link("Branches"), read("body"), done("10")), (link("Branches"), read("body"), done("8")),
+           "wrong_answer", 3, grade=asks("8")),
+    Design("wrong unit", "What is the fine for a day, in EUR?", (link("Rules"), read("body"), done("50")),
+           (link("Rules"), read("body"), done("0.50")), "wrong_answer", 3, grade=asks("0.50")),
+    Design("broken arguments", LASTING, 10 * ({"tool": "click", "raw": '{"target": '},), RULES,
+           "reply_not_a_call", 1, grade=asks("21")),
+    Design("a plan and no call", LASTING, ({"say": "I will open the rules now, and then answer."},), RULES,
+           "no_step", None, grade=asks("21")),
+    Design("a call in the words of another prompt", LASTING, (LOOK, {"say": "Action: click[Rules]"}), RULES,
+           "reply_not_a_call", 1, grade=asks("21")),
+    Design("gives up in French", LASTING, (LOOK, done("Je n'ai pas pu trouver la durée.")), RULES,
+           "gave_up", 2, grade=asks("21")),
+    Design("a button that does nothing yet", "Renew the loan.",
+           (link("Renew a loan"), button("Renew"), done()),
+           (link("Renew a loan"), wait("Ready", 10), button("Renew"), done()),
+           "page_too_slow|step_left_out", 3, "page_too_slow|not_known", wants({"text": "Renewed"})),
+    Design("session expired", "How many members are there?", (link("Members"), read("body"), done("0")),
+           (link("Members"), read("body"), done("5")), "login_needed", 1, grade=asks("5")),
+    Design("a dead link", "How many papers has the archive?", (link("Archive"), read("body"), done("0")),
+           (link("Archive"), read("body"), done("5")), "page_error", 1, grade=asks("5")),
+    Design("an error, and then a guess", "How many books were lent?",
+           (link("Statistics"), {"tool": "go_back"}, done("7")),
+           (link("Statistics"), read("body"), done("5")), "page_error", 1, grade=asks("5")),
+    Design("scrolls and scrolls", LASTING, (*6 * ({"tool": "scroll", "direction": "down"},), done("1")),
+           RULES, "repeated_action", 1, grade=asks("21")),
+    Design("looks until its steps are used", LASTING, 13 * (LOOK,), RULES, "out_of_steps", 12,
+           grade=asks("21")),
+    Design("answers at once", LASTING, (LOOK, done("14")), RULES, "answered_too_early", 2,
+           "answered_too_early|never_reached_page|not_known", asks("21")),
+    Design("wrong link by a ref", LASTING, (LOOK, ref('link "Branches"'), read("body"), done("18")), RULES,
+           "never_reached_page|wrong_target", 2, "never_reached_page|wrong_target", asks("21")),
+    Design("dialog dismissed", "Leave the library.",
+           (link("Leave the library"), button("Leave"), {"tool": "handle_dialog", "accept": False}, done()),
+           (link("Leave the library"), button("Leave"), {"tool": "handle_dialog", "accept": True}, done()),
+           "wrong_value", 3, "not_known", wants({"text": "Left"})),
+    Design("right steps by refs, and a wrong answer", LASTING,
+           (LOOK, ref('link "Rules"'), read("body"), done("0.50")),
+           RULES, "wrong_answer", 4, grade=asks("21")),
 )  # fmt: skip
