@@ -14,7 +14,8 @@ from pytest_browsereval.browsers.playwright import clipboard
 from tests.hooks.small_evals import Evals, row
 from tests.support import serving
 
-PAGE = """<!doctype html><title>Field</title><input aria-label=F><p id=seen></p><script>
+PAGE = """<!doctype html><title>Field</title><input aria-label=F><p id=seen></p><button>Copy</button><script>
+document.querySelector('button').onclick = () => navigator.clipboard.writeText(`code of ${location.search}`);
 addEventListener('copy', () => setTimeout(() => fetch('/copied' + location.search), 0));
 const look = async () => {
   seen.textContent = await (await fetch('/who')).text();
@@ -87,6 +88,14 @@ def test_rows_that_run_at_once_paste_their_own_text(evals: Evals, site: str) -> 
 
 def _appends(text: str) -> list[dict[str, Any]]:
     return [{"tool": "type_text", "target": FIELD, "text": text}, key("Control+A"), key("Control+C")]
+
+
+def test_a_copy_button_copies(evals: Evals, site: str) -> None:
+    """As in a person's Chrome, a page may write to the clipboard after a click."""
+    click = {"tool": "click", "target": "text=Copy"}
+    evals.write_rows(field_row("a", site, "code of ?a", click, key("Control+V")))
+    evals.write_config(browser=PATIENT)
+    assert evals.run().ret == 0
 
 
 @pytest.mark.slow

@@ -2,7 +2,8 @@
 
 A page that is about to copy, cut or paste stops in a question of ours, a dialog that nobody sees, until the
 clipboard holds what its own window has copied. So it does not matter whether a tool presses keys, an agent's
-code does or the page calls ``execCommand``. Others wait for that one action; who copies nothing pays nothing.
+code does or the page calls ``execCommand`` or ``navigator.clipboard``. Others wait for that one action; who
+copies nothing pays nothing.
 """
 
 from __future__ import annotations
@@ -36,9 +37,60 @@ HOLD_S = 1.0
 QUESTION = f"browsereval {secrets.token_hex(16)}"
 """Pages do not know it, so that none can ask it by itself."""
 DOWNLOAD = f"{QUESTION} download"
-"""What a page asks when a link is clicked that downloads, which nothing else tells before its server does."""
+"""What a page asks when a link is clicked that downloads; before its server answers nothing else tells."""
 DONE = f"browsereval has done it {secrets.token_hex(16)}"
 """What a page's console says after the action. A second dialog would swallow the next key that is pressed."""
+
+# A person's Chrome lets pages write after a click, and ours asks for a permission: what it refuses is copied
+# as by a command. When an answer comes late, another attempt may have had its turn: it is thrown away.
+ASYNCHRONOUS = """
+  const refuse = () => { throw new DOMException('Write permission denied.', 'NotAllowedError'); };
+  const {now} = performance, {prototype: events} = EventTarget;
+  const isUsed = find(UserActivation.prototype, 'isActive').get;
+  const copy = (data) => {
+    const {activeElement} = document;
+    const fill = (event) => {
+      stop(event);
+      for (const type in data) event.clipboardData.setData(type, data[type]);
+    };
+    apply(events.addEventListener, window, ['copy', fill, true]);
+    const isDone = document.execCommand('copy');
+    apply(events.removeEventListener, window, ['copy', fill, true]);
+    if (!isDone) refuse();
+  };
+  const textsOf = {
+    writeText: ([text]) => ({'text/plain': `${text}`}),
+    write: async ([items]) => {
+      const data = {};
+      for (const item of items) for (const type of item.types) {
+        if (!type.startsWith('text/')) refuse();
+        data[type] = await (await item.getType(type)).text();
+      }
+      return data;
+    },
+  };
+  const use = async (native, clipboard, args, texts) => {
+    const began = apply(now, performance, []);
+    if (!apply(ask, window, ['QUESTION'])) refuse();
+    held++;
+    try {
+      const got = await apply(native, clipboard, args);
+      return apply(now, performance, []) - began < HOLD_MS ? got : refuse();
+    } catch (error) {
+      const isClicked = apply(isUsed, navigator.userActivation, []);
+      const isAllowed = document.featurePolicy?.allowsFeature('clipboard-write') !== false;
+      if (!texts || error.name !== 'NotAllowedError' || !isClicked || !isAllowed) throw error;
+      copy(await texts(args));
+    } finally {
+      release();
+    }
+  };
+  if (navigator.clipboard) for (const name of ['read', 'readText', 'write', 'writeText']) {
+    const {value: native} = find(Clipboard.prototype, name);
+    Clipboard.prototype[name] = new Proxy(native, {
+      __proto__: null, apply: (_, clipboard, args) => use(native, clipboard, args, textsOf[name]),
+    });
+  }""".replace("QUESTION", QUESTION).replace("HOLD_MS", f"{HOLD_S * 800:g}")
 
 WATCH = f"""(() => {{
   const {{apply}} = Reflect, {{getOwnPropertyDescriptor: find}} = Object;  // before pages can replace them
@@ -55,15 +107,13 @@ WATCH = f"""(() => {{
     apply(preventDefault, event, []);
     apply(stopImmediatePropagation, event, []);
   }};
-  let isHeld = false;
-  const done = () => {{ isHeld = false; apply(say, console, ['{DONE}']); }};
+  let held = 0;
+  const release = () => {{ if (!--held) apply(say, console, ['{DONE}']); }};
   const hold = (event) => {{
     if (!event.isTrusted) return;
-    if (!apply(ask, window, ['{QUESTION}'])) stop(event);
-    else if (!isHeld) {{
-      isHeld = true;
-      apply(later, window, [done]);  // after what the browser does by itself
-    }}
+    if (!apply(ask, window, ['{QUESTION}'])) return stop(event);
+    held++;
+    apply(later, window, [release]);  // after what the browser does by itself
   }};
   const keys = {{__proto__: null, c: 1, x: 1, v: 1, C: 1, X: 1, V: 1}};
   let isMiddle = false;
@@ -79,6 +129,7 @@ WATCH = f"""(() => {{
   }}, true);
   addEventListener('paste', (event) => {{ if (isMiddle) stop(event); }}, true);
   for (const kind of ['copy', 'cut', 'paste']) addEventListener(kind, hold, true);
+{ASYNCHRONOUS}
   addEventListener('click', (event) => {{
     if (!event.defaultPrevented && event.composedPath().some((one) => one.matches?.('a[download][href]')))
       apply(ask, window, ['{DOWNLOAD}']);

@@ -21,7 +21,15 @@ from tests.browsers.listening import Listening
 from tests.support import PageServer, Run, Visit, Visits, until
 
 FIELDS = """<input id=from><textarea id=to></textarea>
-<button id=copies onclick="from.select(); document.execCommand('copy')">Copy</button>"""
+<button id=copies onclick="from.select(); document.execCommand('copy')">Copy</button>
+<button id=writes>Copy</button><button id=later>Copy</button><button id=items>Copy</button><script>
+const clipboard = navigator.clipboard, text = () => document.querySelector('#from').value;
+const done = () => { document.title = `copied ${text()}`; };
+writes.onclick = () => clipboard.writeText(text()).then(done);
+later.onclick = () => fetch('/').then(() => clipboard.writeText(text())).then(done);
+const blob = () => new Blob([text()], {type: 'text/plain'});
+items.onclick = () => clipboard.write([new ClipboardItem({'text/plain': blob()})]).then(done);
+</script>"""
 COPIES = ("Control+C", "Control+Insert", "Control+x", "Shift+Delete")
 PASTES = ("Control+V", "Control+Shift+V", "Shift+Insert")
 
@@ -42,6 +50,18 @@ def by_click(visit: Visit, text: str) -> None:
     visit.output("click", target="#copies")
 
 
+def by_promise(button: str) -> Copies:
+    """As the *Copy* buttons of most pages do."""
+
+    def copy(visit: Visit, text: str) -> None:
+        visit.output("fill", target="#from", text=text)
+        visit.output("click", target=button)
+        copied = f"document.title === 'copied {text}'"
+        visit.run(visit.window.page.wait_for_function(copied))
+
+    return copy
+
+
 def by_own_code(visit: Visit, text: str) -> None:
     """As an agent does that takes Playwright's page in its own hands."""
     page = visit.window.page
@@ -51,6 +71,9 @@ def by_own_code(visit: Visit, text: str) -> None:
         page.press("#from", "Control+C"),
     ):
         visit.run(work)
+
+
+BUTTONS = [pytest.param(by_promise(button), id=button) for button in ("#writes", "#later", "#items")]
 
 
 def paste(visit: Visit, keys: str = "Control+V") -> str:
@@ -65,7 +88,7 @@ def paste_by_own_code(visit: Visit) -> str:
     return str(visit.js("to.value"))
 
 
-WAYS = [*(pytest.param(by_keys(keys), id=keys) for keys in COPIES), by_click, by_own_code]
+WAYS = [*(pytest.param(by_keys(keys), id=keys) for keys in COPIES), by_click, by_own_code, *BUTTONS]
 
 
 @pytest.mark.slow
@@ -80,6 +103,37 @@ def test_windows_paste_what_they_have_copied(visit: Visits, copy: Copies) -> Non
     assert paste_by_own_code(first) == "of the first"
     assert paste(second) == "of the second"
     assert (first.window.dialog, second.window.dialog) == (None, None)
+
+
+def test_a_page_with_permissions_reads_its_own_clipboard(visit: Visits) -> None:
+    """An agent's code may grant what no eval does; images and late answers are nobody else's either."""
+    first, second = visit(FIELDS, "/first"), visit(FIELDS, "/second")
+    for one in (first, second):
+        one.run(one.window.context.grant_permissions(["clipboard-read", "clipboard-write"]))
+    by_promise("#writes")(first, "SECRET")
+    assert second.js("navigator.clipboard.readText()") == ""
+    by_click(first, "SECRET")
+    kinds = "navigator.clipboard.read().then((items) => items.flatMap((item) => item.types))"
+    assert "SECRET" not in second.js("navigator.clipboard.readText()")
+    assert second.js(kinds) in ([], ["text/plain"])
+    assert first.js("navigator.clipboard.readText()") == "SECRET"
+    by_promise("#items")(second, "OTHER")
+    assert first.js("navigator.clipboard.readText()") == "SECRET"
+    assert (first.window.dialog, second.window.dialog, second.window.dead) == (None, None, None)
+
+
+UNASKED = """<script>
+const image = new ClipboardItem({'image/png': new Blob([''], {type: 'image/png'})});
+const calls = [clipboard.readText(), clipboard.read(), clipboard.writeText('a'), clipboard.write([image])];
+Promise.allSettled(calls).then((all) => { window.names = all.map((one) => one.reason?.name); });
+</script>"""
+
+
+def test_what_nobody_has_clicked_is_refused(visit: Visits) -> None:
+    """Without a permission a page can neither read nor, without a click, write."""
+    opened = visit(f"{FIELDS}{UNASKED}")
+    opened.run(opened.window.page.wait_for_function("window.names"))
+    assert opened.js("names") == ["NotAllowedError"] * 4
 
 
 def test_what_an_attempt_has_copied_ends_with_it(visit: Visits) -> None:
