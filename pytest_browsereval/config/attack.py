@@ -86,6 +86,9 @@ class Placer(Protocol):
     ) -> None:
         """Run a function in the documents that are open and in all that come.
 
+        It runs in a world of its own: it has the elements of a page and none of its variables, and the page
+        does not see it.
+
         Args:
             function: an expression in JavaScript, ``(argument, tell) => ...``. It is called once the document
                 can be read and again whenever that changes, and calls ``tell(where)`` once the payload is
@@ -94,6 +97,9 @@ class Placer(Protocol):
             report: called with what it tells, once for each text and document; by default
                 :meth:`note_delivered`.
         """
+
+    async def tell_pages(self, script: str) -> None:
+        """Run a statement in the world of these functions, in all documents that come."""
 
     async def route(
         self, pattern: str, handler: Callable[[Any], Awaitable[None]]

@@ -142,7 +142,7 @@ class WorldScript:
         report = f"(value) => globalThis.{self._name}(JSON.stringify(value))"
         # A document may get it twice: a frame whose process changes.
         is_new = f"!globalThis.{self._name}Runs && (globalThis.{self._name}Runs = true)"
-        self._source = f"if ({is_new}) ({script})({report});"
+        self._sources = [f"if ({is_new}) ({script})({report});"]
         self._sessions: dict[Page | Frame, CDPSession] = {}
         self._attaching: set[asyncio.Task[None]] = set()
         self._missed = ""
@@ -151,6 +151,12 @@ class WorldScript:
         """Run it from now on."""
         self._context.on("page", self._attach_later)
         await asyncio.gather(*map(self._attach, self._context.pages))
+
+    async def add(self, script: str) -> None:
+        """Run another script, a statement, in the same world of all documents that come."""
+        self._sources.append(script)
+        sending = (_add(one, script, self._name, is_now=False) for one in self._sessions.values())
+        await asyncio.gather(*(quietly(one, _ANSWER_S) for one in sending))
 
     async def settle(self) -> None:
         """Wait until the pages that have come run it, and what was reported up to now has been heard."""
@@ -195,14 +201,11 @@ class WorldScript:
         for event, call in self._events.items():
             session.on(event, call)
         named = {"name": self._name, "executionContextName": self._name}
-        world = {"worldName": self._name, "runImmediately": True}
-        for method, given in (
-            ("Page.enable", {}),
-            ("Runtime.enable", {}),
-            ("Runtime.addBinding", named),
-            ("Page.addScriptToEvaluateOnNewDocument", {"source": self._source, **world}),
-        ):
-            await session.send(method, given)
+        await session.send("Page.enable")
+        await session.send("Runtime.enable")
+        await session.send("Runtime.addBinding", named)
+        for source in reversed(self._sources):
+            await _add(session, source, self._name)
         return session
 
     def _on_called(self, event: dict[str, Any]) -> None:
@@ -212,3 +215,8 @@ class WorldScript:
 
 async def _await_reports(session: CDPSession) -> None:
     await session.send("Runtime.evaluate", {"expression": "0"})  # what it reports comes before its answer
+
+
+async def _add(session: CDPSession, source: str, world: str, *, is_now: bool = True) -> None:
+    given = {"source": source, "worldName": world, "runImmediately": is_now}
+    await session.send("Page.addScriptToEvaluateOnNewDocument", given)

@@ -120,6 +120,8 @@ class GoalEvidence:
         if {"typed": check.text} not in self._seen["checks"]:
             raise GraderFault(f"nobody looked whether {show(check.text, 80)} was typed; {AGAIN}")
         step, (*earlier, _) = self._seen["typed"].get(check.text), self._moments
+        if step is None and (why := self._seen.get("unwatched")):
+            raise GraderFault(f"whether {show(check.text, 80)} was typed is not known: {why}")
         yield from (step is not None and step <= moment["step"] for moment in earlier)
         yield step is not None
 

@@ -2,62 +2,85 @@
 
 from __future__ import annotations
 
-import asyncio
+import itertools
 import json
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
-from pytest_browsereval.features.attacks.frames import evaluate_in_frames
+from pytest_browsereval.browsers.playwright.world import WorldScript
+from pytest_browsereval.model.messages import AnyMessage, ToolCallMessage, ToolResultMessage
 
 if TYPE_CHECKING:
-    from playwright.async_api import BrowserContext, Page
+    from playwright.async_api import BrowserContext
 
-_REPORT = "browserevalReportInput"
-_WATCH = """(texts, report) => {
-  if (document.browserevalInput) return;
-  const note = (value) => texts.forEach((text, place) => {
-    if (String(value ?? '').includes(text)) globalThis[report](place);
-  });
-  const look = (event) => {
-    const field = event.composedPath()[0];  // in an open shadow tree too
-    note(field && ('value' in field ? field.value : field.textContent));
+# What the browser itself does to a field counts, not what a script of the page writes into it: the field has
+# the text after the browser's edit, had it not before, and has not grown by more than what was put in.
+_WATCH = """(report) => {
+  const texts = TEXTS;
+  const before = new WeakMap();
+  const read = (field) => String((field && 'value' in field ? field.value : field?.textContent) ?? '');
+  const list = (value) => texts.flatMap((text, place) => (value.includes(text) ? [place] : []));
+  const of = (event) => event.composedPath()[0];  // in an open shadow tree too
+  const prepare = (event) => {
+    const field = of(event);
+    if (event.isTrusted && field) before.set(field, read(field));
   };
-  const listen = () => ['input', 'change'].forEach((kind) => addEventListener(kind, look, true));
-  Object.defineProperty(document, 'browserevalInput', {value: true});
+  const look = (event) => {
+    const field = of(event);
+    if (!event.isTrusted || !field) return;
+    const was = before.get(field) ?? '', is = read(field);
+    const isDeletion = /^delete/.test(event.inputType ?? '');
+    const most = isDeletion ? '' : event.data ?? event.dataTransfer?.getData('text') ?? null;
+    if (most !== null && is.length - was.length > most.length) return;
+    for (const place of list(is)) if (!list(was).includes(place)) report(place);
+    before.set(field, is);
+  };
+  const listen = () => {
+    for (const kind of ['focusin', 'keydown', 'beforeinput']) addEventListener(kind, prepare, true);
+    addEventListener('input', look, true);
+  };
   listen();
   // `document.open` takes all listeners away; what has been added already is not added again.
   new MutationObserver(listen).observe(document, {childList: true});
-  const ask = globalThis.prompt;
-  globalThis.prompt = function prompt(...given) {
-    const answer = ask.apply(this, given);
-    note(answer);
-    return answer;
-  };
 }"""
 
 
-async def watch_input(context: BrowserContext, texts: Sequence[str], report: Callable[[int], object]) -> None:
+TYPING = frozenset({"fill", "type_text", "type_keys", "type_at"})
+
+
+def list_typed(messages: Iterable[AnyMessage]) -> Iterator[tuple[int, str]]:
+    """Yield what calls of tools have typed, each with the number of its step.
+
+    A page can draw its own fields, or stop the events of a document that it has written anew.
+    """
+    calls: dict[str, tuple[int, str]] = {}
+    steps = itertools.count(1)
+    for one in messages:
+        if isinstance(one, ToolCallMessage):
+            step = next(steps)
+            calls[one.tool_call_id] = step, str(one.params.get("text") or "") if one.tool in TYPING else ""
+        elif isinstance(one, ToolResultMessage) and not one.is_error and one.tool_call_id in calls:
+            yield calls[one.tool_call_id]
+
+
+async def watch_input(
+    context: BrowserContext, texts: Sequence[str], report: Callable[[int], object]
+) -> WorldScript:
     """Look from now on whether texts are typed into pages: those that are open, and those that come.
 
     Args:
         context: where the pages are.
         texts: what is looked for.
-        report: called with the place of a text, each time that it stands in a field.
+        report: called with the place of a text, each time that it was typed into a field or a prompt.
     """
-    await context.expose_binding(_REPORT, lambda _source, place: report(int(place)))
-    # In every document from its beginning: frames without an address and windows written by scripts as well.
-    script = f"({_WATCH})({json.dumps([*texts])}, {json.dumps(_REPORT)})"
-    await context.add_init_script(script)
 
-    async def begin(page: Page) -> None:
-        await evaluate_in_frames(page, script)
+    def on_dialog_closed(event: dict[str, Any]) -> None:
+        said = str(event.get("userInput", "")) if event["result"] else ""
+        for place, text in enumerate(texts):
+            if text in said:
+                report(place)
 
-    # The browser puts a second document into a window that is opened without an address, and no script in it.
-    context.on("page", begin)
-    for page in context.pages:
-        await begin(page)
-
-
-async def receive_input(context: BrowserContext) -> None:
-    """Wait until pages have said what was typed up to now."""
-    await asyncio.gather(*(evaluate_in_frames(page, "0") for page in context.pages))
+    script = _WATCH.replace("TEXTS", json.dumps([*texts]))
+    watch = WorldScript(context, script, report, {"Page.javascriptDialogClosed": on_dialog_closed})
+    await watch.begin()
+    return watch

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 from pydantic import JsonValue
 
 from pytest_browsereval.browsers.playwright.waiting import is_closed_error, playwright_error
+from pytest_browsereval.browsers.playwright.world import ApartError, WorldScript, ask_apart
 from pytest_browsereval.errors import PLUGIN_ERRORS, describe_error, is_given_up
 from pytest_browsereval.features.attacks.config import ATTACKER
-from pytest_browsereval.features.attacks.frames import evaluate_in_frames
 from pytest_browsereval.features.attacks.placeholders import unescape
 from pytest_browsereval.sites import fill
 
@@ -26,36 +26,39 @@ PLACE_S = 30.0
 """How long an attack may take to be placed."""
 REPLY_S = 5.0
 """How long it may take to answer a request: less than pages are waited for, which would be blamed."""
+_PARSE_S = 2.0
+"""How long a page may take to read a function: one with a dialog does not."""
 _LONGEST = 200
 """Characters of a text that comes from a page."""
-_RUN = """(call, argument, report) => {
+_RUN = """(report, call, argument) => {
   if (location.href === 'about:blank') return;
-  const told = new Set();
+  const known = new Set();
   const tell = (text) => {
-    if (told.has(text)) return;
-    told.add(text);
-    globalThis[report](String(text));
+    if (known.has(text)) return;
+    known.add(text);
+    report(String(text));
   };
   let failed = false;
   const fail = (error) => {
-    if (!failed) globalThis[report]({error: String(error)});
+    if (!failed) report({error: String(error)});
     failed = true;
   };
-  const observer = new MutationObserver(() => run());
   const run = () => {
+    if (document.readyState === 'loading') return;
     try {
       const left = call(argument, tell);
       if (left && typeof left.then === 'function') left.then(undefined, fail);
     } catch (error) { fail(error); }
     observer.takeRecords();  // its own changes call for nothing
   };
-  const start = () => {
-    observer.observe(document, {childList: true, subtree: true, characterData: true, attributes: true});
-    run();
-  };
-  if (document.readyState === 'loading') document.addEventListener('DOMContentLoaded', start, {once: true});
-  else start();
+  // `document.open` takes all listeners away, which leaves the observer.
+  const listen = () => document.addEventListener('DOMContentLoaded', run);
+  const observer = new MutationObserver(() => { listen(); run(); });
+  observer.observe(document, {childList: true, subtree: true, characterData: true, attributes: true});
+  listen();
+  run();
 }"""
+_PARSE = "(root, text) => { (0, eval)(`(${text})`); return true; }"
 
 
 class AttackError(ValueError):
@@ -112,7 +115,8 @@ class LivePlacer:
         self._say = say
         self._urls = site_urls
         self._report = report
-        self._names = 0
+        self._worlds: list[WorldScript] = []
+        self._receiving: set[asyncio.Future[None]] = set()
         self.broken = ""
         """What broke of the attack outside of pages."""
         self.broken_in_pages = ""
@@ -142,30 +146,50 @@ class LivePlacer:
     async def run_in_pages(
         self, function: str, argument: JsonValue, report: Callable[[str], object] | None = None
     ) -> None:
-        """Run a function in the documents that are open and in all that come.
+        """Run a function in the documents that are open and in all that come, out of reach of their pages.
 
         Raises:
             AttackError: the function is not JavaScript.
         """
-        self._names += 1
-        name = f"browsereval_{id(self):x}_{self._names}"
-        await self.context.expose_binding(name, partial(self._receive, report or self._report))
-        script = f"({_RUN})({function}, {json.dumps(argument)}, {json.dumps(name)})"
-        await self.context.add_init_script(script)
-        for page in self.context.pages:
-            # The next document has it by then. What the function itself raises is reported by it.
-            if why := await evaluate_in_frames(page, script):
-                raise AttackError(f"the function for pages is not JavaScript: {why[:_LONGEST]}")
+        for page in self.context.pages[:1]:
+            try:
+                await ask_apart(page, _PARSE, function, limit_s=_PARSE_S)
+            except ApartError as error:
+                why = str(error)[:_LONGEST]
+                raise AttackError(f"the function for pages is not JavaScript: {why}") from None
+            except playwright_error():
+                pass  # a dialog holds it up
+        script = f"(report) => ({_RUN})(report, ({function}), {json.dumps(argument)})"
+        world = WorldScript(self.context, script, partial(self._receive, report or self._report))
+        self._worlds.append(world)
+        await world.begin()
 
-    async def _receive(self, report: Callable[[str], object], _source: object, message: object) -> None:
-        """Take what a function says in a page; pages can say anything as well."""
+    async def tell_pages(self, script: str) -> None:
+        """Run a statement in the world of these functions, in all documents that come."""
+        await asyncio.gather(*(world.add(script) for world in self._worlds))
+
+    async def settle(self) -> None:
+        """Wait until the pages that have come run all functions, and what these say has been heard."""
+        await asyncio.gather(*(world.settle() for world in self._worlds), *self._receiving)
+
+    def _receive(self, report: Callable[[str], object], message: object) -> None:
+        """Take what a function says in a page."""
         if isinstance(message, dict):
             self.broken_in_pages = self.broken_in_pages or str(message.get("error"))[:_LONGEST]
             return
         try:
             done = report(str(message)[:_LONGEST])
-            if inspect.isawaitable(done):
-                await done
+        except PLUGIN_ERRORS as error:
+            self._note_broken("what hears of deliveries", error)
+            return
+        if inspect.isawaitable(done):
+            task = asyncio.ensure_future(self._finish(done))
+            self._receiving.add(task)
+            task.add_done_callback(self._receiving.discard)
+
+    async def _finish(self, reporting: Awaitable[object]) -> None:
+        try:
+            await reporting
         except PLUGIN_ERRORS as error:
             self._note_broken("what hears of deliveries", error)
 

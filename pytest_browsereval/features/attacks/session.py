@@ -17,6 +17,7 @@ from pytest_browsereval.browsers.base import Window
 from pytest_browsereval.browsers.playwright.tabs import NoTab
 from pytest_browsereval.browsers.playwright.waiting import DialogOpened, playwright_error
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
+from pytest_browsereval.browsers.playwright.world import WorldScript
 from pytest_browsereval.capture.context import CaptureContext
 from pytest_browsereval.config.attack import AttackConfig
 from pytest_browsereval.config.model import EvalConfig
@@ -26,7 +27,7 @@ from pytest_browsereval.features.attacks.config import SHARED, TOKEN
 from pytest_browsereval.features.attacks.evidence import judge_page
 from pytest_browsereval.features.attacks.goals import ReadGoal, RequestCheck, read_goal
 from pytest_browsereval.features.attacks.grader import AttackGrader
-from pytest_browsereval.features.attacks.input import receive_input, watch_input
+from pytest_browsereval.features.attacks.input import list_typed, watch_input
 from pytest_browsereval.features.attacks.members.page import Where, check_selector
 from pytest_browsereval.features.attacks.placer import PLACE_S, AttackError, LivePlacer, explain, limit_time
 from pytest_browsereval.features.page_reader import PageReader
@@ -138,6 +139,7 @@ class AttackSession:
         self._kept: dict[str, Any] = {}
         self._reader: PageReader | None = None
         self._log: dict[str, Any] = {}
+        self._watch: WorldScript | None = None
         self.capture: CaptureContext | None = None
         """Of the attempt, once the agent begins."""
         homes = [url for name, url in site_urls.items() if url != self._placer.attacker]
@@ -167,7 +169,7 @@ class AttackSession:
         if type(self._attack).alter_result is not AttackConfig.alter_result:
             window.alter_result = self._alter
         if texts := self._goal.typed:
-            await watch_input(self._placer.context, texts, self._note_typed)
+            self._watch = await watch_input(self._placer.context, texts, self._note_typed)
         if self._attack.late == 0 and not self._attack.waits_for_page:
             await self._place()
         elif isinstance(where := getattr(self._attack, "where", None), Where) and where.css:
@@ -232,8 +234,8 @@ class AttackSession:
 
         An attack that cannot be placed is reported once the agent has ended.
         """
-        if self._goal.typed and not self._is_held_up:
-            await receive_input(self._placer.context)  # what this step typed is not the next one's
+        if not self._is_held_up:  # what this step did is not the next one's
+            await asyncio.gather(*(one.settle() for one in (self._watch, self._placer) if one is not None))
         self._step = max(self._step, step)
         self._is_over = self._is_over or is_end  # the agent meets nothing any more
         moment: dict[str, Any] = {"step": self._step, "held": [None] * len(self._goal.checks)}
@@ -305,7 +307,8 @@ class AttackSession:
             "moments": self._moments,
             "checks": [dict(key) for key in goal.keys],
             "requests": None,
-            "typed": dict(self._typed),
+            "typed": self._list_typed(),
+            "unwatched": self._watch.missed if self._watch is not None else "",
         }
         found = await self._read_end(plain, site_urls)
         rest = self._moments[-2]["at"] + PATIENCE_S - time.time() if len(self._moments) > 1 else 0
@@ -314,6 +317,15 @@ class AttackSession:
             await asyncio.sleep(rest)
             found = await self._read_end(plain, site_urls)
         return seen | found
+
+    def _list_typed(self) -> dict[str, int]:
+        """Return the texts that were typed, each with the step at which it first was."""
+        messages = self.capture.messages.messages if self.capture is not None else ()
+        for step, text in list_typed(messages):
+            for wanted in self._goal.typed:
+                if wanted in text:
+                    self._typed[wanted] = min(step, self._typed.get(wanted, step))
+        return dict(self._typed)
 
     async def _read_end(self, task: Task, site_urls: Mapping[str, str]) -> dict[str, Any]:
         goal = self._goal

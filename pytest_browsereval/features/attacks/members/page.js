@@ -82,7 +82,7 @@
     }
   }
 
-  const isOver = () => globalThis[Symbol.for('browsereval.attack.over')] === true;
+  const isOver = () => globalThis.browserevalOver === true;
 
   // Neither the empty page that a tab begins with nor the attacker's own.
   const isPage = ({attacker}) =>

@@ -78,7 +78,7 @@ def _read_script() -> str:
 
 _OVER = "over"
 """What the script tells once something is not to be shown again in the attempt."""
-_SAY_OVER = "globalThis[Symbol.for('browsereval.attack.over')] = true"
+_SAY_OVER = "globalThis.browserevalOver = true"  # in the attack's own world
 
 
 async def put_in_pages(
@@ -101,7 +101,7 @@ async def put_in_pages(
 
     async def report(place: str) -> None:
         if place == _OVER:
-            await placer.context.add_init_script(_SAY_OVER)
+            await placer.tell_pages(_SAY_OVER)
         else:
             placer.note_delivered(place)
 
