@@ -22,8 +22,8 @@ class Parting:
     """Where an attempt parts from a way."""
 
     kind: str
-    """``failed``, ``value``, ``target``, ``page``, ``left_out``, ``lost``, ``again``, ``more``, ``early``, or
-    ``end``."""
+    """``failed``, ``value``, ``target``, ``page``, ``unsure``, ``unknown``, ``left_out``, ``lost``,
+    ``again``, ``more``, ``early`` or ``end``."""
     step: Action | None
     """The first wrong step; None if the attempt has none."""
     instead: Action | None = None
@@ -176,11 +176,21 @@ class _Search:
             return min(strong, key=lambda one: one.step.number if one.step else 10**9)
         if weak and not is_about_answer(self._attempt):
             return weak[0]
+        unsure = [(self._moves[i], self._way.moves[j]) for i, j in self._pairs if self._is_unsure(i, j)]
+        if unsure and not is_about_answer(self._attempt):
+            return self._make("unsure", *unsure[0])
         return self._make("end", self._last(), self._way.end)
+
+    def _is_unsure(self, i: int, j: int) -> bool:
+        """Whether two actions of one kind may have been done to two targets."""
+        one, other = self._moves[i], self._way.moves[j]
+        is_named = one.target is not None and other.target is not None and one.kind == other.kind == "click"
+        return is_named and compare_actions(one, other, knows_pages=self._way.knows_pages) == PERHAPS
 
     def _make(self, kind: str, step: Action | None, instead: Action | None = None) -> Parting:
         own, its = self._attempt.end, self._way.end
-        is_answer = own is not None and its is not None and own.value.strip() == its.value.strip()
+        is_same = own is not None and its is not None and own.value.strip() == its.value.strip()
+        is_answer = is_same or _list_refused(self._attempt) <= {"page_state", "state_diff"}
         scores = (
             compare_actions(self._moves[i], self._way.moves[j], knows_pages=self._way.knows_pages)
             for i, j in self._pairs
@@ -202,10 +212,12 @@ class _Search:
         i = j = 0
         for place, (to_i, to_j) in enumerate(ends):
             is_last = place == len(self._pairs)
-            own = (one for one in self._moves[i:to_i] if one not in self._matched)
-            extra = [one for one in own if not self._is_forgiven(one)]
             done = self._met | self._wrong.keys()
-            missing = [self._way.moves[place] for place in range(j, to_j) if place not in done]
+            left = [self._way.moves[place] for place in range(j, to_j) if place not in done]
+            missing = [one for one in left if one.kind != "scroll"]
+            tabs = {one.kind for one in missing} & {"tabs"}
+            own = (one for one in self._moves[i:to_i] if one not in self._matched)
+            extra = [one for one in own if one.kind in tabs or not self._is_forgiven(one)]
             behind = None if is_last else (self._moves[to_i], self._way.moves[to_j])
             yield _Gap(extra, missing, behind)
             i, j = to_i + 1, to_j + 1
@@ -267,11 +279,20 @@ class _Search:
             like = [one for one in gap.missing if _name_substitute(first, one)] or gap.missing[:1]
             instead = max(like, key=lambda one: compare_targets(first.target, one.target))
             kind = _name_substitute(first, instead) or ("failed" if first.error else "target")
-            is_button = instead.target is not None and instead.target.role == "button"
-            is_elsewhere = first.has_moved and not is_button and not self._has_seen(instead.page)
-            yield self._make("page" if kind == "target" and is_elsewhere else kind, first, instead)
+            is_elsewhere = first.has_moved and not self._has_seen(instead.page)
+            if is_elsewhere and kind == "target" and not self._is_mistaken(first, instead):
+                kind = "page"
+            yield self._make(
+                "unknown" if first.kind == "other" and kind == "target" else kind, first, instead
+            )
         else:
             yield self._make("early", self._last(), gap.missing[0])
+
+    def _is_mistaken(self, one: Action, other: Action) -> bool:
+        """Whether one target was rather taken for another than that the attempt went to another page."""
+        names = [set(a.target.name.casefold().split()) if a.target else set() for a in (one, other)]
+        is_click = one.kind == other.kind == "click"
+        return is_click and (bool(names[0] & names[1]) or not is_about_answer(self._attempt))
 
     def _has_seen(self, page: str | None) -> bool:
         """Whether the log has a page: of a program with other tools, some argument may name it."""
@@ -339,14 +360,16 @@ def _name_substitute(extra: Action, missing: Action) -> str:
 
 def is_about_answer(attempt: Attempt) -> bool:
     """Whether all graders that said no look at the answer only: the names of ours say so."""
-    bad = [
-        one
-        for one in attempt.metadata.grader_results.values()
-        if one.verdict == "failed" and not one.advisory
-    ]
+    return _list_refused(attempt) == {"answer"}
+
+
+def _list_refused(attempt: Attempt) -> set[str]:
+    """Return the types of the graders that said no."""
+    grades = attempt.metadata.grader_results.values()
+    bad = [one.grader for one in grades if one.verdict == "failed" and not one.advisory]
     graders = attempt.stored.graders if attempt.stored is not None else ()
     types = {str(one.get("name") or one.get("type")): str(one.get("type")) for one in graders}
-    return bool(bad) and all(types.get(one.grader, one.grader) == "answer" for one in bad)
+    return {types.get(name, name) for name in bad}
 
 
 def find_nearest(attempt: Attempt, ways: Sequence[Way]) -> Parting | None:

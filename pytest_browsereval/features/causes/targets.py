@@ -121,7 +121,9 @@ def _read_named(params: Mapping[str, Any], refs: Mapping[str, Target]) -> Target
         parsed[0] = replace(parsed[0], in_frame=inside)
     # A drag has two ends.
     if {"source", "target"} <= params.keys():
-        return Target(" → ".join(texts), name=" → ".join(one.name or one.text for one in parsed))
+        ends = [_parse(str(params[key])) for key in ("source", "target")]
+        names = " → ".join(one.name or one.text for one in ends)
+        return Target(" → ".join(one.text for one in ends), name=names)
     return parsed[0]
 
 
@@ -204,7 +206,7 @@ def _match_selector(text: str, hit: Hit) -> float | None:
     tag, parts = (match[1] or "").lower(), re.findall(r"([#.])([\w-]+)", match[2])
     has = all(hit.id == name if sign == "#" else name in hit.classes for sign, name in parts)
     if has and tag in ("", hit.tag):
-        return PERHAPS if outer or "#" not in last else SAME
+        return PERHAPS if outer else SAME  # a tool refuses a selector that matches several elements
     # What is noted may be the button around what the selector finds.
     return OTHER if tag in _ACTIVE or (hit.id and "#" in last) else None
 

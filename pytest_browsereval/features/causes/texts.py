@@ -40,7 +40,10 @@ _LOGIN = re.compile(
 _EXPIRED = re.compile(
     r"(session|login)\b.{0,20}\b(has )?(expired|timed out)|please (log|sign) in\b", re.IGNORECASE
 )
-_EMPTY = re.compile(r"\(The page is empty\.\)|\b(loading|please wait)\b(…|\.\.\.)?", re.IGNORECASE)
+_EMPTY = re.compile(
+    r"\(The page is empty\.\)|\bplease wait\b|\bloading\b[^.\n]{0,20}(…|\.\.\.)|\bloading\W*$",
+    re.IGNORECASE | re.MULTILINE,
+)
 _REFUSED = re.compile(
     r"^\s*- alert\b|\b(is|are) (required|invalid|not valid)\b|\b(must|has to) (be|contain|have|match)\b"
     r"|\bplease (enter|fill|accept|select|choose|check|provide|correct)\b",

@@ -51,9 +51,7 @@ def cause_of(run: Path, steps: Sequence[Step], way: Sequence[Step] = ORDER, **re
             id="says it is done",
         ),
         pytest.param((RED, ADD, BUY, END), "step_left_out", 1, id="nothing typed"),
-        pytest.param(
-            (NAME, click("Help", "link", page="/help"), END), "never_reached_page", 2, id="elsewhere"
-        ),
+        pytest.param((NAME, click("Help", "link", page="/help"), END), "wrong_target", 2, id="elsewhere"),
         pytest.param((NAME, RED, ADD, BUY, END), "wrong_row", 5, id="all of it"),
         pytest.param((), "gave_up", None, id="nothing at all"),
         pytest.param(
@@ -108,7 +106,7 @@ FIELDS = (fill("Name", "Ada"), fill("City", "Oslo"), fill("Zip", "1"), click("Se
         pytest.param(
             SEARCH,
             (step("snapshot"), click("Blue cup", "link", page="/blue"), done("$6")),
-            "never_reached_page",
+            "wrong_target",
             2,
             id="another page without a search",
         ),
@@ -223,6 +221,17 @@ def test_nothing_to_compare_with(tmp_path: Path) -> None:
     cause = find_cause(data, folder)
     assert cause is not None
     assert (cause.step, cause.name, cause.steps) == (3, "right_state_lost", (3,))
+
+
+def test_a_milestone_is_not_a_state(tmp_path: Path) -> None:
+    """One that was passed and holds no more does not mean that a right state was lost."""
+    data, folder = write_attempt(tmp_path, (*ORDER[:4], done("5")), solution=(*ORDER[:4], done("6")))
+    checks = (FollowedCheck(name="at the cart", is_milestone=True), FollowedCheck(name="bought"))
+    moments = tuple(Moment(step=n, held=(n == 2, n >= 2)) for n in range(4))
+    (folder / PROGRESS_FILE).write_bytes(Followed(checks=checks, moments=moments).as_lines())
+    cause = find_cause(data, folder)
+    assert cause is not None
+    assert cause.name != "right_state_lost"
 
 
 def test_a_reply_that_is_not_a_call(tmp_path: Path) -> None:
