@@ -53,7 +53,7 @@ class Prefetch:
         self._bad = 0  # failed and errored attempts that are known, reported or not
         self._partition = Partition(session.config)
         self._surroundings = surroundings
-        self._blocked: dict[EvalItem, str] = {}
+        self._blocked: dict[EvalItem, LoopLost] = {}
         self._lost: set[EvalItem] = set()
         self._lanes: Lanes | None = None
         self.sessions: dict[ActiveRun, Session] = {}
@@ -184,7 +184,7 @@ class Prefetch:
 
     def _outcome(self, item: EvalItem) -> AttemptRecord:
         if item in self._blocked:
-            return self._record_error(item, self._blocked.pop(item))
+            return self._record_lost(item, self._blocked.pop(item))
         for key in needs_of(item) if self._unmade else ():
             if (kind := self._unmade.get(key)) is not None:
                 raise kind("what it depends on was not run")
@@ -199,10 +199,10 @@ class Prefetch:
                 return self._take_again(item)
         except LoopLost as lost:
             if lost.culprit is item or (lost.culprit is None and item in self._lost):
-                return self._record_error(item, str(lost))
+                return self._record_lost(item, lost)
             self._lost.add(item)
             if isinstance(lost.culprit, EvalItem):
-                self._blocked[lost.culprit] = str(lost)
+                self._blocked[lost.culprit] = lost
             return self._outcome(item)  # a bystander, as far as is known: once more, on a new loop
 
     def _take_again(self, item: EvalItem) -> AttemptRecord:
@@ -235,8 +235,15 @@ class Prefetch:
             self._verdicts[key] = verdict
             self._frees = True
 
-    def _record_error(self, item: EvalItem, why: str) -> AttemptRecord:
-        fault = Fault(ErrorSource.HARNESS, why)
+    def _record_lost(self, item: EvalItem, lost: LoopLost) -> AttemptRecord:
+        return self._record_error(
+            item, str(lost), lost.source if lost.culprit is item else ErrorSource.HARNESS
+        )
+
+    def _record_error(
+        self, item: EvalItem, why: str, source: ErrorSource = ErrorSource.HARNESS
+    ) -> AttemptRecord:
+        fault = Fault(source, why)
         record = item.active_run.trials.record_fault(item.entry, item.nodeid, fault)
         self._note(item, record.metadata.verdict)
         return record

@@ -19,7 +19,11 @@ import weakref
 from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Hashable
 from concurrent.futures import CancelledError, Future
 from contextvars import ContextVar
+from pathlib import Path
 from typing import Any, TypeVar
+
+from pytest_browsereval.errors import ErrorSource
+from pytest_browsereval.model.limits import current_limits
 
 T = TypeVar("T")
 
@@ -28,12 +32,17 @@ _lane_of: weakref.WeakKeyDictionary[asyncio.Future[Any], Hashable] = weakref.Wea
 """Which attempt a task belongs to, those that an attempt starts included. (``Task.get_context`` would
 tell, but Python 3.11 has no such method.)"""
 
+_of_agents: weakref.WeakSet[asyncio.Future[Any]] = weakref.WeakSet()
+"""The tasks that the code of agents has started."""
+
 
 def _create_tagged_task(loop: asyncio.AbstractEventLoop, work: Any, **options: Any) -> asyncio.Task[Any]:
     task: asyncio.Task[Any] = asyncio.Task(work, loop=loop, **options)
     context = options.get("context")
     if (lane := _lane.get() if context is None else context.get(_lane)) is not None:
         _lane_of[task] = lane
+    if (current_limits.get() if context is None else context.get(current_limits)) is not None:
+        _of_agents.add(task)
     return task
 
 
@@ -57,12 +66,32 @@ _COUNTED_S = 2 * TICK_S
 held up (by a plug-in, a busy machine, a process that was stopped for a while), and nothing of the loop."""
 
 
-class LoopLost(Exception):
-    """The loop ended or is stuck; ``culprit`` is the key of the attempt that blocks it, if known."""
+_PACKAGE = str(Path(__file__).parent.parent)
+_OWNERS = {
+    "agents/playing.py": ErrorSource.AGENT,
+    "graders/grading.py": ErrorSource.GRADER,
+    "run/attempt.py _observe": ErrorSource.GRADER,
+    "run/behaviour.py": ErrorSource.HARNESS,
+    "tools/runner.py": ErrorSource.TOOL,
+}
+"""Whose code runs below a module of ours, or below a function of it: that of the innermost one."""
 
-    def __init__(self, message: str, culprit: Hashable = None) -> None:
+
+class LoopLost(Exception):
+    """The loop ended or is stuck.
+
+    Args:
+        message: for a reader of the report.
+        culprit: the key of the attempt that blocks it, if known.
+        source: whose code does.
+    """
+
+    def __init__(
+        self, message: str, culprit: Hashable = None, source: ErrorSource = ErrorSource.HARNESS
+    ) -> None:
         super().__init__(message)
         self.culprit = culprit
+        self.source = source
 
 
 class LoopThread:
@@ -123,17 +152,20 @@ class LoopThread:
         with contextlib.suppress(RuntimeError):
             self.loop.call_soon_threadsafe(call)
 
-    def where(self) -> str:
-        """Return the innermost frame that is not of a library, if possible: file, line, code."""
+    def find_blocking(self) -> tuple[str, ErrorSource | None]:
+        """Return the innermost frame that is not of a library, if possible, and whose code it is, if known."""
         frame = sys._current_frames().get(self._thread.ident or 0)  # noqa: SLF001 the documented way
         frames = traceback.extract_stack(frame) if frame else []
+        inner = [(f.filename.removeprefix(_PACKAGE + os.sep), f.name) for f in reversed(frames)]
+        owners = (_OWNERS.get(file) or _OWNERS.get(f"{file} {name}") for file, name in inner)
+        owner = next(filter(None, owners), None)
         own = [
             f for f in frames if not f.filename.startswith(_LIBRARIES) and "site-packages" not in f.filename
         ]
         if not frames:
-            return "(no frame)"
+            return "(no frame)", None
         innermost = (own or frames)[-1]
-        return f"{innermost.filename}:{innermost.lineno}: {innermost.line}"
+        return f"{innermost.filename}:{innermost.lineno}: {innermost.line}", owner
 
     def stop(self, grace_s: float) -> bool:
         """Cancel everything and end the thread; False if it did not end in time."""
@@ -312,13 +344,16 @@ class Lanes:
             if silent_s > self.stuck_s:
                 task = asyncio.current_task(thread.loop)  # whose step has never returned
                 culprit = _lane_of.get(task) if task is not None else None
-                where = thread.where()
+                where, source = thread.find_blocking()
+                if source is None:  # in a task of its own, say, which an agent may have started
+                    source = ErrorSource.AGENT if task in _of_agents else ErrorSource.HARNESS
                 self._lose(thread)
                 raise LoopLost(
                     f"blocking code has held the event loop for {self.stuck_s:g} s: {where}. Await it in a "
                     "thread (asyncio.to_thread), make the agent a plain function, which has a thread of its "
                     "own, or allow it more time with limits.stuck_s.",
                     culprit,
+                    source,
                 )
 
     def _lose(self, thread: LoopThread) -> None:

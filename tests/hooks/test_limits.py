@@ -96,6 +96,56 @@ async def solve(context):
     return "right"
 """
 
+BLOCKED_PLACES = """
+import asyncio, time
+from typing import Literal
+from pytest_browsereval import GraderConfig, GraderResult, ToolkitConfig, Toolkit, Verdict, tool
+
+async def block():
+    time.sleep(600)
+
+async def solve(context):
+    name = context.task.query_id
+    if name == "agent":
+        await block()
+    if name == "task":
+        await asyncio.create_task(block())
+    if name == "tool":
+        await context.tools.call("hold")
+    await context.tools.call("list_tabs")
+    return "right"
+
+@tool
+async def hold(window) -> str:
+    "Hold."
+    await block()
+
+class Holding(ToolkitConfig):
+    type: Literal["holding"] = "holding"
+
+    def build(self):
+        return Toolkit("holding", "Hold.", (hold,), needs_page=False)
+
+class Judge(GraderConfig):
+    type: Literal["judge"] = "judge"
+
+    async def observe(self, window, task, site_urls):
+        if task.query_id == "observe":
+            await block()
+
+    async def grade(self, recorded):
+        if recorded.task.query_id == "grade":
+            await block()
+        return GraderResult(grader=self.label, verdict=Verdict.PASSED, score=1)
+
+def pytest_browsereval_register(registry):
+    registry.register(Judge)
+    registry.register(Holding)
+
+def pytest_browsereval_tool_call(name, task):
+    return block() if task.query_id == "hook" else None
+"""
+
 
 @pytest.mark.slow
 def test_code_that_blocks_the_loop_is_found(evals: Evals) -> None:
@@ -106,10 +156,31 @@ def test_code_that_blocks_the_loop_is_found(evals: Evals) -> None:
     code, output = go(evals)
     assert code == 1, output
     told = verdicts(evals.summary())
-    assert told == {"a": "passed", "b": "passed", "blocks": "errored (harness)", "c": "passed"}
+    assert told == {"a": "passed", "b": "passed", "blocks": "errored (agent)", "c": "passed"}
     line = 1 + (evals.path / "my_agent.py").read_text().splitlines().index("        time.sleep(600)")
     assert f"my_agent.py:{line}: time.sleep(600)" in output
     assert "limits.stuck_s" in output
+
+
+@pytest.mark.slow
+def test_code_that_blocks_the_loop_has_an_owner(evals: Evals) -> None:
+    """The code that blocks is the agent's, also in a task of its own, a tool's, a grader's or a hook's."""
+    evals.pytester.makeconftest(BLOCKED_PLACES)
+    evals.pytester.makepyfile(my_agent="from conftest import solve")
+    owners = {
+        "agent": "agent",
+        "task": "agent",
+        "tool": "tool",
+        "observe": "grader",
+        "grade": "grader",
+        "hook": "harness",
+    }
+    evals.write_rows(*(row(name, graders=["judge"]) for name in (*owners, "fine")))
+    evals.write_config(agent=FUNCTION, toolkits=["holding"], limits={"stuck_s": 3})
+    code, output = go(evals)
+    assert code == 1, output
+    wanted = {name: f"errored ({source})" for name, source in owners.items()}
+    assert verdicts(evals.summary()) == {**wanted, "fine": "passed"}
 
 
 @pytest.mark.slow
