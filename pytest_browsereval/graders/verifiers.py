@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import re
 import signal
 import tempfile
 from dataclasses import dataclass
@@ -16,8 +17,10 @@ from typing import IO
 
 from pytest_browsereval.graders.base import GraderFault
 from pytest_browsereval.processes import NOT_STARTED, supervise_command
-from pytest_browsereval.redaction.known import ending
+from pytest_browsereval.redaction.known import beginning, ending
 
+_RAISED = re.compile(r"([\w$]+[.:/])*[\w$]*(Error|Exception)\b|panic:|Uncaught ")
+"""How a line begins that says what a program raised, in several languages."""
 OUTPUT_LIMIT_BYTES = 20_000_000
 """A program that prints more is killed."""
 LINE_LIMIT_BYTES = 1_000_000
@@ -65,10 +68,27 @@ async def run_verifier(arguments: list[str], cwd: Path, home: Path, *, timeout_s
         except OSError as error:
             raise GraderFault(f"{name} cannot be started: {error}") from None
         await _wait_for_end(process, timeout_s, name, output, errors)
-        lines = ending(_tail(errors, 8_000).decode(errors="replace"), 4_000).strip().splitlines()[-5:]
-        if process.returncode == NOT_STARTED and lines and lines[-1].startswith("cannot run "):
-            raise GraderFault(f"{name} cannot be started: {lines[-1]}")
-        return Ran(_tail(output, LINE_LIMIT_BYTES), process.returncode or 0, ending(" | ".join(lines), 500))
+        said = ending(_tail(errors, 100_000).decode(errors="replace"), 99_000).strip()
+        *_, last = said.splitlines() or [""]
+        if process.returncode == NOT_STARTED and last.startswith("cannot run "):
+            raise GraderFault(f"{name} cannot be started: {last}")
+        return Ran(_tail(output, LINE_LIMIT_BYTES), process.returncode or 0, _find_complaint(said))
+
+
+def _find_complaint(said: str) -> str:
+    """Return what a program complained of in one line: an exception first, else its last lines."""
+    lines = said.splitlines()
+    heads = [
+        place for place, line in enumerate(lines) if line.startswith("Traceback (most recent call last)")
+    ]
+    below = range(heads[-1] + 1, len(lines)) if heads else range(0)
+    raised = next((place for place in below if lines[place][:1].strip()), None)
+    if raised is None:
+        raised = max((place for place, line in enumerate(lines) if _RAISED.match(line)), default=None)
+    if raised is None:
+        return ending(" | ".join(lines[-5:]), 500)
+    frames = [line.strip() for line in lines[:raised] if line.startswith('  File "')]
+    return beginning(" | ".join([*map(str.strip, lines[raised:]), *frames[-1:]]), 500)
 
 
 async def _start(

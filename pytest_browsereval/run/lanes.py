@@ -153,7 +153,7 @@ class LoopThread:
             self.loop.call_soon_threadsafe(call)
 
     def find_blocking(self) -> tuple[str, ErrorSource | None]:
-        """Return the innermost frame that is not of a library, if possible, and whose code it is, if known."""
+        """Return the innermost frame that is not of a library, if possible, and whose code it is if known."""
         frame = sys._current_frames().get(self._thread.ident or 0)  # noqa: SLF001 the documented way
         frames = traceback.extract_stack(frame) if frame else []
         inner = [(f.filename.removeprefix(_PACKAGE + os.sep), f.name) for f in reversed(frames)]

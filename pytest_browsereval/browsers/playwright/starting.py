@@ -30,15 +30,17 @@ async def go_to_start(window: PlaywrightWindow, request: WindowRequest) -> None:
             f"start_url is {url!r}. Allowed: {', '.join(START_SCHEMES)}. Serve files by a site: "
             "`sites: {name: {static: FOLDER}}` and `{name}/page.html`.",
         )
+    awaited = f"{url} did not answer"
     try:
         if url:
             await window.watch(_load(window, url), limit_s)
         if request.setup_script:
+            awaited = f"The setup_script of {window.url} did not end"
             await window.watch(_set_up(window, request.setup_script), limit_s)
     except DialogOpened:
         return  # the agent's to answer, as any other
     except TimeoutError:
-        raise Fault(ErrorSource.NAVIGATION, f"{url} did not answer within {limit_s:g} s.") from None
+        raise Fault(ErrorSource.NAVIGATION, f"{awaited} within {limit_s:g} s.") from None
     except playwright_error() as error:
         # Playwright tells first that the page has gone, and the cause is the browser.
         if window.dead:

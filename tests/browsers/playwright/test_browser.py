@@ -18,6 +18,7 @@ from pytest_browsereval.browsers.base import WindowRequest
 from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowser, PlaywrightBrowserConfig
 from pytest_browsereval.browsers.playwright.chromium import Connection
 from pytest_browsereval.browsers.playwright.manager import WindowManager
+from pytest_browsereval.browsers.playwright.place import WindowRules
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.errors import ConfigError, ErrorSource, Fault, StopRun
 from tests.support import PageServer, Run, Visit, configured, has_ended, running, until, visiting
@@ -295,6 +296,26 @@ def test_a_setup_script_that_fails_is_told(run: Run, browser: PlaywrightBrowser,
     url = pages.page("/setup", "<title>Setup</title>")
     with pytest.raises(Fault, match=r"setup_script of .*/setup failed: .*nothing is not defined"):
         run(browser.open_window(WindowRequest("setup", url, "nothing.at.all()")))
+
+
+class HurriedConfig(PlaywrightBrowserConfig):
+    """Windows that wait for half a second, in which an empty page is there."""
+
+    def rules(self, start_url: str | None) -> WindowRules:
+        return replace(super().rules(start_url), navigation_s=0.2, load_s=0.3)
+
+
+def test_a_setup_script_that_never_ends_is_named(
+    run: Run, browser: PlaywrightBrowser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A promise that nobody keeps, a loop: the script is why, and not the page."""
+    monkeypatch.setattr(browser, "config", HurriedConfig(**browser.config.model_dump()))
+    for script in ("new Promise(() => {})", "for (;;);"):
+        with pytest.raises(
+            Fault, match=r"^The setup_script of about:blank did not end within 0\.5 s\.$"
+        ) as fault:
+            run(browser.open_window(WindowRequest("setup", None, script)))
+        assert fault.value.source is ErrorSource.NAVIGATION
 
 
 # -- deaths

@@ -90,7 +90,16 @@ def test_a_failed_judgement_scores_0(tmp_path: Path) -> None:
     ("script", "message"),
     [
         ("import sys; sys.exit('no such order')", "ended with code 1: no such order"),
-        ("raise ValueError('broken')", "ended with code 1: .*ValueError: broken"),
+        ("raise ValueError('broken')", r'with code 1: ValueError: broken \| File ".*verify.py", line 1'),
+        ("def f(n):\n    f(n - 1) if n else [][1]\nf(90)", "with code 1: IndexError: list index"),
+        ("assert 'x' * 9000 == ''", "with code 1: AssertionError"),
+        ("raise KeyError('x' * 20_000)", "with code 1: KeyError: 'xxx"),
+        ("class Odd(BaseException): pass\nraise Odd('a\\n  b')", r"code 1: (__main__\.)?Odd: a \| b \| File"),
+        ("try: 1 / 0\nexcept Exception as e: raise OSError('so') from e", "with code 1: OSError: so"),
+        (
+            "import sys; sys.exit('at x\\nTypeError: no total\\n' + '    at check (verify.js:3:9)\\n' * 40)",
+            r"with code 1: TypeError: no total \| at check",
+        ),
         ("import os; os.abort()", "ended with code 134"),
         ("print('{\"pass\": true}'); raise SystemExit(3)", "ended with code 3"),
         ("", "which is not a judgement"),
