@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Collection, Coroutine, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
 
 from pytest_browsereval.browsers.base import BrowserConfig, Survey
 from pytest_browsereval.config import EvalConfig
@@ -25,6 +26,8 @@ from pytest_browsereval.run.toolsets import Toolsets
 from pytest_browsereval.sites import check
 from pytest_browsereval.tools.base import Tool
 
+T = TypeVar("T")
+
 
 def preflight(run: ActiveRun) -> Prepared:
     """Check what can be checked without a window; a browser that runs already is asked what it can do.
@@ -44,7 +47,7 @@ def preflight(run: ActiveRun) -> Prepared:
     for number, kit in enumerate(config.toolkits):
         preflight_member(config, kit, "toolkits", number)
     check_capture(config, Survey())  # what no browser of its type records, before one is asked
-    survey = asyncio.run(survey_of(browser))
+    survey = _run(survey_of(browser))
     check_agents(config, Offers(no_cdp=survey.no_cdp))
     check_capture(config, survey)
     toolsets = run.make_toolsets(survey)
@@ -55,6 +58,16 @@ def preflight(run: ActiveRun) -> Prepared:
     notes += check_gate_ids(config)
     notes += drift(run.store, config, toolsets.tools)
     return Prepared(toolsets, survey, tuple(notes))
+
+
+def _run(work: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine, also in a thread that runs a loop already, as that of a notebook does."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work)
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, work).result()
 
 
 def prepare_browser(config: EvalConfig) -> BrowserConfig:

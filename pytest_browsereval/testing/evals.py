@@ -20,7 +20,6 @@ A test then describes an eval and runs it, in its own process::
 
 from __future__ import annotations
 
-import asyncio
 import importlib
 import io
 import json
@@ -238,11 +237,7 @@ class EvalDriver:
         Args:
             args: pytest's command line.
             plugins: objects with hooks, as ``pytest.main`` takes them.
-
-        Raises:
-            RuntimeError: an event loop runs in this thread, as in an ``async`` test.
         """
-        _refuse_running_loop()
         command = [*NOT_NESTED, *self.options, *self._basetemp(args), *args]
         before, began = self._states(), time.perf_counter()
         with self._folders_in(os.environ), _apart(self.path), _capture() as (out, err):
@@ -346,17 +341,6 @@ class EvalDriver:
         if any(arg.startswith("--basetemp") for arg in args):
             return []
         return [f"--basetemp={self.path.parent / f'{self.path.name}-basetemp'}"]
-
-
-def _refuse_running_loop() -> None:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return
-    raise RuntimeError(
-        "evals.run() runs an event loop of its own, and one runs here: call it in a plain test, which is not "
-        "`async`, or take evals.run_process()"
-    )
 
 
 def _run_pytest(args: list[str], plugins: Sequence[object]) -> int:
