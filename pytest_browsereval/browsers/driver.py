@@ -33,6 +33,8 @@ _STEPS = 3
 _LONGEST = 57
 """Characters of a path below which a browser can have a socket: systems allow 103, and its part needs 46."""
 
+_DRIVER_DIED = "Connection closed while reading from the driver"
+
 _places: dict[Playwright, Path] = {}
 """The folders of drivers that have not been ended."""
 _in_use: set[Path] = set()
@@ -72,8 +74,18 @@ async def start_driver() -> Playwright:
         trouble = await driver_trouble() or f"Playwright's driver does not start: {error}"
         raise StopRun(ErrorSource.BROWSER, trouble) from error
     _places[driver] = place
+    asyncio.get_running_loop().set_exception_handler(_report_unseen)
     await offer_worlds(driver, READ_TEXT)
     return driver
+
+
+def _report_unseen(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Report what nobody has awaited, but for the death of a driver, which each call of it tells as well.
+
+    Playwright keeps that in a future which it reads while the driver starts, and never after.
+    """
+    if str(context.get("exception")) != _DRIVER_DIED:
+        loop.default_exception_handler(context)
 
 
 async def stop_driver(driver: Playwright) -> None:

@@ -28,6 +28,7 @@ ANSWER_TIMEOUT_S = 300.0
 """How long hook and guards may take over one call."""
 HOOK_TIMEOUT_S = 60.0
 """How long what another hook has returned may be awaited, once."""
+_TOOL_CALL = "pytest_browsereval_tool_call"
 _GRACE_S = 0.5
 _BLOCKED_S, _ROUNDS = 0.05, 10
 """A hook that took longer may have blocked the loop, which then gets some rounds to end the attempt."""
@@ -135,35 +136,42 @@ class CallGuard:
 
     async def _reason(self, name: str, arguments: Mapping[str, Any]) -> str | None:
         call = GuardedCall(name, dict(arguments), *self._about)
-        call.asked.append("pytest_browsereval_tool_call")
+        try:
+            reason = self._ask(name, call.arguments, call.task, call.window, self._node_id, call)
+        except PLUGIN_ERRORS as error:
+            _raise_plainly(_TOOL_CALL, error)
+        if inspect.isawaitable(reason):
+            call.asked.append(_TOOL_CALL + describe_place(reason))
+            reason = await self._wait_for(reason, call)
+        if reason is None or (isinstance(reason, str) and reason.strip()):
+            return reason
+        why = f"{_TOOL_CALL} returned {reason!r:.80}. Return a reason as a text, or None"
+        raise Fault(ErrorSource.HARNESS, why)
+
+    async def _wait_for(self, answer: Awaitable[object], call: GuardedCall) -> object:
+        about = f"about a call of {call.tool}"
         try:
             # In a task of its own: a hook that will not be cancelled is left behind, and named.
-            reason = await within(ANSWER_TIMEOUT_S, self._answer(call), grace_s=0)
+            return await within(ANSWER_TIMEOUT_S, _take(answer), grace_s=0)
         except Overran as late:
-            why = f"{call.asked[-1]} took more than {ANSWER_TIMEOUT_S:g} seconds about a call of {name}"
+            why = f"{call.asked[-1]} took more than {ANSWER_TIMEOUT_S:g} seconds {about}"
             raise Fault(ErrorSource.HARNESS, why) from late
         except asyncio.CancelledError as error:
             # No failure of the agent's: without an answer nobody knows what it would have done.
-            why = f"{call.asked[-1]} was still being asked about a call of {name} when the time was over"
+            why = f"{call.asked[-1]} was still being asked {about} when the time was over"
             raise Fault(ErrorSource.HARNESS, why) from error
-        if reason is None or (isinstance(reason, str) and reason.strip()):
-            return reason
-        why = f"pytest_browsereval_tool_call returned {reason!r:.80}. Return a reason as a text, or None"
-        raise Fault(ErrorSource.HARNESS, why)
 
-    async def _answer(self, call: GuardedCall) -> object:
-        started = time.monotonic()
-        try:
-            reason = self._ask(call.tool, call.arguments, call.task, call.window, self._node_id, call)
-            if inspect.isawaitable(reason):
-                call.asked[-1] += describe_place(reason)
-                reason = await reason
-        except PLUGIN_ERRORS as error:
-            _raise_plainly("pytest_browsereval_tool_call", error)
-        if time.monotonic() - started > _BLOCKED_S:
-            for _ in range(_ROUNDS):
-                await asyncio.sleep(0)
-        return reason
+
+async def _take(answer: Awaitable[object]) -> object:
+    started = time.monotonic()
+    try:
+        reason = await answer
+    except PLUGIN_ERRORS as error:
+        _raise_plainly(_TOOL_CALL, error)
+    if time.monotonic() - started > _BLOCKED_S:
+        for _ in range(_ROUNDS):
+            await asyncio.sleep(0)
+    return reason
 
 
 class MessageListener:

@@ -73,6 +73,7 @@ def finished(evals: Evals) -> list[Path]:
 
 def assert_ended_well(launched: Launched, evals: Evals) -> None:
     assert launched.wait() == 2, launched.output
+    assert "never retrieved" not in launched.output
     command = shlex.join(["pytest", *launched.args, f"--eval-resume={evals.run_folder().name}"])
     launched.assert_nothing_left()
     assert verdicts(evals.summary()) == {"r0": "passed", "r1": "passed"}
@@ -101,6 +102,14 @@ def test_ctrl_c_keeps_what_has_finished(launched: Launched, evals: Evals) -> Non
 def test_ctrl_c_for_the_controller_ends_the_workers(launched: Launched, evals: Evals) -> None:
     """SIGINT to the controller alone ends workers, browsers and sites as well."""
     launched.send(signal.SIGINT)
+    assert_ended_well(launched, evals)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("launched", [ALONE], indirect=True, ids=["lanes"])
+def test_sigterm_for_all_ends_drivers_in_order(launched: Launched, evals: Evals) -> None:
+    """SIGTERM to all processes, as a container sends it: drivers die before pytest lets go of them."""
+    launched.send(signal.SIGTERM, to_all=True)
     assert_ended_well(launched, evals)
 
 
