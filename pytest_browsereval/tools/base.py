@@ -174,7 +174,8 @@ def tool(
         name = function.__name__
         model = create_model(
             f"{name}_arguments",
-            __config__=ConfigDict(extra="forbid", frozen=True, defer_build=True),
+            # Models write 72 where a text is asked for, which can mean nothing else.
+            __config__=ConfigDict(extra="forbid", frozen=True, defer_build=True, coerce_numbers_to_str=True),
             **fields,
         )
         description = " ".join((inspect.getdoc(function) or "").split())
