@@ -11,8 +11,9 @@ from pytest_browsereval.agents.tool_selection import Focus
 from pytest_browsereval.capture.context import CaptureContext
 from pytest_browsereval.errors import ErrorSource, Fault
 from pytest_browsereval.llm.client import ChatClient
-from pytest_browsereval.llm.completion import Completion, ToolRequest
+from pytest_browsereval.llm.completion import CUT, Completion, ToolRequest
 from pytest_browsereval.llm.conversation import Conversation
+from pytest_browsereval.model.messages import AssistantMessage
 from pytest_browsereval.redaction.known import beginning
 from pytest_browsereval.tools.base import ENDINGS, Tool, ToolResult
 from pytest_browsereval.tools.guidance import Offer
@@ -28,7 +29,7 @@ RAW_LENGTH = 1_000
 """Characters of malformed arguments that are recorded."""
 
 EMPTY = "Your reply was empty. Go on with a tool, or finish with done(answer)."
-CUT = "Your reply was cut off: it was too long. Go on with fewer words, or finish with done(answer)."
+TOO_LONG = "Your reply was cut off: it was too long. Go on with fewer words, or finish with done(answer)."
 NEEDED = "Call one of your tools now: this turn needs a call. If all is done, call done(answer)."
 
 
@@ -165,25 +166,25 @@ class ToolLoop:
         is_nudged = False
         while self._turns is None or self._turns.left:
             reply = await self._ask()
-            text, is_cut = reply.text.strip(), reply.finish_reason == "length"
+            text, is_cut = reply.text.strip(), reply.finish_reason == CUT
             # Whether the turn has to call a tool: servers may not know, or not heed, the wish.
             needs_call = self._offer.tool_choice == "required"
             if reply.tool_calls:
                 is_nudged = False
-                await self._perform(reply.tool_calls, is_cut=is_cut)
+                await self._perform(reply.tool_calls)
                 if self._tools.is_done:
                     return self._tools.answer
                 if self._cannot_finish(reply.tool_calls) or self._is_lost(reply.tool_calls):
-                    return text or None
+                    return None if is_cut else text or None
             elif text and not is_cut and (is_nudged or not needs_call):
                 return text
             elif is_nudged:
-                self._warn(f"the model ended twice with {'a reply cut off' if text else 'an empty reply'}")
-                return text or None
+                self._warn(f"the model ended twice with {'a reply cut off' if is_cut else 'an empty reply'}")
+                return None
             else:
                 # One reminder: models end without a call by mistake, and a second time they mean it.
                 is_nudged = True
-                self._conversation.add_user(CUT if is_cut else NEEDED if text else EMPTY)
+                self._conversation.add_user(TOO_LONG if is_cut else NEEDED if text else EMPTY)
         self.is_out_of_turns = True
         return None
 
@@ -207,12 +208,11 @@ class ToolLoop:
         self._capture.spend(reply.usage)
         return reply
 
-    async def _perform(self, requests: Sequence[ToolRequest], *, is_cut: bool) -> None:
+    async def _perform(self, requests: Sequence[ToolRequest]) -> None:
         for request in requests:
             if request.arguments is None:
-                why = request.problem.removesuffix(".") + (": the reply was cut off." if is_cut else ".")
                 raw = {"malformed": beginning(request.raw, RAW_LENGTH)}
-                result = await self._tools.refuse(request.name, raw, why)
+                result = await self._tools.refuse(request.name, raw, request.problem)
             elif request.name in self._specs and request.name not in self._offer.names:
                 why = f"{request.name} is not offered now. Tools: {', '.join(self._offered())}."
                 result = await self._tools.refuse(request.name, request.arguments, why)
@@ -253,7 +253,9 @@ class ToolLoop:
 
 def log_reply(capture: CaptureContext, reply: Completion) -> None:
     """Record what a model said; what it cost is spent once the conversation has the reply."""
-    capture.log_assistant(reply.text, usage=reply.usage, duration_ms=reply.duration_ms)
+    thought, usage, duration_ms = reply.reasoning or None, reply.usage, reply.duration_ms
+    said = AssistantMessage(content=reply.text, reasoning=thought, usage=usage, duration_ms=duration_ms)
+    capture.log(said)
     if reply.retries:
         capture.add_warning(ErrorSource.PROVIDER, f"the model answered only on try {reply.retries + 1}")
 

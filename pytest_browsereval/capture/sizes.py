@@ -22,7 +22,7 @@ MAX_WHOLE_BYTES = 64 * 1024 * 1024
 WHOLE = "whole"
 """The folder of these files, in the attempt's."""
 
-_FIELDS = ("content", "instruction", "summary", "result", "params")
+_FIELDS = ("content", "reasoning", "instruction", "summary", "result", "params")
 """What messages hold that others have written."""
 
 _MARK_BYTES = 200

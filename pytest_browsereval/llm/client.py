@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
-from pytest_browsereval.errors import LimitReached
+from pytest_browsereval.errors import ConfigError, LimitReached
 from pytest_browsereval.llm import json_tools
 from pytest_browsereval.llm.completion import UNREADABLE, Completion, check_body, read_body
 from pytest_browsereval.llm.config import LLMConfig
@@ -92,7 +92,8 @@ class ChatClient:
         started = time.perf_counter()
         body, retries = await exchange(role, request, self._send)
         try:
-            reply = read_body(body)
+            taken = {call["id"] for message in messages for call in message.get("tool_calls") or ()}
+            reply = read_body(body, taken)
             if is_by_text and tools and tool_choice != "none":
                 reply = json_tools.as_tool_call(reply, len(messages))
             model = body.get("model")
@@ -142,6 +143,9 @@ class ChatClient:
 
 
 def _key_name(config: LLMConfig) -> str:
+    with contextlib.suppress(ConfigError):
+        if config.resolve_key() is None:
+            return ""
     named = config.model_dump(mode="json")["api_key"] or config.traits.key_variable
     return f"the key {named}" if named and "*" not in named else "the api_key"
 

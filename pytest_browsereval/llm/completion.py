@@ -1,14 +1,17 @@
-"""A model's reply: read from a chat-completions body, whole or streamed."""
+"""A model's reply: read from a chat-completions body, if it is whole."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import count
 from typing import Any
 
-from pytest_browsereval.llm.retries import TryFailed, read_error
+from pytest_browsereval.llm.reasoning import split_reasoning
+from pytest_browsereval.llm.retries import TryFailed, read_failure
+from pytest_browsereval.llm.usage import read_usage
 from pytest_browsereval.model.usage import Usage
 from pytest_browsereval.redaction.known import beginning
 from pytest_browsereval.redaction.text import well_formed
@@ -17,9 +20,6 @@ _REPLAYED = ("reasoning_content", "reasoning_details")
 """What some models need back beside content and calls, or lose their train of thought."""
 
 _LONGEST_NAME = 64
-
-MOST_TOKENS = 10**12
-"""More than any model reads or writes in one call: a count beyond it is wrong."""
 
 UNREADABLE = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError)
 """What reading raises where a reply is not what chat completions define."""
@@ -43,12 +43,16 @@ class Completion:
     """One reply of a model."""
 
     text: str
+    """Without what the model thought before."""
     tool_calls: tuple[ToolRequest, ...] = ()
     usage: Usage = field(default_factory=Usage)
     finish_reason: str | None = None
-    """``stop``, ``tool_calls``, ``length``, ``content_filter`` or a word of the provider's own."""
+    """``length`` if it met the limit of its length: then it is not whole, its text is not an answer, and its
+    calls have no arguments. Else ``stop``, ``tool_calls`` or a word of the provider's own."""
     refusal: str = ""
     """Why the model would not answer, where the provider tells that apart; it is in ``text`` too then."""
+    reasoning: str = ""
+    """What the model thought, where the provider shows it."""
     duration_ms: float = 0.0
     """From the first request to the reply, retries and waiting included."""
     retries: int = 0
@@ -56,72 +60,130 @@ class Completion:
     """The reply as a message to send back with the next request."""
 
 
+_WHOLE = re.compile(
+    r"(?:stop|eos|end)(?:token|tokenid|sequence|string|word|turn|found|oftext|ofturn|ofsequence)*"
+    r"|(?:tool|function)(?:calls?|use)|(?:complete|finishe?|done)d?"
+)
+_CALLED = re.compile(r"(?:tool|function)(?:calls?|use)")
+_CUT = re.compile(r"length|max\w*tokens|tokenlimit|contextwindow|repetition")
+_FILTERED = re.compile(
+    r"filter|safety|sensitive|refus|recitation|blocklist|prohibited|spii|guardrail|moderat|toxic|flagged|policy"
+)
+
+CUT = "length"
+"""The finish reason of a reply that met a limit of its length, whatever the provider calls that."""
+
+CALL_CUT = "No call was made: the reply was cut off."
+
+
 def check_body(body: Any) -> dict[str, Any]:
-    """Return the body of a reply, or refuse it.
+    """Return the body of a whole reply, or of one that met the limit of its length; refuse any other.
 
     Raises:
-        TryFailed: it is not an object, carries an error, has no choice with a message, or counts absurdly.
+        TryFailed: it carries an error, was broken off or held back, has no message, or counts absurdly.
     """
     if not isinstance(body, dict):
         raise TryFailed(f"the reply is not a JSON object: {beginning(str(body), 100)!r}")
-    if body.get("error"):
-        # Gateways pass errors on with status 200.
-        message, code = read_error(body, "an error without a message")
-        inner = body["error"]
-        status = inner.get("code") if isinstance(inner, Mapping) else None
-        raise TryFailed(message, status=status if isinstance(status, int) else None, code=code)
     choices = body.get("choices")
     first = choices[0] if isinstance(choices, list) and choices else None
-    if not isinstance(first, Mapping) or not isinstance(first.get("message"), Mapping):
-        raise TryFailed("the reply holds no choices")
-    usage = _usage(body.get("usage"))
-    if max(usage.input_tokens, usage.output_tokens, usage.cache_read_tokens) > MOST_TOKENS:
-        raise TryFailed(f"the reply reports more than {MOST_TOKENS:,} tokens")
+    choice = first if isinstance(first, Mapping) else {}
+    for holder in (body, choice):
+        # Gateways pass errors on with status 200, and with what had come until then.
+        if holder.get("error"):
+            raise read_failure(holder, "an error without a message")
+    read_usage(body.get("usage"))
+    if not choice:
+        raise read_failure(body, "the reply holds no choices")
+    reason, message = choice.get("finish_reason"), choice.get("message")
+    _check_end(reason)
+    if not isinstance(message, Mapping):
+        raise TryFailed("the reply holds no message")
+    if _CALLED.fullmatch(_letters(reason)) and not _functions(message):
+        raise TryFailed(f"the reply ends with finish_reason {reason!r}, and holds no call")
     return body
 
 
-def read_body(body: Mapping[str, Any]) -> Completion:
-    """Return the reply in a body that ``check_body`` has passed; cost and times are not in it."""
+def _check_end(reason: Any) -> None:
+    word = _letters(reason)
+    if _WHOLE.fullmatch(word) or _CUT.search(word):
+        return
+    if word in ("", "null"):
+        raise TryFailed("the reply has no finish_reason, and so it may not be whole")
+    said = beginning(reason, 100)
+    if _FILTERED.search(word) and "malformed" not in word:
+        raise TryFailed(f"a filter of the provider held the reply back (finish_reason {said!r})")
+    raise TryFailed(f"the provider broke the reply off (finish_reason {said!r})")
+
+
+def _letters(reason: Any) -> str:
+    return re.sub(r"[^a-z]", "", reason.lower()) if isinstance(reason, str) else ""
+
+
+def read_body(body: Mapping[str, Any], taken: Iterable[str] = ()) -> Completion:
+    """Return the reply in a body that ``check_body`` has passed; cost and times are not in it.
+
+    Args:
+        body: of the reply.
+        taken: ids of calls that the conversation has already.
+    """
     choice = body["choices"][0]
-    message = choice["message"]
+    message, reason = choice["message"], choice.get("finish_reason")
     refusal = _text(message.get("refusal"))
-    text = _text(message.get("content")) or refusal
-    calls = tuple(_requests(message.get("tool_calls")))
-    reason = choice.get("finish_reason")
+    thoughts, text = split_reasoning(_text(message.get("content")))
+    reason = reason if isinstance(reason, str) else None
+    is_cut = _CUT.search(_letters(reason)) is not None
+    calls = tuple(_requests(message, taken, is_cut=is_cut))
+    reasoning = [_text(message.get(key)) for key in ("reasoning_content", "reasoning") if message.get(key)]
     return Completion(
-        text=text,
+        text=text or refusal,
         tool_calls=calls,
-        usage=_usage(body.get("usage")),
-        finish_reason=reason if isinstance(reason, str) else None,
+        usage=read_usage(body.get("usage")),
+        finish_reason=CUT if is_cut else reason,
         refusal=refusal,
-        message=_build_history_message(message, text, calls),
+        reasoning="\n".join(filter(None, (*reasoning[:1], _thoughts(message.get("content")), thoughts))),
+        message=_build_history_message(message, text or refusal, calls),
     )
 
 
+_TEXT_TYPES = (None, "text", "output_text")
+
+
+def _parts(content: Any) -> list[Mapping[str, Any]]:
+    parts = content if isinstance(content, list) else [content]
+    parts = [{"text": part} if isinstance(part, str) else part for part in parts]
+    return [part for part in parts if isinstance(part, Mapping)]
+
+
 def _text(content: Any) -> str:
-    parts = content if isinstance(content, list) else [{"text": content}]
-    texts = (part.get("text") for part in parts if isinstance(part, Mapping))
+    texts = (part.get("text") for part in _parts(content) if part.get("type") in _TEXT_TYPES)
     return well_formed("".join(text for text in texts if isinstance(text, str)))
 
 
-def _requests(calls: Any) -> list[ToolRequest]:
-    found = []
-    for number, call in enumerate(calls if isinstance(calls, list) else [], 1):
-        function = call.get("function") if isinstance(call, Mapping) else None
-        # Anything but a function is a kind of call that we did not offer.
-        if not isinstance(function, Mapping):
-            continue
+def _thoughts(content: Any) -> str:
+    """Return what a content has in parts of another type: Mistral's models think there."""
+    others = (part for part in _parts(content) if part.get("type") not in _TEXT_TYPES)
+    return "".join(_text(part.get(str(part["type"])) or part.get("text")) for part in others)
+
+
+def _functions(message: Mapping[str, Any]) -> list[tuple[Mapping[str, Any], Mapping[str, Any]]]:
+    """Return the calls of a message, each with its function; others are of a kind that we did not offer."""
+    calls = message.get("tool_calls")
+    given = [call for call in calls if isinstance(call, Mapping)] if isinstance(calls, list) else []
+    return [(call, function) for call in given if isinstance(function := call.get("function"), Mapping)]
+
+
+def _requests(message: Mapping[str, Any], taken: Iterable[str], *, is_cut: bool) -> Iterator[ToolRequest]:
+    used = set(taken)
+    free = (name for number in count(len(used) + 1) if (name := f"call_{number}") not in used)
+    for call, function in _functions(message):
         given = function.get("arguments")
         raw = given if isinstance(given, str) else json.dumps(given if given is not None else {})
-        found.append(
-            ToolRequest(
-                id=str(call.get("id") or f"call_{number}"),
-                name=str(function.get("name") or ""),
-                arguments=_object(raw),
-                raw=well_formed(raw),
-            )
-        )
-    return found
+        call_id = str(call.get("id") or "")
+        call_id = call_id if call_id and call_id not in used else next(free)
+        used.add(call_id)
+        made = ToolRequest(call_id, str(function.get("name") or ""), _object(raw), well_formed(raw))
+        # Servers complete what was cut, and so no call of such a reply is known to be whole.
+        yield replace(made, arguments=None, problem=CALL_CUT) if is_cut else made
 
 
 def _object(raw: str) -> dict[str, Any] | None:
@@ -146,7 +208,6 @@ def _build_history_message(
     replayed.update({key: message[key] for key in _REPLAYED if message.get(key)})
     if not calls:
         return {**replayed, "content": text}
-    given = [c for c in message["tool_calls"] if isinstance(c, Mapping) and "function" in c]
     replayed["tool_calls"] = [
         {
             **{key: value for key, value in original.items() if key != "index"},
@@ -157,72 +218,6 @@ def _build_history_message(
                 "arguments": "{}" if call.arguments is None or not call.raw.strip() else call.raw,
             },
         }
-        for original, call in zip(given, calls, strict=False)
+        for (original, _), call in zip(_functions(message), calls, strict=True)
     ]
     return replayed
-
-
-def _usage(usage: Any) -> Usage:
-    if not isinstance(usage, Mapping):
-        return Usage(requests=1)
-    details = usage.get("prompt_tokens_details")
-    return Usage(
-        input_tokens=_count(usage.get("prompt_tokens")),
-        output_tokens=_count(usage.get("completion_tokens")),
-        cache_read_tokens=_count(details.get("cached_tokens")) if isinstance(details, Mapping) else 0,
-        requests=1,
-    )
-
-
-def _count(value: Any) -> int:
-    return value if isinstance(value, int) and value > 0 else 0
-
-
-class StreamedReply:
-    """Puts the pieces of a streamed reply together into the body that a plain request would get."""
-
-    def __init__(self) -> None:
-        self._message: dict[str, Any] = {"role": "assistant", "content": ""}
-        self._calls: dict[int, dict[str, Any]] = {}
-        self._head: dict[str, Any] = {}
-        self._usage: Any = None
-        self._finish_reason: str | None = None
-
-    def add(self, chunk: Mapping[str, Any]) -> None:
-        """Add one piece."""
-        self._head.update({key: chunk[key] for key in ("id", "model") if chunk.get(key)})
-        self._usage = chunk.get("usage") or self._usage
-        for choice in chunk.get("choices") or ():
-            if choice.get("index", 0) == 0:
-                self._finish_reason = choice.get("finish_reason") or self._finish_reason
-                self._add_delta(choice.get("delta") or {})
-
-    def _add_delta(self, delta: Mapping[str, Any]) -> None:
-        for key in ("content", "refusal", *_REPLAYED):
-            piece = delta.get(key)
-            if piece:
-                before = self._message.get(key)
-                self._message[key] = before + piece if before else piece
-        # Some servers send no index: the place in the list is what there is.
-        for position, piece in enumerate(delta.get("tool_calls") or ()):
-            self._add_call(piece.get("index", position), piece)
-
-    def _add_call(self, index: int, piece: Mapping[str, Any]) -> None:
-        call = self._calls.setdefault(index, {"function": {"name": "", "arguments": ""}})
-        function = piece.get("function") or {}
-        for key in ("name", "arguments"):
-            call["function"][key] += function.get(key) or ""
-        call.update({k: v for k, v in piece.items() if k not in ("function", "index") and v is not None})
-
-    def body(self) -> dict[str, Any]:
-        """Return the whole.
-
-        Raises:
-            TryFailed: the stream ended before the reply did.
-        """
-        if self._finish_reason is None:
-            raise TryFailed("the stream ended before the reply was complete")
-        if self._calls:
-            self._message["tool_calls"] = [self._calls[index] for index in sorted(self._calls)]
-        choice = {"index": 0, "message": self._message, "finish_reason": self._finish_reason}
-        return {**self._head, "choices": [choice], "usage": self._usage}

@@ -110,7 +110,8 @@ class LLMConfig(BaseModel):
     request_timeout_s: float = Field(default=180.0, gt=0)
     """The most that one request may take."""
     max_tries: int = Field(default=5, ge=1, le=20)
-    """Requests for one reply, the first included."""
+    """Requests for one reply, the first included. Those that are answered with 429 do not count, unless this
+    is 1: they are sent again until ``retry_deadline_s``."""
     retry_deadline_s: float = Field(default=600.0, gt=0)
     """The most that one reply may take, waiting between tries included."""
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from pytest_browsereval.llm.completion import Completion, ToolRequest
+from pytest_browsereval.llm.completion import CALL_CUT, CUT, Completion, ToolRequest
 from pytest_browsereval.redaction.known import beginning
 
 FORM = '{"tool": NAME, "arguments": {NAME: VALUE}}'
@@ -176,6 +176,8 @@ def as_tool_call(reply: Completion, number: int) -> Completion:
     if not text:
         return reply
     request = _request(text, f"call_{number}")
+    if reply.finish_reason == CUT:
+        request = replace(request, arguments=None, problem=CALL_CUT)
     function = {"name": request.name, "arguments": json.dumps(request.arguments or {})}
     call = {"id": request.id, "type": "function", "function": function}
     message = {**reply.message, "role": "assistant", "content": text, "tool_calls": [call]}

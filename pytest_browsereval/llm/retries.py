@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import json
 import math
 import random
+import re
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import Any
@@ -20,8 +23,17 @@ KEY_STATUSES = frozenset({401, 403})
 MONEY_STATUS = 402
 """The account is empty: no further request can succeed."""
 
+FORBIDDEN = 403
+"""The key is refused, or this one request."""
+
+TOO_MANY = 429
+"""Tried again until the deadline: it says nothing but that it is too early."""
+
 NOT_FOUND = 404
 """The server knows no such model, or has nothing at that address."""
+
+MOST_SHOWN = 20
+"""Of a list in an error body."""
 
 QUOTA_CODE = "insufficient_quota"
 """A 429 that waiting does not mend."""
@@ -51,6 +63,8 @@ class TryFailed(Exception):
     ) -> None:
         super().__init__(message)
         self._is_final = is_final
+        self.is_about_content = False
+        """Whether the request was refused for what it holds, not for its key."""
         self._is_unanswered = is_unanswered
         self.status = status
         self.retry_after_s = retry_after_s
@@ -71,6 +85,8 @@ class TryFailed(Exception):
     @property
     def ends_the_run(self) -> bool:
         """True if no further request can succeed: key refused, account empty."""
+        if self.status == FORBIDDEN and self.is_about_content:
+            return False
         return self.status in KEY_STATUSES or self.status == MONEY_STATUS or self.code == QUOTA_CODE
 
 
@@ -79,6 +95,7 @@ class RetryPolicy:
     """How often and how long: exponential back-off with full jitter, never before the provider's word."""
 
     max_tries: int = 5
+    """Those answered with 429 do not count, unless it is 1."""
     deadline_s: float = 600.0
     """The most that a reply may take, waiting included."""
     base_s: float = 1.0
@@ -91,11 +108,16 @@ class RetryPolicy:
     def delay(self, tries: int, failure: TryFailed) -> float:
         """Return the seconds to wait after so many tries."""
         # Full jitter spreads lanes best; aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter
-        jitter = self.draw() * min(self.cap_s, self.base_s * 2.0 ** (tries - 1))
+        jitter = self.draw() * min(self.cap_s, self.base_s * 2.0 ** min(tries - 1, 60))
         if failure.retry_after_s is None:
             return jitter
-        # All lanes hear the same moment; a little jitter keeps them from coming at once.
-        return failure.retry_after_s + min(jitter, self.base_s)
+        # All lanes hear the same moment; a little jitter keeps them from coming at once, and a larger one
+        # from asking for minutes where the moment is never right.
+        return failure.retry_after_s + (min(jitter, self.base_s) if tries <= self.max_tries else jitter)
+
+    def counts(self, failure: TryFailed) -> bool:
+        """Return whether a failure is one of ``max_tries``."""
+        return failure.status != TOO_MANY or self.max_tries == 1
 
 
 def retry_after(headers: Mapping[str, str], now: float | None = None) -> float | None:
@@ -125,20 +147,104 @@ def _sane(seconds: float) -> float | None:
     return max(0.0, seconds) if math.isfinite(seconds) else None
 
 
-def read_error(body: Any, fallback: str) -> tuple[str, str | None]:
-    """Return (message, code) of an error body, in whatever form the provider wraps it."""
+def read_failure(
+    body: Any, fallback: str, *, status: int | None = None, headers: Mapping[str, str] | None = None
+) -> TryFailed:
+    """Return what an error body says, a text or the JSON in it, in whatever form the provider wraps it."""
+    with contextlib.suppress(ValueError, RecursionError):
+        body = json.loads(body) if isinstance(body, str) else body
     # Google's endpoint wraps errors in a list.
-    if isinstance(body, list) and body:
-        body = body[0]
-    if isinstance(body, Mapping):
-        inner = body.get("error", body)
-        if isinstance(inner, Mapping):
-            code = inner.get("code")
-            message = inner.get("message")
-            return (
-                message if isinstance(message, str) and message else fallback,
-                code if isinstance(code, str) else None,
-            )
-        if isinstance(inner, str) and inner:
-            return inner, None
-    return (body if isinstance(body, str) and body else fallback), None
+    body = body[0] if isinstance(body, list) and body else body
+    inner = body.get("error") or body if isinstance(body, Mapping) else body
+    found = inner if isinstance(inner, Mapping) else {}
+    given = found.get("code")
+    # Gateways have numbers of their own as well.
+    in_body = int(str(given)) if re.fullmatch(r"[45]\d\d", str(given)) else None
+    message = _find_message(inner) or fallback
+    wait_s = retry_after(headers or {})
+    failure = TryFailed(
+        message,
+        status=status or in_body,
+        retry_after_s=_find_wait(body, message) if wait_s is None else wait_s,
+        code=given if isinstance(given, str) else None,
+    )
+    failure.is_about_content = _is_about_content(found, message)
+    return failure
+
+
+_MESSAGES = ("message", "msg", "detail", "details", "error", "errors", "error_msg", "status_msg", "base_resp")
+
+
+def _find_message(value: Any, depth: int = 8) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list) and depth:  # FastAPI names each field
+        return "; ".join(filter(None, (_find_message(part, depth - 1) for part in value[:MOST_SHOWN])))
+    if not isinstance(value, Mapping) or not depth:
+        return ""
+    said = next(filter(None, (_find_message(value.get(key), depth - 1) for key in _MESSAGES)), "")
+    place, metadata = value.get("loc"), value.get("metadata")
+    if said and isinstance(place, list):
+        said = f"{'.'.join(map(str, place))}: {said}"
+    # OpenRouter: what the provider behind it said, as it said it.
+    raw = metadata.get("raw") if isinstance(metadata, Mapping) else None
+    try:
+        behind = _find_message(json.loads(raw) if isinstance(raw, str) else raw, depth - 1)
+    except (ValueError, RecursionError):
+        behind = str(raw)
+    return ": ".join(filter(None, (said, behind)))
+
+
+_ABOUT_CONTENT = re.compile(
+    r"moderat|flagged|safety|guardrail|harmful|content[ _-](?:polic|filter|management)"
+    r"|usage (?:guideline|polic)",
+    re.IGNORECASE,
+)
+
+
+def _is_about_content(error: Mapping[str, Any], message: str) -> bool:
+    metadata = error.get("metadata")
+    has_reasons = isinstance(metadata, Mapping) and bool(
+        metadata.get("reasons") or metadata.get("flagged_input")
+    )
+    return has_reasons or _ABOUT_CONTENT.search(f"{error.get('code')} {message}") is not None
+
+
+_WAITS = frozenset({"retrydelay", "retryafter", "retryafterseconds", "retryafterms"})
+_UNITS = {"ms": 0.001, "": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_TIME = (
+    r"\d{1,9}(?:\.\d{1,9})?\s?(?:ms|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hours?|days?)(?![a-z])"
+)
+_ASKED = re.compile(rf"\b(?:retry|try again|wait)\b\D{{0,40}}?((?:{_TIME}[\s,]{{0,2}})+)", re.IGNORECASE)
+_PART = re.compile(r"(\d+(?:\.\d+)?)\s?(ms|mil|[smhd]?)", re.IGNORECASE)
+
+
+def _find_wait(body: Any, message: str) -> float | None:
+    """Return the seconds that a body asks to wait: in a field of its own, else in its words."""
+    for key, value in _walk(body):
+        name = re.sub(r"[^a-z]", "", key.lower())
+        if name in _WAITS and (wait_s := _read_wait(value, "ms" if name.endswith("ms") else "")) is not None:
+            return wait_s
+    asked = _ASKED.search(message)
+    return _read_wait(asked[1], "") if asked else None
+
+
+def _walk(value: Any, depth: int = 8) -> Iterator[tuple[str, Any]]:
+    if depth and isinstance(value, list):
+        for part in value[:MOST_SHOWN]:
+            yield from _walk(part, depth - 1)
+    if depth and isinstance(value, Mapping):
+        for key, part in value.items():
+            yield str(key), part
+            yield from _walk(part, depth - 1)
+
+
+def _read_wait(value: Any, unit: str) -> float | None:
+    if isinstance(value, Mapping):
+        value = value.get("seconds")
+    text = str(value)[:100]
+    parts = [] if re.search(r"[^\d.\s,a-z]", text, re.IGNORECASE) else _PART.findall(text)
+    total = sum(
+        float(number) * _UNITS[(given.lower() or unit).replace("mil", "ms")] for number, given in parts
+    )
+    return total if parts and math.isfinite(total) else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import time
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
@@ -28,11 +29,13 @@ class Server:
     name: str
     """What messages call it; holds no secret."""
     key_name: str
-    """What messages call its key."""
+    """What messages call its key; empty if none is sent."""
     secrets: Callable[[], Iterable[str]]
     """Returns what must not stand in messages."""
     answered_at: float | None = None
     """When it answered the last time, in seconds since 1970."""
+    has_replied: bool = False
+    """Whether it took the key once."""
 
     async def ask(
         self, policy: RetryPolicy, limit_s: float, attempt: Callable[[], Awaitable[ReplyT]]
@@ -48,17 +51,18 @@ class Server:
             Fault: source *provider*; there is no usable reply in time.
             StopRun: the key is refused, or the account is empty.
         """
-        deadline = policy.clock() + policy.deadline_s
-        for tries in range(1, policy.max_tries + 1):
+        deadline, failures = policy.clock() + policy.deadline_s, 0
+        for tries in itertools.count(1):
             try:
                 return await self._try(min(limit_s, deadline - policy.clock()), attempt), tries - 1
             except TryFailed as failure:
                 wait_s = policy.delay(tries, failure)
                 is_late = policy.clock() + wait_s >= deadline
-                if tries == policy.max_tries or is_late or not failure.is_worth_a_retry:
+                failures += policy.counts(failure)
+                if failures == policy.max_tries or is_late or not failure.is_worth_a_retry:
                     raise self.fault(failure, tries, wait_s if is_late else None) from None
                 await policy.sleep(wait_s)
-        raise AssertionError("a policy has at least one try")
+        raise AssertionError("a count has no end")
 
     async def _try(self, limit_s: float, attempt: Callable[[], Awaitable[ReplyT]]) -> ReplyT:
         try:
@@ -67,11 +71,13 @@ class Server:
         except TimeoutError:
             raise TryFailed(f"no reply within {limit_s:g} s", is_unanswered=True) from None
         except TryFailed as failure:
+            # A key that was good is good: it is this request that is refused.
+            failure.is_about_content |= self.has_replied
             # A refusal is an answer too: the server is there.
             if not failure.is_outage:
                 self.answered_at = time.time()
             raise
-        self.answered_at = time.time()
+        self.answered_at, self.has_replied = time.time(), True
         return reply
 
     def fault(self, failure: TryFailed, tries: int = 1, wait_s: float | None = None) -> Fault:
@@ -88,7 +94,9 @@ class Server:
         said = beginning(Redactor(self.secrets()).redact(str(failure)), LONGEST_MESSAGE)
         text = f"{self.name} {what}{after}: {said}"
         if failure.ends_the_run:
-            return StopRun(ErrorSource.PROVIDER, f"{text}. Check {self.key_name} and the account behind it.")
+            check = f"Check {self.key_name} and the account behind it."
+            no_key = "No key was sent. If the server needs one, write `api_key: NAME_OF_VARIABLE`."
+            return StopRun(ErrorSource.PROVIDER, f"{text}. {check if self.key_name else no_key}")
         if wait_s is not None and failure.is_worth_a_retry:
             text += f" (the next try in {wait_s:.0f} s would pass retry_deadline_s)"
         if failure.is_outage:

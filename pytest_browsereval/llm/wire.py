@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_browsereval.addresses import find_certificates
 from pytest_browsereval.llm.bounded import ENCODINGS, bound_reply
-from pytest_browsereval.llm.completion import StreamedReply
 from pytest_browsereval.llm.config import LLMConfig
-from pytest_browsereval.llm.retries import TryFailed, read_error, retry_after
+from pytest_browsereval.llm.retries import TryFailed, read_failure
+from pytest_browsereval.llm.stream import is_stream, read_stream
 from pytest_browsereval.redaction.known import beginning
 
 if TYPE_CHECKING:
@@ -32,6 +32,8 @@ class Wire:
         self._sdk: AsyncOpenAI | None = None
         self._opening = asyncio.Lock()
         self._extra: Body = {}
+        streaming = {"stream": True, "stream_options": {"include_usage": True}}
+        self._options: Body = streaming if config.stream else {}
 
     async def send(self, request: Body) -> Any:
         """Send one request, once, and return the reply's JSON.
@@ -44,12 +46,13 @@ class Wire:
         import openai  # loaded by _open
 
         try:
-            send = self._stream if self._config.stream else self._plain
-            return await send(sdk, {**request, **self._extra})
+            create: Any = sdk.chat.completions.with_raw_response.create
+            # As plain requests are: nothing is done with a piece of a reply, and so all are read in one way.
+            text = (await create(**request, **self._extra, extra_body=self._options)).text.lstrip("\ufeff")
         except openai.APIStatusError as error:
-            message, code = read_error(error.body, error.message)
-            after = retry_after(error.response.headers)
-            raise TryFailed(message, status=error.status_code, retry_after_s=after, code=code) from None
+            raise read_failure(
+                error.response.text, error.message, status=error.status_code, headers=error.response.headers
+            ) from None
         except openai.APITimeoutError:
             limit_s = self._config.request_timeout_s
             raise TryFailed(f"no reply within {limit_s:g} s", is_unanswered=True) from None
@@ -58,37 +61,12 @@ class Wire:
                 raise error.__cause__ from None
             why = f"the connection failed: {error.__cause__ or error}"
             raise TryFailed(why, is_unanswered=True) from None
-        except openai.APIError as error:
-            message, code = read_error(error.body, error.message)
-            raise TryFailed(message, code=code) from None
-
-    async def _plain(self, sdk: AsyncOpenAI, request: Body) -> Any:
-        create: Any = sdk.chat.completions.with_raw_response.create
-        text = (await create(**request)).text
         try:
-            return json.loads(text)
+            return read_stream(text) if is_stream(text) else json.loads(text)
         except RecursionError:
             raise TryFailed(f"the reply is nested too deeply: {beginning(text, 100)!r}") from None
         except ValueError:
             raise TryFailed(f"the reply is not JSON: {beginning(text, 100)!r}") from None
-
-    async def _stream(self, sdk: AsyncOpenAI, request: Body) -> Any:
-        import openai  # loaded by _open
-
-        create: Any = sdk.chat.completions.create
-        reply = StreamedReply()
-        stream = await create(**request, stream=True, stream_options={"include_usage": True})
-        try:
-            async for chunk in stream:
-                reply.add(chunk.model_dump(exclude_unset=True))
-        except (openai.APIError, TryFailed):
-            raise
-        except Exception as error:
-            # Older releases let the HTTP library's own exceptions through.
-            raise TryFailed(f"the stream broke: {error}") from error
-        finally:
-            await stream.close()
-        return reply.body()
 
     async def _open(self) -> AsyncOpenAI:
         async with self._opening:

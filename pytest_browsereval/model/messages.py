@@ -84,6 +84,8 @@ class AssistantMessage(AnyMessage):
 
     type: Literal["assistant"] = "assistant"
     content: str
+    reasoning: str | None = None
+    """What the model thought, where its provider shows it; no part of what it said."""
 
 
 class ToolCallMessage(AnyMessage):

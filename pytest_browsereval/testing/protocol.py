@@ -47,6 +47,7 @@ def _check_messages(messages: Any) -> None:
     if not isinstance(messages, list) or not messages:
         raise Refused("'messages' must be a list with at least one message")
     unanswered: list[str] = []
+    used: set[str] = set()
     for number, message in enumerate(messages):
         role = message.get("role") if isinstance(message, Mapping) else None
         if not isinstance(role, str) or role not in _ROLES:
@@ -61,6 +62,9 @@ def _check_messages(messages: Any) -> None:
             raise Refused(f"messages[{number}]{problem}") from None
         if role == "assistant":
             unanswered = [call["id"] for call in message.get("tool_calls") or ()]
+            if twice := used & set(unanswered):
+                raise Refused(f"messages[{number}].tool_calls: ids are used twice: {', '.join(twice)}")
+            used.update(unanswered)
     if unanswered:
         raise Refused(f"tool_call_ids without a response: {', '.join(unanswered)}")
 

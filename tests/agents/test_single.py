@@ -203,14 +203,18 @@ def test_an_empty_reply_is_nudged_once(desk: Desk) -> None:
 
 
 def test_a_reply_that_was_cut_off_is_no_answer(desk: Desk) -> None:
-    """The model is told to be brief; only the second time its words have to do."""
+    """The model is told to be brief; the second time there is no answer, and of its calls none is made."""
     cut = says("The answer to your question is").because("length")
     with ScriptedModel([cut, done("x")]) as model:
         assert solve(desk, model) == "x"
         assert "too long" in model.requests[1].last_text
     with ScriptedModel([cut, cut]) as model:
-        assert solve(desk, model) == "The answer to your question is"
+        assert solve(desk, model) is None
     assert "cut off" in desk.warned
+    ending = calls(call("done", answer="The answer"), text="The answer").because("length")
+    with ScriptedModel([ending] * 3) as model:
+        assert solve(desk, model) is None
+        model.assert_finished()
 
 
 def test_a_call_that_was_cut_off_says_why(desk: Desk) -> None:

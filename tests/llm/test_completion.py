@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.llm.completion import StreamedReply, check_body, read_body
+from pytest_browsereval.llm.completion import check_body, read_body
 from pytest_browsereval.llm.retries import TryFailed
 from pytest_browsereval.testing.protocol import check_request
 
@@ -17,7 +17,19 @@ def function(name: str, arguments: Any, call_id: str | None = "c1") -> dict[str,
     return {"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}}
 
 
-@pytest.mark.parametrize("given", [None, [], "text", {}, {"choices": []}, {"choices": [{}]}, {"choices": 3}])
+@pytest.mark.parametrize(
+    "given",
+    [
+        None,
+        [],
+        "text",
+        {},
+        {"choices": []},
+        {"choices": [{}]},
+        {"choices": 3},
+        {"choices": [{"finish_reason": "stop"}]},
+    ],
+)
 def test_a_body_without_a_reply_is_refused(given: Any) -> None:
     """Whatever is no reply counts as a failed try."""
     with pytest.raises(TryFailed, match="the reply") as caught:
@@ -116,36 +128,3 @@ def test_usage_is_read_where_it_is_given() -> None:
     assert (read.input_tokens, read.output_tokens, read.cache_read_tokens, read.requests) == (9, 4, 3, 1)
     without = read_body(body({"content": "x"})).usage
     assert (without.input_tokens, without.requests) == (0, 1)
-
-
-def test_a_stream_is_put_together() -> None:
-    """Interleaved pieces of two calls and a text make the body of a plain reply."""
-    reply = StreamedReply()
-    for delta in (
-        {"role": "assistant", "content": "he"},
-        {"tool_calls": [{"index": 1, "id": "b", "type": "function", "function": {"name": "two"}}]},
-        {"tool_calls": [{"index": 0, "id": "a", "type": "function", "function": {"name": "one"}}]},
-        {"tool_calls": [{"index": 1, "function": {"arguments": '{"y"'}}]},
-        {"content": "llo", "reasoning_content": "hm"},
-        {"tool_calls": [{"index": 1, "function": {"arguments": ": 2}"}}]},
-    ):
-        reply.add({"model": "m", "choices": [{"index": 0, "delta": delta, "finish_reason": None}]})
-    reply.add({"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]})
-    reply.add({"choices": [], "usage": {"prompt_tokens": 5, "completion_tokens": 6}})
-    whole = reply.body()
-    read = read_body(check_body(whole))
-    assert [(c.id, c.name, c.arguments) for c in read.tool_calls] == [
-        ("a", "one", {}),
-        ("b", "two", {"y": 2}),
-    ]
-    assert (read.text, read.finish_reason, read.usage.output_tokens) == ("hello", "tool_calls", 6)
-    assert read.message["reasoning_content"] == "hm"
-    assert whole["model"] == "m"
-
-
-def test_a_stream_without_an_end_is_no_reply() -> None:
-    """Half an answer is never taken for a whole one."""
-    reply = StreamedReply()
-    reply.add({"choices": [{"index": 0, "delta": {"content": "The answer is"}, "finish_reason": None}]})
-    with pytest.raises(TryFailed, match="before the reply was complete"):
-        reply.body()

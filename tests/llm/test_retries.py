@@ -1,12 +1,13 @@
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from typing import Any
 
 import pytest
 
-from pytest_browsereval.llm.retries import RetryPolicy, TryFailed, read_error, retry_after
+from pytest_browsereval.llm.retries import RetryPolicy, TryFailed, read_failure, retry_after
 
 
 def test_back_off_doubles_up_to_its_cap() -> None:
@@ -78,18 +79,63 @@ def test_failures_are_classified(
     assert (failure.is_worth_a_retry, failure.ends_the_run) == (retried, stops)
 
 
+RAW = json.dumps({"error": {"message": "behind", "code": 7}})
+
+
 @pytest.mark.parametrize(
-    ("body", "told"),
+    ("body", "message", "status", "code"),
     [
-        ({"error": {"message": "m", "code": "c"}}, ("m", "c")),
-        ({"message": "m", "code": 429}, ("m", None)),
-        ([{"error": {"message": "m"}}], ("m", None)),
-        ({"error": "m"}, ("m", None)),
-        ("plain", ("plain", None)),
-        ({}, ("fallback", None)),
-        (None, ("fallback", None)),
+        ({"error": {"message": "m", "code": "c"}}, "m", None, "c"),
+        ({"message": "m", "code": 429}, "m", 429, None),
+        ({"error": {"message": "m", "code": "503"}}, "m", 503, "503"),
+        ({"error": {"message": "m", "code": 1302}}, "m", None, None),
+        ([{"error": {"message": "m"}}], "m", None, None),
+        ({"error": "m", "code": "c"}, "m", None, None),
+        ("plain", "plain", None, None),
+        ('{"error": "m"}', "m", None, None),
+        ({}, "fallback", None, None),
+        (None, "fallback", None, None),
+        ({"error": {"metadata": 3}}, "fallback", None, None),
+        ({"detail": "m"}, "m", None, None),
+        ({"detail": [{"loc": ["body", 0], "msg": "m"}, {"msg": "n"}]}, "body.0: m; n", None, None),
+        ({"errors": [{"message": "m"}]}, "m", None, None),
+        ({"object": "error", "message": "m", "code": 400}, "m", 400, None),
+        ({"base_resp": {"status_code": 1004, "status_msg": "m"}}, "m", None, None),
+        ({"error": {"message": "m", "metadata": {"raw": "behind"}}}, "m: behind", None, None),
+        ({"error": {"message": "m", "metadata": {"raw": RAW}}}, "m: behind", None, None),
+        ({"error": {"error": {"error": {"message": "m"}}}}, "m", None, None),
     ],
 )
-def test_error_bodies_of_all_forms_are_read(body: Any, told: tuple[str, str | None]) -> None:
+def test_error_bodies_of_all_forms_are_read(
+    body: Any, message: str, status: int | None, code: str | None
+) -> None:
     """Providers wrap their message in different ways."""
-    assert read_error(body, "fallback") == told
+    failure = read_failure(body, "fallback")
+    assert (str(failure), failure.status, failure.code) == (message, status, code)
+
+
+@pytest.mark.parametrize(
+    ("body", "seconds"),
+    [
+        ([{"error": {"details": [{"reason": "x"}, {"retryDelay": "25s"}]}}], 25),
+        ({"error": {"details": [{"retryDelay": {"seconds": 25}}]}}, 25),
+        ({"error": {"message": "m"}, "retry_after": 2.5}, 2.5),
+        ({"error": {"retry_after_ms": 1500}}, 1.5),
+        ({"error": {"message": "Limit 100, used 99. Please try again in 7m12.5s. Visit us."}}, 432.5),
+        ({"error": {"message": "Please try again in 20ms."}}, 0.02),
+        ({"error": {"message": "Please retry after 6 seconds."}}, 6),
+        ({"error": {"message": "m", "metadata": {"raw": "wait 1 minute"}}}, 60),
+        ({"error": {"message": "Slow down: 60 requests in 1 minute are allowed."}}, None),
+        ({"retry_after": "2026-05-01T10:00:00Z"}, None),
+        ({"retry_after": float("inf")}, None),
+    ],
+)
+def test_a_wait_is_read_in_the_body(body: Any, seconds: float | None) -> None:
+    """In a field of its own, or in words; what the headers say goes before."""
+    assert read_failure(body, "").retry_after_s == seconds
+    assert read_failure(body, "", headers={"retry-after": "3"}).retry_after_s == 3
+
+
+def test_back_off_has_no_largest_number_of_tries() -> None:
+    """A rate limit may be met a thousand times."""
+    assert RetryPolicy(draw=lambda: 1.0).delay(5_000, TryFailed("x", status=429)) == 30

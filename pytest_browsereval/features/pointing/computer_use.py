@@ -25,7 +25,7 @@ from pytest_browsereval.features.pointing.actions import (
 from pytest_browsereval.features.pointing.pictures import Sight
 from pytest_browsereval.features.pointing.spellings import LONGEST_TEXT, actions_in, read_action
 from pytest_browsereval.llm.client import ChatClient, chat_client, check_key
-from pytest_browsereval.llm.completion import Completion, ToolRequest
+from pytest_browsereval.llm.completion import CALL_CUT, CUT, Completion, ToolRequest
 from pytest_browsereval.llm.config import LLMConfig
 from pytest_browsereval.llm.conversation import Conversation
 from pytest_browsereval.model.results import AgentResult
@@ -57,7 +57,7 @@ gets: just what was asked for, and where something could not be done, what and w
 """
 
 NO_ACTION = f"Your reply holds no action. Call {COMPUTER} with an action, or with the action done."
-CUT = " It was cut off: use fewer words."
+TOO_LONG = " It was cut off: use fewer words."
 NO_PICTURE = "No picture of the page can be taken now; it may show a dialog, or hang."
 
 _POINTS_HINTS = {
@@ -194,8 +194,9 @@ class ComputerUseAgent(AgentEvaluator):
 
     async def _perform(self, reply: Completion) -> bool:
         """Perform the actions of a reply, up to the first one that fails; return if any was valid."""
+        text = "" if reply.finish_reason == CUT else reply.text
         requested = [_requested(call) for call in reply.tool_calls] or [
-            RequestedAction(None, given) for given in actions_in(reply.text)
+            RequestedAction(None, given) for given in actions_in(text)
         ]
         is_valid, why = False, ""
         for number, each in enumerate(requested):
@@ -213,7 +214,7 @@ class ComputerUseAgent(AgentEvaluator):
             said = "\n".join(filter(None, ("ok" if outcome.ok else "failed", outcome.hint)))
             self._tell(each.call_id, said, outcome.page)
         if not requested:
-            self._talk.add_user(NO_ACTION + CUT * (reply.finish_reason == "length"))
+            self._talk.add_user(NO_ACTION + TOO_LONG * (reply.finish_reason == CUT))
         return is_valid
 
     async def _one(self, action: RequestedAction) -> Performed:
@@ -243,10 +244,10 @@ class RequestedAction:
 
 def _requested(call: ToolRequest) -> RequestedAction:
     given = call.arguments
-    if given is None:
+    if given is None and call.problem != CALL_CUT:
         # Broken arguments, or no call at all: an action may stand among words.
         given = next(iter(actions_in(call.raw)), None)
-    elif call.name != COMPUTER and "action" not in given:
+    elif given is not None and call.name != COMPUTER and "action" not in given:
         given = {**given, "action": call.name}
     return RequestedAction(call.id, given, call.raw, call.problem)
 

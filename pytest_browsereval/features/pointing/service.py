@@ -12,7 +12,7 @@ from urllib.parse import urlsplit, urlunsplit
 from pytest_browsereval.addresses import find_certificates, is_local
 from pytest_browsereval.llm.bounded import ENCODINGS, bound_reply
 from pytest_browsereval.llm.client import exchange
-from pytest_browsereval.llm.retries import RetryPolicy, TryFailed, read_error, retry_after
+from pytest_browsereval.llm.retries import RetryPolicy, TryFailed, read_failure
 from pytest_browsereval.llm.server import Server
 from pytest_browsereval.llm.wire import Body
 from pytest_browsereval.redaction.known import beginning
@@ -54,7 +54,7 @@ class ActionService:
         self._client: httpx.AsyncClient | None = None
         self._hidden = _Hidden(url)
         # Shared by attempts: an outage is told from a slow start by when it last answered.
-        known = Server("service", shown(url), "the api_key", lambda: (key or "",))
+        known = Server("service", shown(url), "the api_key" if key else "", lambda: (key or "",))
         self._server = _servers.setdefault((url, key), known)
 
     async def predict(self, instruction: str, picture: bytes, history: object) -> tuple[Body, int]:
@@ -96,8 +96,7 @@ class ActionService:
         except (ValueError, RecursionError):
             value = None
         if status >= 400:
-            message, code = read_error(value, text)
-            raise TryFailed(message, status=status, retry_after_s=retry_after(reply.headers), code=code)
+            raise read_failure(text, text, status=status, headers=reply.headers)
         if status >= 300:
             # A redirected POST would become a GET, or send the key elsewhere.
             raise TryFailed(f"it redirects to {reply.headers.get('location', 'nowhere')!r}", status=status)

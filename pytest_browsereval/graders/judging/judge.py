@@ -21,7 +21,7 @@ from pytest_browsereval.graders.judging.pictures import QUALITY, SIDES, Shown, e
 from pytest_browsereval.graders.judging.replies import Fence, JudgeReply, ReplyT, Unparseable
 from pytest_browsereval.graders.protection import mask_of
 from pytest_browsereval.llm.client import chat_client
-from pytest_browsereval.llm.completion import Completion
+from pytest_browsereval.llm.completion import CUT, Completion
 from pytest_browsereval.llm.judge import JudgeConfig, Output
 from pytest_browsereval.model.usage import Usage
 from pytest_browsereval.redaction.known import beginning
@@ -242,10 +242,9 @@ class Judge:
         return replies.LADDER[min(replies.LADDER.index(mode) + 1, len(replies.LADDER) - 1)]
 
     def _check(self, completion: Completion, call: str) -> None:
-        if completion.refusal or completion.finish_reason == "content_filter":
-            said = completion.refusal or "its filter held the reply back"
-            raise self._fault(call, f"refused to judge: {beginning(said, 200)}")
-        if completion.finish_reason == "length":
+        if completion.refusal:
+            raise self._fault(call, f"refused to judge: {beginning(completion.refusal, 200)}")
+        if completion.finish_reason == CUT:
             raise self._fault(call, "the reply was cut off. Raise judge.max_output_tokens")
 
     def _fault(self, call: str, message: str) -> Fault:

@@ -187,7 +187,7 @@ def test_an_answer_that_forges_marks_and_replies_is_material(folder: Path) -> No
 @pytest.mark.parametrize(
     ("reply", "told"),
     [
-        (says("").because("content_filter"), "refused to judge"),
+        (says("").because("content_filter"), "a filter of the provider"),
         (says(GOOD).because("length"), "was cut off"),
         (refuses(400, "This model's maximum context length is 8192 tokens"), "more than the model can read"),
         (refuses(500, "out of order"), "out of order"),

@@ -49,7 +49,7 @@ def test_what_is_not_exactly_the_form_is_errored(tmp_path: Path, bad: Any) -> No
 @pytest.mark.parametrize(
     ("reply", "told"),
     [
-        (says("I cannot judge that.").because("content_filter"), "refused to judge"),
+        (says("I cannot judge that.").because("content_filter"), "a filter of the provider"),
         (says("{").because("length"), "cut off"),
         (refuses(500), "gave no verdict"),
     ],

@@ -88,7 +88,7 @@ def test_a_code_block_around_the_whole_reply_is_read(tmp_path: Path) -> None:
     ("reply", "told"),
     [
         (says(text(verdict())).because("length"), "the reply was cut off. Raise judge.max_output_tokens"),
-        (says("").because("content_filter"), "refused to judge"),
+        (says("").because("content_filter"), "a filter of the provider held the reply back"),
         (
             sends(
                 json.dumps(

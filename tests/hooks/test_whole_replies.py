@@ -1,0 +1,268 @@
+"""Only a whole reply of a model is its reply, streamed or plain: not what was broken off or only thought."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from pytest_browsereval.capture.message_log import read_messages
+from pytest_browsereval.model.messages import AssistantMessage
+from pytest_browsereval.testing import ModelRequest, Reply, ScriptedModel, refuses, sends
+from tests.hooks.small_evals import Evals, row
+
+Json = dict[str, Any]
+
+
+def call(name: str, call_id: str | None = "c", **arguments: Any) -> Json:
+    return {"id": call_id, "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
+
+
+def whole(content: Any = None, finish: Any = "stop", *calls: Json, **more: Any) -> Json:
+    """Return the body of a reply; ``usage`` and ``error`` are those of the body and of the choice."""
+    message = {"role": "assistant", "content": content, **({"tool_calls": list(calls)} if calls else {})}
+    usage = more.pop("usage", {"prompt_tokens": 100, "completion_tokens": 9, "total_tokens": 109})
+    return {"choices": [{"index": 0, "message": message, "finish_reason": finish, **more}], "usage": usage}
+
+
+def piece(delta: Json, **more: Any) -> Json:
+    return {"object": "chat.completion.chunk", "choices": [{"index": 0, "delta": delta, **more}]}
+
+
+def pieces_of(body: Json) -> Iterator[Json]:
+    """Yield what a server streams of a reply, a few characters at a time."""
+    (choice,) = body["choices"]
+    message = choice.pop("message")
+    content = message.get("content") or ""
+    for start in range(0, len(content), 3 if isinstance(content, str) else 1):
+        yield piece({"content": content[start : start + (3 if isinstance(content, str) else 1)]})
+    for index, made in enumerate(message.get("tool_calls") or ()):
+        function = made["function"]
+        yield piece({"tool_calls": [{**made, "index": index, "function": {**function, "arguments": ""}}]})
+        for sign in function["arguments"]:
+            yield piece({"tool_calls": [{"index": index, "function": {"arguments": sign}}]})
+    yield {"choices": [{**choice, "delta": {}}]}
+    yield {"choices": [], "usage": body["usage"]}
+
+
+def stream(*pieces: Json, end: str = "\n\n") -> Reply:
+    return sends("".join(f"data: {json.dumps(each)}{end}" for each in pieces) + f"data: [DONE]{end}")
+
+
+def number_row(name: str, **more: Any) -> Json:
+    return row(name, says=None, graders=[{"type": "answer", "match": "number"}], answer=7, **more)
+
+
+DONE = whole(None, "tool_calls", call("done", answer="7"))
+UPSTREAM = {"code": 502, "message": "upstream died"}
+FILTERED = "errored: a filter of the provider held the reply back"
+BROKEN = "errored: the provider broke the reply off"
+THOUGHT = "I could not find it."
+
+REPLIES: dict[str, tuple[Json, str]] = {
+    "error": (whole("7", "error", error=UPSTREAM), "errored: upstream died"),
+    "resource": (whole("7", "insufficient_system_resource"), BROKEN),
+    "abort": (whole("7", "abort"), BROKEN),
+    "word-of-its-own": (whole("7", "xyzzy"), BROKEN),
+    "malformed": (whole("7", "function_call_filter: MALFORMED_FUNCTION_CALL"), BROKEN),
+    "call-broken-off": (whole(None, "error", call("done", answer="7")), BROKEN),
+    "no-reason": (whole("7", None), "errored: the reply has no finish_reason"),
+    "null": (whole("7", "null"), "errored: the reply has no finish_reason"),
+    "filter": (whole("7", "content_filter"), FILTERED),
+    "gemini": (whole(None, "content_filter: PROHIBITED_CONTENT"), FILTERED),
+    "bedrock": (whole("7", "guardrail_intervened"), FILTERED),
+    "zhipu": (whole("7", "sensitive"), FILTERED),
+    "lost-call": (whole("7", "tool_calls"), "errored: the reply ends with finish_reason 'tool_calls'"),
+    "long": (whole("7", "length"), "failed: "),
+    "long-elsewhere": (whole("7", "MAX_TOKENS"), "failed: "),
+    "long-call": (whole(None, "length", call("done", answer="7")), "failed: "),
+    "eos": (whole("7", "eos"), "passed"),
+    "tgi": (whole("7", "eos_token"), "passed"),
+    "upper": (whole("7", "STOP"), "passed"),
+    "claude": (whole("7", "end_turn"), "passed"),
+    "cohere": (whole("7", "COMPLETE"), "passed"),
+    "stop-with-call": (whole(None, "stop", call("done", answer="7")), "passed"),
+    "a-number": (whole(None, "tool_calls", call("done", answer=7)), "passed"),
+    "deepseek": (whole(f"<think>Maybe 7.</think>\n\n{THOUGHT}"), "failed: "),
+    "never-closed": (whole("<think>Maybe 7."), "failed: "),
+    "opened-in-the-prompt": (whole(f"Maybe 7.\n</think>\n\n{THOUGHT}"), "failed: "),
+    "mistral": (whole(f"[THINK]Maybe 7.[/THINK]{THOUGHT}"), "failed: "),
+    "parts": (
+        whole([{"type": "thinking", "thinking": [{"type": "text", "text": "Maybe 7."}]}, {"text": THOUGHT}]),
+        "failed: ",
+    ),
+    "harmony": (whole("<|channel|>analysis<|message|>Maybe 7.<|end|>"), "failed: "),
+    "call-in-thoughts": (whole('<think>{"tool": "done", "arguments": {"answer": "7"}}</think>'), "failed: "),
+    "answer-behind": (whole("<think>Maybe 8.</think>7"), "passed"),
+    "answer-in-parts": (
+        whole([{"type": "thinking", "thinking": "8?"}, {"type": "text", "text": "7"}]),
+        "passed",
+    ),
+    "final": (whole("<|channel|>analysis<|message|>8?<|end|><|channel|>final<|message|>7"), "passed"),
+    "about-html": (whole("7 times <think>."), "passed"),
+}
+
+
+def test_streamed_and_plain_come_to_the_same(evals: Evals) -> None:
+    """What is broken off is errored, what was only thought is not an answer, words for an end are read."""
+
+    def play(request: ModelRequest) -> Reply:
+        body, _ = REPLIES[request.text.partition("answer of ")[2].partition(".\n")[0]]
+        copy = json.loads(json.dumps(body))
+        return stream(*pieces_of(copy)) if request.body.get("stream") else sends(json.dumps(copy))
+
+    evals.write_rows(*map(number_row, REPLIES))
+    with ScriptedModel(play) as server:
+        agent = {"type": "single", "model": "m", "base_url": server.base_url, "max_tries": 1}
+        evals.write_config(variants={"plain": agent, "streamed": {**agent, "stream": True}}, lanes=4)
+        run = evals.run("shop.eval.yaml", "--eval-keep-going")
+        assert server.problems == []
+    assert len(run.attempts) == 2 * len(REPLIES)
+    for found in run.attempts:
+        verdict, _, reason = REPLIES[found.query_id][1].partition(": ")
+        told = (found.query_id, found.variant, found.reason)
+        assert (found.verdict, reason in found.reason) == (verdict, True), told
+        assert found.error_source == ("provider" if verdict == "errored" else None)
+    (log,) = evals.run_folder().glob("tasks/deepseek/plain/*/*/messages.jsonl")
+    said = [each for each in read_messages(log.parent) if isinstance(each, AssistantMessage)]
+    assert [(each.content, each.reasoning) for each in said] == [(THOUGHT, "Maybe 7.")]
+
+
+def asked_row(request: ModelRequest) -> str:
+    return request.text.partition("answer of ")[2].partition(".\n")[0]
+
+
+def block(server: ScriptedModel, **more: Any) -> Json:
+    return {"type": "single", "model": "m", "base_url": server.base_url, "max_tries": 1, **more}
+
+
+def test_what_was_broken_off_is_asked_for_again(evals: Evals) -> None:
+    """The next reply counts, and the attempt has a warning."""
+    script = [sends(json.dumps(REPLIES["error"][0])), sends(json.dumps(DONE))]
+    evals.write_rows(number_row("lamp"))
+    with ScriptedModel(script) as server:
+        evals.write_config(agent=block(server, max_tries=2))
+        run = evals.run("shop.eval.yaml")
+        server.assert_finished()
+    assert run.ret == pytest.ExitCode.OK
+    assert "the model answered only on try 2" in str(run.attempt("lamp").warnings)
+
+
+def json_call(answer: str) -> str:
+    return json.dumps({"tool": "done", "arguments": {"answer": answer}})
+
+
+BY_TEXT: dict[str, tuple[Json, str]] = {
+    "thought": (whole(f"<think>Maybe {json_call('8')}</think>{json_call('7')}"), "passed"),
+    "in-the-prompt": (whole(f"Maybe {json_call('8')}\n</think>\n{json_call('7')}"), "passed"),
+    "in-a-fence": (whole(f"<think>hm</think>\n```json\n{json_call('7')}\n```"), "passed"),
+    "about-html": (whole(json_call("7 </think>")), "passed"),
+    "only-thought": (whole(f"<think>{json_call('7')}"), "failed"),
+    "long": (whole(json_call("7"), "length"), "failed"),
+    "filter": (whole(json_call("7"), "content_filter"), "errored"),
+}
+
+
+def test_a_call_by_text_is_a_whole_reply_too(evals: Evals) -> None:
+    """Models without tool calls of their own think as well, and are cut off as well."""
+    evals.write_rows(*map(number_row, BY_TEXT))
+    with ScriptedModel(lambda request: sends(json.dumps(BY_TEXT[asked_row(request)][0]))) as server:
+        evals.write_config(agent=block(server, tool_calling="json_schema"), lanes=4)
+        run = evals.run("shop.eval.yaml", "--eval-keep-going")
+    assert {each.query_id: each.verdict for each in run.attempts} == {n: v for n, (_, v) in BY_TEXT.items()}
+
+
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        [call("list_tabs", "a"), call("list_tabs", "b"), call("done", "c", answer="7")],
+        [call("list_tabs", None), call("list_tabs", ""), call("done", None, answer="7")],
+    ],
+)
+def test_calls_that_all_have_the_number_0_are_several(evals: Evals, pieces: list[Json]) -> None:
+    """Gateways stream parallel calls so; each is made once."""
+    chunks = [piece({"tool_calls": [{**made, "index": 0}]}) for made in pieces]
+    evals.write_rows(number_row("lamp"))
+    with ScriptedModel([stream(*chunks, piece({}, finish_reason="tool_calls"))]) as server:
+        evals.write_config(agent=block(server, stream=True))
+        run = evals.run("shop.eval.yaml")
+    assert run.ret == pytest.ExitCode.OK, run.attempt("lamp").reason
+    assert run.attempt("lamp").total_steps == 2
+
+
+@pytest.mark.parametrize("call_id", [None, "", "call_1", "call_0", 0])
+def test_ids_of_calls_are_unique_in_a_conversation(evals: Evals, call_id: Any) -> None:
+    """Some servers give none, or the same in each turn, and refuse that in a history."""
+    turn = whole(None, "tool_calls", call("list_tabs", call_id), call("list_tabs", call_id))
+    evals.write_rows(number_row("lamp"))
+    with ScriptedModel([sends(json.dumps(turn))] * 3 + [sends(json.dumps(DONE))]) as server:
+        evals.write_config(agent=block(server))
+        run = evals.run("shop.eval.yaml")
+        server.assert_finished()
+    assert run.ret == pytest.ExitCode.OK
+
+
+def test_a_request_that_is_refused_for_its_content_errs_its_row(evals: Evals) -> None:
+    """The run goes on, before and after the key has answered; a key that never did still ends it."""
+    reasons = {"error": {"code": 403, "message": "No.", "metadata": {"reasons": ["violence"]}}}
+    replies = {
+        "flagged": Reply(status=403, raw=json.dumps(reasons)),
+        "guidelines": Reply(status=403, raw='{"error": "Content violates usage guidelines."}'),
+        "fine": sends(json.dumps(DONE)),
+        "later": refuses(403, "Forbidden"),
+        "last": sends(json.dumps(DONE)),
+    }
+    evals.write_rows(*map(number_row, replies))
+    with ScriptedModel(lambda request: replies[asked_row(request)]) as server:
+        evals.write_config(agent=block(server, api_key="none"))
+        run = evals.run("shop.eval.yaml")
+    found = {each.query_id: (each.verdict, each.error_source) for each in run.attempts}
+    errored, passed = ("errored", "provider"), ("passed", None)
+    assert list(map(found.get, replies)) == [errored, errored, passed, errored, passed]
+    assert "the key none" not in run.stdout.str()
+
+
+def test_a_key_that_is_refused_at_once_ends_the_run(evals: Evals) -> None:
+    """The message says that none was sent."""
+    evals.write_rows(number_row("one"), number_row("two"))
+    with ScriptedModel(lambda _: refuses(403, "Forbidden")) as server:
+        evals.write_config(agent=block(server, api_key="none"))
+        run = evals.run("shop.eval.yaml")
+        assert len(server.requests) == 1
+    run.stdout.fnmatch_lines(["*No key was sent. If the server needs one, write `api_key: NAME*"])
+
+
+USAGES = {
+    "thoughts-in-the-total": {"prompt_tokens": 100, "completion_tokens": 9, "total_tokens": 3109},
+    "texts": {"prompt_tokens": "100", "completion_tokens": "3009"},
+    "floats": {"prompt_tokens": 100.0, "completion_tokens": 3009.0, "total_tokens": 3109.0},
+    "no-total": {"prompt_tokens": 100, "completion_tokens": 3009},
+    "other-names": {"input_tokens": 100, "output_tokens": 3009},
+    "thoughts-counted": {
+        "prompt_tokens": 100,
+        "completion_tokens": 3009,
+        "total_tokens": 3109,
+        "completion_tokens_details": {"reasoning_tokens": 3000},
+    },
+}
+
+
+def test_tokens_are_counted_however_they_are_written(evals: Evals) -> None:
+    """What a model thought is paid for, and limited, also where the total alone has it."""
+    evals.write_rows(*map(number_row, USAGES))
+
+    def play(request: ModelRequest) -> Reply:
+        body = {**DONE, "usage": USAGES[asked_row(request)]}
+        zeros = {"choices": [], "usage": {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}}
+        return stream(*pieces_of(json.loads(json.dumps(body))), zeros)
+
+    with ScriptedModel(play) as server:
+        prices = {"input_per_mtok": 1, "output_per_mtok": 10}
+        evals.write_config(agent=block(server, stream=True, prices=prices), limits={"max_tokens": 3000})
+        run = evals.run("shop.eval.yaml")
+    for each in run.attempts:
+        assert (each.usage.input_tokens, each.usage.output_tokens) == (100, 3009), each.query_id
+        assert each.cost_usd == pytest.approx(0.03019)
+        assert each.termination_reason == "budget"
