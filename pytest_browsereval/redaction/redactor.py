@@ -24,13 +24,15 @@ class Redactor:
     def __init__(self, spellings: Iterable[str] = (), mark: str = MARK) -> None:
         self._mark = mark
         self.spellings = tuple(sorted(filter(None, set(spellings)), key=lambda text: (-len(text), text)))
+        # Most texts have no escapes.
+        self._without_escapes = tuple(one for one in self.spellings if "\\" not in one)
         self._grams = {
             one[at : at + SHORTEST_PART] for one in self.spellings for at in range(len(one) - SHORTEST_PART)
         } | {one[-SHORTEST_PART:] for one in self.spellings}
 
     def redact(self, text: str) -> str:
         """Return the text with the mark in the places of secrets."""
-        for secret in self.spellings:
+        for secret in self.spellings if "\\" in text else self._without_escapes:
             text = text.replace(secret, self._mark)
         return "".join(self._without_parts(text)) if "…" in text or "..." in text else text
 

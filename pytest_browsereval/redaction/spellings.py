@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from html import escape
+from itertools import product
 from urllib.parse import quote, quote_plus
 
 _SHORTEST = 7
@@ -29,16 +30,16 @@ _STAYS = {
 
 
 def list_spellings(secrets: Iterable[str]) -> tuple[str, ...]:
-    """Return secrets as they are, quoted by JSON and Python, in a URL and in HTML; the longest first.
+    """Return secrets as they are, quoted by JSON, Python, scripts, URLs and HTML; the longest first.
 
-    A grader quotes an answer in its reasoning; a form sends what was typed in the address; the page's markup
-    is recorded.
+    A grader quotes an answer in its reasoning; a form sends what was typed in the address; the page's markup,
+    with the state in its scripts, is recorded.
     """
     found = set()
     for secret in _with_lines(filter(None, secrets)):
         found |= {secret, json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1]}
         found |= {repr(secret)[1:-1], quote(secret), quote(secret, safe=""), quote_plus(secret)}
-        found |= {escape(secret), *spell_for_browsers(secret).values()}
+        found |= {escape(secret), *spell_for_browsers(secret).values(), *_spell_for_scripts(secret)}
     return tuple(sorted(found, key=lambda text: (-len(text), text)))
 
 
@@ -69,6 +70,41 @@ def spell_for_browsers(secret: str) -> dict[str, str]:
     ways |= {"text": text, "attribute": text.replace('"', "&quot;")}
     older = secret.replace("&", "&amp;").replace("\xa0", "&nbsp;").replace('"', "&quot;")
     return ways | {"older": older}
+
+
+_ESCAPED = (
+    "",
+    "&<>",  # Rails, Go, Django's json_script
+    "&<>'",  # Flask's tojson
+    "&<>'=",  # Gson
+    "&<>'\"",  # PHP with its JSON_HEX flags
+    "&<>'\"+`",  # .NET
+    "&<>'\"=-;`\\",  # Django's escapejs
+)
+"""Signs that JSON and scripts in pages have as ``\\u0026``, beside those that are not ASCII."""
+
+
+def _spell_for_scripts(secret: str) -> set[str]:
+    """Return a text as servers write it into JSON and scripts of pages; also that in JSON or markup."""
+    found: set[str] = set()
+    for signs, is_upper, is_ascii, slash in product(_ESCAPED, (False, True), (False, True), ("/", "\\/")):
+        table: dict[str, str | int | None] = {"/": slash}
+        for one in set(secret) - {"/"}:
+            is_escaped = one in signs or (is_ascii and not one.isascii())
+            table[one] = _escape(one, is_upper) if is_escaped else json.dumps(one, ensure_ascii=False)[1:-1]
+        found.add(secret.translate(str.maketrans(table)))
+    escaped = [form for form in found if "\\" in form]
+    found |= {json.dumps(form, ensure_ascii=is_ascii)[1:-1] for form in escaped for is_ascii in (False, True)}
+    markup = {escape(form) for form in (secret, *found)}
+    markup |= {form.replace("&#x27;", "&#39;").replace("&quot;", "&#34;") for form in markup}
+    return found | markup | {form.encode("ascii", "xmlcharrefreplace").decode() for form in markup}
+
+
+def _escape(one: str, is_upper: bool) -> str:  # noqa: FBT001
+    """Return a character as one or two escapes of JSON."""
+    units = one.encode("utf-16-be", "surrogatepass")
+    codes = [units[at : at + 2].hex() for at in range(0, len(units), 2)]
+    return "".join(f"\\u{code.upper() if is_upper else code}" for code in codes)
 
 
 def list_base64_forms(secrets: Iterable[str]) -> tuple[str, ...]:

@@ -135,3 +135,37 @@ def test_the_longer_of_two_secrets_goes_first() -> None:
     """One that contains another leaves no rest behind, and an empty one replaces nothing."""
     assert without(f"<{SECRET}>") == "<***>"
     assert without("nothing to hide") == "nothing to hide"
+
+
+EMBEDDED = "Tiger&Canary<Rose>7/\u00e4'\U0001f600\"-="
+"""A secret of all signs that servers write in other ways."""
+
+
+def test_a_secret_is_found_in_the_state_that_pages_embed() -> None:
+    """By what servers escape, in both cases of letters, in JSON within JSON and in attributes."""
+    plain = json.dumps({"pw": EMBEDDED})
+
+    def spell(text: str, signs: str, *, is_upper: bool = False) -> str:
+        def write(one: str) -> str:
+            return f"\\u{ord(one):04X}" if is_upper else f"\\u{ord(one):04x}"
+
+        return "".join(write(one) if one in signs else one for one in text)
+
+    upper = (
+        json.dumps({"pw": EMBEDDED}).replace("\\u00e4", "\\u00E4").replace("\\ud83d\\ude00", "\\uD83D\\uDE00")
+    )
+    texts = {
+        "Rails": spell(plain, "&<>"),
+        "Rails, all letters": spell(json.dumps({"pw": EMBEDDED}, ensure_ascii=False), "&<>"),
+        "Flask": spell(plain, "&<>'"),
+        "PHP": upper.replace("/", "\\/"),
+        "PHP for markup": spell(upper.replace('\\"', "\\u0022"), "&<>'", is_upper=True).replace("/", "\\/"),
+        "Gson": spell(plain, "&<>'="),
+        ".NET": spell(upper.replace('\\"', "\\u0022"), "&<>'+", is_upper=True),
+        "in JSON": json.dumps(spell(plain, "&<>")),
+        "in an attribute": escape(json.dumps({"pw": EMBEDDED}, ensure_ascii=False)),
+        "in an attribute of Jinja": escape(plain).replace("&quot;", "&#34;").replace("&#x27;", "&#39;"),
+        "numbers of letters": escape(EMBEDDED).encode("ascii", "xmlcharrefreplace").decode(),
+    }
+    spellings = list_spellings([EMBEDDED])
+    assert [name for name, text in texts.items() if not any(one in text for one in spellings)] == []
