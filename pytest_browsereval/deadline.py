@@ -13,11 +13,17 @@ GRACE_S = 3.0
 
 
 class Overran(Exception):
-    """The work was not done in time; ``is_left_behind`` is True if it has not even stopped since."""
+    """The work was not done in time.
 
-    def __init__(self, *, is_left_behind: bool) -> None:
+    Args:
+        is_left_behind: whether it has not even stopped since.
+        raised: what it raised when it was cancelled.
+    """
+
+    def __init__(self, *, is_left_behind: bool, raised: BaseException | None = None) -> None:
         super().__init__("left behind" if is_left_behind else "cancelled")
         self.is_left_behind = is_left_behind
+        self.raised = raised
 
 
 class SelfCancelled(RuntimeError):
@@ -47,7 +53,7 @@ async def within(
         cut: once it is done or cancelled, the limit counts as met.
 
     Raises:
-        Overran: the limit was met; what the work returned or raised after that is dropped.
+        Overran: the limit was met; what the work returned after that is dropped.
         SelfCancelled: the work cancelled itself.
     """
     task = asyncio.ensure_future(work)
@@ -64,7 +70,8 @@ async def within(
             task.add_done_callback(_look_at)
             task.cancel()
             await asyncio.wait({task}, timeout=grace_s)
-    raise Overran(is_left_behind=not task.done())
+    raised = task.exception() if task.done() and not task.cancelled() else None
+    raise Overran(is_left_behind=not task.done(), raised=raised)
 
 
 def _look_at(task: asyncio.Future[Any]) -> None:

@@ -60,12 +60,14 @@ async def play(
     is_late = LimitReached(TerminationReason.TIMEOUT, time_limit)
     result: AgentResult | None = None
     ending: Fault | LimitReached | None = None
-    late = ""
+    late, why_late = "", None
     try:
         work = _play(context, build, who)
         result = await within(limit_s, work, grace_s=grace_s, at_limit=lambda: limits.reach(is_late), cut=cut)
     except Overran as overran:
         late = LATE * overran.is_left_behind
+        if isinstance(overran.raised, Fault) and isinstance(overran.raised.__cause__, asyncio.CancelledError):
+            why_late = overran.raised  # raised of the cancellation itself
     except SelfCancelled as error:
         why = f"{who} was cancelled, and not by a limit: by its own code, or by that of an agent beside it"
         ending = Fault(ErrorSource.AGENT, why)
@@ -76,6 +78,8 @@ async def play(
         reached = limits.find()
         limits.on_ignored = lambda: None
         limits.close()
+    if reached is is_late and why_late is not None:
+        raise why_late
     if reached is not None:
         for message in result.messages if result else ():
             context.capture.log(message)

@@ -36,9 +36,10 @@ IN_COMMANDS = (
 class CommandAgentConfig(AgentConfig):
     """A program, started for each attempt with the task; it ends when the task is done.
 
-    Its answer is what it calls the tool ``done`` with, else what ``answer`` finds. It runs in the attempt's
-    folder ``agent``, where its output is kept too. What it starts ends with it, on Linux in sessions of its
-    own as well; not what another service starts for it, a container engine for example.
+    Its answer is what it calls the tool ``done`` with, else what ``answer`` finds. It runs in a folder and a
+    home of the attempt's own; the attempt's folder ``agent`` keeps its output and what it leaves there. What
+    it starts ends with it, on Linux in sessions of its own as well; not what another service starts for it, a
+    container engine for example.
     """
 
     type: Literal["command"] = "command"
@@ -71,7 +72,7 @@ class CommandAgentConfig(AgentConfig):
     env: dict[str, str] = Field(default_factory=dict)
     """Its variables, besides a few that every program needs; secrets among them are redacted."""
     pass_env: tuple[str, ...] = ()
-    """Names of variables of ours that it gets; each has to be set."""
+    """Names of variables of ours that it gets, ``HOME`` for example; each has to be set."""
     answer: AnswerRule = "event"
     """Where its answer is if it did not call ``done``: ``event`` (a line ``{"type": "answer", "content":
     ...}``), ``last_line``, ``stdout``, ``{file: NAME}`` or ``{json: EXPRESSION}``."""

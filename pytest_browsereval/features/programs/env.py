@@ -9,11 +9,11 @@ from pytest_browsereval.redaction.names import secret_values
 from pytest_browsereval.temporary import read_environment
 
 BASE = (
-    *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "TZ", "TERM"),
-    *("TMPDIR", "TMP", "TEMP", "SSL_CERT_FILE", "SSL_CERT_DIR", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR"),
-    *("SYSTEMROOT", "WINDIR", "COMSPEC", "PATHEXT", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "PROGRAMDATA"),
+    *("PATH", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "TZ", "TERM"),
+    *("TMPDIR", "TMP", "TEMP", "SSL_CERT_FILE", "SSL_CERT_DIR", "XDG_RUNTIME_DIR"),
+    *("SYSTEMROOT", "WINDIR", "COMSPEC", "PATHEXT", "PROGRAMDATA"),
 )
-"""What programs need to run at all on Linux, macOS and Windows. No keys are among them."""
+"""What programs need to run at all on Linux, macOS and Windows: no key, and nobody's home."""
 
 _PROXIES = frozenset({"http_proxy", "https_proxy", "all_proxy"})
 _LOOPBACK = "127.0.0.1,localhost"

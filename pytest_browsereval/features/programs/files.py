@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import os
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -17,6 +18,17 @@ MOST_BYTES = 64_000_000
 
 _MOST_LISTED = 5
 _LONGEST_NAME = 200
+
+
+def keep_files(source: Path, kept: Path) -> tuple[str, ...]:
+    """Move what a program has left where it ran to where it is kept; return names of what cannot be moved."""
+    lost = []
+    for path in sorted(source.iterdir()) if source.is_dir() else ():
+        try:
+            shutil.move(path, _free(kept / path.name))
+        except (OSError, shutil.Error):  # no place left, or what is neither a file nor a folder
+            lost.append(path.name)
+    return tuple(lost[:_MOST_LISTED])
 
 
 def redact_folder(folder: Path, redact: Callable[[str], str], token: str) -> tuple[str, ...]:

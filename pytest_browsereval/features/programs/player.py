@@ -12,23 +12,27 @@ from typing import TYPE_CHECKING, Any
 from pytest_browsereval.agents.base import AgentContext, AgentEvaluator
 from pytest_browsereval.capture.output import LONGEST_SECRET
 from pytest_browsereval.capture.output_log import OutputLog, readable
-from pytest_browsereval.errors import ErrorSource, Fault, LimitReached
+from pytest_browsereval.errors import ErrorSource, Fault, LimitReached, StopRun
 from pytest_browsereval.features.programs.env import environment
-from pytest_browsereval.features.programs.files import redact_folder
+from pytest_browsereval.features.programs.files import keep_files, redact_folder
 from pytest_browsereval.features.programs.mcp_file import TOKEN_VARIABLE, URL_VARIABLE
 from pytest_browsereval.features.programs.placeholders import filled
 from pytest_browsereval.features.programs.process import Launch, Program
-from pytest_browsereval.features.programs.rules import MAX_DOCUMENT, AnswerFile, OutputReader
+from pytest_browsereval.features.programs.rules import MAX_DOCUMENT, AnswerFile, EventRules, OutputReader
 from pytest_browsereval.features.programs.server.http import Endpoint, serving
+from pytest_browsereval.model.display import one_line
 from pytest_browsereval.model.results import AgentResult
 from pytest_browsereval.model.spans import current_ids
 from pytest_browsereval.redaction.known import beginning, ending
+from pytest_browsereval.temporary import OwnedFolder
 
 if TYPE_CHECKING:
     from pytest_browsereval.features.programs.agent import CommandAgentConfig
 
 FOLDER = "agent"
-"""In the attempt's folder: where the program runs, with its output and what it leaves there."""
+"""In the attempt's folder: the program's output, and what it has left where it ran."""
+HOME = "HOME"
+LONGEST_PROBLEM = 300
 CDP_VARIABLE, OUTPUT_VARIABLE = "BROWSEREVAL_CDP_URL", "BROWSEREVAL_OUTPUT_DIR"
 TRACE_VARIABLE = "TRACEPARENT"
 """As OpenTelemetry names it where programs start programs: https://opentelemetry.io/docs/specs/otel/context/env-carriers."""
@@ -64,7 +68,9 @@ class ProgramPlayer(AgentEvaluator):
         self._capture = context.capture
         self._reader = OutputReader(config.answer)
         self._was_started = self._has_reported_usage = False
-        self._folder = _new_folder(context.task_output_dir)
+        self._problem = ("", 0)
+        """What the program has said last of why it cannot go on, and how many steps it had made by then."""
+        self._kept = _new_folder(context.task_output_dir)
 
     async def execute(self) -> AgentResult:
         """Run the program until it has ended or the attempt is over.
@@ -74,30 +80,38 @@ class ProgramPlayer(AgentEvaluator):
             LimitReached: the attempt's steps, tokens or money ran out.
         """
         tools = self._context.tools
+        endpoint = None
         try:
             async with AsyncExitStack() as stack:
-                code = await self._play(stack)
+                # Elsewhere than its files are kept: near these are rows, their references and other attempts.
+                place = OwnedFolder()
+                stack.push_async_callback(asyncio.to_thread, place.remove)
+                self._home, self._folder = place.path / "home", place.path / FOLDER
+                self._home.mkdir()
+                self._folder.mkdir()
+                if self._config.mcp != "off":
+                    served = serving(tools, self._capture, self._context.kits)
+                    endpoint = await stack.enter_async_context(served)
+                code = await self._play(stack, endpoint)
         except OSError as error:
             raise Fault(ErrorSource.HARNESS, f"the program cannot be prepared: {error}") from error
         except LimitReached:
             tools.answer = tools.answer or self._reader.final()  # what it had said by then is judged
             raise
-        except asyncio.CancelledError:
+        except asyncio.CancelledError as error:
             if self._has_reported_usage:
                 self._capture.add_warning(ErrorSource.AGENT, ENDED_EARLY)
+            if fault := self._find_fault(endpoint):
+                raise fault from error
             raise
         finally:
             # A cost that nobody reported is unknown, and not 0.
             if self._was_started and not self._has_reported_usage:
                 self._capture.spend_unseen()
-        return self._result(code)
+        return self._result(code, endpoint)
 
-    async def _play(self, stack: AsyncExitStack) -> int | None:
+    async def _play(self, stack: AsyncExitStack, endpoint: Endpoint | None) -> int | None:
         """Return the program's exit code; None if it was stopped after ``done``."""
-        endpoint = None
-        if self._config.mcp != "off":
-            served = serving(self._context.tools, self._capture, self._context.kits)
-            endpoint = await stack.enter_async_context(served)
         values = self._values(endpoint)
         env = self._env(endpoint, values)
         if endpoint is not None:
@@ -105,10 +119,9 @@ class ProgramPlayer(AgentEvaluator):
             path = self._config.mcp_config.write(self._folder, self._config.mcp, own)
             values["mcp_config"] = str(path)
         # Registered before the program starts, so that it runs after that has ended.
-        stack.push_async_callback(self._redact_files, endpoint.token if endpoint else "")
+        stack.push_async_callback(self._keep_files, endpoint.token if endpoint else "")
         self._out, self._err = (
-            OutputLog(self._folder / name, self._capture.config.redact)
-            for name in ("stdout.log", "stderr.log")
+            OutputLog(self._kept / name, self._capture.config.redact) for name in ("stdout.log", "stderr.log")
         )
         stack.callback(self._close_logs)
         stdin = None
@@ -150,7 +163,6 @@ class ProgramPlayer(AgentEvaluator):
         }
         text = self._config.prompt or ("{task}" if self._config.mcp == "off" else MCP_PROMPT)
         prompt = filled(text, {**values, "task": context.task.query})
-        self._capture.log_user(prompt)
         return {
             **values,
             "task": prompt,
@@ -171,6 +183,8 @@ class ProgramPlayer(AgentEvaluator):
             ours |= {URL_VARIABLE: endpoint.url, TOKEN_VARIABLE: endpoint.token}
         if self._config.cdp:
             ours[CDP_VARIABLE] = values["cdp_url"]
+        if HOME not in passed:
+            ours[HOME] = str(self._home)
         return environment(passed, {**ours, **filled(self._config.env, values)})
 
     # -- what it does
@@ -219,25 +233,62 @@ class ProgramPlayer(AgentEvaluator):
 
     async def _take(self, record: dict[str, object]) -> None:
         """Take one object that the program printed: what it says, has done, has used."""
-        usage = self._config.usage.usage(record)
-        for text in self._config.events.texts(record):
+        usage, rules = self._config.usage.usage(record), self._config.events
+        self._take_problem(rules.problem_of(record), rules)
+        for step in rules.own_steps(record):
+            await self._record_own(step)
+        for text in rules.texts(record):
             self._capture.log_assistant(text)
         # Steps by MCP are recorded where they are served: reported once more, they would count twice.
-        for step in self._config.events.steps(record) if self._config.cdp else ():
-            params = step.get("params")
-            await self._context.tools.record(
-                str(step["tool"]),
-                params if isinstance(params, dict) else {},
-                step.get("result"),
-                is_error=step.get("is_error") is True,
-            )
+        for step in rules.steps(record) if self._config.cdp else ():
+            await self._context.tools.record(*_read_step(step), is_error=step.get("is_error") is True)
         if usage is not None:
             self._has_reported_usage = True
             self._capture.spend(usage)
 
-    async def _redact_files(self, token: str) -> None:
-        """Take the token, which opens nothing any more, and other secrets out of the files that are kept."""
-        left = await asyncio.to_thread(redact_folder, self._folder, self._capture.config.redact, token)
+    async def _record_own(self, step: Mapping[str, Any]) -> None:
+        """Record what the program did by a tool of its own, which is no step in the browser."""
+        name, params, result = _read_step(step)
+        call = await self._capture.before_tool_call(name, params, is_step=False, picture=False)
+        await self._capture.after_tool_call(call, result, is_error=False, picture=False)
+        self._capture.add_warning(ErrorSource.AGENT, f"the program used a tool of its own: {name}")
+
+    def _take_problem(self, problem: str | None, rules: EventRules) -> None:
+        """Note what the program says of why it cannot go on; "" says that it goes on.
+
+        Raises:
+            StopRun: nobody is logged in, so that no attempt can be made.
+        """
+        if problem is None:
+            return
+        self._problem = (problem, self._capture.steps)
+        if rules.is_refused(problem):
+            raise _fault_of(problem, is_refused=True)
+
+    def _find_fault(self, endpoint: Endpoint | None) -> Fault | None:
+        """Return why the program, which was stopped or has ended by itself, did not do the task."""
+        if self._context.tools.is_done:
+            return None
+        problem, steps = self._problem
+        if problem and self._capture.steps == steps:  # else its model has answered since
+            return _fault_of(problem)
+        if endpoint is None or self._config.cdp or endpoint.toolbox.was_asked:
+            return None
+        said = self._err.last_words or self._out.last_words
+        return Fault(
+            ErrorSource.AGENT,
+            "the program never asked for the tools of the attempt: it does not read `mcp_config`, or did not "
+            "wait for their server. Write `mcp: off` for a program that needs none. It printed: "
+            f"{ending(said, 500) or 'nothing'}",
+        )
+
+    async def _keep_files(self, token: str) -> None:
+        """Keep the program's files without the token, which opens nothing any more, and other secrets."""
+        lost = await asyncio.to_thread(keep_files, self._folder, self._kept)
+        if lost:
+            warning = f"not kept of the program's files: {', '.join(lost)}"
+            self._capture.add_warning(ErrorSource.MESSAGE_LOGGING, warning)
+        left = await asyncio.to_thread(redact_folder, self._kept, self._capture.config.redact, token)
         if left:
             message = f"not searched for secrets, as they are many, large or locked: {', '.join(left)}"
             self._capture.add_warning(ErrorSource.MESSAGE_LOGGING, message)
@@ -251,33 +302,41 @@ class ProgramPlayer(AgentEvaluator):
 
     # -- what it came to
 
-    def _result(self, code: int | None) -> AgentResult:
+    def _result(self, code: int | None, endpoint: Endpoint | None) -> AgentResult:
         tools, warn = self._context.tools, self._capture.add_warning
         if code:
             said = self._err.last_words or self._out.last_words
             message = f"the program ended with code {code}: {ending(said, 500) or 'it printed nothing'}"
             # A program that fails while it tidies up has done its task all the same.
             if not tools.is_done:
-                raise Fault(ErrorSource.AGENT, f"{message} (its output is in {self._folder.name}/*.log)")
+                if problem := self._problem[0]:
+                    raise _fault_of(problem)
+                if self._config.preset and self._config.events.is_refused(said):
+                    raise _fault_of(ending(said, 500), is_refused=True)
+                raise Fault(ErrorSource.AGENT, f"{message} (its output is in {self._kept.name}/*.log)")
             warn(ErrorSource.AGENT, message)
-        if tools.is_done:
-            return AgentResult(tools.answer)
+        if fault := self._find_fault(endpoint):
+            raise fault
         rule = self._config.answer
-        answer = self._read_answer(rule.file) if isinstance(rule, AnswerFile) else self._reader.final()
+        if tools.is_done:
+            answer = tools.answer
+        else:
+            answer = self._read_answer(rule.file) if isinstance(rule, AnswerFile) else self._reader.final()
         if rule == "stdout" and self._reader.is_cut:
             warn(
                 ErrorSource.AGENT,
                 f"the answer is cut: the program printed more than {MAX_DOCUMENT} characters",
             )
-        if answer is None:
-            idle = "" if self._capture.steps else " It has called no tool and reported no step."
-            warn(ErrorSource.AGENT, f"the program ended without an answer.{idle}")
+        if answer is None or not self._capture.steps:
+            ended = "ended without an answer" if answer is None else "answered"
+            idle = "" if self._capture.steps else " without a step in the browser"
+            warn(ErrorSource.AGENT, f"the program {ended}{' and' * (answer is None and idle != '')}{idle}")
         return AgentResult(answer)
 
     def _read_answer(self, name: str) -> str | None:
-        path = self._folder / name
+        path = self._kept / name
         # The program may have left a link to a file of the user's there.
-        if not path.is_file() or not path.resolve().is_relative_to(self._folder):
+        if not path.is_file() or not path.resolve().is_relative_to(self._kept):
             return None
         with path.open("rb") as file:
             text = file.read(_MAX_ANSWER_BYTES + 1).decode(errors="replace")
@@ -286,8 +345,18 @@ class ProgramPlayer(AgentEvaluator):
         return text.strip() or None
 
 
+def _fault_of(problem: str, *, is_refused: bool = False) -> Fault:
+    message = f"the program cannot use its model: {one_line(problem, LONGEST_PROBLEM)}"
+    return StopRun(ErrorSource.PROVIDER, message) if is_refused else Fault(ErrorSource.PROVIDER, message)
+
+
+def _read_step(step: Mapping[str, Any]) -> tuple[str, dict[str, Any], Any]:
+    params = step.get("params")
+    return str(step["tool"]), params if isinstance(params, dict) else {}, step.get("result")
+
+
 def _new_folder(attempt: Path) -> Path:
-    """Make the program's folder; each delegation of an attempt has one of its own."""
+    """Make the folder that keeps the program's files; each delegation of an attempt has one of its own."""
     for number in range(1, 1_000):
         folder = attempt.resolve() / (FOLDER if number == 1 else f"{FOLDER}-{number}")
         try:

@@ -12,6 +12,7 @@ what gives nothing is skipped. The forms that need no rules::
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
@@ -47,6 +48,16 @@ def _compiles(expression: str) -> str:
     return expression
 
 
+def _is_pattern(pattern: str) -> str:
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        raise ValueError(f"{pattern!r} is not a regular expression: {error}") from None
+    return pattern
+
+
+Pattern = Annotated[str, AfterValidator(_is_pattern)]
+
 Expression = Annotated[str, AfterValidator(_compiles)]
 """JMESPath, over one JSON object of the output."""
 
@@ -73,6 +84,34 @@ class EventRules(_Rule):
     """Gives ``{tool, params, result, is_error}`` of a step that the program took in the page by itself;
     read with ``cdp: true`` only, for steps by MCP are recorded anyway."""
 
+    own: Expression | None = None
+    """Gives ``{tool, params, result}``, or a list of these, of what the program did past the attempt's tools,
+    in a shell of its own for example: recorded, with a warning, and not counted as a step."""
+    problem: Expression | None = "type == 'problem' && content"
+    """Gives the reason why the program cannot use its model, a refused key for example. An attempt that ends
+    with one is errored (``provider``). A later line for which ``assistant`` gives a text takes it back."""
+    refused: Pattern = (
+        r"(?i)\b401\b|unauthorized|authentication|not logged in|run /login|"
+        r"(invalid|missing|no|specify)\b.{0,40}\bapi.?key"
+    )
+    """A regular expression: a problem with such words ends the program at once, and the run, since all
+    attempts would meet it."""
+
+    def problem_of(self, record: Mapping[str, Any]) -> str | None:
+        """Return why the program cannot go on; "" if it does, None if a line says nothing of it."""
+        found = _found(self.problem, record)
+        if _is_text(found):
+            return str(found)
+        return "" if self.texts(record) else None
+
+    def is_refused(self, problem: str) -> bool:
+        """Whether nobody is logged in, so that no other attempt can be made."""
+        return re.search(self.refused, problem) is not None
+
+    def own_steps(self, record: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Return what a line tells of the program's own tools."""
+        return _read_steps(_found(self.own, record))
+
     def texts(self, record: Mapping[str, Any]) -> list[str]:
         """Return what the model said in a line."""
         found = _found(self.assistant, record)
@@ -80,9 +119,7 @@ class EventRules(_Rule):
 
     def steps(self, record: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Return the steps that a line tells of."""
-        found = _found(self.step, record)
-        each = found if isinstance(found, list) else [found]
-        return [step for step in each if isinstance(step, dict) and _is_text(step.get("tool"))]
+        return _read_steps(_found(self.step, record))
 
 
 class UsageRule(_Rule):
@@ -193,6 +230,11 @@ def _object(text: str, *, whole: bool = True) -> dict[str, Any] | None:
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
+
+
+def _read_steps(found: Any) -> list[dict[str, Any]]:
+    each = found if isinstance(found, list) else [found]
+    return [step for step in each if isinstance(step, dict) and _is_text(step.get("tool"))]
 
 
 def _is_text(value: Any) -> bool:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 from contextlib import suppress
 from pathlib import Path
@@ -51,7 +52,7 @@ def test_what_a_program_is_told(desk: Desk) -> None:
         names = [n for n in os.environ if n.startswith("BROWSEREVAL_")]
         told = {"argv": sys.argv[1:], "stdin": sys.stdin.read(), "names": sorted(names)}
         told |= {"mine": os.environ.get("MINE"), "theirs": os.environ.get("THEIRS"), "cwd": os.getcwd()}
-        print(json.dumps({"type": "answer", "content": json.dumps(told)}))
+        print(json.dumps(told | {"home": os.environ["HOME"]}))
         """
     os.environ["THEIRS"] = "not passed on"
     words = ["{start_url}", "{max_steps}", "{timeout_s}", "{model}", "{output_dir}", "{{model}}", "{mcp_url}"]
@@ -64,16 +65,20 @@ def test_what_a_program_is_told(desk: Desk) -> None:
         stdin="task",
         prompt="Do: {task} from {start_url}",
     )
-    answer = play(desk, config, query="Say {model} and {nothing}.").final_answer
-    told = __import__("json").loads(answer or "")
-    folder = str((desk.folder / "agent").resolve())
+    with pytest.raises(Fault, match="the program never asked for the tools of the attempt") as caught:
+        play(desk, config, query="Say {model} and {nothing}.")
+    assert caught.value.source is ErrorSource.AGENT
+    told = json.loads(log(desk))
+    folder = told["cwd"]
+    assert not Path(folder).exists()
+    assert Path(told["home"]).parent == Path(folder).parent
+    assert str(desk.base_dir) not in folder
     assert told["argv"][:6] == ["http://shop.test/", "100", "1800", "m-1", folder, "{model}"]
     assert told["argv"][6].startswith("http://127.0.0.1:")
     assert told["argv"][7:] == ["-m", "m-1", "--more", f"{desk.base_dir.absolute()}/x"]
     assert told["stdin"] == "Do: Say {model} and {nothing}. from http://shop.test/"
     assert told["names"] == ["BROWSEREVAL_MCP_TOKEN", "BROWSEREVAL_MCP_URL", "BROWSEREVAL_OUTPUT_DIR"]
     assert (told["mine"], told["theirs"], told["cwd"]) == (f"{folder}/mine", None, folder)
-    assert "ended without an answer" not in desk.warned
 
 
 def test_files_beside_the_config_are_found(desk: Desk) -> None:
@@ -262,10 +267,10 @@ def test_a_program_ends_with_its_browser(desk: Desk) -> None:
     class Dying(CdpWindow):
         @property
         def dead(self) -> str | None:
-            return "The browser ended." if (desk.folder / "agent/gone").exists() else None
+            return "The browser ended." if (desk.base_dir / "gone").exists() else None
 
     desk.window = Dying()
-    code = "import time; open('gone', 'w').close(); time.sleep(300)"
+    code = f"import time; open({str(desk.base_dir / 'gone')!r}, 'w').close(); time.sleep(300)"
     with pytest.raises(Fault, match=r"^The browser ended\.$") as caught:
         run(desk, code, cdp=True)
     assert caught.value.source is ErrorSource.BROWSER
@@ -311,8 +316,8 @@ def test_the_answer_is_where_the_block_says(desk: Desk, rule: Any, answer: str |
         print('{"a": {"b": "inner"}}\\n{"a": {}}\\n\\nthe end')
         """
     assert run(desk, code, answer=rule).final_answer == answer
-    told = "the program ended without an answer. It has called no tool and reported no step."
-    assert desk.warned == ("" if answer else told)
+    ended = "answered" if answer else "ended without an answer and"
+    assert desk.warned == f"the program {ended} without a step in the browser"
 
 
 def test_output_is_kept_readable_and_without_secrets(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -343,7 +348,8 @@ def test_output_is_kept_readable_and_without_secrets(desk: Desk, monkeypatch: py
         return text
 
     desk.limits = {"redact": redact}
-    play(desk, config)
+    with pytest.raises(Fault, match="never asked for the tools"):
+        play(desk, config)
     first, second, third = log(desk).splitlines()
     assert first == "\\x00\\xff\\x1b[31mred\\x07 ok €"
     assert second.startswith("\\x80\\x81")
@@ -361,7 +367,7 @@ def test_files_that_are_too_much_to_search_are_told(desk: Desk, monkeypatch: pyt
     monkeypatch.setattr(files, "MOST_BYTES", 1_000)
     code = "open('big.bin', 'wb').write(bytes(2_000)); open('small.txt', 'w').write('x')"
     run(desk, code, answer={"file": "small.txt"})
-    assert desk.warned == "not searched for secrets, as they are many, large or locked: big.bin"
+    assert desk.warned.startswith("not searched for secrets, as they are many, large or locked: big.bin")
 
 
 # -- blocks

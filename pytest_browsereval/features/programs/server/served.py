@@ -89,6 +89,7 @@ def _server(toolbox: SharedToolbox) -> Server[Any]:
 
     async def list_tools(context: Any, params: Any) -> types.ListToolsResult:
         del context, params
+        toolbox.was_asked = True
         return types.ListToolsResult(
             tools=[
                 types.Tool(name=tool.name, description=tool.description, input_schema=tool.schema)

@@ -50,6 +50,8 @@ class SharedToolbox:
         self._context = contextvars.copy_context()
         self._running: set[asyncio.Task[Answer]] = set()
         self._is_closed = False
+        self.was_asked = False
+        """Whether a program has asked which tools there are, or has called one."""
         self.late_calls = 0
         """How many calls came after the task was over."""
         self.ending: Fault | LimitReached | None = None
@@ -76,6 +78,7 @@ class SharedToolbox:
         return await asyncio.shield(task)
 
     async def _take_turn(self, name: str, arguments: dict[str, Any]) -> Answer:
+        self.was_asked = True
         async with self._turn:
             if self.ending is not None or self._is_closed:
                 return Answer(ok=False, output=f"The attempt is over: {self.ending or 'it was stopped'}.")
