@@ -252,7 +252,7 @@ def properties(metadata: TaskMetadata, folder: Path) -> Iterator[tuple[str, Any]
     if metadata.error_source is not None:
         yield "error_source", str(metadata.error_source)
     for name, grade in metadata.grader_results.items():
-        yield f"score.{_printable(name)}", grade.score
+        yield f"score.{_printable(name)}", None if grade.score is None else round(grade.score, 6)
     yield "steps", metadata.total_steps
     if metadata.total_duration_ms is not None:
         yield "duration_s", round(metadata.total_duration_ms / 1000, 3)

@@ -132,7 +132,6 @@ class VisualActionAgent(AgentEvaluator):
 
     async def _work(self) -> AgentResult:
         context, invalid = self._context, 0
-        context.capture.log_user(context.task.query)
         await self._look(is_first=True)
         for _ in range(self._config.max_predictions):
             outcome = await self._step()

@@ -121,7 +121,7 @@ def assert_recorded(folder: Path, made: dict[str, TaskMetadata]) -> None:
 
 
 WILD = """
-import os, shutil, signal, sys, time
+import os, pathlib, shutil, signal, sys, time
 if "stubborn" in sys.argv:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     for leaves in (False, True):
@@ -140,14 +140,16 @@ if "halves" in sys.argv:
     print('{"type": "assistant", "content": "\\\\ud800"}')
     print('{"type": "answer", "content": "A-\\\\ud800"}')
 if "wrecks" in sys.argv:
-    shutil.rmtree(os.path.dirname(os.getcwd()))
+    for path in pathlib.Path(sys.argv[-1]).glob("results/shop/*/tasks/*/wrecks/*/attempt-*"):
+        shutil.rmtree(path)
 """
 
 
 def wild(evals: Evals, *names: str, **keys: Any) -> None:
     (evals.path / "wild.py").write_text(WILD)
-    command = ["{python}", str(evals.path / "wild.py")]
-    shop(evals, {name: {"command": [*command, name], "mcp": "off", "grace_s": 0.5} for name in names}, **keys)
+    block: dict[str, Any] = {"mcp": "off", "grace_s": 0.5}
+    words = ["{python}", str(evals.path / "wild.py")]
+    shop(evals, {name: {"command": [*words, name, "{config_dir}"], **block} for name in names}, **keys)
 
 
 @pytest.mark.slow
@@ -175,7 +177,7 @@ def test_programs_that_misbehave_end_in_the_right_verdict(evals: Evals) -> None:
     assert made["halves"].final_answer == "A-\ufffd"
     assert "the attempt's folder was removed while it ran" in made["wrecks"].reason
     assert "the program ended with code 3: no network" in made["fails"].reason
-    idle = "the program ended without an answer. It has called no tool and reported no step."
+    idle = "the program ended without an answer and without a step in the browser"
     assert [warning.message for warning in made["silent"].warnings] == [idle]
     assert [error.message for error in made["stubborn"].errors] == ["stopped: limits.timeout_ms is 3000"]
 
