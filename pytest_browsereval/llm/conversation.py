@@ -55,7 +55,7 @@ class Conversation:
         # A page that has seen it in a form or an address could close the fence.
         text = text.replace(self.nonce, "")
         if len(text) > LONGEST:
-            text = f"{beginning(text, LONGEST)}\n[cut: {len(text) - LONGEST} more characters]"
+            text = f"{beginning(text, LONGEST)}\n[cut after {LONGEST} characters]"
         return f"[page {self.nonce}]\n{text}\n[end of page {self.nonce}]"
 
     def add_system(self, text: str) -> None:

@@ -288,6 +288,7 @@ class Toolbox:
             raise
         except Fault as error:
             fault, result = error, ToolResult(ok=False, output=str(error))
+        result = replace(result, output=self._capture.sizes.fit(result.output))
         known = self._tools.get(name)
         await self._capture.after_tool_call(
             call,

@@ -152,8 +152,10 @@ async def codex(words: list[str]) -> None:
         parser.add_argument(flag, action="store_true", required=True)
     for option in ("--sandbox", "--cd"):
         parser.add_argument(option, required=True)
+    parser.add_argument("-c", action="append", required=True)
     parser.add_argument("prompt", choices=["-"])
-    parser.parse_args(words)
+    switched = parser.parse_args(words).c
+    assert {"features.shell_tool=false", "features.unified_exec=false", 'web_search="disabled"'} < {*switched}
     config = tomllib.loads((Path(os.environ["CODEX_HOME"]) / "config.toml").read_text())
     block = config["mcp_servers"]["browser"]
     assert os.environ["CODEX_API_KEY"]
