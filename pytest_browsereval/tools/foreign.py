@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+import re
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import count, islice
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
@@ -12,6 +13,7 @@ from pydantic import BaseModel, ConfigDict
 from pytest_browsereval.browsers.base import ForeignTool, Window
 from pytest_browsereval.redaction.known import beginning
 from pytest_browsereval.tools.base import Tool, ToolError
+from pytest_browsereval.tools.toolkit import TOOL_NAME
 
 MOST_PROBLEMS = 5
 PROBLEM_LENGTH = 200
@@ -72,11 +74,29 @@ def _short(text: str) -> str:
     return text if len(text) <= PROBLEM_LENGTH else f"{beginning(text, PROBLEM_LENGTH)}…"
 
 
-def foreign_tools(tools: Iterable[ForeignTool]) -> tuple[Tool, ...]:
+def offer_names(names: Iterable[str]) -> dict[str, str]:
+    """Return what each tool of a server is offered as: ``web_go`` for ``web.go``, which providers refuse.
+
+    Two tools never have one name.
+    """
+    given = list(names)
+    offered = {name: name for name in given if TOOL_NAME.fullmatch(name)}
+    taken = set(offered)
+    for name in given:
+        if name not in offered:
+            base = re.sub(r"[^A-Za-z0-9_-]", "_", name)[:64]
+            tries = (base if number == 1 else f"{base[:60]}_{number}" for number in count(1))
+            offered[name] = next(made for made in tries if made not in taken)
+            taken.add(offered[name])
+    return offered
+
+
+def foreign_tools(tools: Sequence[ForeignTool]) -> tuple[Tool, ...]:
     """Return the tools that a browser's survey has listed."""
+    offered = offer_names(each.name for each in tools)
     return tuple(
         OutsideTool(
-            name=each.name,
+            name=offered[each.name],
             description=each.description,
             arguments=AnyArguments,
             body=_calling(each.name),

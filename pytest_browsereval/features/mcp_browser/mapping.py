@@ -19,7 +19,7 @@ from pytest_browsereval.features.mcp_browser.servers import KNOWN
 from pytest_browsereval.model.display import join_first
 from pytest_browsereval.redaction.text import map_texts
 
-Purpose = Literal["navigate", "snapshot", "screenshot", "close", "pages"]
+Purpose = Literal["navigate", "snapshot", "screenshot", "close", "pages", "address"]
 PURPOSES: tuple[Purpose, ...] = get_args(Purpose)
 
 GROUPS = ("page", "url", "title")
@@ -27,7 +27,7 @@ GROUPS = ("page", "url", "title")
 
 _URL_NAMES = ("url", "uri", "address", "href", "link")
 _PAGE_NAMES = ("pageId", "page_id", "page", "tabId", "tab_id", "tab")
-_PLACEHOLDER = re.compile(r"\{(url|page|format|quality)\}")
+_PLACEHOLDER = re.compile(r"\{(url|page|format|quality|script)\}")
 _MOST_LISTED = 60
 
 
@@ -77,6 +77,9 @@ class ToolUses(BaseModel):
     """Closes the page at the end; not needed for a ``command``, whose process ends."""
     pages: ToolUse | None = None
     """Lists the pages, for servers whose tools want the page named."""
+    address: ToolUse | None = None
+    """Runs ``{script}`` in the page, which tells the address and the HTTP status that it was answered with: a
+    page that did not open shows itself by that alone. Without it, they are not known."""
 
     @field_validator("*", mode="before", json_schema_input_type=ToolUse | str | None)
     @classmethod
@@ -162,7 +165,7 @@ def map_tools(declared: ToolUses, tools: Sequence[ForeignTool], *, has_process: 
         own: ToolUse | None = getattr(declared, purpose)
         use = own or (_find_known_use(known.uses.get(purpose), schemas) if known else None)
         if use is None:
-            if purpose != "pages" and not (purpose == "close" and has_process):
+            if purpose not in ("pages", "address") and not (purpose == "close" and has_process):
                 problems.append(f"tools.{purpose} names no tool, and the server is not a known one")
         elif use.tool not in schemas:
             hint = nearest(use.tool, schemas)
@@ -195,7 +198,7 @@ def _complete_arguments(purpose: Purpose, use: ToolUse, schema: Mapping[str, Any
     if purpose == "navigate" and "url" not in placeholders(arguments):
         name = _url_argument(properties, required)
         arguments |= {name: "{url}"} if name else {}
-    if purpose in ("snapshot", "screenshot", "close", "navigate"):
+    if purpose in ("snapshot", "screenshot", "close", "navigate", "address"):
         page = next((name for name in _PAGE_NAMES if name in required and name not in arguments), None)
         if page is not None:
             arguments[page] = "{page}"

@@ -41,6 +41,7 @@ KNOWN = (
                 "arguments": {"type": "{format}", "scale": "css"},
             },
             "close": {"tool": "browser_close"},
+            "address": {"tool": "browser_evaluate", "arguments": {"function": "() => {script}"}},
         },
     ),
     KnownServer(
@@ -55,6 +56,7 @@ KNOWN = (
             "snapshot": {"tool": "snapshot", "arguments": {"page": "{page}"}},
             "screenshot": {"tool": "screenshot", "arguments": _PICTURE},
             "close": {"tool": "tabs", "arguments": {"action": "close", "page": "{page}"}},
+            "address": {"tool": "evaluate", "arguments": {"page": "{page}", "code": "{script}"}},
             "pages": {"tool": "tabs", "arguments": {"action": "list"}, "pattern": _BROWSEROS_TABS},
         },
     ),
@@ -92,6 +94,10 @@ KNOWN = (
                 "arguments": {"type": "url", "url": "about:blank", "pageId": "{page}"},
             },
             "pages": {"tool": "list_pages", "pattern": _DEVTOOLS_PAGE},
+            "address": {
+                "tool": "evaluate_script",
+                "arguments": {"pageId": "{page}", "function": "() => {script}"},
+            },
         },
     ),
 )

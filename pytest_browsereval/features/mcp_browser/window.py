@@ -8,26 +8,33 @@ import binascii
 import io
 import itertools
 import re
+from contextlib import suppress
 from typing import Any
 
-from pytest_browsereval.browsers.base import ForeignResult, PictureFormat, Tab, Window
+from pytest_browsereval.browsers.base import ForeignResult, PageError, PictureFormat, Tab, Window
 from pytest_browsereval.browsers.playwright.origins import cap_text
 from pytest_browsereval.errors import ErrorSource, Fault
 from pytest_browsereval.features.mcp_browser.mapping import Mapped, Purpose, ToolUse, Where, read_where
 from pytest_browsereval.features.mcp_browser.wire import Answer, CallRefused, McpSession, ServerGone
 from pytest_browsereval.redaction.known import beginning
+from pytest_browsereval.tools.foreign import offer_names
 
 OUTPUT_LENGTH = 30_000
 """Characters of a tool's text that an agent gets."""
 ALIVE_S = 5.0
 """How long a server that was late with a tool may take to show that it lives."""
 PICTURE_S = 15.0
+ADDRESS_S = 5.0
 CLOSE_S = 10.0
 
 _READ_LENGTH = 200_000
 _LONGEST_TEXT = 300
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 _EMPTY = "about:blank"
+_ADDRESS = "location.href + ' HTTP ' + (performance.getEntriesByType('navigation')[0]?.responseStatus ?? 0)"
+_ADDRESSES = (_ADDRESS, f"return {_ADDRESS}")
+"""As an expression, and as the body of a function: servers take the one or the other."""
+_TOLD = re.compile(r"([a-z-]+:\S+) HTTP (\d{1,3})")
 _ERROR_PAGE = "chrome-error:"
 
 _BEGINNINGS: dict[PictureFormat, tuple[bytes, int]] = {
@@ -65,6 +72,9 @@ class McpWindow(Window):
         self._page: str | None = None
         self._opened: list[str] = []
         self._url = self._title = ""
+        self._composed: set[str] = set()
+        """What the agent has called tools with."""
+        self._page_error: PageError | None = None
         self._is_closed = False
 
     # -- what it is
@@ -86,14 +96,14 @@ class McpWindow(Window):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What the attempt before could not close."""
-        return self._warnings
+        """What the attempt before could not close, and what the last page was answered with."""
+        return (*self._warnings, *map(str, filter(None, [self._page_error])))
 
     @property
     def snapshot_call(self) -> tuple[str, dict[str, Any]]:
         """The server's tool that gives the page as text, and its arguments."""
         use = self._use("snapshot")
-        return use.tool, self._mapped.arguments(use, self._values())
+        return offer_names(self._mapped.schemas)[use.tool], self._mapped.arguments(use, self._values())
 
     async def tabs(self) -> list[Tab]:
         """Return the one tab that is known of."""
@@ -137,11 +147,41 @@ class McpWindow(Window):
             raise Fault(ErrorSource.NAVIGATION, f"{url} was not opened: {_short(text)}")
         self._url = url
         await self._locate(use.tool, text)
+        await self._ask_address()
+        if error := self._page_error:
+            source = ErrorSource.SITE if error.is_of_server else ErrorSource.NAVIGATION
+            raise Fault(source, f"The start page {error}.")
         # Servers report that the navigation went well, and Chromium shows a page of its own.
         if self._url.startswith(_ERROR_PAGE):
             raise Fault(ErrorSource.NAVIGATION, f"{url} was not opened: the browser shows {self._url}")
 
     # -- where it is
+
+    @property
+    def page_error(self) -> PageError | None:
+        """What the page was answered with when the attempt ended, if the server has a tool that tells it."""
+        return self._page_error
+
+    async def look(self) -> None:
+        """Find out how the page was answered; never raises."""
+        with suppress(TimeoutError, CallRefused, ServerGone):
+            await self._ask_address()
+
+    async def _ask_address(self) -> None:
+        """Ask the page itself where it is: servers tell the address that they were asked for."""
+        use, found = self._mapped.get("address"), None
+        if use is None or self.dead:
+            return
+        for script in _ADDRESSES:
+            arguments = self._mapped.arguments(use, self._values(script=script))
+            answer = await self._session.call(use.tool, arguments, min(ADDRESS_S, self._call_s))
+            if found := _TOLD.search(beginning("\n".join(answer.texts), _READ_LENGTH)):
+                break
+        if found is None:
+            return
+        self._url, status = found[1], int(found[2])
+        is_own = self._url in self._composed
+        self._page_error = PageError(cap_text(self._url), status, is_own) if status >= 400 else None
 
     async def _locate(self, tool: str, text: str) -> None:
         """Find out where the browser is now: from the text of a call, else by asking for the pages."""
@@ -177,6 +217,7 @@ class McpWindow(Window):
         Raises:
             Fault: source *browser*, when the server has gone.
         """
+        self._composed |= {value for value in arguments.values() if isinstance(value, str)}
         try:
             answer = await self._session.call(name, arguments, self._call_s)
             result = ForeignResult(not answer.is_error, _output(answer))

@@ -1,0 +1,54 @@
+"""Runs in a browser behind a server that names its tools with dots and tells of no page that broke."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+from tests.hooks.small_evals import Evals, row
+
+SERVER = Path(__file__).with_name("small_server.py")
+BROWSER = {
+    "type": "mcp",
+    "command": [sys.executable, str(SERVER)],
+    "tools": {
+        "navigate": {"tool": "web.go", "pattern": r"^At (?P<url>\S+)"},
+        "snapshot": "web.look",
+        "screenshot": "web.draw",
+        "address": {"tool": "web.run", "arguments": {"code": "{script}"}},
+    },
+}
+START = "http://shop.test/start"
+
+
+def test_names_pages_and_texts_of_a_server(evals: Evals) -> None:
+    """A dot is offered as a line, no name twice; the page tells that it broke; half a character is none."""
+    ways = {
+        "half": (START, [{"tool": "web_half"}], "failed", None),
+        "named": (START, [{"tool": "web_look_2"}], "failed", None),
+        "clicked": (START, [{"tool": "web_look"}], "errored", "site"),
+        "composed": (START, [{"tool": "web_go", "url": "http://shop.test/boom"}], "failed", None),
+        "gone": ("http://shop.test/gone", [], "errored", "navigation"),
+        "broken": ("http://shop.test/boom", [], "errored", "site"),
+    }
+    evals.write_rows(
+        *(
+            row(name, start_url=start, solution=[*steps, {"tool": "done", "answer": "wrong"}])
+            for name, (start, steps, _, _) in ways.items()
+        )
+    )
+    evals.write_config(browser=BROWSER)
+    ran = evals.run()
+    assert ran.ret == 1
+    found = {one.query_id: (str(one.verdict), one.error_source) for one in ran.attempts}
+    assert found == {name: (verdict, source) for name, (_, _, verdict, source) in ways.items()}
+    outputs = {}
+    for name in ("half", "named"):
+        (log,) = ran.folder.glob(f"tasks/{name}/*/*/*/messages.jsonl")
+        results = [
+            line["result"] for line in map(json.loads, log.read_text().splitlines()) if "result" in line
+        ]
+        outputs[name] = results[0]["output"]
+    assert outputs == {"half": "7.25 \ufffd", "named": f"At {START}"}
+    assert any("answered HTTP 500" in one.message for one in ran.attempt("composed").warnings)
