@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import JsonValue, ValidationError
 
 from pytest_browsereval.browsers.playwright.clipboard import QUESTION
+from pytest_browsereval.browsers.playwright.page_text import READ_TEXT
 from pytest_browsereval.browsers.playwright.tabs import NoTab
 from pytest_browsereval.browsers.playwright.waiting import DialogOpened, playwright_error, quietly
 from pytest_browsereval.errors import Fault
@@ -467,4 +468,5 @@ def _read_script(bridge: str) -> str:
     """Return the script that listens; it runs once in each document."""
     folder = files("pytest_browsereval.features.record") / "script"
     parts = "\n".join((folder / name).read_text(encoding="utf-8") for name in SCRIPTS)
-    return f"if (!globalThis.browserevalRecorder) {{ const bridge = globalThis.{bridge};\n{parts}\n}}"
+    listening = f"const bridge = globalThis.{bridge};\n{READ_TEXT}\n{parts}"
+    return f"if (!globalThis.browserevalRecorder) {{ {listening}\n}}"

@@ -335,6 +335,21 @@ def test_a_selected_text_is_checked(record: Record) -> None:
     assert contents(record("<p>Order <b>42</b> is on its way</p>", act)) == [{"text": "42"}]
 
 
+def test_a_text_is_picked_as_checks_read_it(record: Record) -> None:
+    """Boxes of their own are words, and capitals of a style are not: else the check would not hold."""
+
+    async def act(hands: Hands) -> None:
+        await hands.page.locator("h1").dblclick(position={"x": 20, "y": 10})
+        await hands.press("Undo")
+        await hands.press("Check text")
+        await hands.press("Check text")
+        await hands.page.locator("#tools").click(position={"x": 300, "y": 5})
+
+    page = """<h1 style='text-transform: uppercase'>Ready</h1>
+        <div id=tools><button>Save</button><button>Cancel</button></div>"""
+    assert contents(record(page, act)) == [{"text": "Ready"}, {"text": "Save Cancel"}]
+
+
 def test_what_cannot_be_checked(record: Record) -> None:
     """A field without a value, a long text and a click beside fields are answered with what to do."""
 

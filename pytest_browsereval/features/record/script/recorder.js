@@ -56,7 +56,7 @@ function pick(event) {
   if (event.type !== "click") return;
   const one = event.composedPath()[0];
   if (!(one instanceof Element)) return;
-  if (mode === "text") return pickText(flat(one.innerText));
+  if (mode === "text") return pickText(flat(browserevalText(one, 1000).value));
   const label = closest(one, "label");
   const field = label?.control ?? closest(one, "input, select, textarea, [contenteditable]");
   if (!field || ["submit", "button", "image", "reset", "file"].includes(field.type)) {
@@ -302,7 +302,9 @@ globalThis.browserevalRecorder = {
   frameTarget: (frame) => frameTarget(frame, prefixOf(frame.ownerDocument.defaultView) ?? ""),
   show(state) {
     if (state.mode === "text" && mode !== "text" && window === window.top) {
-      const selected = flat(String(getSelection()));
+      // As the page wrote it, like the text of checks: a selection has the capitals of `text-transform`.
+      const shown = flat(String(getSelection())), written = shown && flat(getSelection().getRangeAt(0).toString());
+      const selected = written.toLowerCase() === shown.toLowerCase() ? written : shown;
       if (selected) { pickText(selected); getSelection().empty(); }
     }
     mode = state.mode;
