@@ -7,13 +7,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from pytest_browsereval.browsers.playwright.origins import shorten
+from pytest_browsereval.browsers.playwright.waiting import describe_unloaded
 from pytest_browsereval.tools.base import Refusal, ToolError
 from pytest_browsereval.tools.targets import describe_gone, ref_of
 
 _STRICT = re.compile(r"strict mode violation: .*? resolved to (\d+) elements:")
 _MATCH = re.compile(r"^\s*\d+\) (<.*?>.*?)(?: aka .*)?$", re.MULTILINE)
 _COVERED = re.compile(r"- (<.*?>.*?) (?:from .* subtree )?intercepts pointer events")
-_NET = re.compile(r"net::(ERR_\w+)")
+_NET = re.compile(r"net::(ERR_\w+)(?: at (\S+))?")
 _PREFIX = re.compile(r"^(?:\w+\.\w+: )?(?:Error: )?(?:InvalidSelectorError: )?")
 # The call log of Playwright: the text of its errors is the only place where it says how far it came.
 _LOOKING = re.compile(r"- waiting for (?!element|navigation)")
@@ -35,13 +36,6 @@ _SENTENCES = {
     "crashed": "The page has crashed. Call reload or navigate to load it again.",
     "has been closed": "The tab was closed meanwhile. Call list_tabs to see which are open.",
 }
-_NET_REASONS = {
-    "ERR_BLOCKED_BY_CLIENT": "its origin is not among the allowed ones",
-    "ERR_CONNECTION_REFUSED": "nothing listens there",
-    "ERR_NAME_NOT_RESOLVED": "there is no host of that name",
-    "ERR_INTERNET_DISCONNECTED": "there is no network",
-    "ERR_ABORTED": "the page or a newer navigation stopped it",
-}
 
 
 def explain(error: BaseException, arguments: Mapping[str, Any]) -> ToolError:
@@ -61,9 +55,7 @@ def explain(error: BaseException, arguments: Mapping[str, Any]) -> ToolError:
             return Refusal(sentence.format(gone=describe_gone(named), named=named))
     # Before the kinds of errors: a navigation that fails is a plain `Error`.
     if match := _NET.search(text):
-        url = shorten(str(arguments.get("url", "the page")), 100)
-        reason = _NET_REASONS.get(match[1])
-        return Refusal(f"{url} did not load: {f'{reason} ({match[1]})' if reason else match[1]}.")
+        return Refusal(describe_unloaded(match[2] or str(arguments.get("url", "the page")), match[1]))
     if type(error).__name__ == "TimeoutError":
         if covers := _COVERED.findall(text):
             cover = shorten(covers[-1], 80)

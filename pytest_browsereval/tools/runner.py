@@ -140,7 +140,7 @@ class WindowToolRunner(_OneAtATime):
             if window.dead is None:
                 if not is_ok and pace.slowest_s >= BUSY_S:
                     window.warn(_busy(tool.name, pace.slowest_s))
-                said += await self._notes(tool, url, said[0])
+                said += await self._notes(tool, url, " ".join(said))
         return ToolResult(ok=is_ok, output=" ".join(filter(None, said)), hint=hint, hit=hit)
 
     async def _try(self, tool: Tool, arguments: dict[str, Any], said: list[str]) -> tuple[bool, str]:
@@ -179,9 +179,10 @@ class WindowToolRunner(_OneAtATime):
 
     async def _notes(self, tool: Tool, url_before: str, output: str) -> list[str]:
         window = self._window
-        notes = await window.take_notes()
+        notes = [note for note in await window.take_notes() if note not in output]
         where, told = shorten(window.url), " ".join((output, *notes))
-        if window.url != url_before and where not in told and tool.name not in QUIET:
+        is_told = where in told or (where.startswith("chrome-error:") and "did not load" in told)
+        if window.url != url_before and not is_told and tool.name not in QUIET:
             notes.insert(0, f"The page is now {where}.")
         text = " ".join(notes)
         return [text if len(text) <= NOTES_LENGTH else f"{beginning(text, NOTES_LENGTH)}…"]

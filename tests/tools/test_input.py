@@ -311,3 +311,22 @@ def test_a_dialog_that_opens_by_itself_is_met_by_the_next_call(visit: Visits) ->
     opened = visit("<script>setTimeout(() => alert('soon'), 50)</script>")
     said = opened.call("wait", seconds=20).output
     assert "alert 'soon'" in said
+
+
+def test_scroll_says_what_moved(visit: Visits) -> None:
+    """A list, a box of a shadow tree, a frame, the page; or that nothing did."""
+    box = "<div id=box style=height:100px;overflow:auto><p style=height:900px>u</p></div>"
+    opened = visit(
+        "<ul id=list style='height:200px;overflow:auto'>" + "<li>x</li>" * 100 + "</ul><x-a></x-a>"
+        "<iframe id=frame srcdoc='<p style=height:900px>in'></iframe><div style=height:3000px></div>"
+        f"<script>customElements.define('x-a', class extends HTMLElement {{ connectedCallback() {{"
+        f"this.attachShadow({{mode: 'open'}}).innerHTML = '{box}' }} }})</script>"
+    )
+    for target, name in (("#list", "list"), ("#box", "pane"), ("#frame", "frame")):
+        said = opened.output("scroll", direction="down", amount=1, target=target)
+        assert said.startswith(f"Scrolled down by 120 pixels. The {name} is at 120 of "), said
+    said = opened.output("scroll", direction="down", amount=100, target="#list")
+    now, end = said.partition("The list is at ")[2].rstrip(".").split(" of ")
+    assert now == end
+    said = opened.output("scroll", direction="right", target="#list")
+    assert said == "Scrolled right by 360 pixels. Nothing moved: the page is at 0 of 0."

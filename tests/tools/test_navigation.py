@@ -9,6 +9,41 @@ from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowser
 from tests.support import PATIENCE_S, PageServer, Run, Visits, configured, visiting
 
 
+def test_addresses_are_relative_to_the_page(visit: Visits, pages: PageServer) -> None:
+    """Those without a slash too; the name of a host alone is not one."""
+    for path in ("/notes/2.html", "/notes/all", "/notes/shop.example"):
+        pages.page(path, f"<title>{path}</title>")
+    opened = visit()
+    for url in ("/notes/all", "2.html", "all?x=1", "./shop.example", "2.html#end"):
+        assert opened.output("navigate", url=url).startswith(f"Opened {pages.url}/notes/")
+    opened.output("open_tab")
+    assert "Write an address with http:// or https://." in opened.refusal("navigate", url="2.html")
+
+
+def test_a_page_that_a_click_cannot_load_says_why(visit: Visits, pages: PageServer) -> None:
+    """Redirects without an end, a host that is not there: the reason, and not the browser's own address."""
+    pages.page("/loop", "", status=302, headers={"Location": "/loop"})
+    opened = visit("<a href=/loop>loop</a>")
+    assert opened.output("click", target="text=loop") == (
+        f"Clicked text=loop. {pages.url}/loop did not load: its redirects never end (ERR_TOO_MANY_REDIRECTS)."
+    )
+    said = opened.refusal("navigate", url=f"{pages.url}/loop")
+    assert said.count("ERR_TOO_MANY_REDIRECTS") == 1
+    opened = visit("<button onclick=\"location = 'http://127.0.0.1:1/'\">go</button>")
+    assert "http://127.0.0.1:1/ did not load: " in opened.output("click", target="text=go")
+
+
+def test_a_page_without_a_body_is_read(visit: Visits, pages: PageServer) -> None:
+    """A drawing is a page too, and a snapshot does not wait for a body."""
+    drawing = "<svg xmlns='http://www.w3.org/2000/svg'><title>Plan</title><text y='20'>Room 5</text></svg>"
+    pages.page("/plan.svg", drawing, media_type="image/svg+xml")
+    opened = visit()
+    opened.output("navigate", url="/plan.svg")
+    assert 'img "Plan"' in opened.output("snapshot")
+    assert opened.output("read_text").split() == ["Plan", "Room", "5"]
+    assert opened.output("wait_for_text", text="room 5", timeout_s=0) == "'room 5' is on the page."
+
+
 def test_navigate_tells_where_it_arrived(visit: Visits, pages: PageServer) -> None:
     """The output has address and title; relative addresses are those of the page."""
     url = pages.page("/cart", "<title>Your cart</title>")

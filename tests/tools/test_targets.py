@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from pytest_browsereval.tools.targets import ref_of
@@ -52,6 +54,60 @@ def test_a_target_finds_its_element(visit: Visits, target: str, found: str) -> N
     opened = visit(f"{FORM}<script>onclick = (e) => {{ document.title = e.target.id }}</script>")
     opened.output("click", target=target)
     assert opened.js("document.title") == found
+
+
+def test_a_label_is_a_name_of_a_snapshot_too(visit: Visits) -> None:
+    """A label around its field, without what that holds; a placeholder or title where there is none."""
+    opened = visit(
+        "<label>Size <select id=a><option>S<option>M</select></label><label>Note <textarea id=b>x</textarea>"
+        "</label><input id=c placeholder=Find><input id=d title=Until placeholder=x><label>Find <b>all</b>"
+        "<input id=e></label><div role=combobox id=f title=Town tabindex=0>x</div>"
+        "<x-a></x-a><script>customElements.define('x-a', class extends HTMLElement { connectedCallback() {"
+        "this.attachShadow({mode: 'open'}).innerHTML = '<label>Deep <select id=g></select></label>' } });"
+        "onclick = (e) => { document.title = e.composedPath()[0].id }</script>"
+    )
+    labels = {
+        "a": "Size",
+        "b": "Note",
+        "c": "Find",
+        "d": "Until",
+        "e": "'Find all'",
+        "f": "Town",
+        "g": "Deep",
+    }
+    for name, label in labels.items():
+        opened.output("click", target=f"label={label}")
+        assert opened.js("document.title") == name, label
+    assert opened.refusal("click", target="label=S").startswith("Nothing matches label=S.")
+    opened.js("c.outerHTML += c.outerHTML")
+    assert opened.refusal("click", target="label=Find").startswith("label=Find matches 2 elements: ")
+
+
+def test_a_ref_that_the_page_hides_says_so(visit: Visits) -> None:
+    """Libraries hide a page behind what they open; its elements lose their refs, and are there."""
+    opened = visit(
+        "<main id=m><label>Mail <input id=i></label></main><iframe srcdoc='<input id=j title=In>'></iframe>"
+    )
+    ways = {
+        "aria-hidden": "m.ariaHidden = 'true'",
+        "pointer-events: none": "document.body.style.pointerEvents = 'none'",
+        "hidden": "m.style.display = 'none'",
+    }
+    for why, script in ways.items():
+        tree = opened.output("snapshot")
+        (ref,) = re.findall(r'textbox "Mail" (?:\[active\] )?\[ref=(e\d+)\]', tree)
+        opened.js(script)
+        opened.output("snapshot")
+        said = opened.refusal("fill", target=ref, text="x")
+        assert said.startswith(f"{ref} (textbox 'Mail') is still on the page, which hides it ({why})"), why
+        opened.js("m.ariaHidden = null; m.style.display = document.body.style.pointerEvents = ''")
+    opened.output("snapshot")
+    opened.js("i.remove()")
+    opened.output("snapshot")
+    assert (
+        opened.refusal("click", target=ref)
+        == f"{ref} is not on the page any more. Call snapshot to get new refs."
+    )
 
 
 def test_frames_are_entered_step_by_step(visit: Visits, pages: PageServer) -> None:

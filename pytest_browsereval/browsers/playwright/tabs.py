@@ -13,15 +13,17 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_browsereval.browsers.base import PageError
 from pytest_browsereval.browsers.playwright.origins import shorten
-from pytest_browsereval.browsers.playwright.waiting import playwright_error, quietly
+from pytest_browsereval.browsers.playwright.waiting import describe_unloaded, playwright_error, quietly
 from pytest_browsereval.browsers.playwright.world import ApartError, ask_apart
 from pytest_browsereval.errors import BrowserEvalError
 
 if TYPE_CHECKING:
-    from playwright.async_api import CDPSession, Frame, Page, Response
+    from playwright.async_api import CDPSession, Frame, Page, Request, Response
 
 _STATUS = "() => performance.getEntriesByType('navigation')[0]?.responseStatus ?? 0"
 
+_TOLD_ELSEWHERE = ("ERR_ABORTED", "ERR_BLOCKED_BY_CLIENT", "ERR_HTTP_RESPONSE_CODE_FAILURE")
+"""Why pages do not load: a download or another navigation, the allowed origins, a status."""
 _NODE = r"""^ *- '?(\w+)(?: ("(?:[^"\\]|\\.)*"))?[^\n]*\[ref={ref}\]"""
 """The line of an element in a snapshot."""
 _WORLD = "browsereval"
@@ -207,6 +209,7 @@ class Tabs:
         self.current = self.current or tab
         page.on("close", self._on_close)
         page.on("crash", self._on_crash)
+        page.on("requestfailed", self._on_failed)
         self._opened(tab)
 
     def on_navigated(self, frame: Frame) -> None:
@@ -328,6 +331,15 @@ class Tabs:
             self.forget(tab)
             left = f"tab {self.current.tab_id} is the current tab" if self.current else "no tab is open"
             self._notes.say(f"Tab {tab.tab_id} was closed by the page; {left}.")
+
+    def _on_failed(self, request: Request) -> None:
+        # A navigation by a click or a script: Chromium shows a page of its own, without the reason.
+        code = (request.failure or "").removeprefix("net::")
+        if not request.is_navigation_request() or code in _TOLD_ELSEWHERE:
+            return
+        with suppress(playwright_error()):  # the frame is not there yet
+            if request.frame.parent_frame is None and self.of(request.frame.page):
+                self._notes.say(describe_unloaded(request.url, code))
 
     def _on_crash(self, page: Page) -> None:
         if tab := self.of(page):

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from pytest_browsereval.browsers.playwright.origins import shorten
 from pytest_browsereval.errors import BrowserEvalError
 
 if TYPE_CHECKING:
@@ -21,6 +22,22 @@ EVERY_S = 1.0
 
 class DialogOpened(BrowserEvalError):
     """A dialog opened while something was being done; that stays under way until it is answered."""
+
+
+_NET_REASONS = {
+    "ERR_ABORTED": "the page or a newer navigation stopped it",
+    "ERR_BLOCKED_BY_CLIENT": "its origin is not among the allowed ones",
+    "ERR_CONNECTION_REFUSED": "nothing listens there",
+    "ERR_INTERNET_DISCONNECTED": "there is no network",
+    "ERR_NAME_NOT_RESOLVED": "there is no host of that name",
+    "ERR_TOO_MANY_REDIRECTS": "its redirects never end",
+}
+
+
+def describe_unloaded(url: str, code: str) -> str:
+    """Return why a page did not load, by the name that Chromium has for it."""
+    reason = _NET_REASONS.get(code)
+    return f"{shorten(url, 100)} did not load: {f'{reason} ({code})' if reason else code}."
 
 
 def playwright_error() -> type[Exception]:
