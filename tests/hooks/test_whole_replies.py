@@ -116,10 +116,13 @@ def test_streamed_and_plain_come_to_the_same(evals: Evals) -> None:
     evals.write_rows(*map(number_row, REPLIES))
     with ScriptedModel(play) as server:
         agent = {"type": "single", "model": "m", "base_url": server.base_url, "max_tries": 1}
-        evals.write_config(variants={"plain": agent, "streamed": {**agent, "stream": True}}, lanes=4)
+        part = {key: value for key, value in agent.items() if key != "type"}
+        pair = {"type": "orchestrator-executor", "orchestrator": part, "executor": agent}
+        variants = {"plain": agent, "streamed": {**agent, "stream": True}, "pair": pair}
+        evals.write_config(variants=variants, lanes=4)
         run = evals.run("shop.eval.yaml", "--eval-keep-going")
         assert server.problems == []
-    assert len(run.attempts) == 2 * len(REPLIES)
+    assert len(run.attempts) == 3 * len(REPLIES)
     for found in run.attempts:
         verdict, _, reason = REPLIES[found.query_id][1].partition(": ")
         told = (found.query_id, found.variant, found.reason)
@@ -194,14 +197,15 @@ def test_calls_that_all_have_the_number_0_are_several(evals: Evals, pieces: list
 
 @pytest.mark.parametrize("call_id", [None, "", "call_1", "call_0", 0])
 def test_ids_of_calls_are_unique_in_a_conversation(evals: Evals, call_id: Any) -> None:
-    """Some servers give none, or the same in each turn, and refuse that in a history."""
+    """Some servers give none, or the same in each turn, and refuse such a history; replays have the same."""
     turn = whole(None, "tool_calls", call("list_tabs", call_id), call("list_tabs", call_id))
     evals.write_rows(number_row("lamp"))
     with ScriptedModel([sends(json.dumps(turn))] * 3 + [sends(json.dumps(DONE))]) as server:
         evals.write_config(agent=block(server))
-        run = evals.run("shop.eval.yaml")
+        run = evals.run("shop.eval.yaml", "--eval-llm=record")
         server.assert_finished()
     assert run.ret == pytest.ExitCode.OK
+    assert evals.run("shop.eval.yaml", "--eval-llm=replay").ret == pytest.ExitCode.OK
 
 
 def test_a_request_that_is_refused_for_its_content_errs_its_row(evals: Evals) -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import socket
 import threading
 from collections.abc import Awaitable, Callable, Iterator
@@ -182,6 +183,35 @@ def test_retry_after_as_a_date_is_respected(waits: Waits) -> None:
     with ScriptedModel([refuses(503, retry_after=format_datetime(moment, usegmt=True)), says("ok")]) as model:
         ask(settings(model), waits.policy(draw=lambda: 0.0))
     assert 60 < waits.all[0] <= 120
+
+
+def test_a_rate_limit_is_waited_for_until_the_deadline(waits: Waits) -> None:
+    """It says nothing but that it is too early; with one try it is told at once."""
+    asked: list[ModelRequest] = []
+
+    def busy(request: ModelRequest) -> Reply:
+        asked.append(request)
+        return says("at last") if len(asked) == 12 else refuses(429, "slow down")
+
+    with ScriptedModel(busy) as model:
+        assert ask(settings(model), waits.policy(max_tries=2)).retries == 11
+    assert (sum(waits.all), max(waits.all)) == (211, 30)
+    with ScriptedModel(lambda _: refuses(429, "slow down")) as model:
+        with pytest.raises(Fault, match="would pass retry_deadline_s"):
+            ask(settings(model), waits.policy(max_tries=2))
+        count = len(model.requests)
+        with pytest.raises(Fault, match="answered 429: slow down"):
+            ask(settings(model), waits.policy(max_tries=1))
+        assert len(model.requests) == count + 1
+
+
+def test_a_wait_in_the_body_is_respected(waits: Waits) -> None:
+    """Google names it there alone."""
+    detail = {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "25s"}
+    raw = json.dumps([{"error": {"code": 429, "message": "Please retry.", "details": [detail]}}])
+    with ScriptedModel([Reply(status=429, raw=raw), says("ok")]) as model:
+        ask(settings(model), waits.policy(draw=lambda: 0.0))
+    assert waits.all == [25.0]
 
 
 def test_tries_end_with_a_fault(waits: Waits) -> None:

@@ -315,6 +315,23 @@ def test_a_reply_that_was_cut_off_is_told_so(paper: PaperDesk) -> None:
     assert "It was cut off: use fewer words." in model.requests[1].last_text
 
 
+@pytest.mark.parametrize(
+    "reply",
+    [
+        says(json.dumps({"action": "click", "x": 500, "y": 500})).because("length"),
+        calls(CLICK).because("MAX_TOKENS"),
+        says('<think>I could {"action": "done", "text": "sold"}.</think>I wait.'),
+        says('I could {"action": "done", "text": "sold"}.\n</think>\nI wait.'),
+    ],
+)
+def test_what_was_cut_off_or_only_thought_is_no_action(paper: PaperDesk, reply: Reply) -> None:
+    """Neither as a call nor in a text; the model goes on."""
+    with ScriptedModel([reply, DONE]) as model:
+        assert paper.solve(model) == AgentResult("bought")
+        model.assert_finished()
+    assert paper.log == []
+
+
 # -- limits and faults
 
 
