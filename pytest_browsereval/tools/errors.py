@@ -25,6 +25,7 @@ _STATES = {
     "element is not enabled": "is disabled",
     "element is not editable": "is read-only",
     "element is not stable": "keeps moving",
+    "element is inert": "is held back by the page (inert). Answer or close what is in front of it",
     "element is outside of the viewport": "is outside the viewport and cannot be scrolled into view",
 }
 _SENTENCES = {

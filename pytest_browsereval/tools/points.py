@@ -117,7 +117,7 @@ async def drag_between(window: PlaywrightWindow, source: Locator, target: Locato
         await target.scroll_into_view_if_needed()
         return await _find_middle(target)
 
-    start, limit_s = await _find_middle(source), window.rules.title_s
+    start, limit_s = await _find_middle(source), window.rules.action_s
     other = await quietly(target.element_handle(), limit_s)
     watch = await quietly(source.evaluate_handle(_WATCH, other), limit_s)
     if watch is None:  # the two are in different frames

@@ -193,7 +193,7 @@ async def read_back(window: PlaywrightWindow, target: str, script: str, began: f
 
 async def _look(window: PlaywrightWindow, looking: Awaitable[Any], began: float) -> Any:
     passed_ms = (time.monotonic() - began) * 1000
-    age_ms, said = await quietly(looking, window.rules.title_s) or (0, None)
+    age_ms, said = await quietly(looking, window.rules.action_s) or (0, None)
     # A younger document is another one, to which the action has led; it may have a field of that name too.
     return said if age_ms >= passed_ms else None
 
@@ -219,7 +219,8 @@ async def make_ready(window: PlaywrightWindow, target: str, *, for_text: bool) -
     if for_text and value.is_read_only:
         raise Refusal(f"{named} is read-only.")
     if not value.is_focused:
-        raise Refusal(f"{named} does not take the focus, so no key gets to it. Name the field itself.")
+        remedy = "Name the field itself." if for_text else "Leave target out: the focus gets it then."
+        raise Refusal(f"{named} does not take the focus, so no key gets to it. {remedy}")
     return value
 
 
