@@ -111,9 +111,10 @@ class Shortener:
         )
 
     def _fit_text(self, text: str) -> str:
-        safe = self._redact(well_formed(text)).encode()  # before it is cut: half a secret is not found
-        if (known := self._cut.get(key := sha256(safe).digest())) is not None:
+        key = sha256(text.encode(errors="surrogatepass")).digest()
+        if (known := self._cut.get(key)) is not None:
             return known
+        safe = self._redact(well_formed(text)).encode()  # before it is cut: half a secret is not found
         where = self._keep(safe)
         shown = safe[: max(0, self.max_bytes - _MARK_BYTES)].decode(errors="ignore")
         message = f"cut at {len(shown.encode())} of {len(safe)} bytes"

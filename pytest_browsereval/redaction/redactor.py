@@ -10,7 +10,8 @@ from pytest_browsereval.redaction.marks import MARK
 SHORTEST_PART = 6
 """Characters of a secret beside the mark of a cut that are taken for a part of it."""
 
-_CUT = re.compile(r"…|\.{3}")
+_CUT = re.compile(r"…|\.{12,}|\.{3}")
+"""A long row of dots is one mark: megabytes of them would be a million."""
 
 
 class Redactor:
@@ -41,6 +42,9 @@ class Redactor:
         done = 0
         for cut in _CUT.finditer(text):
             start, end = cut.span()
+            before = text[max(start - SHORTEST_PART, 0) : start]
+            if before not in self._grams and text[end : end + SHORTEST_PART] not in self._grams:
+                continue
             head, tail = self._head_before(text, start), self._tail_behind(text, end)
             if head or tail:
                 yield from (

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
 from pydantic_core import PydanticSerializationError, to_json
+
+_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
+_HALVES = re.compile("[\ud800-\udfff]+")
 
 
 def well_formed(text: str) -> str:
@@ -16,8 +20,17 @@ def well_formed(text: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        # A codec calls its error handler for each half, which takes seconds where there are millions.
+        return _HALVES.sub(_replace_halves, _PAIR.sub(_join_pair, text))
     return text
+
+
+def _join_pair(pair: re.Match[str]) -> str:
+    return pair[0].encode("utf-16", "surrogatepass").decode("utf-16")
+
+
+def _replace_halves(halves: re.Match[str]) -> str:
+    return "\N{REPLACEMENT CHARACTER}" * len(halves[0])
 
 
 def map_leaves(

@@ -215,7 +215,7 @@ async def _run_agent(course: Course, task: Task, window: Window, urls: Mapping[s
                 result = replace(result, final_answer=None, note=f"no answer: {why}")
         except LimitReached as limit:
             result = AgentResult(context.tools.answer, limit.reason, note=str(limit))
-        course.take_result(result)
+        await course.take_result(result)
     finally:
         course.agent_ms = (time.perf_counter() - started) * 1000
         await capture.final_picture()
@@ -355,7 +355,7 @@ class Course:
         made = create(context) if create else None
         return self.trial.agent.build(context) if made is None else made
 
-    def take_result(self, result: AgentResult) -> None:
+    async def take_result(self, result: AgentResult) -> None:
         """Note what the agent returned, or which limit ended it: a failure's reason names that first."""
         for message in result.messages:
             self.open.log(message)
@@ -364,7 +364,9 @@ class Course:
             self.open.add_error(ErrorSource.AGENT, f"stopped: {self.limit}")
         elif result.note:
             self.open.add_warning(ErrorSource.AGENT, result.note)
-        self.result = replace(result, final_answer=self.open.sizes.fit(result.final_answer))
+        # In a thread: the search of megabytes for secrets would hold up all lanes.
+        answer = await asyncio.to_thread(self.open.sizes.fit, result.final_answer)
+        self.result = replace(result, final_answer=answer)
 
     def leave_window(self, window: Window, urls: Mapping[str, str]) -> None:
         """Note where the window is before it closes, and end the log."""

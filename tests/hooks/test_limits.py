@@ -224,3 +224,22 @@ def test_nothing_counts_that_is_called_after_the_time_limit(evals: Evals) -> Non
         assert attempt.termination_reason == "timeout"
         assert attempt.final_answer is None
         assert attempt.total_steps == 0
+
+
+LONG_ANSWERS = r"""
+SIGNS = {"letters": "x", "dots": ".", "marks": "\u2026", "halves": "\ud83d"}
+
+async def solve(context):
+    return "right " + SIGNS[begins(context)] * 10_000_000
+"""
+
+
+@pytest.mark.slow
+def test_a_long_answer_holds_up_no_lane(evals: Evals) -> None:
+    """Megabytes of marks of cuts, or of half signs, are searched for secrets while the loop goes on."""
+    write_agent(evals, LONG_ANSWERS)
+    names = ("letters", "dots", "marks", "halves")
+    evals.write_rows(*(row(name, graders=[{"type": "answer", "match": "includes"}]) for name in names))
+    evals.write_config(agent=FUNCTION, limits={"stuck_s": 5})
+    summary = evals.run_process("shop.eval.yaml").summary
+    assert verdicts(summary) == dict.fromkeys(names, "passed"), summary
