@@ -170,10 +170,16 @@ class Controller:
     def _check_distribution(self, active_run: ActiveRun) -> None:
         option = self.session.config.getoption
         dist = option("dist", "no") if option("tx", None) else "no"
+        name = active_run.config.name
+        if dist == "each":
+            raise UsageError(
+                f"eval {name}: --dist each has every worker run every row, and of two results of one trial the "
+                "last would count. Use --dist load; to run each row twice, use --eval-trials=2 (`trials: 2`)."
+            )
         counts = Counter(tie for ties in self.ties.values() for tie in ties)
         if dist not in KEEPS_TOGETHER and any(count > 1 for count in counts.values()):
             raise UsageError(
-                f"eval {active_run.config.name}: rows depend on each other or share the state of a site, and "
+                f"eval {name}: rows depend on each other or share the state of a site, and "
                 f"--dist {dist} would let several processes run them. Use --dist load or --dist loadgroup."
             )
 

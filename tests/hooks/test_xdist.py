@@ -280,6 +280,26 @@ def test_the_users_own_distribution_is_kept(own_agent: Evals) -> None:
 
 
 @pytest.mark.slow
+def test_no_trial_has_the_results_of_two_workers(evals: Evals) -> None:
+    """``--dist each`` is refused however it is given, before any attempt, unless something overrides it."""
+    evals.write_rows(row("a"))
+    evals.write_config(gate={"min_pass_rate": 1.0})
+    cases = (
+        ("", ["-n2", "--dist", "each"], 4),
+        ("", ["--tx=2*popen", "--dist=each"], 4),
+        ("--dist=each", ["--tx=popen", "--tx=popen"], 4),
+        ("--dist=each --tx=2*popen", ["-d"], 0),
+        ("--dist=each", ["-n0"], 0),
+    )
+    for number, (added, args, code) in enumerate(cases):
+        evals.pytester.makeini(f"[pytest]\naddopts = {added}")
+        result = evals.run_process("shop.eval.yaml", *args, f"--eval-output=out{number}")
+        assert result.ret == code, (added, args, result.stdout.str())
+        assert ("use --eval-trials=2" in result.stdout.str() + result.stderr.str()) is (code == 4), args
+        assert bool(list(evals.path.glob(f"out{number}/**/attempt-*"))) is (code == 0), args
+
+
+@pytest.mark.slow
 def test_num_workers_is_divided_among_processes(evals: Evals) -> None:
     """``num_workers: 3`` with ``-n 2`` gives each process two lanes."""
     evals.write_rows(row("a"))
