@@ -47,7 +47,7 @@ def write_gate(run: Path, rules: Sequence[RuleResult]) -> None:
 
 def _describe(rule: RuleResult) -> dict[str, Any]:
     tasks = {"tasks": list(dict.fromkeys(rule.tasks))} if rule.tasks else {}
-    return {"name": rule.name, "result": rule.word, "message": rule.message, **tasks}
+    return {"name": rule.name, "result": rule.word, "is_met": rule.is_met, "message": rule.message, **tasks}
 
 
 def digest_summary(run: Path) -> str:

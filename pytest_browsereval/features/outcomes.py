@@ -9,7 +9,7 @@ from typing import Any
 
 from pytest_browsereval.analysis.evidence import check_contradictions
 from pytest_browsereval.analysis.passrate import PassRate, pass_rate
-from pytest_browsereval.analysis.summary import RunSummary, TrialOutcome, summary_of, total_cost
+from pytest_browsereval.analysis.summary import RunSummary, TrialOutcome, summary_of
 from pytest_browsereval.errors import ErrorSource, UsageError
 from pytest_browsereval.model.display import LONGEST
 from pytest_browsereval.model.grades import Verdict
@@ -56,11 +56,6 @@ class RunOutcomes:
     def rate(self) -> PassRate:
         """The pass rate of the run."""
         return pass_rate(self.trials, self.selected)
-
-    @property
-    def cost_usd(self) -> float | None:
-        """What all attempts cost together; None when a part of it is not known."""
-        return total_cost(trial.cost_usd for trial in self.trials)
 
     @property
     def variants(self) -> tuple[str, ...]:

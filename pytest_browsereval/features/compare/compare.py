@@ -233,6 +233,13 @@ class RunComparison:
     differences: tuple[str, ...]
     """What the two were made of that is not the same."""
     notes: tuple[str, ...]
+    only: tuple[str | None, str | None] = (None, None)
+    """The one variant of each run that is compared; None for all."""
+
+    def list_costs(self) -> list[list[float | None]]:
+        """Return what the trials that are compared cost in A and in B; None is a cost that is not known."""
+        sides = zip((self.a, self.b), self.only, strict=True)
+        return [[trial.cost_usd for trial in _list_trials(run, only)] for run, only in sides]
 
 
 def _group(pairs: Iterable[Pair]) -> Iterator[tuple[Pair, ...]]:
@@ -333,7 +340,9 @@ def compare(
     }
     whole = Comparison(pairs, _rate(a, of_a), _rate(b, of_b), margin, confidence)
     found = (*differences(a.manifest, b.manifest), *judge_differences(a, b))
-    return RunComparison(a, b, whole, parts, found, (*_notes(a, b, names), *_uneven(whole.compared)))
+    return RunComparison(
+        a, b, whole, parts, found, (*_notes(a, b, names), *_uneven(whole.compared)), (of_a, of_b)
+    )
 
 
 def _names(a: RunOutcomes, b: RunOutcomes, given: tuple[str, str] | None) -> dict[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from pytest_browsereval.analysis.summary import total_cost
 from pytest_browsereval.features.compare.compare import (
     MEASURES,
     Change,
@@ -19,9 +20,10 @@ from pytest_browsereval.model.grades import Verdict
 
 def as_json(found: RunComparison) -> dict[str, Any]:
     """Return all of a comparison as plain values."""
+    costs = [total_cost(side) for side in found.list_costs()]
     return {
-        "a": _run_json(found.a),
-        "b": _run_json(found.b),
+        "a": _run_json(found.a, costs[0]),
+        "b": _run_json(found.b, costs[1]),
         "notes": list(found.notes),
         "differences": list(found.differences),
         **_part_json(found.whole),
@@ -30,8 +32,8 @@ def as_json(found: RunComparison) -> dict[str, Any]:
     }
 
 
-def _run_json(run: RunOutcomes) -> dict[str, Any]:
-    return {"run": run.name, "folder": str(run.folder), "selected": run.selected, "cost_usd": run.cost_usd}
+def _run_json(run: RunOutcomes, cost_usd: float | None) -> dict[str, Any]:
+    return {"run": run.name, "folder": str(run.folder), "selected": run.selected, "cost_usd": cost_usd}
 
 
 def _part_json(part: Comparison) -> dict[str, Any]:

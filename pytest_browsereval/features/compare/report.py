@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
+from pytest_browsereval.analysis.summary import total_cost
 from pytest_browsereval.config_text import format_path
 from pytest_browsereval.features.compare.compare import Change, Comparison, Measure, Pair, RunComparison, Side
 from pytest_browsereval.features.paired import RESAMPLES, SEED, Judgement, Method, Paired
@@ -113,11 +115,11 @@ def figures(found: RunComparison) -> Iterator[tuple[str, ...]]:
     """Yield the table of the whole: a head, then name, A, B and change of each figure."""
     yield ("", "A", "B", "change, paired (95 %)")
     yield from _rows(found.whole)
-    totals = [run.cost_usd for run in (found.a, found.b)]
-    if any(total != 0 for total in totals):
-        known = None not in totals
-        change = _money((totals[1] or 0) - (totals[0] or 0), sign=True) if known else ""
-        yield ("cost in all", _money(totals[0]), _money(totals[1]), change)
+    costs = found.list_costs()
+    if any(any(cost != 0 for cost in side) for side in costs):
+        a, b = (total_cost(side) for side in costs)
+        change = "" if a is None or b is None else _money(b - a, sign=True)
+        yield ("cost in all", *map(_total, costs), change)
 
 
 def _rows(part: Comparison) -> Iterator[tuple[str, ...]]:
@@ -157,6 +159,13 @@ def _amount(one: Measure, value: float | None) -> str:
     if one.unit == "usd":
         return _money(value)
     return f"{value:.1f} {one.unit}".rstrip()
+
+
+def _total(costs: Sequence[float | None]) -> str:
+    """Return what trials cost together: at least that, where it is not known of some."""
+    known = [cost for cost in costs if cost is not None]
+    least = ">= " if known and len(known) < len(costs) else ""
+    return f"{least}{_money(math.fsum(known) if known or not costs else None)}"
 
 
 def _money(value: float | None, *, sign: bool = False) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -38,6 +39,9 @@ from pytest_browsereval.run.records import make_stamp
 from pytest_browsereval.run.shards import Parts
 from pytest_browsereval.run.summary import SUMMARY, parse_summary
 from pytest_browsereval.stats.statistics import percentile
+
+MOST_MISSED = 20
+"""Rules of a gate that a digest names: one with thousands of `must_pass` has as many."""
 
 FILES = ("manifest.json", "summary.json", GATE_FILE, RESUMES_FILE)
 """What a digest is made of."""
@@ -232,7 +236,7 @@ def digest_run(folder: Path, name: str) -> RunDigest:
         note=note,
         selected=_is_selected(manifest, summary),
         gate=gate and gate["is_met"],
-        missed=tuple(_missed(gate)),
+        missed=tuple(islice(_missed(gate), MOST_MISSED)),
         parts=tuple(_text(part) for part in _entries(manifest.get("merged_from"))),
         files=_hash_files(manifest),
         graders=_graders(summary),
@@ -369,8 +373,9 @@ def _is_selected(manifest: Mapping[str, Any], summary: Mapping[str, Any]) -> boo
 
 
 def _missed(gate: Mapping[str, Any] | None) -> Iterator[str]:
-    for rule in _entries(gate and gate.get("rules"))[:20]:
-        if isinstance(rule, dict) and rule.get("result") == "not met":
+    """Yield the rules that were not met, those among them that are undecided too."""
+    for rule in _entries(gate and gate.get("rules")):
+        if isinstance(rule, dict) and rule.get("is_met") is False:
             yield _text(rule.get("name"))
 
 

@@ -32,6 +32,20 @@ def test_the_verdict_comes_first(tmp_path: Path) -> None:
     assert told.index("lost (1) - t11: passed -> failed. t11 failed") < told.index("gained (8)")
 
 
+def test_costs_are_those_of_what_is_compared(tmp_path: Path) -> None:
+    """Of two variants of a run, whatever a third one has cost; of which some is not known, what is known."""
+    known = [attempt(n, variant=v, cost_usd=0.1) for n in "tu" for v in ("fn", "cdp")]
+    both = run(tmp_path / "a", *known, *(attempt(n, variant="other", cost_usd=None) for n in "tu"))
+
+    def tell_cost(a: RunOutcomes, b: RunOutcomes, variants: tuple[str, str] | None) -> str:
+        lines = text(compare(a, b, variants=variants))
+        return " ".join(next(line for line in lines if line.startswith("cost in all")).split())
+
+    assert tell_cost(both, both, ("fn", "cdp")) == "cost in all $0.2000 $0.2000 +$0.0000"
+    assert tell_cost(both, both, ("other", "fn")) == "cost in all unknown $0.2000"
+    assert tell_cost(both, both, None) == "cost in all >= $0.4000 >= $0.4000"
+
+
 def test_words_of_all_verdicts(tmp_path: Path) -> None:
     """Worse, not worse by more than the margin, cannot tell with what is needed, and nothing judged."""
     passed, failed = ([attempt(f"t{n}", v) for n in range(40)] for v in (PASSED, FAILED))

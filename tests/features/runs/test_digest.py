@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.analysis.summary import summary_of
-from pytest_browsereval.features.gates import GATE_FILE
+from pytest_browsereval.features.gates import GATE_FILE, write_gate
 from pytest_browsereval.features.runs.digest import RunDigest, State, digest_run, read_digest
 from pytest_browsereval.features.runs.report import text
+from pytest_browsereval.model.rules import RuleResult
 from pytest_browsereval.run.store import RunStore
 from tests.features.runs.conftest import config_with, day, leave_run, name_of, tried
 from tests.recorded import ERRORED, FAILED, PASSED, write_summary
@@ -181,3 +182,15 @@ def test_a_gate_counts_for_its_own_summary(tmp_path: Path) -> None:
     other = RunStore(tmp_path / "shop" / name_of(2))
     write_summary(other, selected=1, skipped=0, added=1)
     assert digest_of(other.root).gate is None
+
+
+def test_all_rules_that_were_not_met_are_named(tmp_path: Path) -> None:
+    """Undecided ones that the gate does not accept, and those behind many that were met."""
+    folder = leave_run(tmp_path / "shop", 1, tried("t", FAILED), gate=False)
+    met = [RuleResult(f"must_pass[{number}]", is_met=True, message="") for number in range(30)]
+    unsure = [
+        RuleResult(name, is_met=is_met, message="", is_undecided=True)
+        for name, is_met in (("open", False), ("accepted", True))
+    ]
+    write_gate(folder, [*met, *unsure, RuleResult("last", is_met=False, message="")])
+    assert digest_of(folder).missed == ("open", "last")
