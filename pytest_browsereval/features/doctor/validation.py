@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from math import ceil
 from pathlib import Path
@@ -13,6 +13,7 @@ from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.features.doctor.lint.base import Finding, Row
 from pytest_browsereval.features.process import run_pytest
 from pytest_browsereval.model.grades import Verdict
+from pytest_browsereval.run.reading import read_metadata
 from pytest_browsereval.run.store import RunStore
 
 ORACLE, NO_OP = "scripted", "noop"
@@ -60,14 +61,19 @@ def validate(
     without = [row.task.query_id for row in usable if not row.task.solution]
     if without:
         result.unproved["it has no solution"] = without
-    solved = trial.by(ORACLE, _close([row for row in usable if row.task.solution], result))
+    solved = trial.by(ORACLE, _close([row for row in usable if row.task.solution], result), _has_solved)
     if result.findings and not solved:
         return result  # pytest does not begin, and would not the next time either
-    idle = trial.by(NO_OP, _close(usable, result))
-    failed = {query_id for query_id, verdict in idle.items() if verdict is Verdict.FAILED}
-    passed = (query_id for query_id, verdict in solved.items() if verdict is Verdict.PASSED)
+    idle = trial.by(NO_OP, _close(usable, result), lambda one: one.metadata.verdict is not Verdict.ERRORED)
+    failed = {query_id for query_id, one in idle.items() if one.metadata.verdict is Verdict.FAILED}
+    passed = (query_id for query_id, one in solved.items() if _has_solved(one))
     result.proved = [query_id for query_id in passed if query_id in failed]
     return result
+
+
+def _has_solved(trial: TrialOutcome) -> bool:
+    """Whether a solution passes with all of its steps: a check may hold without the one that has failed."""
+    return trial.metadata.verdict is Verdict.PASSED and not read_metadata(trial.folder).errors
 
 
 def _usable(rows: Sequence[Row], result: Validated, *, ask_judge: bool) -> Iterator[Row]:
@@ -108,33 +114,64 @@ class _Trial:
     sets: tuple[str, ...]
     result: Validated
 
-    def by(self, agent: str, rows: list[Row]) -> dict[str, Verdict]:
-        """Return the verdicts of the rows by that agent."""
+    def by(
+        self, agent: str, rows: list[Row], is_right: Callable[[TrialOutcome], bool]
+    ) -> dict[str, TrialOutcome]:
+        """Return what the rows come to by that agent; each that is not right is tried alone once more.
+
+        (Where many attempts run at once, a page may be too slow for a good row.)
+        """
         if not rows:
             return {}
-        file, output = self.folder / f"{agent}.jsonl", self.folder / agent
-        lines = (json.dumps(row.task.model_dump(mode="json", exclude_defaults=True)) for row in rows)
-        file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-        dataset = json.dumps([{"type": "jsonl", "path": str(file)}])
-        gate = ["gate={}"] if self.config.is_gated else []  # rows that it names may be left out
-        gate += ["attacks=[]"] if self.config.attacks else []
+        trials, output_text = self._run(agent, rows, self.folder / agent)
+        wrong = {query_id for query_id, one in trials.items() if not is_right(one)}
+        if again := _with_dependencies(rows, wrong):
+            further, _ = self._run(agent, again, self.folder / f"{agent}-alone", workers=1)
+            trials |= further
+        self.result.findings += (
+            found for row in rows for found in _find_broken(row, agent, trials, output_text)
+        )
+        return trials
+
+    def _run(
+        self, agent: str, rows: list[Row], output: Path, *, workers: int | None = None
+    ) -> tuple[dict[str, TrialOutcome], str]:
+        """Run rows in a pytest; returns their trials, and the last lines that it prints."""
+        blocks = []
+        for place, dataset in enumerate(self.config.dataset):
+            if own := [row for row in rows if row.dataset is dataset]:
+                file = output.with_name(f"{output.name}-{place}.jsonl")
+                lines = (json.dumps(row.task.model_dump(mode="json", exclude_defaults=True)) for row in own)
+                file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+                blocks.append({"type": "jsonl", "path": str(file), "trusted": dataset.trusted})
+        keys = [f"dataset={json.dumps(blocks)}"]
+        keys += [f"num_workers={workers}"] if workers else []
+        keys += ["gate={}"] if self.config.is_gated else []  # rows that it names may be left out
+        keys += ["attacks=[]"] if self.config.attacks else []
         command = [
             *("-q", "-p", "no:cacheprovider"),
             *(f"--eval-config={self.config.path}", f"--eval-agent={agent}", "--eval-trials=1"),
             f"--eval-output={output}",
-            *(f"--eval-set={text}" for text in (*self.sets, f"dataset={dataset}", *gate)),
+            *(f"--eval-set={text}" for text in (*self.sets, *keys)),
         ]
-        lanes = self.config.num_workers or self.config.lanes
+        lanes = workers or self.config.num_workers or self.config.lanes
         attempts = ceil(len(rows) / lanes) * (1 + self.config.retries)
         limit_s = START_S + attempts * (self.config.limits.timeout_ms / 1000 + GRADING_S)
         output_text = run_pytest(command, limit_s)
         runs = [path for path in output.glob("*/*") if (path / "tasks").is_dir()]
         self.result.runs += runs
-        trials = {t.metadata.query_id: t for run in runs for t in summary_of(RunStore(run)).trials}
-        self.result.findings += (
-            found for row in rows for found in _find_broken(row, agent, trials, output_text)
-        )
-        return {query_id: trial.metadata.verdict for query_id, trial in trials.items()}
+        return {t.metadata.query_id: t for run in runs for t in summary_of(RunStore(run)).trials}, output_text
+
+
+def _with_dependencies(rows: list[Row], wanted: Collection[str]) -> list[Row]:
+    """Return the rows that are wanted, and those that they depend on."""
+    known, found = {row.task.query_id: row for row in rows}, dict.fromkeys(wanted)
+    pending = list(found)
+    while pending:
+        new = [one for one in known[pending.pop()].task.depends_on if one not in found]
+        found.update(dict.fromkeys(new))
+        pending += new
+    return [row for row in rows if row.task.query_id in found]
 
 
 def _find_broken(

@@ -108,9 +108,10 @@ def _judge(found: Mapping[str, TaskMetadata], output: str) -> Iterator[str]:
             yield f"the agent `{agent}` made no attempt:\n{said}"
             return
     solved, idle = found[SCRIPTED], found[NOOP]
-    if solved.verdict is not Verdict.PASSED:
+    if solved.verdict is not Verdict.PASSED or solved.errors:
         why = dict.fromkeys((*(error.message for error in solved.errors), solved.reason))
-        yield f"the agent `scripted` does not pass with the recorded steps: {'; '.join(filter(None, why))}"
+        what = "does not pass with" if solved.verdict is not Verdict.PASSED else "passes without all of"
+        yield f"the agent `scripted` {what} the recorded steps: {'; '.join(filter(None, why))}"
     if idle.verdict is Verdict.PASSED:
         yield (
             "the agent `noop` passes: all checks hold on the start page, before anything is done. Check "

@@ -156,6 +156,46 @@ def test_a_set_is_proved(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_a_row_is_proved_as_its_own_eval_runs_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks keep their trust, a solution needs all its steps, and a row that fails is tried alone again."""
+    monkeypatch.setenv("CITY", "right")
+    (tmp_path / "verify.py").write_text(
+        "import json, pathlib, sys\n"
+        "answer = json.load(open(sys.argv[-1]))['final_answer']\n"
+        "flag = pathlib.Path(sys.argv[1])\n"
+        "print(json.dumps({'pass': answer == 'right' and (flag.exists() or sys.argv[1] == '.')}))\n"
+        "flag.exists() or flag.touch()\n"
+    )
+    blocks = {name: {"type": "command", "command": ["{python}", "verify.py", name]} for name in (".", "slow")}
+    page = {"start_url": "data:text/html,<p>Here</p><input aria-label=City>"}
+    holds: dict[str, Any] = {"graders": ["page_state"], "checks": [{"text": "Here"}], **page}
+    broken = {"tool": "click", "target": "text=Gone"}
+    typed = {"tool": "fill", "target": "label=City", "text": "${CITY}"}
+    rows = [
+        row("program", graders=[blocks["."]]),
+        row("slow", graders=[blocks["slow"]]),
+        {**row("typed", **page), "solution": [typed, {"tool": "done", "answer": "right"}]},
+        {**row("broken", **holds), "solution": [broken]},
+    ]
+    (tmp_path / "more.jsonl").write_text(json.dumps({**row("more"), "solution": [broken]}) + "\n")
+    report = examined(
+        tmp_path,
+        *rows,
+        options={"validate": True},
+        dataset=[{"path": "rows.jsonl", "trusted": True}, {"path": "more.jsonl"}],
+        variables=["CITY"],
+        lanes=2,
+    )
+    assert report.validated is not None
+    assert sorted(report.validated.proved) == ["program", "slow", "typed"]
+    told = {one.query_id: one.message for one in report.findings if one.rule == "never-passes"}
+    assert told.keys() == {"broken", "more"}
+    begins = "its own solution passes without all of its steps: step 1 of the solution failed: click: "
+    assert told["broken"].startswith(begins)
+    assert told["more"].startswith("its own solution fails: step 1 of the solution failed: click: ")
+
+
+@pytest.mark.slow
 def test_a_pytest_that_does_not_begin_is_told(tmp_path: Path) -> None:
     """Where no attempt is made, each row is told with the last words of pytest."""
     (tmp_path / "conftest.py").write_text("raise RuntimeError('broken conftest')\n")

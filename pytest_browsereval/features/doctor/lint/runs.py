@@ -56,8 +56,10 @@ def _rates(row: Row, made: list[StoredAttempt], ended: Ended) -> Iterator[Findin
     if idle is not None and idle.passed:
         message = "an agent that does nothing passes it."
         yield row.error("always-passes", message, "Check for something that has to be done.", [idle])
-    if oracle is not None and not oracle.passed:
-        message = f"its own solution fails: {oracle.metadata.reason or 'no reason is recorded'}."
+    if oracle is not None and (not oracle.passed or oracle.metadata.errors):
+        why = dict.fromkeys((*(one.message for one in oracle.metadata.errors), oracle.metadata.reason))
+        what = "passes without all of its steps" if oracle.passed else "fails"
+        message = f"its own solution {what}: {'; '.join(filter(None, why)) or 'no reason is recorded'}."
         yield row.error("never-passes", message, "Mend the solution, the check or the site.", [oracle])
     tried = [one for one in judged if one.agent not in ("noop", "scripted")]
     good = [one for one in tried if one.passed]

@@ -1,0 +1,26 @@
+"""Recorded rows are tried before they are written, by a pytest of their own."""
+
+from __future__ import annotations
+
+import pytest
+from pydantic import JsonValue
+
+from pytest_browsereval.features.record.validation import find_problems
+from tests.hooks.small_evals import row
+
+PAGE = (
+    "data:text/html,<button onclick='out.textContent=`Bought`'>Buy</button><button>Pay</button><p id=out></p>"
+)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("second", "problem"), [("Pay", ""), ("Gone", "step 2 of the solution failed: click")]
+)
+def test_a_step_that_fails_refuses_a_row(second: str, problem: str) -> None:
+    """Its check may hold by then: a solution has to pass with all of its steps."""
+    solution: list[JsonValue] = [{"tool": "click", "target": f"text={name}"} for name in ("Buy", second)]
+    recorded = row("buy", says=None, start_url=PAGE, graders=["page_state"], checks=[{"text": "Bought"}])
+    problems = find_problems({**recorded, "solution": solution}, {}, None)
+    assert len(problems) == bool(problem)
+    assert all("passes without all of the recorded steps: " + problem in one for one in problems)
