@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 is_planned_key = pytest.StashKey[bool]()
@@ -38,6 +40,11 @@ _NOT_GIVEN: tuple[object, ...] = (None, [], "live")
 def is_worker(config: pytest.Config) -> bool:
     """Whether this process is a worker of pytest-xdist, which neither gates nor prints."""
     return hasattr(config, "workerinput")
+
+
+def is_in_editor(config: pytest.Config) -> bool:
+    """Whether the test view of VS Code or PyCharm runs pytest: each brings a module of its own."""
+    return config.pluginmanager.has_plugin("vscode_pytest") or "_jb_runner_tools" in sys.modules
 
 
 def find_options_of_evals(config: pytest.Config) -> list[str]:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import ValidationError
@@ -20,7 +21,7 @@ from pytest_browsereval.errors import ConfigError, RegistryError, UsageError, ne
 from pytest_browsereval.graders.base import GraderConfig
 from pytest_browsereval.hooks.behaviour import make_behaviour
 from pytest_browsereval.hooks.conflicts import check_options_of_evals
-from pytest_browsereval.hooks.names import is_controlled_key, is_planned_key, results_url_key
+from pytest_browsereval.hooks.names import is_controlled_key, is_in_editor, is_planned_key, results_url_key
 from pytest_browsereval.hooks.registration import Registration
 from pytest_browsereval.redaction.address import plain_url
 from pytest_browsereval.redaction.known import redact_known
@@ -58,7 +59,7 @@ class EvalSession:
         self.config = config
         begin_session()
         config.add_cleanup(end_session)
-        given: dict[str, str] = getattr(config, "workerinput", {})
+        given: dict[str, Any] = getattr(config, "workerinput", {})
         self.is_worker = bool(given)
         if (control := given.get("browsereval_control")) is not None:
             use_parent(Path(control))
@@ -66,6 +67,7 @@ class EvalSession:
             sweep()
         self.worker = given.get("workerid", "main")
         self.run_id = given.get("browsereval_run_id") or new_run_id()
+        self.is_in_editor: bool = given.get("browsereval_editor", is_in_editor(config))
         self.began = float(given.get("browsereval_began") or time.time())
         found: CassetteSource | None = config.hook.pytest_browsereval_cassettes(config=config)
         self.cassettes = found or CassetteSource()
@@ -139,6 +141,10 @@ class EvalSession:
 
     def _load(self, path: Path) -> ActiveRun:
         loaded = self._read(path)
+        if self.is_in_editor and "rows" not in loaded.gate.model_fields_set:
+            # It marks rows, and knows nothing of the gate's items, which it has not collected.
+            gate = loaded.gate.model_copy(update={"rows": "fail"})
+            loaded = loaded.model_copy(update={"gate": gate})
         baseline = self._baseline(loaded)
         if baseline is not None and loaded.gate.compares:
             # Without folders of this machine, where that can be: the config is written down.

@@ -450,3 +450,25 @@ def test_the_line_of_the_rows_has_one_percentage(evals: Evals) -> None:
     (line,) = (line for line in run.outlines if line.startswith("shop.eval.yaml"))
     assert line.count("%") == 1, line
     assert any(line.startswith("gate ..") for line in run.outlines)
+
+
+@pytest.mark.slow
+def test_bad_rows_are_red_in_test_views(evals: Evals, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a gate too, in VS Code and PyCharm, and in workers; ``rows`` of the config counts everywhere."""
+    for name in ("vscode_pytest", "_jb_runner_tools"):
+        (evals.path / f"{name}.py").touch()
+    (evals.path / "teamcity_plugin.py").write_text("import _jb_runner_tools\n")
+    monkeypatch.setenv("PYTHONPATH", str(evals.path))
+    evals.write_rows(row("good"), row("bad", says="wrong"))
+    code, teamcity = ["-p", "vscode_pytest"], ["-p", "teamcity_plugin"]
+    for rows, args, outcome in (
+        ({}, [], "xfailed"),
+        ({}, code, "failed"),
+        ({}, [*code, "-n1"], "failed"),
+        ({}, [*teamcity, "-n1"], "failed"),
+        ({"rows": "xfail"}, code, "xfailed"),
+    ):
+        evals.write_config(gate={"min_pass_rate": 0.5, **rows})
+        outcomes = evals.run_process("shop.eval.yaml", *args).parseoutcomes()
+        assert outcomes.pop("passed") == 3
+        assert outcomes == {outcome: 1}, (args, rows)
