@@ -83,7 +83,7 @@ def _rules(summary: RunSummary, gate: GateConfig, against: Sequence[RuleResult])
         yield _must_pass(query_id, trials, gate.passed_trials)
     if gate.max_error_rate is not None:
         attacked = [one for one in counted if one.attack is not None]
-        yield _max_error_rate(data, attacked, gate.max_error_rate)
+        yield _max_error_rate(data, attacked, gate.max_error_rate, summary.deaths)
     if gate.max_cost_usd is not None:
         yield _max_cost(summary.cost_usd, gate.max_cost_usd)
     yield from _per_trial(data, gate)
@@ -266,17 +266,23 @@ def _must_pass(query_id: str, trials: Sequence[AttemptDigest], needed: int | Non
 
 
 def _max_error_rate(
-    data: Sequence[AttemptDigest], attacked: Sequence[AttemptDigest], ceiling: float
+    data: Sequence[AttemptDigest], attacked: Sequence[AttemptDigest], ceiling: float, deaths: int
 ) -> RuleResult:
-    """Return whether both parts hold it: many attacks that run hide no broken rows, nor these those."""
+    """Return whether both parts hold it: many attacks that run hide no broken rows, nor these those.
+
+    A death that no trial is to blame for counts as an errored one, under no attack if there are such trials.
+    """
     # Of a failed attempt whose attack could not be judged nobody knows whether it was compromised.
     unknown = Share(sum(find_outcome(one) is None for one in attacked), len(attacked))
     results = []
     for word, errors in (("error rate", pass_rate(data).errors), ("error rate under attack", unknown)):
         if errors.value is not None:
-            digits = digits_apart(ceiling, errors.value)
-            figures = f"{word} {percent(errors.value, digits)} ({errors.hits}/{errors.of})"
-            results.append(_ceiling("", errors.value, ceiling, figures, percent(ceiling, digits)))
+            value = min(1.0, (errors.hits + deaths) / errors.of)
+            digits = digits_apart(ceiling, value)
+            died = f" + {format_count(deaths, 'death')}" if deaths else ""
+            figures = f"{word} {percent(value, digits)} ({errors.hits}{died}/{errors.of})"
+            results.append(_ceiling("", value, ceiling, figures, percent(ceiling, digits)))
+            deaths = 0
     is_met = bool(results) and all(one.is_met for one in results)
     message = "; ".join(one.message for one in results) or "no trial has a result"
     return RuleResult("max_error_rate", is_met, message)

@@ -24,6 +24,7 @@ from pytest_browsereval.model.messages import Message
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.redaction.config import redact_config
+from pytest_browsereval.run.deaths import count_deaths
 from pytest_browsereval.run.lookup import PARTIAL
 from pytest_browsereval.run.reading import read_metadata
 from pytest_browsereval.run.store import RUN_ID, RunStore
@@ -242,7 +243,7 @@ class StoredRun:
         digests = list(RunStore(self.folder).placed_digests())
         if any(data.attempt > 9 for _, data in digests):  # that of the tenth is read before the second's
             digests.sort(key=lambda one: (one[0].split("/")[:-1], one[1].attempt))
-        return digests, summarise(digests, self.folder)
+        return digests, summarise(digests, self.folder, deaths=count_deaths(self.folder))
 
     @property
     def summary(self) -> RunSummary:

@@ -14,6 +14,7 @@ from pytest_browsereval.analysis.repeats import Repeats, repeats
 from pytest_browsereval.model.digest import AttemptDigest, GradeDigest, digest
 from pytest_browsereval.model.grades import Verdict, differ
 from pytest_browsereval.model.results import TaskMetadata
+from pytest_browsereval.run.deaths import count_deaths
 from pytest_browsereval.run.store import RunStore
 
 MOST_FINGERPRINTS = 10
@@ -52,6 +53,8 @@ class RunSummary:
     trials: tuple[TrialOutcome, ...]
     twice: tuple[tuple[Path, Path], ...] = ()
     """Folders of one attempt by their records, a copy say: the first of two counts."""
+    deaths: int = 0
+    """Processes that have died while no trial can be blamed for it."""
 
     @cached_property
     def plain(self) -> tuple[TrialOutcome, ...]:
@@ -133,6 +136,7 @@ class RunSummary:
             },
             "error_rate": self.error_rate,
             "errors_by_source": self.errors_by_source(),
+            **({"deaths": self.deaths} if self.deaths else {}),
             "cost_usd": self.cost_usd,
             **({"best_of": self.best_of} if self.best_of > 1 else {}),
             **({"repeats": self.repeats.as_json()} if self.repeats else {}),
@@ -201,13 +205,17 @@ def _grades(data: AttemptDigest, key: str, value: Callable[[GradeDigest], Any]) 
 
 
 def summarise(
-    attempts: Iterable[tuple[Path | str, TaskMetadata | AttemptDigest]], root: Path = Path()
+    attempts: Iterable[tuple[Path | str, TaskMetadata | AttemptDigest]],
+    root: Path = Path(),
+    *,
+    deaths: int = 0,
 ) -> RunSummary:
     """Fold attempts into trials, one after another.
 
     Args:
         attempts: folders with what is there of them, of one run.
         root: the run's folder, if theirs are below it.
+        deaths: of its processes, as ``count_deaths`` counts them.
     """
     trials: dict[tuple[str, str, int], TrialOutcome] = {}
     several: dict[tuple[str, str, int], list[TrialOutcome]] = {}
@@ -228,7 +236,7 @@ def summarise(
             twice.append((same.folder, one.folder))
     trials.update((key, _fold(tries)) for key, tries in several.items())
     ordered = sorted(trials.values(), key=lambda trial: trial.metadata.started_at)
-    return RunSummary(tuple(ordered), tuple(twice))
+    return RunSummary(tuple(ordered), tuple(twice), deaths)
 
 
 def _fold(tries: Sequence[TrialOutcome]) -> TrialOutcome:
@@ -251,4 +259,4 @@ def total_cost(costs: Iterable[float | None]) -> float | None:
 
 def summary_of(store: RunStore) -> RunSummary:
     """Return the summary of a run folder."""
-    return summarise(store.placed_digests(), store.root)
+    return summarise(store.placed_digests(), store.root, deaths=count_deaths(store.root))

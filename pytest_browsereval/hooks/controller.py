@@ -21,6 +21,7 @@ from pytest_browsereval.hooks.session import EvalSession
 from pytest_browsereval.model.rules import RuleResult
 from pytest_browsereval.redaction.known import redact_known
 from pytest_browsereval.run.active import ActiveRun
+from pytest_browsereval.run.deaths import count_deaths
 from pytest_browsereval.run.new_trials import NewTrials
 from pytest_browsereval.run.store import TrialKey
 
@@ -173,8 +174,8 @@ class Controller:
         name = active_run.config.name
         if dist == "each":
             raise UsageError(
-                f"eval {name}: --dist each has every worker run every row, and of two results of one trial the "
-                "last would count. Use --dist load; to run each row twice, use --eval-trials=2 (`trials: 2`)."
+                f"eval {name}: --dist each has every worker run every row, and of two results of one trial "
+                "the last would count. Use --dist load; to run each row twice, use --eval-trials=2."
             )
         counts = Counter(tie for ties in self.ties.values() for tie in ties)
         if dist not in KEEPS_TOGETHER and any(count > 1 for count in counts.values()):
@@ -310,7 +311,8 @@ class Controller:
     def _summarise(self, active_run: ActiveRun) -> None:
         active_run.store.records.is_closed = True
         self.records.check(active_run, is_over=self.finished.issuperset(self.expected))
-        summary = summarise(active_run.store.index_digests(), active_run.store.root)
+        root = active_run.store.root
+        summary = summarise(active_run.store.index_digests(), root, deaths=count_deaths(root))
         self.records.check_foreign(active_run.store, (trial.folder for trial in summary.trials))
         self.summaries[active_run] = summary
         beside = [one.sum_up(active_run, summary) for one in self.parts.values()]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 from collections.abc import Iterator
 from itertools import chain
@@ -15,8 +14,8 @@ from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.hooks.order import relations_of
 from pytest_browsereval.run.relations import slots
 
-STOP_NAME, SUSPECTS_NAME = "stop", "suspects"
-"""Files in the folder that the processes of a run share: see ``hooks/xdist.py``."""
+STOP_NAME = "stop"
+"""A file in the folder that the processes of a run share: see ``hooks/xdist.py``."""
 
 
 def count_lanes(config: EvalConfig, processes: int) -> int:
@@ -82,14 +81,3 @@ class Partition:
         if self._folder is None:
             return False
         return (self._folder / STOP_NAME).exists() or os.getppid() != self._parent
-
-    def has_deaths(self) -> bool:
-        """Whether a worker of this run has died."""
-        return self._folder is not None and (self._folder / SUSPECTS_NAME).exists()
-
-    def suspects(self) -> frozenset[str]:
-        """Return the node ids that were in flight when a worker died: each of them runs alone."""
-        if self._folder is not None:
-            with contextlib.suppress(OSError):
-                return frozenset((self._folder / SUSPECTS_NAME).read_text().splitlines())
-        return frozenset()

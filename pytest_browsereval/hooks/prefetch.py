@@ -33,6 +33,7 @@ from pytest_browsereval.hooks.surroundings import Surroundings
 from pytest_browsereval.llm.client import close_clients
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.run.active import ActiveRun
+from pytest_browsereval.run.deaths import note_death
 from pytest_browsereval.run.lanes import Lanes, LoopLost
 from pytest_browsereval.run.plan import Entry
 from pytest_browsereval.run.record import AttemptRecord
@@ -54,7 +55,8 @@ class Prefetch:
         self._partition = Partition(session.config)
         self._surroundings = surroundings
         self._blocked: dict[EvalItem, LoopLost] = {}
-        self._lost: set[EvalItem] = set()
+        self._cut_off: dict[str, ActiveRun] = {}
+        """What was in flight on the loop that was lost last, by the items."""
         self._lanes: Lanes | None = None
         self.sessions: dict[ActiveRun, Session] = {}
         """What the attempts of each run share in this process, once one is to be made."""
@@ -107,8 +109,9 @@ class Prefetch:
         return not self._maxfail or expected or self._bad < self._maxfail
 
     def _forget(self) -> None:
-        for session in self.sessions.values():
-            session.forget()
+        self._cut_off = {
+            flight.node_id: run for run, session in self.sessions.items() for flight in session.forget()
+        }
 
     # -- an item is up
 
@@ -198,11 +201,13 @@ class Prefetch:
             except CancelledError:  # held back after -x, yet it came up; or another attempt cancels all tasks
                 return self._take_again(item)
         except LoopLost as lost:
-            if lost.culprit is item or (lost.culprit is None and item in self._lost):
+            if lost.culprit is item:
                 return self._record_lost(item, lost)
-            self._lost.add(item)
             if isinstance(lost.culprit, EvalItem):
                 self._blocked[lost.culprit] = lost
+            else:
+                at_work, what = self._cut_off, f"the event loop was lost ({lost})"
+                note_death(self.sessions, at_work, what, is_known=len(at_work) == 1)
             return self._outcome(item)  # a bystander, as far as is known: once more, on a new loop
 
     def _take_again(self, item: EvalItem) -> AttemptRecord:
@@ -255,8 +260,7 @@ class Prefetch:
             self.lanes.want(other, self._attempt(other), groups=_groups(other))
 
     def _startable(self, item: EvalItem) -> Iterator[EvalItem]:
-        suspects = self._partition.suspects()
-        if self._surroundings.is_alone(item) or item.nodeid in suspects:
+        if self._surroundings.is_alone(item) or _is_suspect(item):
             return
         room = self.lanes.width * (1 if self._maxfail else 4) - 1
         for other in self._partition.behind(item):
@@ -267,7 +271,7 @@ class Prefetch:
                 continue
             if not isinstance(other, EvalItem) or other in self._blocked or self._waits(other):
                 continue  # an ordinary test takes no lane
-            if not self._surroundings.are_shared(item, other) or other.nodeid in suspects:
+            if not self._surroundings.are_shared(item, other) or _is_suspect(other):
                 return  # nothing overtakes a row that is particular about what is up
             room -= 1
             yield other
@@ -295,7 +299,7 @@ class Prefetch:
         By a worker that has died and did not report it, or by an earlier session of the run.
         """
         is_first, item.was_begun = not item.was_begun, True  # plug-ins that run items again want new ones
-        if not is_first or not (self._partition.has_deaths() or item.active_run.trials.has_earlier):
+        if not is_first or not (item.active_run.deaths.has_any() or item.active_run.trials.has_earlier):
             return None
         tied, done = self._tied_items
         if item in tied and item not in done:
@@ -379,6 +383,10 @@ class StoreError(BrowserEvalError):
             f"the run folder {folder} cannot be written: {error}. Free some space or name another place "
             "with --eval-output=DIR. What has finished before is kept."
         )
+
+
+def _is_suspect(item: EvalItem) -> bool:
+    return item.active_run.deaths.is_suspect(item.entry.key)
 
 
 def _waiting(lanes: Lanes, active_run: ActiveRun) -> list[Entry]:

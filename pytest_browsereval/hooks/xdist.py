@@ -6,7 +6,7 @@ import contextlib
 import heapq
 import shutil
 import tempfile
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,11 +14,12 @@ from typing import Any
 import pytest
 from xdist.scheduler import LoadFileScheduling, LoadGroupScheduling, LoadScheduling, LoadScopeScheduling
 
-from pytest_browsereval.errors import ErrorSource, Fault
 from pytest_browsereval.hooks.controller import Controller
-from pytest_browsereval.hooks.partition import STOP_NAME, SUSPECTS_NAME
+from pytest_browsereval.hooks.partition import STOP_NAME
 from pytest_browsereval.hooks.representation import represent
 from pytest_browsereval.hooks.session import EvalSession
+from pytest_browsereval.run.active import ActiveRun
+from pytest_browsereval.run.deaths import note_death
 from pytest_browsereval.run.relations import slots
 from pytest_browsereval.temporary import own_folder
 
@@ -195,9 +196,6 @@ class Distribution:
         """Shared with the workers; made with the first of them."""
         self._slots: dict[str, int] = {}
         self._orphans: list[int] = []
-        self._was_idle = False
-        self._deaths: Counter[str] = Counter()
-        """How often each row was alone in flight when its worker died."""
         self.problem: str | None = None
         """What a worker could not use; the run ends with exit code 4."""
 
@@ -211,6 +209,7 @@ class Distribution:
         self._slots[name] = slot
         node.workerinput["browsereval_slot"] = slot
         node.workerinput["browsereval_run_id"] = self._session.run_id
+        node.workerinput["browsereval_editor"] = self._session.is_in_editor
         node.workerinput["browsereval_began"] = self._session.began
         node.workerinput["browsereval_dist"] = self._session.config.getvalue("dist")  # its own says "no"
         self._folder = self._folder or Path(tempfile.mkdtemp(dir=own_folder()))
@@ -230,26 +229,47 @@ class Distribution:
 
     @pytest.hookimpl(optionalhook=True, tryfirst=True)
     def pytest_testnodedown(self, node: Any, error: Any) -> None:
-        """Find out which attempts were in flight: one of them did it, so each of them runs alone."""
+        """Note what a worker has met, and its death."""
         name = node.gateway.id
         output = getattr(node, "workeroutput", {})
         self.problem = self.problem or output.get("browsereval_problems")
         if "browsereval_stopped" in output:
             self._controller.stopped_by_workers.append(output["browsereval_stopped"])
-        if not error or name not in self._slots:
+        if not error or error == "keyboard-interrupt" or name not in self._slots:
             return
         self._orphans.append(self._slots.pop(name))
-        flying = [
-            node_id
-            for active_run in self._session.runs.values()
-            for node_id in active_run.store.take_flight(name)
-        ]
-        if len(flying) == 1:
-            self._deaths[flying[0]] += 1
-        self._was_idle = not flying
-        if self._folder is not None:
-            with (self._folder / SUSPECTS_NAME).open("a") as file:
-                file.writelines(f"{node_id}\n" for node_id in flying)
+        self._note_death(name, self._find_up(node))
+
+    def _find_up(self, node: Any) -> str | None:
+        """Return the item that a worker is at, as far as has been reported."""
+        session: Any = self._session.config.pluginmanager.get_plugin("dsession")
+        sched = session.sched
+        units = getattr(sched, "assigned_work", {}).get(node, {}).values()
+        if pending := getattr(sched, "node2pending", {}).get(node):
+            return str(sched.collection[pending[0]])
+        return next((item for unit in units for item, done in unit.items() if not done), None)
+
+    def _note_death(self, worker: str, up: str | None) -> None:
+        """Blame the item that a worker was at alone; else one of several did it, and each of them runs alone.
+
+        Before xdist hands them on: they are to be known as suspects then.
+        """
+        controller, at_work = self._controller, dict[str, ActiveRun]()
+        for run in self._session.runs.values():
+            for flight in run.store.take_flight(worker):
+                if not (flight.is_recorded and run.trials.makes_attempts):
+                    at_work[flight.node_id] = run
+        if up in controller.rows and up not in controller.verdicts:
+            at_work[up] = controller.rows[up]
+        is_known = len(at_work) == 1 and up in (
+            None,
+            *at_work,
+        )
+        if not at_work:  # a death at another test is reported by xdist
+            is_known = up is not None and up not in controller.rows
+        begun = [run for run in self._session.runs.values() if run.store.root.is_dir()]
+        runs = dict.fromkeys((*begun, *at_work.values()))
+        note_death(runs, at_work, f"the worker process {worker} died", is_known=is_known)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_handlecrashitem(self, crashitem: str, report: Any, sched: Any) -> None:
@@ -266,27 +286,27 @@ class Distribution:
             with contextlib.suppress(NotImplementedError):  # --dist each, or a scheduler of somebody else's
                 sched.mark_test_pending(crashitem)
         else:
-            self._record(crashitem, report)
+            self._report(crashitem, report)
 
     def _is_run_again(self, item: str) -> bool:
         if item not in self._controller.rows or item in self._controller.verdicts:
             return False
-        if self._was_idle:  # no attempt had begun: a fixture of the row that was up did it
-            self._deaths[item] += 1
-        return self._deaths[item] <= self._controller.rows[item].config.retries
+        active_run = self._controller.rows[item]
+        return not active_run.deaths.is_spent(active_run.plan.find(item.partition("::")[2]).key)
 
-    def _record(self, node_id: str, report: Any) -> None:
-        why = f"the worker process died while this attempt ran alone in it: {report.longrepr}"
+    def _report(self, node_id: str, report: Any) -> None:
         active_run = self._controller.rows[node_id]
         entry = active_run.plan.find(node_id.partition("::")[2])
-        record = active_run.trials.record_fault(entry, node_id, Fault(ErrorSource.HARNESS, why))
-        message = f"errored (harness): {why}"
+        found = active_run.store.last_result(entry.key)
+        assert found is not None  # noqa: S101 of each try that a death has used up there is a record
+        metadata = found[0]
+        message = f"{metadata.verdict} ({metadata.error_source}): {metadata.reason}"
         report.when = "setup"
         report.longrepr = represent(message, message.partition("\n")[0], entry.ref.path, entry.ref.line)
         report.browsereval_verdict = "errored"
         self._controller.finished.add(node_id)
-        if active_run.config.expects(record.metadata):
-            report.outcome, report.wasxfail = "skipped", f"errored: {why}"
+        if active_run.config.expects(metadata):
+            report.outcome, report.wasxfail = "skipped", f"errored: {metadata.reason}"
 
     # -- the end
 

@@ -147,6 +147,8 @@ def totals(summary: RunSummary, selected: int | None, *, width: int = 80) -> Ite
     if errored := summary.count(Verdict.ERRORED):
         sources = ", ".join(f"{source} {n}" for source, n in summary.errors_by_source().items())
         parts.append(f"{errored} errored, not in the rate ({sources})")
+    if summary.deaths:
+        parts.append(f"{format_count(summary.deaths, 'death')} of a process that no trial is to blame for")
     if selected is not None and selected > len(summary.trials):
         parts.append(f"{selected - len(summary.trials)} not run")
     if summary.cost_usd is None:

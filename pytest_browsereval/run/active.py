@@ -24,6 +24,7 @@ from pytest_browsereval.run.behaviour import Behaviour
 from pytest_browsereval.run.budget import Budget
 from pytest_browsereval.run.cassettes import Cassettes, CassetteSource
 from pytest_browsereval.run.control import Control
+from pytest_browsereval.run.deaths import Deaths
 from pytest_browsereval.run.outages import Outages
 from pytest_browsereval.run.own_runs import OwnRuns
 from pytest_browsereval.run.plan import Entry, Plan
@@ -245,6 +246,7 @@ class ActiveRun:
         self.budget = Budget(self.config.budget, self.store, spec.began)
         self.outages = Outages(self.store, spec.began, self.redact, keeps_going=spec.keeps_going)
         self.control = Control(self.store, spec.controlled_by)
+        self.deaths = Deaths(self)
         self.own_runs = OwnRuns(self.config, self.store)
         """Those of tests by hand, which share all else of the config with its items."""
         self.is_wanted: Callable[[Entry], bool] = lambda _: True

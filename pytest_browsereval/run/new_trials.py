@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from pytest_browsereval.errors import Fault, RunStopped
+from pytest_browsereval.errors import ErrorSource, Fault, RunStopped
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.run.active import ActiveRun, Prepared, Trials
 from pytest_browsereval.run.attempt import attempt, is_retried, record_fault
@@ -44,9 +44,10 @@ class NewTrials(Trials):
         return []
 
     def find_judged(self, entry: Entry) -> AttemptRecord | None:
-        """Return the judged attempt that another process of the run has made."""
+        """Return the judged attempt that another process of the run has made, or what deaths have come to."""
         found = self.run.store.last_result(entry.key)
-        return AttemptRecord(*found) if found and found[0].verdict is not Verdict.ERRORED else None
+        is_over = found and (found[0].verdict is not Verdict.ERRORED or self.run.deaths.is_spent(entry.key))
+        return AttemptRecord(*found) if found and is_over else None
 
     def begin(self, session: Session, manifest: dict[str, Any]) -> None:
         """Write ``selected.jsonl`` and ``manifest.json``."""
@@ -56,6 +57,10 @@ class NewTrials(Trials):
     async def make(self, session: Session, entry: Entry, node_id: str) -> AttemptRecord:
         """Make an attempt, and another one while one errs and retries are left."""
         run = self.run
+        if run.deaths.is_spent(entry.key):
+            found = run.store.last_result(entry.key)
+            fault = Fault(ErrorSource.HARNESS, "a process died at it, and no try is left")
+            return AttemptRecord(*found) if found else self.record_fault(entry, node_id, fault)
         if why := run.outages.over():  # another process may have met them, which has started
             session.stop(why, has_started=True)
             raise RunStopped(why)
@@ -63,7 +68,7 @@ class NewTrials(Trials):
         await run.budget.update()
         run.budget.check()  # before a browser is started for nothing
         services = await session.services()
-        trial, tries = self._ready(entry), 1
+        trial, tries = self._ready(entry), 1 + run.deaths.count_tries(entry.key)
         record = await attempt(trial, services, node_id)
         while await is_retried(record, services, trial, tries):
             record, tries = await attempt(trial, services, node_id), tries + 1

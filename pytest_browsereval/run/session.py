@@ -16,6 +16,7 @@ from pytest_browsereval.run.manifest import manifest, place_of
 from pytest_browsereval.run.plan import Entry
 from pytest_browsereval.run.preflight import prepare_browser
 from pytest_browsereval.run.shards import Parts
+from pytest_browsereval.run.store import Flight
 from pytest_browsereval.run.toolsets import Toolsets
 from pytest_browsereval.sites import Sites
 
@@ -145,12 +146,12 @@ class Session:
             self.unclosed.append(run.redact(why))
         run.let_go()
 
-    def forget(self) -> None:
-        """Drop what lived on a loop that was lost; the next attempt starts a browser of its own."""
-        self.run.store.take_flight()
+    def forget(self) -> list[Flight]:
+        """Drop what lived on a lost loop, and return it; the next attempt starts a browser of its own."""
         self._starting = asyncio.Lock()
         self._services = None
         self._browser = None
+        return self.run.store.take_flight()
 
 
 def describe(run: ActiveRun, toolsets: Toolsets, browser: str) -> dict[str, Any]:

@@ -111,6 +111,19 @@ class TrialKey:
         return Path(safe_folder(self.variant), f"{safe_folder(self.query_id)}-{self.trial}")
 
 
+@dataclass(frozen=True, slots=True)
+class Flight:
+    """An attempt that has begun and is not finished."""
+
+    node_id: str
+    folder: Path
+
+    @property
+    def is_recorded(self) -> bool:
+        """Whether it has come to its end, or is graded again."""
+        return (self.folder / "metadata.json").exists()
+
+
 @dataclass(frozen=True)
 class AttemptFolder:
     """One try at a trial, begun in this process."""
@@ -384,16 +397,19 @@ class RunStore:
         marker.write_text(json.dumps({"node_id": node_id, "pid": os.getpid(), "folder": relative}))
         return AttemptFolder(path, number, marker, self._index)
 
-    def in_flight(self, worker: str = "*") -> list[str]:
-        """Return the node ids of attempts that have begun and are not finished, of one worker or all."""
-        return list(self._list_flights(worker, lambda record: str(record["node_id"])))
+    def in_flight(self, worker: str = "*") -> list[Flight]:
+        """Return the attempts that have begun and are not finished, of one worker or all."""
 
-    def _list_flights(self, worker: str, take: Callable[[Any], T]) -> Iterator[T]:
+        def take(record: Any) -> Flight:
+            return Flight(str(record["node_id"]), self.root / str(record["folder"]))
+
+        found: list[Flight] = []
         for path in sorted((self.root / IN_FLIGHT).glob(f"{worker}-*.json")):
             with contextlib.suppress(OSError):
-                yield from parse_lines(read_written(path), take)
+                found.extend(parse_lines(read_written(path), take))
+        return found
 
-    def take_flight(self, worker: str | None = None) -> list[str]:
+    def take_flight(self, worker: str | None = None) -> list[Flight]:
         """Return the same of a worker that has died, and forget that they were in flight.
 
         Args:
@@ -404,14 +420,6 @@ class RunStore:
         for path in (self.root / IN_FLIGHT).glob(f"{worker}-*.json"):
             path.unlink(missing_ok=True)
         return found
-
-    def list_cut_off(self) -> list[str]:
-        """Return the node ids of attempts that were in flight and will never be finished.
-
-        Ask when no process writes the run.
-        """
-        flights = self._list_flights("*", lambda one: (str(one["node_id"]), self.root / str(one["folder"])))
-        return [node_id for node_id, folder in flights if not (folder / "metadata.json").exists()]
 
     def folders(self) -> Iterator[Path]:
         """Yield the folder of every attempt, finished or not, in the order of their names.

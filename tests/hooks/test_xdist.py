@@ -162,7 +162,7 @@ def test_what_a_killed_worker_had_judged_ahead_is_not_made_again(evals: Evals) -
         launched.kill()
     assert "2 failed, 4 passed" in launched.output
     begun = Counter(path.parts[-4] for path in evals.run_folder().glob("tasks/*/*/*/attempt-*"))
-    assert begun == {name: 2 if name in lost else 1 for name in ("held0", "held1", *ahead)}
+    assert begun == {name: 3 if name in lost else 1 for name in ("held0", "held1", *ahead)}
     told = {name: name[:-1] for name in ahead}
     assert verdicts(evals.summary()) == {"held0": "passed", "held1": "passed", **told}
     launched.assert_nothing_left()

@@ -113,22 +113,22 @@ def test_what_is_in_flight_is_known_by_worker(tmp_path: Path) -> None:
     done = first.begin_attempt(TrialKey("a"), "f::a")
     first.begin_attempt(TrialKey("b"), "f::b")
     second.begin_attempt(TrialKey("c"), "f::c")
-    assert sorted(first.in_flight()) == ["f::a", "f::b", "f::c"]
+    assert sorted(one.node_id for one in first.in_flight()) == ["f::a", "f::b", "f::c"]
     done.finish()
     done.finish()
-    assert first.in_flight("gw1") == ["f::b"]
+    assert [one.node_id for one in first.in_flight("gw1")] == ["f::b"]
     reader = RunStore(tmp_path, worker="main")
-    assert reader.take_flight("gw1") == ["f::b"]
+    assert [one.node_id for one in reader.take_flight("gw1")] == ["f::b"]
     assert reader.take_flight("gw1") == []
-    assert reader.in_flight() == ["f::c"]
-    assert second.take_flight() == ["f::c"]
+    assert [one.node_id for one in reader.in_flight()] == ["f::c"]
+    assert [one.node_id for one in second.take_flight()] == ["f::c"]
 
 
 def test_broken_markers_are_passed_over(store: RunStore) -> None:
     """A marker that was cut by a kill does not stop anybody from reading the others."""
     store.begin_attempt(TrialKey("a"), "f::a")
     (store.root / "in-flight/gw0-1.json").write_text('{"node_')
-    assert store.in_flight() == ["f::a"]
+    assert [one.node_id for one in store.in_flight()] == ["f::a"]
     assert RunStore(store.root / "none").in_flight() == []
 
 

@@ -22,6 +22,7 @@ from pytest_browsereval.features.outcomes import check_run
 from pytest_browsereval.model.display import join_first
 from pytest_browsereval.model.messages import now
 from pytest_browsereval.run.budget import LEDGER
+from pytest_browsereval.run.deaths import DEATHS
 from pytest_browsereval.run.manifest import MACHINE, RESUMES_FILE
 from pytest_browsereval.run.provenance import differences
 from pytest_browsereval.run.records import Lost, describe_foreign_records
@@ -38,7 +39,7 @@ from pytest_browsereval.run.store import RunStore, TrialKey, check_new
 MOST_LISTED = 5
 
 # Files with one record in each line: those of all runs are joined.
-LINES = (LEDGER, RESUMES_FILE, REGRADED_FILE)
+LINES = (LEDGER, RESUMES_FILE, REGRADED_FILE, DEATHS)
 
 # What people say of attempts: `browsereval label` writes it, and `calibrate` reads it.
 LABELS_FILE = "labels.jsonl"

@@ -117,9 +117,16 @@ class ResumedTrials(NewTrials):
         drift = [*self._config_drift(here), *self._row_drift(entries, stored)]
         if not self._anyway and (new := [line for line in drift if line not in self._read_accepted()]):
             raise ConfigError(_refusal(store.root, new))
+        flights = store.in_flight() if self.run.spec.is_planned else store.take_flight("*")
+        cut_off = [flight for flight in flights if not flight.is_recorded]
+        if not self.run.spec.is_planned:
+            self.run.deaths.note_cut_off(cut_off)
         finished = len(entries) - len(self.list_due(entries))
         self._has_work = finished < len(entries)
-        notes = [*self._notes(entries, stored, finished, drift), *_describe_machine(store.manifest(), here)]
+        notes = [
+            *self._notes(entries, stored, finished, drift, cut=len(cut_off)),
+            *_describe_machine(store.manifest(), here),
+        ]
         if not self.run.spec.is_planned:
             paid = ((folder, 0.0 if data.replayed else data.cost_usd) for folder, data in store.digests())
             self.run.budget.note_earlier_payments(paid)
@@ -179,13 +186,14 @@ class ResumedTrials(NewTrials):
         stored: dict[TrialKey, AttemptDigest],
         finished: int,
         drift: list[str],
+        *,
+        cut: int,
     ) -> Iterator[str]:
         """Yield what there is to do."""
         store = self.run.store
         errored = sum(
             entry.key in stored and stored[entry.key].verdict is Verdict.ERRORED for entry in entries
         )
-        cut = len(store.list_cut_off())
         of_these = [f"{errored} errored"] * bool(errored) + [f"{cut} cut off"] * bool(cut)
         message = f" ({', '.join(of_these)} before)" if of_these else ""
         yield (
@@ -198,8 +206,7 @@ class ResumedTrials(NewTrials):
             yield "the budget does not know what the attempts cost that were cut off"
 
     def _record(self, trials: int, finished: int, drift: list[str], here: dict[str, Any]) -> None:
-        """Write down that the run was resumed, and forget what was in flight when it was ended."""
-        self.run.store.take_flight("*")
+        """Write down that the run was resumed."""
         record: dict[str, Any] = {
             "resumed_at": now(),
             "trials": trials,

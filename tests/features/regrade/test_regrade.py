@@ -374,7 +374,7 @@ def test_a_process_that_dies(ran: Evals) -> None:
     assert ran.run_process(*some[1:]).ret == 9
     assert read(ran, "b") == before
     ran.run(*some, "-n1").assert_outcomes(passed=1, errors=1)
-    assert "worker process died" in read(ran, "b")["reason"]
+    assert "died while this attempt ran alone in it" in read(ran, "b")["reason"]
     assert [entry["verdict"] for entry in history(ran, "b")] == ["failed"]
     assert ran.summary()["errored"] == 2
     (ran.path / "deadly").unlink()

@@ -33,9 +33,12 @@ def shop(evals: Evals) -> Evals:
     """Return an eval of three rows whose second one kills pytest."""
     (evals.path / "my_agent.py").write_text(AGENT)
     evals.write_rows(row("bad"), row("b"), row("c"))
-    evals.write_config(agent={"type": "function", "function": "my_agent:solve"})
+    evals.write_config(agent={"type": "function", "function": "my_agent:solve"}, retries=1)
     (evals.path / "b.dies").touch()
     return evals
+
+
+GATE = {"min_pass_rate": 0}
 
 
 def calls(evals: Evals) -> list[str]:
@@ -181,12 +184,12 @@ def test_what_was_accepted_is_not_asked_again(shop: Evals) -> None:
     cut(shop)
     agent = {"type": "function", "function": "my_agent:solve"}
     shop.write_rows(row("bad", answer="wrong"), row("b"), row("c"))
-    shop.write_config(agent=agent, limits={"max_steps": 7})
+    shop.write_config(agent=agent, retries=1, limits={"max_steps": 7})
     shop.run("shop.eval.yaml", "--eval-resume", "--eval-resume-anyway").assert_outcomes(passed=3)
     again = shop.run("shop.eval.yaml", "--eval-resume")
     again.assert_outcomes(passed=3)
     again.stdout.fnmatch_lines(["*resumed anyway: config.limits.max_steps: 100 -> 7"])
-    shop.write_config(agent=agent, limits={"max_steps": 8})
+    shop.write_config(agent=agent, retries=1, limits={"max_steps": 8})
     result = shop.run("shop.eval.yaml", "--eval-resume")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*  config.limits.max_steps: 100 -> 8"])
@@ -235,7 +238,7 @@ def test_rows_that_rest_on_others_run_with_them(evals: Evals) -> None:
     """The state that a finished row has left is gone; a group all of which is finished is told."""
     (evals.path / "my_agent.py").write_text(AGENT)
     evals.write_rows(row("a"), row("b", depends_on=["a"]), row("c"), row("d", depends_on=["c"]))
-    evals.write_config(agent={"type": "function", "function": "my_agent:solve"})
+    evals.write_config(agent={"type": "function", "function": "my_agent:solve"}, retries=1)
     (evals.path / "d.dies").touch()
     assert evals.run_process("shop.eval.yaml").ret == -signal.SIGKILL
     (evals.path / "d.dies").unlink()
@@ -323,11 +326,11 @@ def test_what_stopped_the_run_does_not_stop_it_again(evals: Evals) -> None:
 @pytest.mark.slow
 def test_a_part_of_a_killed_run_is_not_the_run(shop: Evals) -> None:
     """How many trials there were to be is known from its start."""
-    shop.write_config(agent={"type": "function", "function": "my_agent:solve"}, gate={"min_pass_rate": 0})
+    shop.write_config(agent={"type": "function", "function": "my_agent:solve"}, retries=1, gate=GATE)
     cut(shop)
     result = shop.run("shop.eval.yaml", "--eval-resume", "-k", "bad")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
-    result.stdout.fnmatch_lines(["gate complete: 2 of the run's 3 trials have no result*"])
+    result.stdout.fnmatch_lines(["gate complete: 1 of the run's 3 trials have no result*"])
     assert shop.run("shop.eval.yaml", "--eval-resume").ret == 0
 
 
@@ -339,11 +342,11 @@ def offline(evals: Evals, command: str, *args: str) -> pytest.RunResult:
 @pytest.mark.slow
 def test_rows_of_all_sessions_make_the_run(shop: Evals) -> None:
     """A killed session leaves rows to be done; another one that selects others does not make up for them."""
-    shop.write_config(agent={"type": "function", "function": "my_agent:solve"}, gate={"min_pass_rate": 0})
+    shop.write_config(agent={"type": "function", "function": "my_agent:solve"}, retries=1, gate=GATE)
     assert shop.run_process("shop.eval.yaml", "-k", "bad or b").ret == -signal.SIGKILL
     result = shop.run("shop.eval.yaml", "--eval-resume", "-k", "c")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
-    result.stdout.fnmatch_lines(["gate complete: 1 of the run's 3 trials have no result*"])
+    result.stdout.fnmatch_lines(["gate max_error_rate: error rate 33.3% (1/3) is over*"])
     assert offline(shop, "gate").ret == 1
     (shop.path / "b.dies").unlink()
     assert shop.run("shop.eval.yaml", "--eval-resume", "-k", "b", "-n", "1").ret == 0
@@ -353,7 +356,7 @@ def test_rows_of_all_sessions_make_the_run(shop: Evals) -> None:
 @pytest.mark.slow
 def test_a_killed_session_that_would_have_made_more_leaves_no_summary(shop: Evals) -> None:
     """What an earlier session had wanted was done, and is not what the run was to be in the end."""
-    shop.write_config(agent={"type": "function", "function": "my_agent:solve"}, gate={"min_pass_rate": 0})
+    shop.write_config(agent={"type": "function", "function": "my_agent:solve"}, retries=1, gate=GATE)
     assert shop.run("shop.eval.yaml", "-k", "c").ret == 0
     assert shop.run_process("shop.eval.yaml", "--eval-resume").ret == -signal.SIGKILL
     decided = offline(shop, "gate")
@@ -361,23 +364,24 @@ def test_a_killed_session_that_would_have_made_more_leaves_no_summary(shop: Eval
     decided.stdout.fnmatch_lines(["*complete*the run was ended before its summary.json was written*"])
     (shop.path / "b.dies").unlink()
     result = shop.run("shop.eval.yaml", "--eval-resume", "-k", "c")
-    result.stdout.fnmatch_lines(["gate complete: 1 of the run's 3 trials have no result*"])
+    result.stdout.fnmatch_lines(["gate max_error_rate: error rate 33.3% (1/3) is over*"])
 
 
 def test_a_run_begun_without_the_selection_counts_as_before(shop: Evals) -> None:
     """An older version wrote a number only; a file that was begun later would tell of a part."""
-    shop.write_config(agent={"type": "function", "function": "my_agent:solve"}, gate={"min_pass_rate": 0})
+    shop.write_config(agent={"type": "function", "function": "my_agent:solve"}, retries=1, gate=GATE)
+    shop.write_rows(row("bad"), row("b"), row("c"), row("d"))
     cut(shop)
     (only_run(shop) / "selected.jsonl").unlink()
     result = shop.run("shop.eval.yaml", "--eval-resume", "-k", "c")
-    result.stdout.fnmatch_lines(["gate complete: 1 of the run's 3 trials have no result*"])
+    result.stdout.fnmatch_lines(["gate complete: 1 of the run's 4 trials have no result*"])
     assert not (only_run(shop) / "selected.jsonl").exists()
 
 
 def test_the_gate_is_that_of_the_last_session(shop: Evals) -> None:
     """It may be another one than the run was begun with: all that read the run go by the same."""
     (shop.path / "b.dies").unlink()
-    shop.write_config(agent={"type": "function", "function": "my_agent:solve"}, gate={"min_pass_rate": 0})
+    shop.write_config(agent={"type": "function", "function": "my_agent:solve"}, retries=1, gate=GATE)
     assert shop.run("shop.eval.yaml").ret == 0
     assert offline(shop, "gate").ret == 0
     rules = ("--eval-set", "gate.min_pass_rate=0.9", "--eval-set", "gate.quarantine={c: 2999-01-01}")

@@ -1,0 +1,195 @@
+"""Deaths of processes: which trial is to blame, which run alone to find out, and which have no try left."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_browsereval.capture.trajectory import read_written
+from pytest_browsereval.errors import ErrorSource, Fault, UsageError
+from pytest_browsereval.model.grades import Verdict
+from pytest_browsereval.run.reading import read_metadata
+from pytest_browsereval.run.records import parse_lines
+from pytest_browsereval.run.store import Flight, TrialKey
+
+if TYPE_CHECKING:
+    from pytest_browsereval.run.active import ActiveRun
+
+DEATHS = "deaths.jsonl"
+"""In the run folder: a line for each process that has died, with the trials that it was at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Death:
+    """A line of the file."""
+
+    began: float
+    """When the session began that has noted it."""
+    trials: tuple[str, ...]
+    """Folders of the trials that the process was at, below the run's."""
+    is_known: bool
+    """Whether it is known what did it: the one trial, or something that is not the run's."""
+    regrades: bool
+    """Whether stored attempts were graded again."""
+
+
+class Deaths:
+    """Those of the processes of a run.
+
+    Args:
+        run: which writes them down, so that all its processes and whoever resumes it know them.
+    """
+
+    def __init__(self, run: ActiveRun) -> None:
+        self._run = run
+        self._size = 0
+        self._read: tuple[Death, ...] = ()
+
+    def note(self, node_ids: Collection[str], what: str, *, is_known: bool) -> None:
+        """Write a death down, and an errored attempt of the trial that is to blame for it.
+
+        Args:
+            node_ids: the items that the process was at.
+            what: has happened.
+            is_known: whether what did it is known: the item, where there is one.
+
+        Raises:
+            OSError: the run folder cannot be written.
+        """
+        run = self._run
+        entries = {}
+        for node_id in node_ids:
+            with suppress(KeyError, UsageError):  # a row that is gone since
+                entries[node_id] = run.plan.find(node_id.partition("::")[2])
+        line = {
+            "at": datetime.now(UTC).isoformat(),
+            "began": run.spec.began,
+            "trials": [self._place(entry.key) for entry in entries.values()],
+            "is_known": is_known,
+            "regrades": not run.trials.makes_attempts,
+        }
+        run.store.root.mkdir(parents=True, exist_ok=True)  # a fixture may have done it, before any attempt
+        run.store.append(DEATHS, line)
+        for node_id, entry in entries.items() if is_known else ():
+            hint = ". `retries` says how often it is tried again" * run.trials.makes_attempts
+            why = f"{what} while this attempt ran alone in it{hint}"
+            run.trials.record_fault(entry, node_id, Fault(ErrorSource.HARNESS, why))
+
+    def note_cut_off(self, flights: Iterable[Flight]) -> None:
+        """Note the death of an earlier session, by the attempts that it has not finished.
+
+        Raises:
+            OSError: the run folder cannot be written.
+        """
+        if node_ids := {flight.node_id for flight in flights}:
+            self.note(node_ids, "pytest died", is_known=len(node_ids) == 1)
+
+    def has_any(self) -> bool:
+        """Whether a process of the run has died."""
+        return bool(self._list())
+
+    def is_suspect(self, key: TrialKey) -> bool:
+        """Whether a process has died at a trial, which runs alone for that reason."""
+        place = self._place(key)
+        return any(place in one.trials for one in self._list())
+
+    def count_tries(self, key: TrialKey) -> int:
+        """Return how many tries at a trial deaths have used up, with those of this session that erred.
+
+        (A new process does not know what another one has tried before it died.)
+        """
+        place, began = self._place(key), self._run.spec.began
+        if not (deaths := self._list()):
+            return 0
+        blamed = [one for one in deaths if one.is_known and place in one.trials]
+        if not self._run.trials.makes_attempts:
+            return len(blamed)
+        return sum(one.began != began for one in blamed) + self._count_errors(key)
+
+    def is_spent(self, key: TrialKey) -> bool:
+        """Whether a trial has no try left; grades are not tried again."""
+        run = self._run
+        return self.count_tries(key) > (run.config.retries if run.trials.makes_attempts else 0)
+
+    def _count_errors(self, key: TrialKey) -> int:
+        began = datetime.fromtimestamp(self._run.spec.began, UTC)
+        found = 0
+        for path in self._run.store.trial_folder(key).glob("attempt-*/metadata.json"):
+            with suppress(UsageError):
+                data = read_metadata(path.parent)
+                is_now = datetime.fromisoformat(data.started_at) >= began
+                found += is_now and data.verdict is Verdict.ERRORED
+        return found
+
+    def _place(self, key: TrialKey) -> str:
+        return self._run.store.trial_folder(key).relative_to(self._run.store.root).as_posix()
+
+    def _list(self) -> Sequence[Death]:
+        """Return those that this session has to do with: of attempts, or of grading again in this session."""
+        run = self._run
+        try:
+            size = os.stat(run.store.root / DEATHS).st_size  # noqa: PTH116 asked for each item
+        except OSError:
+            return ()
+        if size != self._size:
+            self._size, self._read = size, read_deaths(run.store.root)
+        if run.trials.makes_attempts:
+            return [one for one in self._read if not one.regrades]
+        return [one for one in self._read if one.regrades and one.began == run.spec.began]
+
+
+def note_death(
+    runs: Iterable[ActiveRun], at_work: Mapping[str, ActiveRun], what: str, *, is_known: bool
+) -> None:
+    """Write the death of a process down in each run that it may have worked for.
+
+    Args:
+        runs: all of these.
+        at_work: the items that it was at, with the run of each.
+        what: has happened.
+        is_known: whether what did it is known: the item, where there is one.
+
+    Raises:
+        OSError: a run folder cannot be written.
+    """
+    for run in runs:
+        own = [node_id for node_id, owner in at_work.items() if owner is run]
+        run.deaths.note(own, what, is_known=is_known or bool(at_work and not own))
+
+
+def read_deaths(root: Path) -> tuple[Death, ...]:
+    """Return the deaths of a run, in their order.
+
+    Args:
+        root: its folder.
+    """
+    try:
+        return tuple(parse_lines(read_written(root / DEATHS), _take))
+    except OSError:
+        return ()
+
+
+def _take(line: Any) -> Death:
+    places = tuple(str(place) for place in line["trials"])
+    return Death(float(line["began"]), places, line["is_known"] is True, line["regrades"] is True)
+
+
+def count_deaths(root: Path) -> int:
+    """Return how many deaths of a run are still unexplained: no trial has died again when it ran alone.
+
+    Args:
+        root: its folder.
+    """
+    blamed: set[str] = set()
+    found = 0
+    for death in reversed(read_deaths(root)):
+        if death.is_known:
+            blamed.update(death.trials)
+        else:
+            found += blamed.isdisjoint(death.trials)
+    return found

@@ -1,0 +1,182 @@
+"""Processes that die: the fault is errored, counted once, and a gate sees it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.hooks.small_evals import Evals, row
+
+FIRST = """
+import asyncio, os, pathlib, pytest, signal, time
+
+FOLDER = pathlib.Path(__file__).parent
+
+def is_first(name):
+    flag = FOLDER / f"{name}.done"
+    has_been = flag.exists()
+    flag.touch()
+    return not has_been
+
+def die():
+    os.kill(os.getpid(), signal.SIGKILL)  # as the system does that has no memory left
+"""
+
+AGENT = (
+    FIRST
+    + """
+async def solve(context):
+    name = context.task.query_id
+    (FOLDER / f"{name}.begun").touch()
+    if name.startswith("erring") and is_first(f"{name}-err"):
+        raise ValueError("broken")
+    while "company" in name and len(list(FOLDER.glob("*company*.begun"))) < 3:
+        await asyncio.sleep(0.02)
+    if "loop" in name and is_first(name):  # not the process: its event loop
+        (FOLDER / "died").touch()
+        asyncio.get_running_loop().call_soon(time.sleep, 4)
+        await asyncio.sleep(60)
+    if "always" in name or ("once" in name and is_first(name)):
+        (FOLDER / "died").touch()
+        os._exit(9)
+    while name.startswith("company") and not (FOLDER / "died").exists():
+        await asyncio.sleep(0.02)
+    return "right"
+"""
+)
+
+CONFTEST = (
+    FIRST
+    + """
+def pytest_runtest_setup(item):
+    if "before" in item.name and is_first("before"):
+        die()
+
+def pytest_browsereval_task_done(metadata, folder):
+    if "hook" in metadata.query_id and is_first("hook"):
+        die()
+
+def pytest_runtest_teardown(item):
+    if "teardown" in item.name and is_first("teardown"):
+        die()
+
+def pytest_browsereval_grade(grader, recorded):
+    if "grader" in recorded.task.query_id and is_first("grader"):
+        die()
+"""
+)
+
+GATE = {"max_error_rate": 0, "min_pass_rate": 0.1}
+
+
+@pytest.fixture
+def dying(evals: Evals) -> Evals:
+    """Return an eval whose rows kill their process where their names say so."""
+    (evals.path / "my_agent.py").write_text(AGENT)
+    (evals.path / "conftest.py").write_text(CONFTEST)
+    return evals
+
+
+def run(
+    evals: Evals, *names: str, args: tuple[str, ...] = ("-n1",), **keys: Any
+) -> tuple[int, dict[str, Any]]:
+    """Return the exit code of a run of these rows, and its summary."""
+    evals.write_config(agent={"type": "function", "function": "my_agent:solve"}, gate=GATE, **keys)
+    evals.write_rows(*map(row, names))
+    result = evals.run_process("shop.eval.yaml", *args, limit_s=120)
+    assert result.folders, result.stderr.str()
+    assert "INTERNALERROR" not in result.stdout.str()
+    return result.ret, evals.summary()
+
+
+def tell(summary: dict[str, Any]) -> dict[str, str]:
+    """Return the verdicts by row."""
+    return {one["query_id"]: one["verdict"] for one in summary["results"]}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "retries", "verdict"),
+    [
+        ("once", 0, "errored"),
+        ("once", 1, "passed"),
+        ("always", 1, "errored"),
+        ("erring-once", 1, "errored"),
+        ("before", 0, "errored"),
+        ("hook", 0, "errored"),
+        ("grader", 0, "errored"),
+        ("grader", 1, "passed"),
+    ],
+)
+def test_a_trial_that_was_alone_in_a_process_that_died_has_used_a_try(
+    dying: Evals, name: str, retries: int, verdict: str
+) -> None:
+    """Whatever of it killed the process: it is errored, and only ``retries`` lets it be tried again."""
+    code, summary = run(dying, *(("a", "b", name) if name == "hook" else (name, "a", "b")), retries=retries)
+    assert tell(summary) == {"a": "passed", "b": "passed", name: verdict}
+    assert code == (0 if verdict == "passed" else 1)
+    assert "deaths" not in summary
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dist", ["load", "worksteal", "loadscope"])
+def test_of_several_trials_each_runs_alone_once(dying: Evals, dist: str) -> None:
+    """If none of them dies again, the death stands in the summary, and the gate's error rate has it."""
+    dist_args = ("-n1", f"--dist={dist}")
+    lanes = 3 if dist == "load" else 2
+    names = ["once-company", "company1", "company2"][: lanes + (lanes == 2)]
+    if lanes == 2:
+        (dying.path / "x-company.begun").touch()
+    code, summary = run(dying, *names, lanes=lanes, args=dist_args)
+    assert tell(summary) == dict.fromkeys(names, "passed")
+    assert (code, summary["deaths"], summary["errored"]) == (1, 1, 0)
+    assert summary["trials"] == len(names)
+
+
+@pytest.mark.slow
+def test_a_death_is_counted_once(dying: Evals) -> None:
+    """A trial that dies in company and then alone is errored; the first death is explained by the second."""
+    names = ["always-company", "company1", "company2"]
+    code, summary = run(dying, *names, lanes=3)
+    assert tell(summary) == {**dict.fromkeys(names, "passed"), names[0]: "errored"}
+    assert (code, summary["errored"], "deaths" in summary) == (1, 1, False)
+
+
+@pytest.mark.slow
+def test_a_death_after_the_verdict_is_counted(dying: Evals) -> None:
+    """A process that dies while a judged row is torn down has lost nothing, and the gate sees it."""
+    code, summary = run(dying, "a", "teardown", "b")
+    assert tell(summary) == dict.fromkeys(["a", "teardown", "b"], "passed")
+    assert (code, summary["deaths"]) == (1, 1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("retries", [0, 1])
+def test_a_resume_tries_no_more_often_than_retries_allow(dying: Evals, retries: int) -> None:
+    """After pytest has died at one trial, it is errored, and is tried again only by ``retries``."""
+    with pytest.raises(FileNotFoundError):
+        run(dying, "a", "once", "b", args=(), retries=retries)
+    result = dying.run_process("shop.eval.yaml", "--eval-resume")
+    expected = "errored" if retries == 0 else "passed"
+    assert tell(dying.summary()) == {"a": "passed", "once": expected, "b": "passed"}
+    assert result.ret == (1 if retries == 0 else 0)
+    if retries == 0:
+        assert dying.run_process("shop.eval.yaml", "--eval-resume").ret == 1
+        again = dying.run_process("shop.eval.yaml", "--eval-resume", "--eval-set=retries=1")
+        assert again.ret == 0
+        assert tell(dying.summary())["once"] == "passed"
+
+
+@pytest.mark.slow
+def test_a_lost_event_loop_is_no_free_try(dying: Evals) -> None:
+    """An attempt that blocks the loop by a callback is errored; with others beside it the death is counted."""
+    limits = {"stuck_s": 1}
+    code, summary = run(dying, "loop", "b", args=(), limits=limits)
+    assert tell(summary) == {"loop": "errored", "b": "passed"}
+    assert (code, "deaths" in summary) == (1, False)
+    (dying.path / "died").unlink()
+    names = ["loop-company", "company1", "company2"]
+    code, summary = run(dying, *names, lanes=3, args=(), limits=limits)
+    assert tell(summary) == dict.fromkeys(names, "passed")
+    assert (code, summary["deaths"]) == (1, 1)
