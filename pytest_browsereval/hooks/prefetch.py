@@ -201,14 +201,21 @@ class Prefetch:
             except CancelledError:  # held back after -x, yet it came up; or another attempt cancels all tasks
                 return self._take_again(item)
         except LoopLost as lost:
-            if lost.culprit is item:
-                return self._record_lost(item, lost)
-            if isinstance(lost.culprit, EvalItem):
-                self._blocked[lost.culprit] = lost
-            else:
-                at_work, what = self._cut_off, f"the event loop was lost ({lost})"
-                note_death(self.sessions, at_work, what, is_known=len(at_work) == 1)
-            return self._outcome(item)  # a bystander, as far as is known: once more, on a new loop
+            # A bystander, as far as is known: once more, on a new loop.
+            return self._blame(item, lost) or self._outcome(item)
+
+    def _blame(self, item: EvalItem, lost: LoopLost) -> AttemptRecord | None:
+        """Note who has lost the loop; returns what the item that is up has come to, if it has no try left."""
+        if lost.culprit is item:
+            return self._record_lost(item, lost)
+        if isinstance(lost.culprit, EvalItem):
+            self._blocked[lost.culprit] = lost
+            return None
+        at_work, what = {item.nodeid: item.active_run, **self._cut_off}, f"the event loop was lost ({lost})"
+        note_death(self.sessions, at_work, what, is_known=len(at_work) == 1)
+        found = item.active_run.store.last_result(item.entry.key)
+        is_spent = item.active_run.deaths.is_spent(item.entry.key)
+        return AttemptRecord(*found) if found is not None and is_spent else None
 
     def _take_again(self, item: EvalItem) -> AttemptRecord:
         """Have an attempt that was cancelled made once more, and wait for it."""

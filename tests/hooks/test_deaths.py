@@ -170,7 +170,7 @@ def test_a_resume_tries_no_more_often_than_retries_allow(dying: Evals, retries: 
 
 @pytest.mark.slow
 def test_a_lost_event_loop_is_no_free_try(dying: Evals) -> None:
-    """An attempt that blocks the loop by a callback is errored; with others beside it the death is counted."""
+    """An attempt that blocks it by a callback is errored; with others beside it the death is counted."""
     limits = {"stuck_s": 1}
     code, summary = run(dying, "loop", "b", args=(), limits=limits)
     assert tell(summary) == {"loop": "errored", "b": "passed"}
