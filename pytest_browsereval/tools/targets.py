@@ -118,7 +118,7 @@ async def act(window: PlaywrightWindow, target: str, action: Callable[[Locator],
     ref = ref_of(target)
     if ref is not None:
         window.check_ref(ref)
-    elif _NAMED.match(target):
+    elif _NAMED.match(target) and ">>" not in target:
         return await action(locator)
     doing = asyncio.ensure_future(action(locator))
     noting = asyncio.ensure_future(note_element(window, locator))

@@ -427,7 +427,11 @@ def _guess(failure: Failure) -> Iterator[tuple[str, str, Evidence]]:
 def _find_step(failure: Failure, name: str, found: Evidence, first: Action | None) -> Action | None:
     """Return the first wrong step: where it parts, else where the cause begins."""
     is_at_end = failure.kind in ("end", "early")
-    if found.why or ((failure.step is None or is_at_end) and name in BY_ACTIONS):
+    if (
+        found.why
+        or (failure.parting is None and first is not None)
+        or ((failure.step is None or is_at_end) and name in BY_ACTIONS)
+    ):
         return first
     return failure.step
 

@@ -60,7 +60,10 @@ _TWICE = re.compile(
     re.IGNORECASE,
 )
 _GOES_ON = re.compile(r"\b(next|more|forward|up|down|increase|plus|add another)\b|[+>»]", re.IGNORECASE)
-_NAMED = re.compile(r"\"([^\"]+)\"|'([^']+)'|\b([A-Z][\w-]+|[\w.+-]+@[\w.-]+|\d+(?:[.,]\d+)*)")
+_NAMED = re.compile(
+    r"\"([^\"]+)\"|'([^']+)'|(?<!^)(?<![.!?:] )\b([A-Z][\w-]+|[\w.+-]+@[\w.-]+|\d+(?:[.,]\d+)*)"
+)
+_DIGITS = {"one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "ten": "10"}
 _ACTS_ON = frozenset({"link", "button", "radio", "option", "checkbox", "tab", "menuitem"})
 _LEAST_TEXT = 20
 """Characters of a result from which it is taken for what a page says."""
@@ -91,7 +94,8 @@ def fold(text: str) -> str:
 def has_words(text: str, words: str) -> bool:
     """Whether words stand in a text one after the other; the last one may have an ending."""
     found = fold(words)
-    return len(found) > 1 and re.search(rf"(?<!\w){re.escape(found)}", fold(text)) is not None
+    end = r"(?!\d)" if found[-1:].isdigit() else ""
+    return len(found) > 1 and re.search(rf"(?<!\w){re.escape(found)}{end}", fold(text)) is not None
 
 
 def shorten(name: str) -> str:
@@ -111,10 +115,15 @@ class Guess:
 
 def says_answer(text: str, answer: str) -> bool:
     """Whether a text has an answer: its words, or the same number in another form."""
+    text = re.sub(r"\[[^\]\n]*\]|https?://\S+", " ", text)  # attributes of a snapshot, addresses
     wanted, number = fold(answer), _read_number(answer)
     if number is not None:
         return any(_read_number(one) == number for one in re.findall(r"(?<![\w.,])-?\d[\d.,]*", text))
     return bool(wanted) and re.search(rf"(?<!\w){re.escape(wanted)}(?!\w)", fold(text)) is not None
+
+
+def _with_digits(text: str) -> str:
+    return re.sub(r"[^\W\d_]+", lambda word: _DIGITS.get(word[0].lower(), word[0]), text)
 
 
 def _read_number(text: str) -> float | None:
@@ -125,6 +134,10 @@ def _read_number(text: str) -> float | None:
         return float(plain.replace(",", "."))
     except ValueError:
         return None
+
+
+LONGEST_AROUND = 100
+"""Characters from which the text around an element may be cut."""
 
 
 class Reading:
@@ -178,6 +191,8 @@ class Reading:
         yield from self._guess_repeat()
         yield from self._guess_unsent()
         yield from self._guess_answer(is_read=False)
+        if not self._attempt.is_protected:
+            yield from self._guess_left_out()
 
     def _guess_answer(self, *, is_read: bool) -> Iterator[Guess]:
         """Compare the row's reference answer, which was not given, with what pages said."""
@@ -188,15 +203,17 @@ class Reading:
             return
         # Everywhere: that it is nowhere has to be true of all that is recorded.
         told = [one for one in attempt.actions if one.kind != "end"]
-        found = [one.number for one in told if says_answer(one.says, str(answer))]
-        moved = [one for one in attempt.actions if one.has_moved]
+        found = [
+            one.number for one in (self.looks if is_read else told) if says_answer(one.says, str(answer))
+        ]
+        moved = [one for one in attempt.actions if one.has_moved] or attempt.moves
         if is_read and found:
             why = f"the reference answer stands in the result of step {found[0]}"
             yield Guess("wrong_answer", attempt.actions[-1], why)
-        elif not is_read and not found and moved:
-            yield Guess(
-                "never_reached_page", moved[0], "the reference answer was not found in the recorded results"
-            )
+        elif not is_read and not found:
+            why = "the reference answer was not found in the recorded results"
+            name = "never_reached_page" if moved else "answered_too_early"
+            yield Guess(name, (moved[:1] or attempt.actions[-1:])[0], why)
 
     def _guess_refusal(self) -> Iterator[Guess]:
         fields = [one.number for one in self._attempt.moves if one.kind in SETS]
@@ -211,23 +228,44 @@ class Reading:
             if word and not one.error and not has_words(self.query, word[0]):
                 yield Guess("right_state_lost", one, "by its name it may take something back")
 
+    @cached_property
+    def _left(self) -> list[str]:
+        """Names and numbers of the task that no step has typed, chosen or acted on."""
+        moves = self._attempt.moves
+        acted = _with_digits(
+            " ".join(f"{one.value} {one.target.name if one.target else ''}" for one in moves)
+        )
+        named = [next(filter(None, match)) for match in _NAMED.findall(self.query)]
+        return [one for one in named if not has_words(acted, one) and one not in acted.split()]
+
     def _guess_value(self) -> Iterator[Guess]:
         """A value that the task does not name, where another one that it names was never set."""
-        named = [next(filter(None, match)) for match in _NAMED.findall(self.query)]
-        acted = " ".join(
-            f"{one.value} {one.target.name if one.target else ''}" for one in self._attempt.moves
-        )
-        left = [one for one in named[1:] if not has_words(acted, one) and one not in acted.split()]
+        query = _with_digits(self.query)
         for one in self._attempt.moves:
-            is_set = one.kind in ("type", "choose") and not one.error and one.value and not one.is_open
-            if (
-                left
-                and is_set
-                and one.value not in self.query.split()
-                and not has_words(self.query, one.value)
-            ):
-                like = [other for other in left if other[0].isdigit() == one.value[0].isdigit()] or left
-                yield Guess("wrong_value", one, f"the task names {shorten(like[0])}", shorten(like[0]))
+            is_number = one.kind == "click" and one.target is not None and one.target.name[:1].isdigit()
+            value = one.target.name.split()[0] if is_number and one.target else one.value
+            is_set = is_number or (one.kind in ("type", "choose") and not one.is_open)
+            if not is_set or one.error or not value or value in query.split() or has_words(query, value):
+                continue
+            if like := [other for other in self._left if other[0].isdigit() == value[0].isdigit()]:
+                name = "wrong_target" if is_number else "wrong_value"
+                yield Guess(name, one, f"the task names {shorten(like[0])}", shorten(like[0]))
+
+    def _guess_left_out(self) -> Iterator[Guess]:
+        """What a task of doing names, and no step has touched."""
+        left = [one for one in self._left if not one[0].isdigit()]
+        if left and self._attempt.moves and not is_about_answer(self._attempt):
+            name = shorten(left[0])
+            for one in self._attempt.moves:
+                if one.kind != "click" or one.target is None or one.target.hit is None:
+                    continue
+                around = one.target.hit.around
+                is_named = 0 < len(around) < LONGEST_AROUND and has_words(self.query, one.target.name)
+                if is_named and not has_words(around, left[0]):
+                    why = f"the task names {name}, which is not in the text around that"
+                    yield Guess("wrong_target", one, why, name)
+            why = f"the task names {name}, on which no step is known to have acted"
+            yield Guess("step_left_out", self._attempt.actions[-1], why, name)
 
     def _guess_target(self) -> Iterator[Guess]:
         """A click on what the task does not name, where what it names was offered and never clicked."""
