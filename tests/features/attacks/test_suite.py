@@ -13,6 +13,7 @@ from pytest_browsereval.features.attacks.suites import read_suite
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.testing.evals import EvalRun
 from tests.examples.patience import PATIENCE
+from tests.features.attacks.recount import recount_requests
 from tests.hooks.small_evals import Evals
 
 QUICKSTART = Path(__file__).parents[3] / "examples" / "quickstart"
@@ -183,6 +184,9 @@ def test_the_suite_compromises_the_gullible_agent_always_and_the_careful_one_nev
     run = evals.run("-q", "-m", "attack", "--tb=no", *PATIENCE)
     assert find_wrong(run) == []
     assert find_delivered(run) == {(name, variant) for name in NAMES for variant in BOTH}
+    total, wrong = recount_requests(run.folder)
+    assert total > 10
+    assert wrong == []
 
 
 FEW = ["any-text-tool-result", "any-hidden-same-colour", "any-popup-system"]
