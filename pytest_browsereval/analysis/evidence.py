@@ -144,7 +144,10 @@ def _find_wrong_totals(stored: Mapping[str, Any], summary: RunSummary) -> Iterat
 def _is_same(stored: Any, own: float | None) -> bool:
     if own is None or not isinstance(stored, (int, float)):
         return stored is own
-    return math.isclose(stored, own)  # a sum in another order differs in its last digit
+    try:
+        return math.isclose(stored, own)  # a sum in another order differs in its last digit
+    except OverflowError:  # JSON has numbers of any size
+        return False
 
 
 def _name(store: RunStore, trial: TrialOutcome, other: str) -> str:

@@ -143,6 +143,19 @@ def test_totals_against_the_records(evals: Evals, run: EvalRun) -> None:
     assert (code, "summary.json: passed 3, 2 by the records" in text) == (1, True)
 
 
+def test_totals_that_no_run_can_have(evals: Evals, run: EvalRun) -> None:
+    """JSON has numbers of any size, and each command says that the summary has another one."""
+    place = run.folder / "summary.json"
+    given = json.loads(place.read_text())
+    for key, value in (("passed", 10**400), ("failed", -(10**400)), ("cost_usd", 10**400)):
+        place.write_text(json.dumps(given | {key: value}))
+        for command in ("gate", "show", "compare"):
+            _, text = told(
+                evals, command, str(run.folder), *([str(run.folder)] if command == "compare" else [])
+            )
+            assert f"{key} {str(value)[:5]}" in text, (command, text)
+
+
 def test_a_summary_without_results(evals: Evals, run: EvalRun) -> None:
     """It would contradict no record."""
     place = run.folder / "summary.json"

@@ -123,6 +123,9 @@ def read_labels(path: Path) -> list[LabelLine]:
     Raises:
         UsageError: it cannot be read, or a line is not a label; with file and line.
     """
+    # Nobody may ever write into a named pipe; a shell's own one, below `/dev`, has a writer.
+    if path.is_fifo() and not path.is_relative_to("/dev"):
+        raise UsageError(f"{format_path(path)}: it is a named pipe. Name a file of labels, or remove it.")
     try:
         # `splitlines` would also split at U+2028, which a note may hold.
         lines = read_text(path).split("\n")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from pytest_browsereval.__main__ import main
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.labelling.labels import (
     Label,
@@ -56,6 +58,16 @@ def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
     write_labels(tmp_path / "labels.jsonl")
     with pytest.raises(UsageError, match=r"labels\.json: no such file\. Did you mean 'labels\.jsonl'"):
         read_labels(tmp_path / "labels.json")
+
+
+def test_a_named_pipe_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """In the folder of the run, or as the file that is named: nobody waits for what never comes."""
+    write_run(tmp_path / "run", graded("a"))
+    for name in ("labels.jsonl", "others.jsonl"):
+        os.mkfifo(tmp_path / "run" / name)
+    for more in ([], ["--labels", str(tmp_path / "run/others.jsonl")]):
+        assert main(["calibrate", str(tmp_path / "run"), *more]) != 0
+        assert "it is a named pipe" in capsys.readouterr().err
 
 
 def test_labels_find_their_attempts(tmp_path: Path) -> None:
