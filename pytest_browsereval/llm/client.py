@@ -18,6 +18,7 @@ from pytest_browsereval.llm.config import LLMConfig
 from pytest_browsereval.llm.prices import cost_usd
 from pytest_browsereval.llm.retries import RetryPolicy, TryFailed
 from pytest_browsereval.llm.server import Server
+from pytest_browsereval.llm.usage import read_usage
 from pytest_browsereval.llm.wire import Body, Wire
 from pytest_browsereval.model.limits import current_limits
 
@@ -93,16 +94,20 @@ class ChatClient:
         body, retries = await exchange(role, request, self._send)
         try:
             taken = {call["id"] for message in messages for call in message.get("tool_calls") or ()}
-            reply = read_body(body, taken)
+            reply = read_body(check_body(body), taken)
+            # What was broken off before is paid for as well.
+            usage = sum(map(read_usage, body.get("lost_usage", ())), reply.usage)
             if is_by_text and tools and tool_choice != "none":
                 reply = json_tools.as_tool_call(reply, len(messages))
             model = body.get("model")
-            cost = await cost_usd(self.config, reply.usage, model if isinstance(model, str) else None)
+            cost = await cost_usd(self.config, usage, model if isinstance(model, str) else None)
+        except TryFailed as failure:  # of a record that somebody has changed
+            raise self._server.fault(failure) from None
         except UNREADABLE as error:
             raise self._server.fault(_unreadable(error)) from error
         return replace(
             reply,
-            usage=reply.usage.model_copy(update={"cost_usd": cost}),
+            usage=usage.model_copy(update={"cost_usd": cost}),
             duration_ms=round((time.perf_counter() - started) * 1000, 3),
             retries=retries,
         )
@@ -133,13 +138,22 @@ class ChatClient:
         return {"model": config.model_name, "messages": list(messages), **given}
 
     async def _send(self, request: Body) -> tuple[Body, int]:
+        lost: list[Any] = []
+
         async def attempt() -> Body:
+            body: Any = None
             try:
-                return check_body(await self._wire.send(request))
-            except UNREADABLE as error:
+                body = await self._wire.send(request)
+                return check_body(body)
+            except (TryFailed, *UNREADABLE) as error:
+                if isinstance(body, dict) and body.get("usage"):
+                    lost.append(body["usage"])
+                if isinstance(error, TryFailed):
+                    raise
                 raise _unreadable(error) from error
 
-        return await self._server.ask(self._policy, self.config.request_timeout_s, attempt)
+        reply, retries = await self._server.ask(self._policy, self.config.request_timeout_s, attempt)
+        return {**reply, "lost_usage": lost} if lost else reply, retries
 
 
 def _key_name(config: LLMConfig) -> str:

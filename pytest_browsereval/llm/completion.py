@@ -116,7 +116,8 @@ def _check_end(reason: Any) -> None:
 
 
 def _letters(reason: Any) -> str:
-    return re.sub(r"[^a-z]", "", reason.lower()) if isinstance(reason, str) else ""
+    letters = re.sub(r"[^a-z]", "", reason.lower()) if isinstance(reason, str) else ""
+    return letters.removeprefix("finishreason")
 
 
 def read_body(body: Mapping[str, Any], taken: Iterable[str] = ()) -> Completion:
@@ -133,14 +134,18 @@ def read_body(body: Mapping[str, Any], taken: Iterable[str] = ()) -> Completion:
     reason = reason if isinstance(reason, str) else None
     is_cut = _CUT.search(_letters(reason)) is not None
     calls = tuple(_requests(message, taken, is_cut=is_cut))
-    reasoning = [_text(message.get(key)) for key in ("reasoning_content", "reasoning") if message.get(key)]
+    reasoning = [_text(message.get(key)) for key in ("reasoning_content", "reasoning")]
+    reasoning += [_thoughts(message.get("content")), thoughts]
     return Completion(
         text=text or refusal,
         tool_calls=calls,
         usage=read_usage(body.get("usage")),
         finish_reason=CUT if is_cut else reason,
         refusal=refusal,
-        reasoning="\n".join(filter(None, (*reasoning[:1], _thoughts(message.get("content")), thoughts))),
+        # Servers may say the same in several places.
+        reasoning="\n".join(
+            dict.fromkeys(filter(None, (*reasoning, _thoughts(message.get("content")), thoughts)))
+        ),
         message=_build_history_message(message, text or refusal, calls),
     )
 

@@ -81,6 +81,7 @@ REPLIES: dict[str, tuple[Json, str]] = {
     "eos": (whole("7", "eos"), "passed"),
     "tgi": (whole("7", "eos_token"), "passed"),
     "upper": (whole("7", "STOP"), "passed"),
+    "vertex": (whole("7", "FINISH_REASON_STOP"), "passed"),
     "claude": (whole("7", "end_turn"), "passed"),
     "cohere": (whole("7", "COMPLETE"), "passed"),
     "stop-with-call": (whole(None, "stop", call("done", answer="7")), "passed"),
@@ -142,7 +143,7 @@ def block(server: ScriptedModel, **more: Any) -> Json:
 
 
 def test_what_was_broken_off_is_asked_for_again(evals: Evals) -> None:
-    """The next reply counts, and the attempt has a warning."""
+    """The next reply counts, the attempt has a warning, and both are paid for."""
     script = [sends(json.dumps(REPLIES["error"][0])), sends(json.dumps(DONE))]
     evals.write_rows(number_row("lamp"))
     with ScriptedModel(script) as server:
@@ -151,6 +152,8 @@ def test_what_was_broken_off_is_asked_for_again(evals: Evals) -> None:
         server.assert_finished()
     assert run.ret == pytest.ExitCode.OK
     assert "the model answered only on try 2" in str(run.attempt("lamp").warnings)
+    usage = run.attempt("lamp").usage
+    assert (usage.input_tokens, usage.output_tokens, usage.requests) == (200, 18, 2)
 
 
 def json_call(answer: str) -> str:

@@ -490,3 +490,17 @@ def test_no_thread_stays_behind() -> None:
         ask(settings(model))
     left = [t for t in set(threading.enumerate()) - before if "scripted" in t.name]
     assert left == []
+
+
+@pytest.mark.usefixtures("nothing_between")
+def test_a_record_of_a_reply_that_is_not_whole_is_refused() -> None:
+    """A cassette can be edited; the rule holds for it as well."""
+    broken = {"choices": [{"message": {"content": "7"}, "finish_reason": "error"}]}
+    for body in (broken, {**broken, "lost_usage": 3}):
+        set_interceptor(Player(body))
+        with pytest.raises(Fault, match="broke the reply off"):
+            ask(LLMConfig(provider="openai", model="gpt-4o"))
+    whole = {"choices": [{"message": {"content": "7"}, "finish_reason": "stop"}], "lost_usage": 3}
+    set_interceptor(Player(whole))
+    with pytest.raises(Fault, match="cannot be read"):
+        ask(LLMConfig(provider="openai", model="gpt-4o"))
