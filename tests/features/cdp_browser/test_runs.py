@@ -11,6 +11,7 @@ from pytest_browsereval.testing import BrowserConformance
 from tests.browsers.listening import Kept, Listening, listening, relayed
 from tests.features.cdp_browser.test_browser import NO_CONTEXTS
 from tests.hooks.small_evals import Evals, row
+from tests.support import PageServer
 
 
 @pytest.fixture
@@ -39,6 +40,26 @@ def test_rows_run_at_once_in_a_browser_that_stays(evals: Evals, chromium: Listen
     manifest = (evals.run_folder() / "manifest.json").read_text()
     assert f"(cdp: {chromium.url})" in manifest
     assert "Sesame" not in manifest + result.stdout.str() + result.stderr.str()
+
+
+def test_a_page_that_breaks_is_the_sites_here_too(
+    evals: Evals, chromium: Listening, pages: PageServer
+) -> None:
+    """Reached by a click and by the agent's own address, in a browser that keeps pages it has left."""
+    start = pages.page("/", '<a href="/boom">Order</a>')
+    boom = pages.page("/boom", "busy", status=500)
+    click, done = {"tool": "click", "target": "text=Order"}, {"tool": "done", "answer": "busy"}
+    ways = {
+        "click": ([click], "errored"),
+        "back": ([click, {"tool": "go_back"}], "failed"),
+        "own": ([{"tool": "navigate", "url": boom}], "failed"),
+    }
+    evals.write_rows(*(row(name, start_url=start, solution=[*way, done]) for name, (way, _) in ways.items()))
+    evals.write_config(browser={"type": "cdp", "url": chromium.url})
+    ran = evals.run()
+    assert {one.query_id: str(one.verdict) for one in ran.attempts} == {
+        name: verdict for name, (_, verdict) in ways.items()
+    }
 
 
 @pytest.mark.slow

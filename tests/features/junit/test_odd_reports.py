@@ -152,7 +152,7 @@ def test_output_stands_before_errors(tmp_path: Path) -> None:
 
 def test_names_of_properties_are_printable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It escapes values only: what evals, graders and roles are called must leave the XML well-formed."""
-    grade = GraderResult(grader="g", verdict=Verdict.PASSED, score=1.0)
+    grade = GraderResult(grader="g", verdict=Verdict.PASSED, score=0.49750000000000005)
     metadata: Any = SimpleNamespace(
         verdict="passed",
         error_source=None,
@@ -174,7 +174,9 @@ def test_names_of_properties_are_printable(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(xml.ours, "_properties", lambda *_: [("eval", HOSTILE)])
     for when in ("setup", "call", "teardown"):
         xml.report(*properties(metadata, folder), when=when)
-    names = {one.get("name") for one in xml.end().iter("property")}
+    found = {one.get("name"): one.get("value") for one in xml.end().iter("property")}
+    names = set(found)
+    assert found["score.a b   "] == "0.4975"
     assert {"score.a b   ", "tokens_in.a b   ", "cost_usd.a b   ", "a b   .eval", "other.eval"} <= names
 
 
