@@ -6,7 +6,8 @@ import asyncio
 import contextlib
 import json
 import logging
-from collections.abc import AsyncIterator, Iterator, Mapping
+import re
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -91,7 +92,10 @@ def _watch_transport(endpoint_url: str, watch: Watch) -> httpx2.AsyncBaseTranspo
                 return response
             assert isinstance(response.stream, httpx2.AsyncByteStream)  # noqa: S101 of an async transport
             if not _is_refusal(response.status_code, response.headers.get("content-type", "")):
-                response.stream = _limit_stream(response.stream, watch)
+                is_packed = "content-encoding" in response.headers
+                response.stream = _limit_stream(
+                    response.stream, watch, bytes if is_packed else replace_halves
+                )
                 return response
             body = await _beginning(response.stream)
             # The specification has 404 say so; servers wrap it in an error of the protocol that the SDK
@@ -115,18 +119,35 @@ def _with_query(request: httpx2.Request, query: str) -> httpx2.Request:
     return httpx2.Request(request.method, url, headers=headers, stream=stream, extensions=more)
 
 
-def _limit_stream(stream: httpx2.AsyncByteStream, watch: Watch) -> httpx2.AsyncByteStream:
+_ESCAPE = re.compile(
+    rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)"
+)
+
+
+def replace_halves(data: bytes) -> bytes:
+    """Return JSON of the same length with U+FFFD for each half of a character, which the SDK cannot read."""
+    return _ESCAPE.sub(lambda match: rb"\ufffd" if match[1] else match[0], data)
+
+
+def _limit_stream(
+    stream: httpx2.AsyncByteStream, watch: Watch, replace: Callable[[bytes], bytes]
+) -> httpx2.AsyncByteStream:
     import httpx2
 
     class Limited(httpx2.AsyncByteStream):
         async def __aiter__(self) -> AsyncIterator[bytes]:
-            size = 0
+            size, rest = 0, list[bytes]()
             async for chunk in stream:
                 size += len(chunk)
                 if size > ANSWER_BYTES:
                     watch.large.set()
                     raise httpx2.StreamError(_TOO_LARGE)
-                yield chunk
+                lines, newline, last = chunk.rpartition(b"\n")  # no escape goes over the end of a line
+                if newline:
+                    yield replace(b"".join((*rest, lines, newline)))
+                    rest.clear()
+                rest.append(last)
+            yield replace(b"".join(rest))
 
         async def aclose(self) -> None:
             await stream.aclose()

@@ -22,12 +22,12 @@ from pytest_browsereval.features.mcp_browser.http import (
     ANSWER_BYTES,
     Watch,
     http_client,
+    replace_halves,
     without_own_limit_in_log,
 )
 from pytest_browsereval.features.mcp_browser.process import Program, ServerProcess
 from pytest_browsereval.model.spans import current_ids
 from pytest_browsereval.redaction.known import beginning
-from pytest_browsereval.redaction.text import map_texts, well_formed
 
 if TYPE_CHECKING:
     from mcp import Client
@@ -190,11 +190,7 @@ class McpSession:
             async with heard:
                 async for line in process.lines(ANSWER_BYTES, self._watch.large.set):
                     with contextlib.suppress(ValueError):  # a stray print is not a message
-                        try:
-                            message = jsonrpc_message_adapter.validate_json(line, by_name=False)
-                        except ValueError:  # half a character, which servers cut texts to
-                            whole = map_texts(json.loads(line), well_formed)
-                            message = jsonrpc_message_adapter.validate_python(whole, by_name=False)
+                        message = jsonrpc_message_adapter.validate_json(replace_halves(line), by_name=False)
                         await heard.send(SessionMessage(message))
                 await asyncio.to_thread(process.wait_a_moment)
                 self.gone = self.gone or self._describe_loss("closed its output")

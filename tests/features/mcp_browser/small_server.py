@@ -56,10 +56,16 @@ def answer(message: dict[str, Any]) -> str:
     return ""
 
 
-for line in sys.stdin:
-    message = json.loads(line)
-    if "id" in message:
-        said = answer(message)
-        body = f'"result": {said}' if said else '"error": {"code": -32601, "message": "unknown"}'
-        sys.stdout.write(f'{{"jsonrpc": "2.0", "id": {json.dumps(message["id"])}, {body}}}\n')
-        sys.stdout.flush()
+def reply(message: dict[str, Any]) -> str:
+    """Return the line that answers a request."""
+    said = answer(message)
+    body = f'"result": {said}' if said else '"error": {"code": -32601, "message": "unknown"}'
+    return f'{{"jsonrpc": "2.0", "id": {json.dumps(message["id"])}, {body}}}\n'
+
+
+if __name__ == "__main__":
+    for line in sys.stdin:
+        request = json.loads(line)
+        if "id" in request:
+            sys.stdout.write(reply(request))
+            sys.stdout.flush()
