@@ -55,11 +55,15 @@ class _Line:
     """Among the children of its parent that may be left out."""
 
 
-def cut_tree(tree: str) -> str:
+def cut_tree(tree: str, more: str) -> str:
     """Return a snapshot, cut to what one call may return.
 
     Dialogs and landmarks stay wherever they are. Of the other children of an element the first ones stay, as
     many of each as there is room for; a line says how many follow and of what kind.
+
+    Args:
+        tree: of any length. Lines that are not of a snapshot stay.
+        more: how to get the rest.
     """
     if len(tree) <= MAX_LENGTH:
         return tree
@@ -72,7 +76,7 @@ def cut_tree(tree: str) -> str:
         if found:
             break
     shown = "\n".join(_keep(parsed, max(found - 1, 0)))
-    more = "Lines in brackets say what is left out; read_text with a target reads one part of the page."
+    more = f"Lines in brackets say what is left out. {more}".strip()
     if len(shown) > MAX_LENGTH:
         return cap_text(shown, more)
     return f"{shown}\n[Cut: {len(shown)} of {len(tree)} characters are shown. {more}]"
@@ -96,7 +100,7 @@ def _parse(texts: Sequence[str], *, keeps_dialogs: bool) -> list[_Line]:
     counts: list[int] = []
     for text in texts:
         match = _LINE.match(text)
-        line = _Line(text, len(match[1]) // 2 if match else len(above), match[2] if match else "")
+        line = _Line(text, len(match[1]) // 2, match[2]) if match else _Line(text, 0, "", is_kept=True)
         del above[line.depth :]
         in_dialog = keeps_dialogs and any(one.role in _DIALOGS for one in above)
         if in_dialog or line.role in _LANDMARKS or line.text.rstrip(":").endswith("[active]"):

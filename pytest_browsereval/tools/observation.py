@@ -21,7 +21,8 @@ async def snapshot(window: PlaywrightWindow) -> str:
     head += [f"Title: {shorten(tab.title, 200)}" for tab in tabs if tab.is_current]
     if len(tabs) > 1:
         head.append("Tabs: " + ", ".join(_name_tab(tab.tab_id, tab.title, tab.is_current) for tab in tabs))
-    return "\n".join([*head, "", cut_tree(tree) or "(The page is empty.)"])
+    more = "read_text with a target reads one part of the page."
+    return "\n".join([*head, "", cut_tree(tree, more) or "(The page is empty.)"])
 
 
 def _name_tab(tab_id: int, title: str, is_current: bool) -> str:  # noqa: FBT001 -- a field of Tab

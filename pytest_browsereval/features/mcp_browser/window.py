@@ -17,6 +17,7 @@ from pytest_browsereval.errors import ErrorSource, Fault
 from pytest_browsereval.features.mcp_browser.mapping import Mapped, Purpose, ToolUse, Where, read_where
 from pytest_browsereval.features.mcp_browser.wire import Answer, CallRefused, McpSession, ServerGone
 from pytest_browsereval.redaction.known import beginning
+from pytest_browsereval.tools.display import cut_tree
 from pytest_browsereval.tools.foreign import offer_names
 
 OUTPUT_LENGTH = 30_000
@@ -29,6 +30,8 @@ CLOSE_S = 10.0
 
 _READ_LENGTH = 200_000
 _LONGEST_TEXT = 300
+_TREE = re.compile(r"\n *- \S[^\n]*\[ref=\w+\]")
+"""A snapshot of Playwright's kind: one that is cut keeps its dialogs and landmarks."""
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 _EMPTY = "about:blank"
 _ADDRESS = "location.href + ' HTTP ' + (performance.getEntriesByType('navigation')[0]?.responseStatus ?? 0)"
@@ -220,7 +223,7 @@ class McpWindow(Window):
         self._composed |= {value for value in arguments.values() if isinstance(value, str)}
         try:
             answer = await self._session.call(name, arguments, self._call_s)
-            result = ForeignResult(not answer.is_error, _output(answer))
+            result = ForeignResult(not answer.is_error, format_output(answer))
             # Rather no address than one that the call may have left.
             if not self._tells_where:
                 self._url = self._title = ""
@@ -297,11 +300,14 @@ PLACES: tuple[Purpose, ...] = ("snapshot", "pages", "navigate", "screenshot", "c
 """Uses whose patterns are tried on every text, in this order."""
 
 
-def _output(answer: Answer) -> str:
+def format_output(answer: Answer) -> str:
+    """Return what an agent reads of an answer."""
     text = "\n".join(answer.texts)
     if answer.pictures:
         text += f"\n({len(answer.pictures)} picture{'s' * (len(answer.pictures) > 1)} left out)"
-    if len(text) > OUTPUT_LENGTH:
+    if len(text) > OUTPUT_LENGTH and _TREE.search(text):
+        text = cut_tree(text, "")
+    elif len(text) > OUTPUT_LENGTH:
         text = f"{beginning(text, OUTPUT_LENGTH)}\n(cut: the text has {len(text)} characters)"
     return text.strip() or "(no text)"
 

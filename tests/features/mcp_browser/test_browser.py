@@ -27,7 +27,8 @@ from pytest_browsereval.errors import ConfigError, ErrorSource, Fault, StopRun
 from pytest_browsereval.features.mcp_browser import process
 from pytest_browsereval.features.mcp_browser import window as window_module
 from pytest_browsereval.features.mcp_browser.config import McpBrowserConfig
-from pytest_browsereval.features.mcp_browser.window import OUTPUT_LENGTH, McpWindow
+from pytest_browsereval.features.mcp_browser.window import OUTPUT_LENGTH, McpWindow, format_output
+from pytest_browsereval.features.mcp_browser.wire import Answer
 from pytest_browsereval.testing.browsers import BrowserConformance
 from tests.features.mcp_browser import odd
 from tests.features.mcp_browser.odd_server import MORE_TOOLS
@@ -479,3 +480,15 @@ class TestOverHttp(BrowserConformance):
     @pytest.fixture
     def config(self, odd_url: str) -> McpBrowserConfig:
         return odd.over_http(odd_url, call_timeout_s=60)
+
+
+def test_a_snapshot_that_is_cut_keeps_its_dialog() -> None:
+    """One of Playwright's kind, with what the server writes around it; it says what is left out."""
+    rows = "".join(f"    - listitem [ref=e{n}]: item number {n}\n" for n in range(5000))
+    dialog = "  - dialog [ref=e8]:\n    - button [ref=e9]\n```\n"
+    head = "### Page\n- Page URL: http://shop.test/\n```yaml\n- generic [ref=e1]:\n"
+    answer = Answer(is_error=False, texts=(f"{head}  - list [ref=e2]:\n{rows}{dialog}",))
+    text = format_output(answer)
+    assert text.startswith(head)
+    assert f"more list items]\n{dialog}[Cut: " in text
+    assert len(text) < OUTPUT_LENGTH + 200
