@@ -364,8 +364,9 @@ class Course:
             self.open.add_error(ErrorSource.AGENT, f"stopped: {self.limit}")
         elif result.note:
             self.open.add_warning(ErrorSource.AGENT, result.note)
-        # In a thread: the search of megabytes for secrets would hold up all lanes.
-        answer = await asyncio.to_thread(self.open.sizes.fit, result.final_answer)
+        answer, sizes = result.final_answer, self.open.sizes
+        if not sizes.is_small(answer):  # a search of megabytes for secrets would hold up all lanes
+            answer = await asyncio.to_thread(sizes.fit, answer)
         self.result = replace(result, final_answer=answer)
 
     def leave_window(self, window: Window, urls: Mapping[str, str]) -> None:
