@@ -156,7 +156,7 @@ def told(summary: dict[str, Any]) -> dict[str, Any]:
 def written(evals: Evals) -> Evals:
     write_agent(evals, WORKS)
     evals.write_rows(*(row(f"r{number}") for number in range(ROWS)), errored_row("unreachable"))
-    evals.write_config(browser="playwright", agent=FUNCTION, lanes=3, retries=1)
+    evals.write_config(browser="playwright", agent=FUNCTION, lanes=3, retries=KILLS)
     return evals
 
 
