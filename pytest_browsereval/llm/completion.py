@@ -143,9 +143,7 @@ def read_body(body: Mapping[str, Any], taken: Iterable[str] = ()) -> Completion:
         finish_reason=CUT if is_cut else reason,
         refusal=refusal,
         # Servers may say the same in several places.
-        reasoning="\n".join(
-            dict.fromkeys(filter(None, (*reasoning, _thoughts(message.get("content")), thoughts)))
-        ),
+        reasoning="\n".join(filter(None, dict.fromkeys(reasoning))),
         message=_build_history_message(message, text or refusal, calls),
     )
 
