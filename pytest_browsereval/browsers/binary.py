@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_browsereval.browsers.driver import start_driver, stop_driver
-from pytest_browsereval.browsers.machine import driver_folder
+from pytest_browsereval.browsers.machine import describe_memory_limit, driver_folder
 from pytest_browsereval.errors import ConfigError, ErrorSource, StopRun
 from pytest_browsereval.redaction.known import beginning
 
@@ -339,4 +339,5 @@ def no_browser_message(tried: Sequence[tuple[Candidate, str]]) -> str:
         remedy = f"Name another one in {source}, or leave {source} out to have one looked for."
     if any(why == _NO_DISPLAY for _, why in tried):
         remedy += " Without a display, leave --eval-headed out or type xvfb-run before the command."
+    remedy = describe_memory_limit() or remedy
     return "\n".join([head, *(f"  {candidate}: {why}" for candidate, why in tried), remedy])

@@ -13,7 +13,7 @@ from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_browsereval.browsers.machine import driver_folder, driver_trouble
+from pytest_browsereval.browsers.machine import describe_memory_limit, driver_folder, driver_trouble
 from pytest_browsereval.browsers.playwright.page_text import READ_TEXT
 from pytest_browsereval.browsers.playwright.waiting import quietly
 from pytest_browsereval.browsers.playwright.world import offer_worlds
@@ -72,6 +72,8 @@ async def start_driver() -> Playwright:
         await _end_reader(asyncio.all_tasks() - before)
         _leave(place)
         trouble = await driver_trouble() or f"Playwright's driver does not start: {error}"
+        if limit := describe_memory_limit():
+            trouble = f"{trouble.rstrip('.')}. {limit}"
         raise StopRun(ErrorSource.BROWSER, trouble) from error
     _places[driver] = place
     asyncio.get_running_loop().set_exception_handler(_report_unseen)

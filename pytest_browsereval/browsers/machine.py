@@ -60,6 +60,20 @@ def this_machine() -> Machine:
     )
 
 
+def describe_memory_limit() -> str:
+    """Return a sentence about a limit of address space, of which browsers and Node reserve much; else ""."""
+    try:
+        import resource
+    except ImportError:  # Windows has none
+        return ""
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if limit == resource.RLIM_INFINITY:
+        return ""
+    return (
+        f"The address space of a process is limited to {limit >> 20} MiB. Type `ulimit -v unlimited` first."
+    )
+
+
 @functools.cache
 def driver_folder() -> Path | None:
     """Return the folder of Playwright's driver, found without importing Playwright."""

@@ -5,6 +5,7 @@ import contextlib
 import gc
 import os
 import stat
+import subprocess
 import sys
 from pathlib import Path
 
@@ -223,6 +224,21 @@ def test_no_display_is_explained() -> None:
     """A browser that has no display to show itself on comes with two ways out."""
     why = binary.reason("Looks like you launched a headed browser without having a XServer running.")
     assert "xvfb-run" in binary.no_browser_message([(FULL, why)])
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "darwin", reason="macOS does not keep this limit")
+def test_a_limit_of_memory_is_named(tmp_path: Path) -> None:
+    """Neither Node nor a browser starts where it cannot map memory; no installation helps then."""
+    code = (
+        "import asyncio, resource; resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30));"
+        "from pytest_browsereval.browsers.binary import find_binary; asyncio.run(find_binary())"
+    )
+    said = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False
+    ).stderr
+    assert "limited to 4096 MiB. Type `ulimit -v unlimited` first." in said
+    assert "install-browser" not in said
 
 
 def test_full_browser_keeps_playwrights_features_off() -> None:
