@@ -36,7 +36,7 @@ from contextlib import suppress
 from http.client import HTTPConnection, HTTPException
 from urllib.parse import urlsplit
 
-async def solve(context):
+def solve(context):
     host = urlsplit(context.task.solution[0]["url"]).netloc
     for step in context.task.solution:
         given = json.loads(step["text"])
