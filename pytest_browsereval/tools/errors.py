@@ -18,6 +18,9 @@ _NET = re.compile(r"net::(ERR_\w+)(?: at (\S+))?")
 _PREFIX = re.compile(r"^(?:\w+\.\w+: )?(?:Error: )?(?:InvalidSelectorError: )?")
 # The call log of Playwright: the text of its errors is the only place where it says how far it came.
 _LOOKING = re.compile(r"- waiting for (?!element|navigation)")
+_LOADING = re.compile(
+    r'waiting for navigation|navigating to|- waiting for (?:scheduled|".*") navigation.*\s*$'
+)
 _SHOWN = 3
 
 _STATES = {
@@ -78,7 +81,7 @@ def _too_late(named: str, target: str, text: str) -> str:
             return f"{named} {state}."
     if "did not find some options" in text:
         return f"{named} has no such option."
-    if "waiting for navigation" in text or "navigating to" in text:
+    if _LOADING.search(text):
         return "The page did not load in time."
     looked = _LOOKING.split(text)
     if len(looked) > 1 and "resolved to" not in looked[-1]:

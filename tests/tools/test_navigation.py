@@ -122,11 +122,14 @@ def test_an_origin_that_is_not_allowed_is_refused(
 
 
 def test_a_page_that_never_answers_ends_with_the_limit(visit: Visits, pages: PageServer) -> None:
-    """The navigation's limit is the window's."""
+    """The navigation's limit is the window's; a click that led there is not one that found nothing."""
     pages.page("/never", "late", delay_s=30)
-    opened = visit()
-    opened.limit(navigation_s=0.3)
-    assert opened.refusal("navigate", url="/never") == "The page did not load in time."
+    opened = visit("<a href='/never'>Go</a><input aria-label='Word'>")
+    opened.limit(navigation_s=0.3, action_s=1)
+    late = "The page did not load in time."
+    assert opened.refusal("click", target="text=Go") == late
+    assert opened.refusal("fill", target="label=Word", text="while it loads") == late
+    assert opened.refusal("navigate", url="/never") == late
 
 
 def test_a_slow_picture_does_not_hold_a_navigation_for_ever(visit: Visits, pages: PageServer) -> None:
