@@ -92,12 +92,15 @@ def find_broken_page(window: Window, sites: Iterable[str | None]) -> str:
 
     Args:
         window: it is there. What the agent has composed the address of is its own doing.
-        sites: addresses of the start page and of the eval's sites; what others answer is not theirs.
+        sites: addresses of the start page and of the eval's sites, which the agent has not composed; what
+            others answer is not theirs.
     """
-    error = window.page_error
-    if error is None or not error.is_of_server or error.is_own:
+    error, known = window.page_error, [url for url in sites if url]
+    if error is None or not error.is_of_server:
         return ""
-    return str(error) if any(url and is_same_site(url, error.url) for url in sites) else ""
+    if error.is_own and error.url.rstrip("/") not in {url.rstrip("/") for url in known}:
+        return ""
+    return str(error) if any(is_same_site(url, error.url) for url in known) else ""
 
 
 def decide(

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from pytest_browsereval.local_server import LocalHandler
 from tests.hooks.small_evals import Evals, row
 from tests.support import PageServer
 
@@ -125,3 +126,38 @@ def test_a_start_page_that_is_broken_is_the_sites(evals: Evals, shop: PageServer
         "gone": "navigation",
     }
     assert ran.attempt("moved").reason == f"The start page {shop.url}/down answered HTTP 503."
+
+
+def test_a_start_page_that_breaks_later_is_the_sites(evals: Evals) -> None:
+    """The agent has not composed the address of the start page, however it comes back to it."""
+
+    class OncePages(PageServer):
+        def answer(self, request: LocalHandler) -> None:
+            if request.path in self.requests:
+                self.page(request.path, "busy", status=500)
+            super().answer(request)
+
+    ways: dict[str, tuple[list[dict[str, Any]], str]] = {
+        "back": ([click("Away"), BACK], BROKEN),
+        "anew": ([go("/anew")], BROKEN),
+        "tab": ([{"tool": "open_tab", "url": "{url}/tab"}], BROKEN),
+        "reload": ([{"tool": "reload"}], BROKEN),
+        "other": ([go("/own"), go("/own")], FAILED),
+    }
+    shop, rows = OncePages(), []
+    shop.page("/own", "fine")
+    for name, (steps, _) in ways.items():
+        shop.page(f"/{name}", '<a href="/own">Away</a>', headers={"Cache-Control": "no-store"})
+        solution = json.loads(
+            json.dumps([*steps, {"tool": "done", "answer": "blocked"}]).replace("{url}", shop.url)
+        )
+        rows.append(row(name, start_url=f"{shop.url}/{name}", solution=solution))
+    evals.write_rows(*rows)
+    evals.write_config(browser="playwright", retries=0)
+    ran = evals.run()
+    shop.close()
+    found = {
+        one.query_id: f"{one.verdict}" + f" ({one.error_source})" * bool(one.error_source)
+        for one in ran.attempts
+    }
+    assert found == {name: expected for name, (_, expected) in ways.items()}
