@@ -213,7 +213,8 @@ def _end_all(child: subprocess.Popen[bytes], grace_s: float) -> None:
         child.kill()
         return
     deadline = time.monotonic() + grace_s
-    _send(child, signal.SIGTERM)
+    if grace_s:
+        _send(child, signal.SIGTERM)
     while _is_running(child) and time.monotonic() < deadline:
         time.sleep(_POLL_S)
     deadline = time.monotonic() + _KILLING_S

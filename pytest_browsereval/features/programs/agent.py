@@ -81,7 +81,7 @@ class CommandAgentConfig(AgentConfig):
     usage: UsageRule = UsageRule()
     """Which lines of its output tell tokens and money."""
     grace_s: float = Field(default=2.0, ge=0, le=2.5)
-    """The time between asking it to end and killing it."""
+    """The time between asking it to end and killing it; none with ``cdp: true``."""
     linger_s: float = Field(default=30.0, ge=0, le=600)
     """How long it may go on after ``done``, to tell its usage for example."""
 

@@ -133,7 +133,8 @@ class ProgramPlayer(AgentEvaluator):
             folder=self._folder,
             env=env,
             stdin=stdin,
-            grace_s=self._config.grace_s,
+            # Pages do not refuse what it does after a limit, as tools do.
+            grace_s=0 if self._config.cdp else self._config.grace_s,
             mark=f"{OUTPUT_VARIABLE}={env[OUTPUT_VARIABLE]}",
         )
         program = Program(launch, self._take_line, self._take_error)

@@ -7,10 +7,11 @@ import sys
 
 import pytest
 
-from pytest_browsereval.errors import ErrorSource, Fault
+from pytest_browsereval.errors import ErrorSource, Fault, LimitReached
 from pytest_browsereval.features.programs import process
-from tests.agents.desk import Desk
-from tests.features.programs.outsiders import agent, assert_gone, log, play, run, script
+from pytest_browsereval.features.programs.agent import CommandAgentConfig
+from tests.agents.desk import Desk, MakeDesk
+from tests.features.programs.outsiders import CdpWindow, agent, assert_gone, log, play, run, script
 from tests.support import until
 
 # -- how programs end
@@ -65,6 +66,44 @@ def test_a_cancelled_attempt_leaves_nothing_running(desk: Desk) -> None:
     assert len(pids) == 3
     for pid in pids:
         assert_gone(int(pid))
+
+
+WAYS_ON = """
+    import json, pathlib, signal, time
+    signal.signal(signal.SIGTERM, lambda *_: pathlib.Path({file!r}).touch())
+    print("ready", flush=True)
+    {then}
+    while True:
+        time.sleep(0.01)
+    """
+"""Goes on when it is asked to end, in the page for example."""
+STEPS = """print('{"type": "step", "tool": "look"}\\n' * 5, flush=True)"""
+PAID = """print('{"type": "usage", "input_tokens": 9}', flush=True)"""
+
+
+def test_a_program_that_drives_the_page_does_nothing_after_a_limit(make_desk: MakeDesk) -> None:
+    """It is killed at once: a page refuses nothing. One that works by tools is asked to end first."""
+    for then, drives, goes_on in (
+        ("", True, False),
+        (STEPS, True, False),
+        (PAID, True, False),
+        ("", False, True),
+    ):
+        desk = make_desk(window=CdpWindow(), max_steps=3, limits={"max_tokens": 5})
+        late = desk.folder / "late"
+        code = WAYS_ON.format(file=str(late), then=then)
+        config = agent(command=script(desk, code), mcp="off", cdp=drives, grace_s=0.5)
+
+        async def course(desk: Desk, config: CommandAgentConfig, *, is_cancelled: bool) -> None:
+            task = asyncio.ensure_future(config.build(desk.context(config)).execute())
+            if is_cancelled:
+                await until(lambda: (desk.folder / "agent/stdout.log").exists() and "ready" in log(desk))
+                task.cancel()
+            with pytest.raises((asyncio.CancelledError, LimitReached)):
+                await task
+
+        asyncio.run(course(desk, config, is_cancelled=not then))
+        assert late.exists() == goes_on, (then, drives)
 
 
 def test_what_a_program_leaves_behind_ends_with_it(desk: Desk) -> None:
