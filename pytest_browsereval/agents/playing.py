@@ -62,6 +62,7 @@ async def play(
     ending: Fault | LimitReached | None = None
     late, why_late = "", None
     try:
+        limits.end_at(loop.time() + limit_s, is_late)
         work = _play(context, build, who)
         result = await within(limit_s, work, grace_s=grace_s, at_limit=lambda: limits.reach(is_late), cut=cut)
     except Overran as overran:
@@ -94,6 +95,7 @@ async def _play(context: AgentContext, build: Callable[[AgentContext], object], 
     current_limits.set(context.capture.limits)  # of this task, and of those that it starts
     try:
         returned = await _begin(build(context), who)
+        context.capture.limits.check_time()
     except (Fault, LimitReached):
         raise
     except UsageError as error:  # a key that has gone since the start, say

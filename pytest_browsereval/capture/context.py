@@ -144,7 +144,7 @@ class CaptureContext:
     def log_assistant(
         self, content: str, *, usage: Usage | None = None, duration_ms: float | None = None
     ) -> None:
-        """Record what the model said, with what it cost."""
+        """Record what the model said, with what it cost, which ``spend`` counts."""
         self.log(messages.AssistantMessage(content=content, usage=usage, duration_ms=duration_ms))
 
     def log_delegation(self, instruction: str, executor_id: str, *, max_steps: int | None = None) -> None:
@@ -197,7 +197,8 @@ class CaptureContext:
 
     def count_usage(self, usage: Usage) -> None:
         """Add the usage of a model call, whatever limits say."""
-        self.usage = self.limits.used = self.usage + usage.recheck()
+        self.limits.use(usage.recheck())
+        self.usage = self.limits.used
 
     def spend_unseen(self) -> None:
         """Count a model call that nobody tells the cost of: from now on that of the attempt is unknown."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
 from contextvars import ContextVar
 
@@ -34,6 +35,9 @@ class Limits:
         self._outer = outer
         self._max_tokens, self._max_cost_usd = max_tokens, max_cost_usd
         self.used = Usage()
+        self.spent_usd = 0.0
+        """What is known of its cost; the rest may be unknown."""
+        self._until: tuple[float, LimitReached] | None = None
         self.reached: LimitReached | None = None
         """The limit of its own that was reached."""
         self.on_ignored: Callable[[], object] = lambda: None
@@ -53,6 +57,20 @@ class Limits:
         """Refuse all that comes later, which only code that was left behind can try."""
         self.reach(LimitReached(TerminationReason.TIMEOUT, IS_OVER))
 
+    def end_at(self, when: float, limit: LimitReached) -> None:
+        """Set when the time is over, by the monotonic clock: code that blocks is not cancelled then."""
+        self._until = when, limit
+
+    def check_time(self) -> None:
+        """Note that the time is over, if it is."""
+        if self._until is not None and time.monotonic() > self._until[0]:
+            self.reach(self._until[1])
+
+    def use(self, usage: Usage) -> None:
+        """Add the usage of a model call."""
+        self.used += usage
+        self.spent_usd += usage.cost_usd or 0
+
     def find(self) -> LimitReached | None:
         """Return what has ended the attempt, or this part of it; None if nothing has."""
         return (self._outer.find() if self._outer else None) or self.reached
@@ -65,6 +83,7 @@ class Limits:
         """
         if self._outer is not None:
             self._outer.check()
+        self.check_time()
         if self.reached is not None:
             self.on_ignored()
             # Another one each time: the traceback of one grows with each raise.
@@ -76,12 +95,13 @@ class Limits:
         Raises:
             LimitReached: tokens or money are used up.
         """
-        tokens, cost = self.used.input_tokens + self.used.output_tokens, self.used.cost_usd
+        tokens = self.used.input_tokens + self.used.output_tokens
         limit, money, why = self._max_tokens, self._max_cost_usd, ""
         if limit is not None and tokens >= limit:
             why = f"limits.max_tokens is {limit}; {tokens} were used"
-        elif money is not None and cost is not None and cost >= money:
-            why = f"limits.max_cost_usd is {money:g}; {cost:.4f} was spent"
+        elif money is not None and self.spent_usd >= money:
+            least = "at least " if self.used.cost_usd is None else ""
+            why = f"limits.max_cost_usd is {money:g}; {least}{self.spent_usd:.4f} was spent"
         if why:
             raise self.reach(LimitReached(TerminationReason.BUDGET, why))
 

@@ -283,7 +283,8 @@ class Toolbox:
             if alter := self._capture.window.alter_result:
                 result = replace(result, output=alter(name, result.output))
         except asyncio.CancelledError:
-            cut = ToolResult(ok=False, output=f"{name} was cut off: the time is over.")
+            why = str(self._capture.limits.find() or "it was cancelled")
+            cut = ToolResult(ok=False, output=f"{name} was cut off: {why}.")
             await self._capture.after_tool_call(call, cut.as_json(), is_error=True, picture=False)
             raise
         except Fault as error:

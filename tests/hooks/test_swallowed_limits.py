@@ -129,6 +129,49 @@ def test_an_agent_that_catches_a_limit_gets_nothing_more(evals: Evals) -> None:
     assert run.attempt("done_before").final_answer == "right"
 
 
+LATE = """
+from pytest_browsereval import LimitReached, Usage
+
+PAID, UNKNOWN = Usage(requests=1, cost_usd=1), Usage(requests=1)
+
+async def solve(context):
+    name = begins(context)
+    if name in ("returns", "calls"):
+        time.sleep(1.05)
+    try:
+        if name == "calls":
+            await context.tools.call("list_tabs")
+        for usage in {"first": (UNKNOWN, PAID, PAID), "last": (PAID, UNKNOWN, PAID)}.get(name, ()):
+            context.capture.spend(usage)
+        if name == "part":
+            context.capture.spend(UNKNOWN)
+            for _ in range(2):
+                context.capture.nest("executor").spend(PAID)
+    except LimitReached:
+        pass
+    return "right"
+"""
+
+
+def test_limits_hold_where_nothing_is_cancelled_or_a_cost_is_unknown(evals: Evals) -> None:
+    """Code that blocks the loop is out of time all the same, and what is known of the cost is limited."""
+    write_agent(evals, LATE)
+    cases: tuple[tuple[tuple[str, ...], dict[str, float], str, str], ...] = (
+        (("returns", "calls"), {"timeout_ms": 1000}, "timeout", "limits.timeout_ms is 1000"),
+        (("first", "last", "part"), {"max_cost_usd": 2}, "budget", "limits.max_cost_usd is 2; at least 2.0"),
+    )
+    for names, limits, reason, said in cases:
+        evals.write_rows(*map(row, names))
+        evals.write_config(agent=FUNCTION, limits=limits)
+        run = evals.run("shop.eval.yaml")
+        run.assert_outcomes(failed=len(names))
+        for name in names:
+            attempt = run.attempt(name)
+            assert (attempt.termination_reason, attempt.total_steps) == (reason, 0), attempt
+            assert attempt.limit.startswith(said), attempt
+            assert attempt.final_answer is None, attempt
+
+
 def test_a_thread_that_catches_a_limit_gets_nothing_more(evals: Evals) -> None:
     """Calls are refused, usage is counted, and the thread is given up."""
     write_agent(evals, f"URL = 'http://127.0.0.1:9'\n{AGENTS}")

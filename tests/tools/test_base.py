@@ -216,7 +216,7 @@ def test_a_call_that_is_cut_off_has_a_result(capture: CaptureContext) -> None:
     call, result = capture.messages.messages
     assert isinstance(result, ToolResultMessage)
     assert (result.is_error, result.span_id, result.screenshot) == (True, call.span_id, None)
-    assert result.result == {"ok": False, "output": "look was cut off: the time is over."}
+    assert result.result == {"ok": False, "output": "look was cut off: it was cancelled."}
 
 
 def test_a_fault_is_recorded_and_raised(box: Boxes, capture: CaptureContext) -> None:

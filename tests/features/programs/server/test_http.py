@@ -229,7 +229,7 @@ def test_a_call_goes_on_without_its_caller(make_desk: MakeDesk) -> None:
     assert [m.result["output"] for m in results] == [
         "Waited.",
         "Clicked button Buy.",
-        "wait was cut off: the time is over.",
+        "wait was cut off: it was cancelled.",
     ]
 
 
