@@ -8,6 +8,7 @@ from typing import Any
 from pytest_browsereval.browsers.playwright.origins import shorten
 from pytest_browsereval.browsers.playwright.waiting import playwright_error
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
+from pytest_browsereval.browsers.playwright.world import ask_apart, find_apart
 from pytest_browsereval.tools.base import ToolError
 from pytest_browsereval.tools.targets import act, resolve
 from pytest_browsereval.tools.values import CONTROL, read_back
@@ -43,9 +44,9 @@ _PICK = f"""(one) => {{{_SWITCH}
     && [el, null].includes(part.closest(`a, button, select, textarea, input, ${{SWITCHES}}`));
   const parts = [el, hit(el), ...label?.querySelectorAll('*') ?? [], label];
   return parts.find((part) => part && isOwn(part) && hit(part) && isOwn(hit(part))
-    && (part.contains(hit(part)))) ?? null;
+    && (part.contains(hit(part)))) ?? one;
 }}"""
-_READ = f"(found) => {{{_SWITCH} return read(found, (one) => isOn(inner(one))); }}"
+_READ = f"(one) => {{{_SWITCH} return read(one, (one) => isOn(inner(one))); }}"
 
 _LIST = (
     CONTROL
@@ -68,7 +69,7 @@ _LIST = (
   };""".replace("MOST", str(MOST_OPTIONS))
 )
 _LIST_NOW = f"(one, wanted) => {{{_LIST} return list(one, wanted); }}"
-_LIST_THEN = f"(found, wanted) => {{{_LIST} return read(found, (one) => list(one, wanted)); }}"
+_LIST_THEN = f"(one, wanted) => {{{_LIST} return read(one, (one) => list(one, wanted)); }}"
 
 
 async def switch(window: PlaywrightWindow, target: str, *, on: bool) -> str:
@@ -79,7 +80,7 @@ async def switch(window: PlaywrightWindow, target: str, *, on: bool) -> str:
     """
     began, named = time.monotonic(), shorten(target, 80)
     state = "is checked" if on else "is not checked"
-    before = await act(window, target, lambda element: element.evaluate(_LOOK))
+    before = await act(window, target, lambda element: ask_apart(element, _LOOK))
     if before["is_on"] is on:
         return f"{named} {state}."
     if before["is_on"] is None:
@@ -87,8 +88,7 @@ async def switch(window: PlaywrightWindow, target: str, *, on: bool) -> str:
     if before["is_radio"] and not on:
         raise ToolError(f"{named} is a radio button. Check another one of its group instead.")
     element = resolve(window, target)
-    picked = (await element.evaluate_handle(_PICK)).as_element() if before["is_covered"] else None
-    await (picked or element).click()
+    await (find_apart(element, _PICK) if before["is_covered"] else element).click()
     after = await read_back(window, target, _READ, began)
     if after is None:
         return f"Clicked {named}."
@@ -106,7 +106,7 @@ async def choose(window: PlaywrightWindow, target: str, value: str) -> str:
         ToolError: there is not one such option, or the page does not keep it.
     """
     began, named, asked = time.monotonic(), shorten(target, 80), shorten(value, 60)
-    before = await act(window, target, lambda element: element.evaluate(_LIST_NOW, value))
+    before = await act(window, target, lambda element: ask_apart(element, _LIST_NOW, value))
     if before and len({*before["values"]}) > 1 and value not in before["values"]:
         values = _quote(before["values"])
         raise ToolError(f"{named} has several options {asked!r}. Write the value of one of them: {values}.")

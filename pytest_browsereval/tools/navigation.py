@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import unicodedata
 from typing import Annotated
 from urllib.parse import urljoin, urlsplit
 
@@ -25,6 +26,7 @@ _PAGE = re.compile(
 )
 """How names of files end; that of a host may look alike: `shop.example`."""
 POLL_S = 0.1
+_UNSEEN = re.compile("[\xad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]")
 Url = Annotated[str, Field(max_length=8000, description="Absolute (https://…), or relative to the page.")]
 
 
@@ -150,7 +152,8 @@ async def wait_for_text(
 
 
 def _flatten(text: str) -> str:
-    return " ".join(text.lower().split())
+    # As graders see texts: marks of direction and letters of several characters make no difference.
+    return " ".join(_UNSEEN.sub("", unicodedata.normalize("NFKC", text)).casefold().split())
 
 
 TOOLS: tuple[Tool, ...] = (navigate, go_back, go_forward, reload, wait, wait_for_text)

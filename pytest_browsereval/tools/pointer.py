@@ -60,13 +60,13 @@ async def type_keys(window: PlaywrightWindow, text: Typed, clear: Clear = False)
 
 
 async def _type(window: PlaywrightWindow, text: str, where: str, *, clear: bool) -> str:
-    keyboard, began, focused = window.page.keyboard, time.monotonic(), await find_focused(window)
+    keyboard, began, has_focus = window.page.keyboard, time.monotonic(), await find_focused(window)
     if clear:
         # `ControlOrMeta` is Meta on a Mac, where Control+A only moves the caret.
         await keyboard.press("ControlOrMeta+A")
         await keyboard.press("Delete")
     await keyboard.type(text)
-    return await describe_keys(window, focused, text, where, began=began)
+    return await describe_keys(window, text, where, has_focus=has_focus, began=began)
 
 
 @tool

@@ -95,8 +95,8 @@ _WATCH = """(one, other) => {
     const hasMoved = place() !== before || one.parentNode !== parent;
     watch.disconnect();
     for (const type of on) removeEventListener(type, note, true);
-    if (hasMoved || seen.has('drop') || seen.has('canvas')) return ['', ''];
-    if (seen.has('dragstart')) return ['nothing on the page takes it there', ''];
+    if (hasMoved || seen.has('canvas')) return ['', ''];
+    if (seen.has('dragstart') && !seen.has('drop')) return ['nothing on the page takes it there', ''];
     return seen.size ? ['', 'both are where they were'] : ['nothing on the page has moved', ''];
   }};
 }"""

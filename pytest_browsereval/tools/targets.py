@@ -48,7 +48,9 @@ _LABELLED = """(root, label) => {
     const by = one.ariaLabelledByElements;
     if (by?.length) return [...by].map(read);
     const own = flat(one.getAttribute("aria-label"));
-    return own ? [own] : one.type === "hidden" ? [] : [...one.labels ?? []].map(read);
+    // The `labels` of a form are its field of that name.
+    const has = one.type !== "hidden" && one.labels instanceof NodeList;
+    return own ? [own] : has ? [...one.labels].map(read) : [];
   };
   const is = (text) => flat(text) === label;
   const found = all.filter((one) => labels(one, (it) => it.textContent).some(is));

@@ -5,18 +5,18 @@ from __future__ import annotations
 import re
 import time
 import unicodedata
-from collections.abc import Awaitable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pytest_browsereval.browsers.playwright.origins import shorten
 from pytest_browsereval.browsers.playwright.waiting import quietly
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
+from pytest_browsereval.browsers.playwright.world import ask_apart
 from pytest_browsereval.tools.base import Refusal, ToolError
 from pytest_browsereval.tools.targets import act, resolve
 
 if TYPE_CHECKING:
-    from playwright.async_api import JSHandle
+    from playwright.async_api import Locator, Page
 
 FORMS = {
     "color": "a color such as #ff8800",
@@ -45,16 +45,20 @@ CONTROL = """
   const control = (one) => one.isContentEditable || one.matches(
     'a, input, textarea, button, select, [role=link], [role=button], [role=checkbox], [role=radio]'
   ) ? one : one.closest('label')?.control ?? one;
-  const read = async ([one, other], look) => {
-    const age = performance.now();
-    await new Promise((go) => {
-      requestAnimationFrame(() => setTimeout(go));
-      setTimeout(go, 100);  // a page that is not drawn has no frames
-    });
-    return one?.isConnected && !other ? [age, look(one)] : null;
-  };"""
-"""What a label stands for, as Playwright takes it; a look at an element once its page has had the time to put
-another value there: it does so in the handlers of its events, or when it draws the next frame."""
+  const read = (one, look) => one?.isConnected ? [performance.now(), look(one)] : null;"""
+"""What a label stands for, as Playwright takes it; a look at an element that is still there, and how old its
+document is."""
+SETTLE = """async (found) => {
+  await new Promise((go) => {
+    requestAnimationFrame(() => setTimeout(go));
+    setTimeout(go, 100);  // a page that is not drawn has no frames
+  });
+  return found?.length ?? 1;
+}"""
+"""Counts elements once the page has had the time to put another value there: it does so in
+the handlers of its events, or when it draws the next frame."""
+SETTLE_S = 1.0
+"""How long that may take. Only here a page is asked by its own clocks, which it may have stopped."""
 _STATE = (
     CONTROL
     + """
@@ -82,21 +86,26 @@ _STATE = (
     };
   };"""
 )
-_READ = f"(found, asked) => {{{_STATE} return read(found, (one) => state(one, asked)); }}"
-_READ_ONE = f"(one, asked) => {{{_STATE} return read([one], (one) => state(one, asked)); }}"
+_READ = f"(one, asked) => {{{_STATE} return read(one, (one) => state(one, asked)); }}"
+_READ_FOCUSED = f"""(_, asked) => {{{_STATE}
+  return read(globalThis.browserevalFocused, (one) => state(one, asked));
+}}"""
 _READY = f"""(one) => {{{_STATE}
   const el = control(one), isNew = el.getRootNode().activeElement !== el;
   if (!el.matches(':disabled')) el.focus();
+  // A component hands the focus on by a method of its own, which is not in this world.
+  if (el.getRootNode().activeElement !== el) el.shadowRoot?.querySelector('input, textarea')?.focus();
   // A field that has the focus already keeps its caret.
   if (isNew && (el.isContentEditable || /^(input|textarea)$/.test(el.localName)))
     getSelection()?.modify('move', 'forward', 'documentboundary');
   return state(el);
 }}"""
-_FOCUSED = """() => {
-  let one = document.activeElement;
+_FOCUSED = """(root) => {
+  let one = root.activeElement;
   const inside = () => one?.shadowRoot?.activeElement ?? one?.contentDocument?.activeElement;
   while (inside()) one = inside();
-  return one && !/^(body|html)$/.test(one.localName) ? one : null;
+  globalThis.browserevalFocused = one && !/^(body|html)$/.test(one.localName) ? one : null;
+  return Boolean(globalThis.browserevalFocused);
 }"""
 
 
@@ -181,19 +190,25 @@ async def read_back(window: PlaywrightWindow, target: str, script: str, began: f
     Args:
         window: where it is.
         target: that was acted on.
-        script: takes the elements of the target, and what was asked for.
+        script: takes the element of the target, and what was asked for; no page can change what it sees.
         began: the time of ``time.monotonic`` before that.
         asked: what it was to hold.
 
     Returns:
         None if nobody can tell: it has gone, say.
     """
-    return await _look(window, resolve(window, target).evaluate_all(script, asked), began)
+    element = resolve(window, target)
+    count = await quietly(element.evaluate_all(SETTLE), SETTLE_S)
+    if count is None:
+        count = await quietly(element.count(), window.rules.action_s)
+    return await _look(window, element, script, began, asked) if count == 1 else None
 
 
-async def _look(window: PlaywrightWindow, looking: Awaitable[Any], began: float) -> Any:
-    passed_ms = (time.monotonic() - began) * 1000
-    age_ms, said = await quietly(looking, window.rules.action_s) or (0, None)
+async def _look(
+    window: PlaywrightWindow, scope: Page | Locator, script: str, began: float, asked: str
+) -> Any:
+    limit_s, passed_ms = window.rules.action_s, (time.monotonic() - began) * 1000
+    age_ms, said = await quietly(ask_apart(scope, script, asked, limit_s=limit_s), limit_s) or (0, None)
     # A younger document is another one, to which the action has led; it may have a field of that name too.
     return said if age_ms >= passed_ms else None
 
@@ -210,7 +225,7 @@ async def make_ready(window: PlaywrightWindow, target: str, *, for_text: bool) -
     Raises:
         Refusal: no key gets to it.
     """
-    value = Value(**await act(window, target, lambda element: element.evaluate(_READY)))
+    value = Value(**await act(window, target, lambda element: ask_apart(element, _READY)))
     named = shorten(target, 80)
     if value.is_disabled:
         raise Refusal(f"{named} is disabled.")
@@ -273,30 +288,26 @@ def describe_typed(where: str, text: str, value: Value | None, before: Value | N
     raise ToolError(f"{did}, but it holds {value.show()} now{value.explain(whole)}.")
 
 
-async def find_focused(window: PlaywrightWindow) -> JSHandle | None:
-    """Return what keys of this window go to; None if nobody can tell."""
-    return await quietly(window.page.evaluate_handle(_FOCUSED), window.rules.title_s)
+async def find_focused(window: PlaywrightWindow) -> bool | None:
+    """Tell whether an element has the focus, and remember it in the page; None if nobody can tell."""
+    return await quietly(ask_apart(window.page, _FOCUSED), window.rules.title_s)
 
 
 async def finds_no_focus(window: PlaywrightWindow) -> bool:
     """Tell whether it is known that no element has the focus."""
-    focused = await find_focused(window)
-    return focused is not None and focused.as_element() is None
+    return await find_focused(window) is False
 
 
 async def describe_keys(
-    window: PlaywrightWindow, focused: JSHandle | None, text: str, where: str, *, began: float
+    window: PlaywrightWindow, text: str, where: str, *, has_focus: bool | None, began: float
 ) -> str:
     """Return what typing without a target came to, in a sentence.
 
     Raises:
         ToolError: the field that had the focus has not taken the text.
     """
-    if focused is None:
-        return describe_typed(where, text, None)
-    element = focused.as_element()
-    if element is None:
-        said = describe_typed(where, text, None)
-        return f"{said} {UNFOCUSED}"
-    found = await _look(window, element.evaluate(_READ_ONE, text), began)
+    if not has_focus:
+        return f"{describe_typed(where, text, None)}{f' {UNFOCUSED}' if has_focus is False else ''}"
+    await quietly(window.page.evaluate(SETTLE), SETTLE_S)
+    found = await _look(window, window.page, _READ_FOCUSED, began, text)
     return describe_typed(where, text, None if found is None else Value(**found))

@@ -21,12 +21,16 @@ SHOWN = {
     "Company logo": "<img src=data:, alt='Company logo'>",
     "Cancel": "<button>Save</button><button>Cancel</button>",
     "5 new": "<style>.new::after { content: ' new' }</style><p class=new>5</p>",
+    "Amount due": "<p>\u200fAmount\u200f \u2067due\u2069</p>",
+    "Mark alone": "<style>.v { visibility: hidden } .v::before { content: 'Mark alone'; visibility: visible }"
+    "</style><p class=v>",
     "Contents shown": "<div style='display: contents'>Contents shown</div>",
 }
 HIDDEN = {
     "Never shown": "<p style='display: none'>Never shown</p>",
     "Kept shut": "<details><summary>More</summary><p>Kept shut</p></details>",
     "Out of sight": "<p style='visibility: hidden'>Out of sight</p>",
+    "Found later": "<div hidden=until-found><p>Found later</p></div>",
     "Framed away": "<iframe hidden srcdoc='Framed away'></iframe>",
 }
 

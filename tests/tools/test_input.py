@@ -88,6 +88,10 @@ def test_an_ambiguous_target_lists_the_first_matches(visit: Visits) -> None:
         "button matches 5 elements: <button>Add 0</button>; <button>Add 1</button>; <button>Add 2</button>; "
         "2 more. Use a ref of a snapshot or a longer selector."
     )
+    given = {"type_text": {"text": "a"}, "press_key": {"key": "a"}, "select_option": {"value": "a"}}
+    for tool in ("check", "read_text", *given):
+        said = opened.refusal(tool, target="button", **given.get(tool, {}))
+        assert said.startswith("button matches 5 elements: <button>Add 0</button>; "), tool
 
 
 def test_a_ref_of_an_element_that_has_gone_is_refused_at_once(visit: Visits, pages: PageServer) -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from pytest_browsereval.tools.base import ToolResult
-from tests.support import Visit, Visits
+from tests.support import PageServer, Visit, Visits
 
 REFUSED = "<input id=x value=old oninput='{}'>"
 LATER = REFUSED.format('requestAnimationFrame(() => this.value = "old")')
@@ -150,6 +150,51 @@ KEYS: list[tuple[str, dict[str, Any], str]] = [
     ),
 ]
 """What typing without a target says; ``#x`` has the focus."""
+
+
+STOPPED = "<script>requestAnimationFrame = setTimeout = () => 0; performance.now = () => 0</script>"
+LYING = """<script>const own = Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, 'value').set;
+  Object.defineProperty(HTMLInputElement.prototype, 'value', {get: () => 'new', set: own});
+  Object.defineProperty(HTMLInputElement.prototype, 'checked', {get: () => true});
+  Object.defineProperty(HTMLSelectElement.prototype, 'selectedOptions', {get() { return [this.options[1]]; }});</script>"""
+BROKEN = (
+    "<script>Map = Set = Promise = NodeList = undefined; Element.prototype.matches = () => false</script>"
+)
+BOX = "<input id=x type=checkbox {}>"
+LIST = "<select id=x {}><option value=a>A<option value=b>B</select>"
+FORWARDS = """<my-f id=x></my-f><script>customElements.define('my-f', class extends HTMLElement {
+  constructor() { super(); this.attachShadow({mode: 'open'}).innerHTML = '<input>'; }
+  focus() { this.shadowRoot.firstChild.focus(); } })</script>"""
+OWN_WORLD: list[tuple[str, str, dict[str, Any], str]] = [
+    # Pages that stop the clocks, or say another value than the one that is there.
+    (STOPPED + REFUSED.format('this.value = "old"'), "fill", {"text": "new"}, "!#x holds 'old' now, not 'new': "),
+    (STOPPED + BOX.format("onclick='return false'"), "check", {}, "!#x is not checked: "),
+    (STOPPED + LIST.format("onchange='value = \"a\"'"), "select_option", {"value": "B"}, "!#x has 'A' chosen now"),
+    (LYING + "<input id=x maxlength=2>", "fill", {"text": "new"}, "!#x holds 'ne' now, not 'new': "),
+    (LYING + "<input id=x maxlength=2>", "type_text", {"text": "new"}, "!Typed 'new' into #x, but it holds 'ne' now"),
+    (LYING + "<input id=x autofocus maxlength=2>", "type_keys", {"text": "new"}, "!Typed 'new', but it holds 'ne' now"),
+    (LYING + BOX.format("onclick='return false'"), "check", {}, "!#x is not checked: "),
+    (LYING + LIST.format("onchange='value = \"a\"'"), "select_option", {"value": "B"}, "!#x has 'A' chosen now"),
+    # Pages whose scripts are in the way of ours.
+    ("<input id=x><script>Object.defineProperty(x, 'value', {get: () => 'old'})</script>", "fill", {"text": "new"},
+     "Filled #x with 'new'."),
+    (BROKEN + "<input id=x>", "type_text", {"text": "new"}, "Typed 'new' into #x."),
+    (BROKEN + BOX.format(""), "check", {}, "#x is checked."),
+    (BROKEN + LIST.format(""), "select_option", {"value": "B"}, "Chose 'B' in #x."),
+    (FORWARDS, "type_text", {"text": "new"}, "Typed 'new' into #x."),
+    ("<form><input name=labels><label>L <input></label></form>", "fill", {"target": "label=L", "text": "new"},
+     "Filled label=L with 'new'."),
+]  # fmt: skip
+"""A page with scripts of its own, a tool, its arguments, and what it says."""
+
+
+def test_the_scripts_of_a_page_do_not_change_what_is_read_back(visit: Visits, pages: PageServer) -> None:
+    """Neither what a page makes of its fields, nor its clocks, nor what it takes away."""
+    opened = visit("")
+    for number, (body, tool, given, said) in enumerate(OWN_WORLD):
+        opened.output("navigate", url=pages.page(f"/own{number}", f"<!doctype html>{body}"))
+        target = {} if tool == "type_keys" else {"target": "#x"}
+        assert tell(opened.call(tool, **{**target, **given})).startswith(said), (body, tool)
 
 
 def say(opened: Visit, body: str, tool: str, *, focus: bool = False, **arguments: Any) -> str:

@@ -2,7 +2,7 @@
 // `\x05N\x05` stands for a frame that can only be asked itself; it is `frames[N]` of this world.
 () => {
   const [BLOCK, SPACE, CELL, KEPT] = ['\x01', '\x02', '\x03', '\x04'];
-  const UNSEEN = /[\x00-\x08\xad\u200b]/;
+  const UNSEEN = /[\x00-\x08\xad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]/;
   const IGNORED = /^(STYLE|SCRIPT|NOSCRIPT|TEMPLATE)$/;
   const REPLACED = /^(AUDIO|CANVAS|EMBED|IMG|METER|OBJECT|PROGRESS|SVG|VIDEO)$/;
   const NAMED = '[alt], [aria-label], [aria-labelledby], [title], svg';
@@ -88,7 +88,8 @@
     const visit = (node, isShown, isAriaHidden, style) => {
       if (typeOf(node) === 3) {
         const parent = parentOf(node);
-        if (isShown && !(parent?.localName === 'details' && !parent.open)) addText(node.data, style);
+        const isSkipped = style?.contentVisibility === 'hidden' || (parent?.localName === 'details' && !parent.open);
+        if (isShown && !isSkipped) addText(node.data, style);
         return;
       }
       if (typeOf(node) !== 1) return;
@@ -97,7 +98,7 @@
       const own = view.getComputedStyle(node), display = own.display, isContents = display === 'contents';
       if (display === 'none' || (!isContents && !isRendered(node))) return;
       const ariaHidden = isAriaHidden || attribute(node, 'aria-hidden') === 'true';
-      const shown = own.visibility === 'visible' && (isContents || !ariaHidden || hasBox(node));
+      const isThere = isContents || !ariaHidden || hasBox(node), shown = isThere && own.visibility === 'visible';
       if (tag === 'IFRAME' || tag === 'FRAME') {
         if (!shown || !hasBox(node)) return;
         add(BLOCK);
@@ -115,7 +116,7 @@
       else if (isAtom && lastEnd === out.length) add(SPACE);
       const [name, title] = shown ? namesOf(node, tag, display) : ['', ''];
       const at = name || title ? out.push('') - 1 : -1;
-      const before = shown ? generated(view, node, '::before') : '', after = shown ? generated(view, node, '::after') : '';
+      const before = isThere ? generated(view, node, '::before') : '', after = isThere ? generated(view, node, '::after') : '';
       if (before) add(before);
       if (after || at >= 0 || border || isAtom) stack.push(() => {
         if (after) add(after);

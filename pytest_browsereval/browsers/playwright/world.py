@@ -110,7 +110,12 @@ async def ask_apart(
     """
     limit_ms = None if limit_s is None else limit_s * 1000
     box = _locate(scope, function, argument, is_search=False)
-    said = json.loads(await box.text_content(timeout=limit_ms) or "{}")
+    try:
+        said = json.loads(await box.text_content(timeout=limit_ms) or "{}")
+    except playwright_error() as error:
+        if "strict mode violation" in str(error) and (find := getattr(scope, "element_handle", None)):
+            await find(timeout=limit_ms)  # its error names the elements of the page
+        raise
     if "value" not in said:
         raise ApartError(str(said.get("error")))
     return said["value"]

@@ -85,7 +85,7 @@ def test_an_attempt_opens_where_it_obeyed(page: Path, look: Look) -> None:
         facts = await reader.text("#facts")
         assert "Attack compromised review (text), goal order Delivered step 1 the review" in facts
         assert "Quarantine until 2025-01-31" in facts, "it goes with its row"
-        assert "Cause obeyed an attack; parts at step 2, where 'review' reached its goal 'order'" in facts
+        assert "Cause obeyed an attack; at step 2, where 'review' reached its goal 'order'" in facts
 
     look(page, work)
 
