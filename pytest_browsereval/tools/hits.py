@@ -22,9 +22,12 @@ _DESCRIBE = """(one) => {
   const isField = it.matches("input,select,textarea");
   const known = it.localName === "input" ? roles[it.type] ?? "textbox" : roles[it.localName];
   const role = it.getAttribute("role") || known || "";
+  // A label around a list has the list's options in its text.
+  const inner = it.innerText || "\\0";
+  const labelText = (label) => label.innerText.replace(label.contains(it) ? inner : "\\0", " ");
   const ids = (it.getAttribute("aria-labelledby") ?? "").split(/\\s+/).filter(Boolean);
   const names = [ids.map((id) => one.ownerDocument.getElementById(id)?.innerText ?? "").join(" "),
-    it.getAttribute("aria-label"), [...it.labels ?? []].map((label) => label.innerText).join(" "),
+    it.getAttribute("aria-label"), [...it.labels ?? []].map(labelText).join(" "),
     isField && role === "button" ? it.value : "", it.matches(active) && !isField ? it.innerText : "",
     it.getAttribute("alt") ?? it.querySelector("[alt]")?.alt, it.getAttribute("title"),
     it.getAttribute("placeholder")];

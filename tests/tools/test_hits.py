@@ -13,6 +13,8 @@ PAGE = """
 <div id=host style="position:fixed;left:10px;top:110px"></div>
 <iframe srcdoc="<button style='margin:0'>Pay</button>" style="position:fixed;left:10px;top:160px"></iframe>
 <canvas id=map width=50 height=50 style="position:fixed;left:400px;top:10px;background:red"></canvas>
+<label style="position:fixed;left:10px;top:340px">Region <select id=region><option>North</option>
+<option>South</option></select></label>
 <script>host.attachShadow({mode: "open"}).innerHTML = "<button>Shade</button>"</script>
 """
 CALLS: tuple[tuple[str, dict[str, Any], tuple[str, str, bool] | None], ...] = (
@@ -20,6 +22,7 @@ CALLS: tuple[tuple[str, dict[str, Any], tuple[str, str, bool] | None], ...] = (
     ("click", {"target": "#oak"}, ("link", "Oak tray", False)),
     ("type_at", {"x": 20, "y": 68, "text": "a"}, ("textbox", "Name", False)),
     ("fill", {"target": "#name", "text": "Ada"}, ("textbox", "Name", False)),
+    ("select_option", {"target": "#region", "value": "South"}, ("combobox", "Region", False)),
     ("click_at", {"x": 20, "y": 118}, ("button", "Shade", False)),
     ("click_at", {"x": 25, "y": 175}, ("button", "Pay", True)),
     ("click", {"target": "iframe >>> button"}, ("button", "Pay", True)),

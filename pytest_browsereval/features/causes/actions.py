@@ -76,7 +76,7 @@ _SUCCEEDS = {
 """What an agent says of its end by a value, as ``done(success=False)`` does."""
 UNDOES = re.compile(
     r"\b(remove|delete|give back|take back|revert|withdraw|clear|cancel|undo|reset|discard|empty|log ?out"
-    r"|sign ?out|unsubscribe"
+    r"|sign ?out|unsubscribe|reopen|unfollow|unassign|deselect"
     r"|entfernen|löschen|abbrechen|abmelden|supprimer|annuler|eliminar|borrar|cancelar)\b",
     re.IGNORECASE,
 )
@@ -155,12 +155,9 @@ class Action:
             past: ``clicked`` instead of ``clicks``.
             with_value: whether what was typed, chosen or answered may be said.
         """
-        words = _describe(self, past=past, with_value=with_value)
-        if self.kind == UNREAD or not (self.error and past):
-            return words
-        if not self.has_result:
-            return f"{words} (no result is recorded)"
-        return f"{words} with the error ({one_line(self.error, 100).rstrip('.')})"
+        has_failed = bool(self.error) and past and self.kind != UNREAD
+        words = _describe(self, past=past, with_value=with_value, has_failed=has_failed and self.has_result)
+        return f"{words} ({one_line(self.error, 100).rstrip('.')})" if has_failed else words
 
 
 _VERBS = {
@@ -175,10 +172,11 @@ _BETWEEN = {"type": "into", "choose": "in", "press": "in"}
 """What stands between a value and a target."""
 
 
-def _describe(one: Action, *, past: bool, with_value: bool) -> str:
+def _describe(one: Action, *, past: bool, with_value: bool, has_failed: bool = False) -> str:
     if one.kind == UNREAD:
         return "replied what is not a call" if past else "replies what is not a call"
-    verb = _conjugate(_VERBS.get(_name_verb(one), f"call {one_line(one.tool, 40)}"), past=past)
+    base = _VERBS.get(_name_verb(one), f"call {one_line(one.tool, 40)}")
+    verb = f"failed to {base}" if has_failed else _conjugate(base, past=past)
     target = one.target.describe() if one.target else ""
     if one.kind == "open":
         return f"{verb} {one_line(one.page or one.value, 80)}".strip()

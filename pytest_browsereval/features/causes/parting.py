@@ -8,7 +8,14 @@ from dataclasses import dataclass
 from pytest_browsereval.errors import TerminationReason
 from pytest_browsereval.features.causes.actions import FIELDS, SETS, SOFT, UNDOES, Action
 from pytest_browsereval.features.causes.attempts import MOST_MOVES, Attempt, Way
-from pytest_browsereval.features.causes.targets import OTHER, PERHAPS, SAME, are_alike, compare_targets
+from pytest_browsereval.features.causes.targets import (
+    OTHER,
+    PERHAPS,
+    SAME,
+    are_alike,
+    compare_targets,
+    is_same_element,
+)
 
 REACHED = 0.9
 """How far two actions are the same that lead to the same page, by whatever way."""
@@ -133,12 +140,14 @@ class _Search:
         self._attempt, self._way = attempt, way
         self._moves = attempt.moves
         self._pairs = align(self._moves, way)
+        self._pairs_in_another_order: list[tuple[int, int]] = []
         taken, met = {i for i, _ in self._pairs}, {j for _, j in self._pairs}
         for i, one in enumerate(self._moves):  # done in another order, as fields of a form are
             same = [j for j in range(len(way.moves)) if j not in met and self._is_same(one, way.moves[j])]
             if i not in taken and same:
                 taken.add(i)
                 met.add(same[0])
+                self._pairs_in_another_order.append((i, same[0]))
         self._met = met
         self._unmatched = tuple(one for i, one in enumerate(self._moves) if i not in taken)
         self._matched = [self._moves[i] for i in sorted(taken)]
@@ -179,7 +188,22 @@ class _Search:
         unsure = [(self._moves[i], self._way.moves[j]) for i, j in self._pairs if self._is_unsure(i, j)]
         if unsure and not is_about_answer(self._attempt):
             return self._make("unsure", *unsure[0])
+        if (unsent := self._find_unsent()) is not None:
+            return self._make("early", self._last(), unsent)
         return self._make("end", self._last(), self._way.end)
+
+    def _find_unsent(self) -> Action | None:
+        """Return what the way clicks after a field that the attempt set too late for it."""
+        fields = [(i, j) for i, j in self._pairs_in_another_order if self._moves[i].kind in SETS]
+        for i, j in self._pairs:
+            sent = self._way.moves[j]
+            late = [
+                to_i for to_i, to_j in fields if to_i > i and to_j < j and sent.kind in ("click", "press")
+            ]
+            later = self._moves[max(late) :] if late else ()
+            if late and not any(self._is_same(one, sent) for one in later):
+                return sent
+        return None
 
     def _is_unsure(self, i: int, j: int) -> bool:
         """Whether two actions of one kind may have been done to two targets."""
@@ -247,7 +271,9 @@ class _Search:
             if not self._has_met(gap):
                 yield from self._find_substitute(gap)
         elif gap.missing and all(one.kind in SETS for one in gap.missing):  # a form that is left incomplete
-            yield self._make("left_out", gap.next[0], gap.missing[0])
+            number = gap.next[0].number
+            sends = (one for one in self._matched if one.number >= number and one.kind not in SETS)
+            yield self._make("left_out", next(sends, gap.next[0]), gap.missing[0])
 
     def _has_met(self, gap: _Gap) -> bool:
         """Whether both ways have come to the same page, which is known of recorded attempts only."""
@@ -306,7 +332,9 @@ class _Search:
             for other in self._matched:
                 if other.number < one.number and _is_again(one, other):
                     return self._make("again", one, other)
-        return self._make("more", extra[0])
+        knows = self._way.knows_pages
+        like = (one for one in self._way.moves if compare_actions(extra[0], one, knows_pages=knows))
+        return self._make("more", extra[0], next(like, None))
 
     def _forgive_excursions(self, extra: list[Action]) -> list[Action]:
         """Leave out what led away from a page and back to it, if the agent then ended by itself."""
@@ -340,7 +368,7 @@ def _set_the_same(a: Action, b: Action) -> bool:
 
 def _is_again(a: Action, b: Action) -> bool:
     is_same = (a.kind, a.value, a.before) == (b.kind, b.value, b.before)
-    return is_same and compare_targets(a.target, b.target) == SAME
+    return is_same and is_same_element(a.target, b.target)
 
 
 def _name_substitute(extra: Action, missing: Action) -> str:

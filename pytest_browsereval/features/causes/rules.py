@@ -13,6 +13,7 @@ from pytest_browsereval.errors import TerminationReason
 from pytest_browsereval.features.causes.actions import UNREAD, Action
 from pytest_browsereval.features.causes.attempts import Attempt, find_ways, read_attempt
 from pytest_browsereval.features.causes.parting import Parting, find_nearest
+from pytest_browsereval.features.causes.targets import describe_places
 from pytest_browsereval.features.causes.texts import GIVES_UP, Reading, is_call
 from pytest_browsereval.model.causes import Cause
 from pytest_browsereval.model.display import one_line
@@ -157,19 +158,24 @@ def _find_failing(failure: Failure) -> list[Action]:
     if failure.kind == "failed" and failure.step is not None:
         return [one for one in failed if one.number >= failure.step.number] or [failure.step]
     if failed and moves[-1] is failed[-1] and failure.kind in ("", "end", "early"):
-        return [one for one in failed if one.target == failed[-1].target]
+        done = max((one.number for one in moves if not one.error), default=0)
+        return [one for one in failed if one.number > done or one.target == failed[-1].target]
     return []
+
+
+def _find_decisive(failure: Failure) -> Action | None:
+    """Return the failed action whose error names the cause."""
+    failing = _find_failing(failure)
+    return (failing[0] if failure.kind == "failed" else failing[-1]) if failing else None
 
 
 def _with_error(pattern: re.Pattern[str], *, needs_target: bool = False) -> Rule:
     def rule(failure: Failure) -> Evidence | None:
-        failing = _find_failing(failure)
-        first = failing[0] if failing else None
-        if first is None or not pattern.search(first.error) or (needs_target and first.target is None):
+        one = _find_decisive(failure)
+        if one is None or not pattern.search(one.error) or (needs_target and one.target is None):
             return None
-        detail = first.target.describe() if first.target else normalise_error(first.error)
-        shown = [one for one in failing if pattern.search(one.error)]
-        return Evidence(shown, detail)
+        detail = one.target.describe() if one.target else normalise_error(one.error)
+        return Evidence([each for each in _find_failing(failure) if pattern.search(each.error)], detail)
 
     return rule
 
@@ -198,22 +204,17 @@ def _page_too_slow(failure: Failure) -> Evidence | None:
     found = _with_error(_TOO_SLOW)(failure)
     if found is not None:
         return likely(found.steps, (found.steps[0] and found.steps[0].page) or "")
-    hurries = failure.kind == "end" and failure.parting and failure.parting.hurries
-    if hurries:
-        return likely(
-            failure.attempt.actions[-1:], "", "the way has a wait, and no step is known to have waited"
-        )
+    if failure.kind == "end" and failure.parting and failure.parting.hurries:
+        why = "the way has a wait, and no step is known to have waited"
+        return likely(failure.attempt.actions[-1:], "", why)
     look = failure.reading.find_unready()
-    return (
-        likely([look], look.page or "", "that look may have found the page empty or loading")
-        if look
-        else None
-    )
+    why = "that look may have found the page empty or loading"
+    return likely([look], look.page or "", why) if look else None
 
 
 def _same_error(failure: Failure) -> Evidence | None:
-    failing = _find_failing(failure)
-    return Evidence(failing, normalise_error(failing[0].error)) if failing else None
+    decisive = _find_decisive(failure)
+    return Evidence(_find_failing(failure), normalise_error(decisive.error)) if decisive else None
 
 
 def normalise_error(text: str) -> str:
@@ -256,7 +257,9 @@ def _gave_up(failure: Failure) -> Evidence | None:
         return None if last[0].succeeds else Evidence(last)
     has_done_all = bool(last) and failure.kind in ("end", "lost")
     is_silent = not (data.final_answer or "").strip() and not has_done_all
-    says_so = GIVES_UP.search((data.final_answer or "")[:300].replace("\u2019", "'"))
+    answer, query = ((text or "").replace("\u2019", "'") for text in (data.final_answer, data.query))
+    # A task that asks what is not possible is answered by such words.
+    says_so = GIVES_UP.search(answer[:300]) and not GIVES_UP.search(query)
     return likely(last) if is_silent or says_so else None
 
 
@@ -478,7 +481,7 @@ def _describe_way(failure: Failure, parting: Parting) -> str:
     elif parting.kind == "again":
         said = "as an earlier step did"
     elif instead is None or parting.kind == "more":
-        said = f"which was not found in {name}"
+        said = f"which was not found in {name}" if instead is None else f"which {name} may not do so often"
     elif parting.kind == "lost":
         said = f"which may undo what {name} does"
     elif not is_open:
@@ -487,9 +490,9 @@ def _describe_way(failure: Failure, parting: Parting) -> str:
         goes_on = "goes on: " if parting.kind == "early" else ""
         before = " before" if parting.kind == "left_out" else ""
         does = instead.describe(past=False)
-        if does == step.describe(past=False):  # two of one name
-            did += step.target.describe_place() if step.target else ""
-            does += instead.target.describe_place() if instead.target else ""
+        if does == step.describe(past=False) and not step.error:  # two of one name
+            places = describe_places(step.target, instead.target)
+            did, does = did + places[0], does + places[1]
         said = f"{name} {goes_on}{does}{before}"
         said += ", which may be the same" if parting.kind == "unsure" else ""
     return f"at step {step.number}: {did}, {said}"

@@ -71,6 +71,23 @@ class Target:
         return f" in {one_line(place, 60)!r}" if place.strip() else ""
 
 
+def is_same_element(a: Target | None, b: Target | None) -> bool:
+    """Whether two calls on one page acted on one element: the text around it may have changed."""
+    if a is None or b is None or compare_targets(a, b) == SAME:
+        return a is b or compare_targets(a, b) == SAME
+    return bool(a.text) and (a.text, a.role, a.name) == (b.text, b.role, b.name)
+
+
+def describe_places(a: Target | None, b: Target | None) -> tuple[str, str]:
+    """Return what tells two targets of one name apart, as far as that is known."""
+    if a is None or b is None:
+        return "", ""
+    if None not in (a.in_frame, b.in_frame) and a.in_frame is not b.in_frame:
+        places = [" in a frame" if one.in_frame else " outside of frames" for one in (a, b)]
+        return places[0], places[1]
+    return a.describe_place(), b.describe_place()
+
+
 def read_refs(output: str) -> dict[str, Target]:
     """Return the elements that a snapshot gives refs to."""
     if "[ref=" not in output:

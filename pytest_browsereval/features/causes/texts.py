@@ -11,13 +11,14 @@ from functools import cached_property
 from pytest_browsereval.features.causes.actions import SETS, UNDOES, Action
 from pytest_browsereval.features.causes.attempts import Attempt
 from pytest_browsereval.features.causes.parting import is_about_answer
-from pytest_browsereval.features.causes.targets import read_refs
+from pytest_browsereval.features.causes.targets import Target, is_same_element, read_refs
 from pytest_browsereval.model.display import one_line
 
 GIVES_UP = re.compile(
     r"\b(can ?not|can't|couldn't|could not|unable to|not able to|impossible|not possible"
     r"|g[ai]ve up|giving up|i am stuck|i'm stuck|did not find|didn't find|no way to)\b"
-    r"|\b(konnte|kann|könnte)\b.{0,60}\bnicht\b|nicht (möglich|gefunden)|unmöglich"
+    r"|\b(konnte|kann|könnte)\b.{0,60}\bnicht\b|nicht (möglich|gefunden|gelungen|geschafft)"
+    r"|fehlgeschlagen|unmöglich"
     r"|\bn(e |')(ai|peux|arrive|parviens|suis)\b.{0,40}\bpas\b|introuvable"
     r"|\bno (pude|puedo|pudo|he podido|fue posible|es posible|encontré|logré)\b"
     r"|\bno se (pudo|puede|encontró)\b"
@@ -51,7 +52,7 @@ _REFUSED = re.compile(
 )
 _SENDS = re.compile(
     r"\b(place order|order now|submit|send|save|confirm|pay|buy|checkout|check out|book|publish|finish"
-    r"|bestellen|senden|absenden|speichern|bestätigen|kaufen|envoyer|valider|enviar|guardar|confirmar)\b",
+    r"|create|post|reserve|apply|buchen|reservieren|bestellen|senden|absenden|speichern|bestätigen|kaufen|envoyer|valider|enviar|guardar|confirmar)\b",
     re.IGNORECASE,
 )
 _TWICE = re.compile(
@@ -63,6 +64,9 @@ _GOES_ON = re.compile(r"\b(next|more|forward|up|down|increase|plus|add another)\
 _NAMED = re.compile(
     r"\"([^\"]+)\"|'([^']+)'|(?<!^)(?<![.!?:] )\b([A-Z][\w-]+|[\w.+-]+@[\w.-]+|\d+(?:[.,]\d+)*)"
 )
+_GERMAN = re.compile(r"\b(der|das|den|dem|ein|eine|einen|für|und|auf|mit|von|zum|zur)\b", re.IGNORECASE)
+"""Words of a language that writes all nouns as others write names."""
+_OPTION = re.compile(r'^\s*- option "((?:[^"\\]|\\.)*)"', re.MULTILINE)
 _DIGITS = {"one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "ten": "10"}
 _ACTS_ON = frozenset({"link", "button", "radio", "option", "checkbox", "tab", "menuitem"})
 _LEAST_TEXT = 20
@@ -235,13 +239,19 @@ class Reading:
         acted = _with_digits(
             " ".join(f"{one.value} {one.target.name if one.target else ''}" for one in moves)
         )
-        named = [next(filter(None, match)) for match in _NAMED.findall(self.query)]
+        is_german = len(_GERMAN.findall(self.query)) > 1
+        found = ((a or b, c) for a, b, c in _NAMED.findall(self.query))
+        named = [quoted or word for quoted, word in found if quoted or not (is_german and word.isalpha())]
         return [one for one in named if not has_words(acted, one) and one not in acted.split()]
 
     def _guess_value(self) -> Iterator[Guess]:
         """A value that the task does not name, where another one that it names was never set."""
         query = _with_digits(self.query)
         for one in self._attempt.moves:
+            if one.kind == "choose" and (wanted := self._find_option(one)) is not None:
+                if wanted:
+                    yield Guess("wrong_value", one, f"the task names {wanted}", wanted)
+                continue
             is_number = one.kind == "click" and one.target is not None and one.target.name[:1].isdigit()
             value = one.target.name.split()[0] if is_number and one.target else one.value
             is_set = is_number or (one.kind in ("type", "choose") and not one.is_open)
@@ -250,6 +260,19 @@ class Reading:
             if like := [other for other in self._left if other[0].isdigit() == value[0].isdigit()]:
                 name = "wrong_target" if is_number else "wrong_value"
                 yield Guess(name, one, f"the task names {shorten(like[0])}", shorten(like[0]))
+
+    def _find_option(self, one: Action) -> str | None:
+        """Return the option that the task names, if another one was chosen; None if the list is not known."""
+        says = next((it.says for it in reversed(self.looks) if it.number < one.number), "")
+        lists = re.split(r"(?m)^(?=\s*- (?:combobox|listbox)\b)", says)
+        options = next((found for it in lists if one.value in (found := _OPTION.findall(it))), None)
+        if options is None:
+            return None
+        said = [it for it in options if has_words(self.query, it)]
+        # A part of a longer one that is named is not named.
+        named = [it for it in said if not any(it != other and fold(it) in fold(other) for other in said)]
+        is_wrong = named and one.value not in named and not one.error and not one.is_open
+        return shorten(named[0]) if is_wrong else ""
 
     def _guess_left_out(self) -> Iterator[Guess]:
         """What a task of doing names, and no step has touched."""
@@ -261,7 +284,9 @@ class Reading:
                     continue
                 around = one.target.hit.around
                 is_named = 0 < len(around) < LONGEST_AROUND and has_words(self.query, one.target.name)
-                if is_named and not has_words(around, left[0]):
+                said = [it.says for it in self.looks if it.number < one.number]
+                was_there = not said or any(has_words(it, left[0]) for it in said)
+                if is_named and was_there and not has_words(around, left[0]):
                     why = f"the task names {name}, which is not in the text around that"
                     yield Guess("wrong_target", one, why, name)
             why = f"the task names {name}, on which no step is known to have acted"
@@ -278,32 +303,56 @@ class Reading:
                 continue
             words = {word for word in fold(target.name).split() if len(word) > 2}
             for role, name in offered if not has_words(self.query, target.name) else ():
-                is_like = role == (target.role or role) and words & set(fold(name).split())
-                if is_like and has_words(self.query, name) and fold(name) not in acted:
+                like = words & set(fold(name).split())
+                is_like = (
+                    role == (target.role or role) and fold(name) not in acted and (like or role == "radio")
+                )
+                if is_like and has_words(self.query, name):
                     why = f"the task names {shorten(name)}, which was on a page"
+                    yield Guess("wrong_target", one, why, shorten(name))
+                # Of two names that are half the same, a word of the task tells one.
+                part = next((it for it in self._left if has_words(name, it)), "") if is_like else ""
+                if part and len(like) * 2 >= len(words):
+                    why = f"the task names {shorten(part)}, as {shorten(name)} on a page does"
                     yield Guess("wrong_target", one, why, shorten(name))
 
     def _guess_repeat(self) -> Iterator[Guess]:
         """A button that was clicked twice on one page, where the task does not speak of several."""
-        seen: list[tuple[object, str | None]] = []
+        seen: list[tuple[Target, str | None]] = []
         for one in self._attempt.moves if not _TWICE.search(self.query) else ():
             name = one.target.name if one.target else ""
+            if one.kind in SETS:  # it may be clicked again for that
+                seen.clear()
             if one.kind == "click" and not one.error and name and not _GOES_ON.search(name):
-                if one.before and (one.target, one.before) in seen:
+                if one.before and any(
+                    is_same_element(it, one.target) for it, page in seen if page == one.before
+                ):
                     yield Guess("step_repeated", one, "an earlier step did it on the same page")
                 if one.target is not None and one.target.role in ("", "button"):
                     seen.append((one.target, one.before))
 
     def _guess_unsent(self) -> Iterator[Guess]:
-        """A button of the last page that sends something and was not clicked."""
-        for look in reversed(self._attempt.actions):
-            for it in read_refs(look.says).values():
-                if it.role == "button" and _SENDS.search(it.name):
-                    later = (one for one in self._attempt.moves if one.number > look.number)
-                    if not any(one.target and fold(one.target.name) == fold(it.name) for one in later):
-                        name = shorten(it.name)
-                        why = f"no step is known to have clicked {name}"
-                        yield Guess("answered_too_early", self._attempt.actions[-1], why, name)
-                    return
-            if look.has_moved:
-                return
+        """A button of the last page that sends something, and that no later step has clicked."""
+        moves = [one for one in self._attempt.moves if not one.error]
+        if not moves or is_about_answer(self._attempt):  # it was to read
+            return
+        arrived = max((one.number for one in moves if one.has_moved), default=0)
+        here = [one for one in moves if one.number > arrived]
+        filled = [one.number for one in here if one.kind in ("type", "choose", "check")]
+        since = filled[-1] if filled else arrived
+        acted = [one for one in here if one.number > since]
+        for look in reversed([one for one in self.looks if one.number >= arrived]):
+            sends = [
+                it for it in read_refs(look.says).values() if it.role == "button" and _SENDS.search(it.name)
+            ]
+            if not sends:
+                continue
+            if not acted or (filled and not any(one.kind in ("click", "press") for one in acted)):
+                name, last = shorten(sends[0].name), self._attempt.actions[-1]
+                why = (
+                    f"no step after step {since} is known to have clicked {name}"
+                    if since
+                    else (f"no step is known to have clicked {name}")
+                )
+                yield Guess("answered_too_early", last, why, name)
+            return

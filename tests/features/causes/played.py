@@ -76,7 +76,12 @@ def _lines(steps: Sequence[Step]) -> list[str]:
         )
         output = {"ok": not one["error"], "output": one["error"] or one["says"]}
         result = ToolResultMessage(
-            tool_call_id=call_id, result=output, is_error=bool(one["error"]), url=BASE + page, timestamp=TIME
+            tool_call_id=call_id,
+            result=output,
+            is_error=bool(one["error"]),
+            url=BASE + page,
+            timestamp=TIME,
+            hit=one.get("hit"),
         )
         lines += [f"{message.model_dump_json(by_alias=True)}\n" for message in (call, result)]
     return lines

@@ -11,6 +11,7 @@ import pytest
 from pytest_browsereval.errors import TerminationReason
 from pytest_browsereval.features.causes.rules import find_cause, normalise_error
 from pytest_browsereval.model.causes import Cause
+from pytest_browsereval.model.messages import Hit
 from pytest_browsereval.model.progress import PROGRESS_FILE, Followed, FollowedCheck, Moment
 from tests.features.causes.played import BASE, Step, click, done, fill, step, write_attempt, write_manifest
 from tests.recorded import ERRORED, FAILED, PASSED, attempt
@@ -96,6 +97,11 @@ def test_what_does_no_harm_is_forgiven(tmp_path: Path, detour: Sequence[Step]) -
     assert cause_of(tmp_path, steps).step == len(detour) + 2
 
 
+def around(one: Step, text: str) -> Step:
+    """Return a click on a button for which the log has the text around it."""
+    return {**one, "hit": Hit(role="button", name="Add", tag="button", around=text)}
+
+
 SEARCH = (fill("Search", "red"), step("press_key", key="Enter"), click("Red mug", "link"), done("$5"))
 FIELDS = (fill("Name", "Ada"), fill("City", "Oslo"), fill("Zip", "1"), click("Send"), done())
 
@@ -124,7 +130,35 @@ FIELDS = (fill("Name", "Ada"), fill("City", "Oslo"), fill("Zip", "1"), click("Se
             1,
             id="another field",
         ),
+        pytest.param(
+            FIELDS,
+            (fill("Zip", "1"), fill("City", "Oslo"), click("Send"), done()),
+            "step_left_out",
+            3,
+            id="in another order, and one is missing",
+        ),
+        pytest.param(
+            FIELDS,
+            (*FIELDS[:2], click("Send"), fill("Zip", "1"), done()),
+            "answered_too_early",
+            5,
+            id="a field after it was sent",
+        ),
+        pytest.param(
+            (fill("Name", "Ada"), click("Send"), done("Green")),
+            (*FIELDS[:1], click("Send"), done("The post cannot come, it failed.")),
+            "gave_up",
+            3,
+            id="says that it could not",
+        ),
         pytest.param((ADD, BUY, END), (ADD, ADD, BUY, END), "step_repeated", 2, id="twice instead of once"),
+        pytest.param(
+            (ADD, END),
+            (around(ADD, "Red mug"), around(ADD, "Red mug Added."), END),
+            "step_repeated",
+            2,
+            id="twice, and the page says something new around it",
+        ),
         pytest.param(
             (click("Cart", "link"), BUY, END),
             (step("navigate", url=f"{BASE}/cart", page="/cart"), BUY, click("Cancel"), END),
@@ -140,6 +174,63 @@ def test_other_ways(
     """Another order, and another way to a page, are no departure."""
     cause = cause_of(tmp_path, steps, way)
     assert (cause.name, cause.step) == (name, number), cause
+
+
+PAGE = """- heading "Room"
+- combobox "Region" [ref=e1]:
+  - option "All" [selected]
+  - option "North"
+  - option "North-East"
+- textbox "Comment" [ref=e2]
+- link "Login on Safari" [ref=e3]
+- link "Login on Firefox" [ref=e4]
+- radio "Basic" [ref=e5]
+- radio "Pro" [ref=e6]
+- button "Save" [ref=e7]
+- button "Termin buchen" [ref=e8]"""
+LOOK = step("snapshot", says=PAGE)
+REGION, COMMENT, SAFARI, _, BASIC, _, SAVE, _ = (f"e{number}" for number in range(1, 9))
+
+
+def on(ref: str, tool: str = "click", **more: Any) -> Step:
+    return step(tool, target=ref, **more)
+
+
+@pytest.mark.parametrize(
+    ("query", "steps", "name", "number"),
+    [
+        ("How is North-East?", (LOOK, on(REGION, "select_option", value="North"), END), "wrong_value", 2),
+        ("Close the Firefox one.", (LOOK, on(REGION, "select_option", value="All"), on(SAFARI), END), "", 3),
+        ("Take the plan Pro.", (LOOK, on(BASIC, "check"), on(SAVE), END), "wrong_target", 2),
+        ("Save it.", (LOOK, on(SAVE), LOOK, END), "not_known", None),
+        ("Write it.", (LOOK, on(COMMENT, "fill", text="it"), on(SAVE), LOOK, END), "not_known", None),
+        ("Write it.", (LOOK, on(COMMENT, "fill", text="it"), END), "answered_too_early", 3),
+        ("Buche das für den Montag.", (LOOK, on(COMMENT, "fill", text="ja"), END), "answered_too_early", 3),
+        ("Do it.", (LOOK, around(ADD, "One"), LOOK, around(ADD, "One Added."), END), "step_repeated", 4),
+        (
+            "Do it.",
+            (LOOK, around(ADD, "One"), on(COMMENT, "fill", text="it"), around(ADD, "One"), END),
+            "not_known",
+            None,
+        ),
+        ("Which cannot be booked?", (LOOK, done("Vega cannot be booked.")), "not_known", None),
+        ("Do it.", (LOOK, done("Es ist mir nicht gelungen.")), "gave_up", 2),
+        (
+            "Do it.",
+            (LOOK, on("#a", error="unknown tool 'x'"), on("#b", error="unknown tool 'y'"), END),
+            "unknown_tool",
+            2,
+        ),
+    ],
+)
+def test_with_nothing_known(
+    tmp_path: Path, query: str, steps: Sequence[Step], name: str, number: int | None
+) -> None:
+    """Words of the task and of pages make a cause likely; where they do not, it is not known."""
+    data, folder = write_attempt(tmp_path, steps, attempt("buy", FAILED, query=query))
+    cause = find_cause(data, folder)
+    assert cause is not None
+    assert (cause.name, cause.step) == (name or "wrong_target", number), cause
 
 
 def test_a_form_without_its_tick(tmp_path: Path) -> None:
