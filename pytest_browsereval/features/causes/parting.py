@@ -250,7 +250,7 @@ class _Search:
         """Whether an extra action does no harm: it changes nothing, or a later one sets the same right."""
         if one.kind in SOFT or (one.kind == "click" and one.target is not None and one.target.role in FIELDS):
             return True
-        if any(one is other for other, _ in self._wrong.values()):
+        if any(one is other or _set_the_same(one, other) for other, _ in self._wrong.values()):
             return True
         return one.kind in SETS and self._is_corrected(one)
 

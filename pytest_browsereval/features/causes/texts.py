@@ -67,6 +67,7 @@ _NAMED = re.compile(
 _GERMAN = re.compile(r"\b(der|das|den|dem|ein|eine|einen|für|und|auf|mit|von|zum|zur)\b", re.IGNORECASE)
 """Words of a language that writes all nouns as others write names."""
 _OPTION = re.compile(r'^\s*- option "((?:[^"\\]|\\.)*)"', re.MULTILINE)
+_SELECTED = re.compile(_OPTION.pattern + r" \[selected\]", re.MULTILINE)
 _DIGITS = {"one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "ten": "10"}
 _ACTS_ON = frozenset({"link", "button", "radio", "option", "checkbox", "tab", "menuitem"})
 _LEAST_TEXT = 20
@@ -233,16 +234,20 @@ class Reading:
                 yield Guess("right_state_lost", one, "by its name it may take something back")
 
     @cached_property
+    def _names(self) -> list[str]:
+        """Names and numbers of the task."""
+        is_german = len(_GERMAN.findall(self.query)) > 1
+        found = ((a or b, c) for a, b, c in _NAMED.findall(self.query))
+        return [quoted or word for quoted, word in found if quoted or not (is_german and word.isalpha())]
+
+    @cached_property
     def _left(self) -> list[str]:
-        """Names and numbers of the task that no step has typed, chosen or acted on."""
+        """Those that no step has typed, chosen or acted on."""
         moves = self._attempt.moves
         acted = _with_digits(
             " ".join(f"{one.value} {one.target.name if one.target else ''}" for one in moves)
         )
-        is_german = len(_GERMAN.findall(self.query)) > 1
-        found = ((a or b, c) for a, b, c in _NAMED.findall(self.query))
-        named = [quoted or word for quoted, word in found if quoted or not (is_german and word.isalpha())]
-        return [one for one in named if not has_words(acted, one) and one not in acted.split()]
+        return [one for one in self._names if not has_words(acted, one) and one not in acted.split()]
 
     def _guess_value(self) -> Iterator[Guess]:
         """A value that the task does not name, where another one that it names was never set."""
@@ -276,21 +281,37 @@ class Reading:
 
     def _guess_left_out(self) -> Iterator[Guess]:
         """What a task of doing names, and no step has touched."""
-        left = [one for one in self._left if not one[0].isdigit()]
-        if left and self._attempt.moves and not is_about_answer(self._attempt):
+        moves = self._attempt.moves
+        if not moves or is_about_answer(self._attempt):
+            return
+        if left := [one for one in self._left if not one[0].isdigit()]:
             name = shorten(left[0])
-            for one in self._attempt.moves:
-                if one.kind != "click" or one.target is None or one.target.hit is None:
-                    continue
-                around = one.target.hit.around
-                is_named = 0 < len(around) < LONGEST_AROUND and has_words(self.query, one.target.name)
-                said = [it.says for it in self.looks if it.number < one.number]
-                was_there = not said or any(has_words(it, left[0]) for it in said)
-                if is_named and was_there and not has_words(around, left[0]):
-                    why = f"the task names {name}, which is not in the text around that"
-                    yield Guess("wrong_target", one, why, name)
+            for one in reversed(moves):
+                if one.kind == "click" and one.target is not None and (why := self._misses(one, left[0])):
+                    yield Guess("wrong_target", one, f"the task names {name}, which {why}", name)
             why = f"the task names {name}, on which no step is known to have acted"
             yield Guess("step_left_out", self._attempt.actions[-1], why, name)
+        chosen = {fold(one.value) for one in moves if one.kind == "choose"}
+        chosen |= {fold(it) for look in self.looks for it in _SELECTED.findall(look.says)}
+        for look in reversed(self.looks):
+            for it in _OPTION.findall(look.says):
+                if has_words(self.query, it) and fold(it) not in chosen:
+                    why = f"the task names {shorten(it)}, an option that no step is known to have chosen"
+                    yield Guess("step_left_out", self._attempt.actions[-1], why, shorten(it))
+
+    def _misses(self, one: Action, left: str) -> str:
+        """Say why a click on what the task does not name may be wrong; else return an empty text."""
+        target = one.target
+        if target is None or any(has_words(target.name, it) for it in self._names):
+            return ""
+        said = [it.says for it in self.looks if it.number < one.number]
+        around = target.hit.around if target.hit is not None else ""
+        is_named = 0 < len(around) < LONGEST_AROUND and has_words(self.query, target.name)
+        if is_named and not has_words(around, left) and (not said or any(has_words(it, left) for it in said)):
+            return "is not in the text around that"
+        offered = read_refs(said[-1]).values() if said and one.has_moved else ()
+        is_there = any(it.role == (target.role or it.role) and has_words(it.name, left) for it in offered)
+        return "was on that page" if is_there else ""
 
     def _guess_target(self) -> Iterator[Guess]:
         """A click on what the task does not name, where what it names was offered and never clicked."""

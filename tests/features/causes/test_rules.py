@@ -110,6 +110,13 @@ FIELDS = (fill("Name", "Ada"), fill("City", "Oslo"), fill("Zip", "1"), click("Se
     ("way", "steps", "name", "number"),
     [
         pytest.param(
+            FIELDS,
+            (fill("Name", "Bob"), fill("Name", "Cid"), *FIELDS[1:]),
+            "wrong_value",
+            2,
+            id="a wrong value in the place of a wrong one",
+        ),
+        pytest.param(
             SEARCH,
             (step("snapshot"), click("Blue cup", "link", page="/blue"), done("$6")),
             "wrong_target",
@@ -202,6 +209,19 @@ def on(ref: str, tool: str = "click", **more: Any) -> Step:
         ("How is North-East?", (LOOK, on(REGION, "select_option", value="North"), END), "wrong_value", 2),
         ("Close the Firefox one.", (LOOK, on(REGION, "select_option", value="All"), on(SAFARI), END), "", 3),
         ("Take the plan Pro.", (LOOK, on(BASIC, "check"), on(SAVE), END), "wrong_target", 2),
+        (
+            "Take 'Login on Safari' and 'Login on Firefox'.",
+            (LOOK, click("Login on Safari", "link", page="/safari"), END),
+            "step_left_out",
+            3,
+        ),
+        (
+            "Take 'Termin buchen'.",
+            (LOOK, around({**ADD, "page": "/add"}, "Add Add"), END),
+            "wrong_target",
+            2,
+        ),
+        ("Do it for all of the north.", (LOOK, on("e9"), END), "step_left_out", 3),
         ("Save it.", (LOOK, on(SAVE), LOOK, END), "not_known", None),
         ("Write it.", (LOOK, on(COMMENT, "fill", text="it"), on(SAVE), LOOK, END), "not_known", None),
         ("Write it.", (LOOK, on(COMMENT, "fill", text="it"), END), "answered_too_early", 3),
