@@ -180,11 +180,14 @@ def make_services(
         browser: the one that is up.
         coming: returns how many windows should be ready.
     """
-    config = run.config
+    config, root = run.config, run.store.root
+    # A site may lie in the folder of the eval, and its agent reads all that it serves.
+    rows = [file for one in config.datasets if (file := one.file(config.base_dir)).is_file()]
+    own = (config.path, config.output_dir, config.cassettes, root, *rows)
     return Services(
         run=run,
         store=run.store,
-        sites=Sites(config.sites, config.base_dir, run.store.root / "sites", run.redact),
+        sites=Sites(config.sites, config.base_dir, root / "sites", run.redact, own),
         windows=WindowManager(browser or prepare_browser(config).build(), coming, block=config.browser),
         toolsets=toolsets,
         cassettes=run.cassettes,

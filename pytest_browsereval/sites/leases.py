@@ -8,7 +8,7 @@ import itertools
 import os
 import time
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Collection, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from pathlib import Path
 
 from pytest_browsereval.errors import ConfigError, ErrorSource, Fault, Outage, nearest
@@ -24,6 +24,7 @@ class Sites:
         base_dir: the folder of the config.
         log_dir: where the output of commands is written, one file an instance; None keeps it nowhere.
         redact: takes secrets out of that output.
+        withheld: files and folders that no static site serves.
     """
 
     def __init__(
@@ -32,11 +33,13 @@ class Sites:
         base_dir: Path,
         log_dir: Path | None = None,
         redact: Callable[[str], str] = str,
+        withheld: Sequence[Path] = (),
     ) -> None:
         self._configs = configs
         self._base_dir = base_dir
         self._log_dir = log_dir
         self._redact = redact
+        self._withheld = withheld
         self._shared: dict[str, Site] = {}
         self._idle: defaultdict[str, list[Site]] = defaultdict(list)
         self._running: set[Site] = set()
@@ -140,7 +143,7 @@ class Sites:
         if config.static is not None:
             from pytest_browsereval.sites.static import StaticSite  # most evals have no web server
 
-            return StaticSite(config.folder(self._base_dir))
+            return StaticSite(config.folder(self._base_dir), self._withheld)
         from pytest_browsereval.sites.command import CommandSite
 
         name_of_log = f"{name}-{os.getpid()}-{next(self._numbers)}.log"

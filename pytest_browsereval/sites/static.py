@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import mimetypes
+from collections.abc import Sequence
 from http import HTTPStatus
 from pathlib import Path
 from urllib.parse import quote, unquote
@@ -30,10 +31,16 @@ _TEXT_TYPES = ("text/", "application/json", "application/manifest+json", "image/
 
 
 class StaticSite(Site):
-    """A folder of files; nothing can change it, so it is never reset."""
+    """A folder of files; nothing can change it, so it is never reset.
 
-    def __init__(self, folder: Path) -> None:
+    Args:
+        folder: what is served.
+        withheld: files and folders that are not, where they lie in it.
+    """
+
+    def __init__(self, folder: Path, withheld: Sequence[Path] = ()) -> None:
         self._folder = folder
+        self._withheld = withheld
         self._server: _Server | None = None
 
     @property
@@ -43,7 +50,7 @@ class StaticSite(Site):
 
     async def start(self) -> None:
         """Bind a free port and serve from a thread."""
-        self._server = _Server(self._folder.resolve())
+        self._server = _Server(self._folder.resolve(), [one.resolve() for one in self._withheld])
         self._server.start()
 
     async def reset(self) -> None:
@@ -66,8 +73,9 @@ class StaticSite(Site):
 
 
 class _Server(LocalServer):
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, withheld: Sequence[Path]) -> None:
         self.root = root
+        self.withheld = [one for one in withheld if not root.is_relative_to(one)]
         super().__init__(_Handler)
 
 
@@ -80,6 +88,8 @@ class _Handler(LocalHandler):
         if location is not None:
             self.send(HTTPStatus.MOVED_PERMANENTLY, "text/plain", b"", {"Location": location})
             return
+        if path and any(path.is_relative_to(one) for one in self.server.withheld):
+            path = None
         try:
             body = path.read_bytes() if path else None
         except OSError:

@@ -142,6 +142,26 @@ def test_loopback_only(server: http.client.HTTPConnection) -> None:
     assert {end.laddr.ip for end in ends if end.laddr.port == server.port} == {"127.0.0.1"}
 
 
+def test_files_that_are_withheld_are_not_found(folder: Path) -> None:
+    """Nor what is in folders of that kind, by any path; a folder around the site withholds nothing of it."""
+    (folder / "rows.jsonl").write_text("rows")
+    (folder / "rows.html").symlink_to(folder / "rows.jsonl")
+    (folder / "results").mkdir()
+    (folder / "results" / "run.json").write_text("run")
+    names = ("/rows.jsonl", "/rows.html", "/results/run.json", "/sub%20dir/../rows.jsonl")
+    for withheld, status in (
+        ((folder / "rows.jsonl", folder / "results"), 404),
+        ((folder, folder.parent), 200),
+    ):
+        site = StaticSite(folder, withheld)
+        asyncio.run(site.start())
+        connection = http.client.HTTPConnection(site.url.removeprefix("http://"), timeout=30)
+        assert [ask(connection, name)[0] for name in names] == [status] * 3 + [404]
+        assert ask(connection, "/")[0] == 200
+        connection.close()
+        asyncio.run(site.close())
+
+
 def test_file_that_cannot_be_read_is_not_found(folder: Path) -> None:
     """A loop of links is not found, rather than an error."""
     (folder / "loop").symlink_to(folder / "loop")
