@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Sequence
 from decimal import Decimal
 from pathlib import Path
@@ -17,7 +18,7 @@ from pytest_browsereval.graders.dates import Moment, find_dates, may_name, read_
 from pytest_browsereval.graders.lists import pick_items, split_items
 from pytest_browsereval.graders.numbers import find_numbers, read_number
 from pytest_browsereval.graders.patterns import check_pattern, has_match
-from pytest_browsereval.graders.values import TEXT_LIMIT, fold, has_token, show, unify_signs
+from pytest_browsereval.graders.values import TEXT_LIMIT, drop_markdown, fold, has_token, show, unify_signs
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.redaction.known import beginning, redact_known
@@ -111,10 +112,11 @@ class AnswerGrader(GraderConfig):
         """
         references = self._references(recorded.task)
         answer = (recorded.final_answer or "").strip()
+        query = recorded.task.query
         score, reason = 0.0, "no answer was given"
         if answer:
             # In a thread, since a slow pattern blocks until its process has been ended.
-            tried = await asyncio.to_thread(lambda: [self._compare(r, answer) for r in references])
+            tried = await asyncio.to_thread(lambda: [self._compare(r, answer, query) for r in references])
             score, reason = max(tried, key=lambda result: result[0])
         expected = references[0] if len(references) == 1 else references
         criterion = make_criterion(
@@ -127,13 +129,13 @@ class AnswerGrader(GraderConfig):
             reasoning=reason or f"the answer is {show(answer, 200)}, as expected",
             criteria=(criterion,),
             details={"match": self.match, "is_answered": bool(answer)},
-            fingerprint=self.fingerprint(2, recorded.site_urls),
+            fingerprint=self.fingerprint(3, recorded.site_urls),
         )
 
-    def _compare(self, reference: JsonValue, answer: str) -> tuple[float, str]:
+    def _compare(self, reference: JsonValue, answer: str, query: str) -> tuple[float, str]:
         """Return the score and why the answer is not the reference, "" if it is."""
         if self.match == "set":
-            return self._compare_set(reference if isinstance(reference, list) else [reference], answer)
+            return self._compare_set(reference if isinstance(reference, list) else [reference], answer, query)
         rules = {
             "exact": self._exact,
             "includes": self._includes,
@@ -159,10 +161,11 @@ class AnswerGrader(GraderConfig):
         return f"the answer is {show(answer, 200)}, not {show(reference, 200)}"
 
     def _includes(self, reference: JsonValue, answer: str) -> str:
-        if has_token(self._fold(reference), self._fold(answer)):
-            return ""
-        # A reference that is a number also stands for its other spellings: 1250 is in "1,250 dollars".
+        # A reference that is a number stands for all its spellings: 1250 is in "1,250 dollars".
         number = None if isinstance(reference, str) else read_number(reference)
+        texts = (answer, drop_markdown(answer)) if number is None else ()
+        if any(has_token(self._fold(reference), self._fold(text)) for text in texts):
+            return ""
         if number in find_numbers(answer):
             return ""
         if number in find_numbers(answer, is_generous=True):
@@ -170,16 +173,19 @@ class AnswerGrader(GraderConfig):
         return f"the answer {show(answer, 200)} does not include {show(reference, 200)}"
 
     def _regex(self, reference: JsonValue, answer: str) -> str:
-        plain = unify_signs(answer)
-        texts = (answer,) if plain == answer else (answer, plain)
-        matches = any(has_match(str(reference), text, ignore_case=not self.case_sensitive) for text in texts)
+        pattern, plain = str(reference), re.sub(r"[^\S\n]", " ", unify_signs(answer))
+        # A dash in a class of characters may be a range.
+        plain_pattern = pattern if "[" in pattern else unify_signs(pattern)
+        tries = dict.fromkeys(((pattern, answer), (pattern, plain), (plain_pattern, plain)))
+        matches = any(has_match(*pair, ignore_case=not self.case_sensitive) for pair in tries)
         return "" if matches else f"the answer {show(answer, 200)} does not match {show(reference, 200)}"
 
     def _number(self, reference: JsonValue, answer: str) -> str:
-        wanted, numbers = read_number(reference), _list_numbers(answer)
+        text = drop_markdown(answer)
+        wanted, numbers = read_number(reference), _list_numbers(text)
         if len(numbers) == 1 and wanted is not None and is_close(wanted, numbers[0], self.tolerance):
             return ""
-        others = _list_numbers(answer, is_generous=True)
+        others = _list_numbers(text, is_generous=True)
         if len(others) == 1 and wanted is not None and is_close(wanted, others[0], self.tolerance):
             raise _cannot_tell(answer, reference, _WRITE_NUMBER)
         if len(numbers) != 1:
@@ -189,33 +195,35 @@ class AnswerGrader(GraderConfig):
         return f"the answer's number is {_show_numbers(numbers, answer)}, not {show(reference)}{within}"
 
     def _date(self, reference: JsonValue, answer: str) -> str:
-        wanted, dates = read_date(str(reference), day_first=self.day_first), self._list_dates(answer)
+        text = drop_markdown(answer)
+        wanted, dates = (
+            read_date(str(reference), day_first=self.day_first),
+            _list_dates(text, day_first=self.day_first),
+        )
         if len(dates) == 1 and wanted is not None and wanted.mismatch(dates[0]) is None:
             return ""
-        others = self._list_dates(answer, is_other=True)
-        is_open = "day_first" not in self.model_fields_set
-        if is_open and len(others) == 1 and wanted is not None and wanted.mismatch(others[0]) is None:
+        orders = () if "day_first" in self.model_fields_set else ({"day_first": True}, {"year_first": True})
+        others = [_list_dates(text, **order) for order in orders]
+        if wanted is not None and any(len(o) == 1 and wanted.mismatch(o[0]) is None for o in others):
             raise _cannot_tell(
                 answer, reference, "Say in the grader whether the day comes first: `day_first: true`"
             )
+        if wanted and may_name(text, wanted) and all(date.fields[1] is None for date in dates):
+            raise _cannot_tell(answer, reference, "Have the task ask for a form, such as 2025-03-04")
         if len(dates) != 1 or wanted is None:
-            if not dates and wanted is not None and may_name(answer, wanted):
-                raise _cannot_tell(answer, reference, "Have the task ask for a form, such as 2025-03-04")
             found = f"{len(dates)} dates" if dates else "no date that can be read"
             return f"the answer {show(answer, 200)} holds {found}; {show(reference)} alone was expected"
         return f"the answer's date is not {show(reference)}: {wanted.mismatch(dates[0])}"
 
-    def _list_dates(self, answer: str, *, is_other: bool = False) -> list[Moment]:
-        day_first = self.day_first is not is_other
-        whole = read_date(answer, day_first=day_first)
-        return find_dates(answer, day_first=day_first) if whole is None else [whole]
-
-    def _compare_set(self, reference: list[JsonValue], answer: str) -> tuple[float, str]:
+    def _compare_set(self, reference: list[JsonValue], answer: str, query: str) -> tuple[float, str]:
         """Return F1 over the items; the answer is right only if both sides hold the same ones."""
-        text = beginning(answer, TEXT_LIMIT)
-        picked = pick_items(text, reference, case_sensitive=self.case_sensitive)
+        text, answer = drop_markdown(answer), beginning(answer, TEXT_LIMIT)
+        picked = pick_items(text, reference, query=query, case_sensitive=self.case_sensitive)
         return max(
-            (self._score_set(reference, given) for given in (split_items(text, reference), picked)),
+            (
+                self._score_set(reference, given)
+                for given in (split_items(text, reference), split_items(answer, reference), picked)
+            ),
             key=lambda scored: scored[0],
         )
 
@@ -245,6 +253,11 @@ def _cannot_tell(answer: str, reference: JsonValue, remedy: str) -> GraderFault:
 def _list_numbers(answer: str, *, is_generous: bool = False) -> list[Decimal]:
     whole = read_number(answer, is_generous=is_generous)
     return find_numbers(answer, is_generous=is_generous) if whole is None else [whole]
+
+
+def _list_dates(answer: str, **order: bool) -> list[Moment]:
+    whole = read_date(answer, **order)
+    return find_dates(answer, **order) if whole is None else [whole]
 
 
 def _show_numbers(numbers: Sequence[Decimal], answer: str) -> str:

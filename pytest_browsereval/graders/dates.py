@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta, timezone, tzinfo
 
 from pydantic import JsonValue
 
+from pytest_browsereval.graders.base import GraderFault
 from pytest_browsereval.graders.numbers import write_digits
 from pytest_browsereval.graders.values import TEXT_LIMIT
 
@@ -24,19 +25,20 @@ _MONTH = (
     r"oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.?"
 )
 _DAY = r"[0-9]{1,2}(?:st|nd|rd|th)?"
-_CLOCK = r"[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]+)?)?(?:Z|[+-][0-9]{2}:?[0-9]{2})?"
 _DATE_IN_TEXT = re.compile(
     r"(?<![\w.,/-])(?:"
-    rf"[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}(?:{_CLOCK})?"
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
     r"|[0-9]{4}/[0-9]{1,2}/[0-9]{1,2}|[0-9]{1,2}/[0-9]{1,2}/[0-9]{2,4}|[0-9]{1,2}-[0-9]{1,2}-[0-9]{4}"
     rf"|{_MONTH} {_DAY}(?:,? [0-9]{{4}})?|{_DAY}(?: of)? {_MONTH}(?:,? [0-9]{{4}})?|{_MONTH} [0-9]{{4}}"
     rf"|{_DAY}-{_MONTH}-[0-9]{{4}}"
-    r")(?![\w/-])",
+    r")(?:(?![\w/-])|(?=T[0-9]{2}:))",
     re.IGNORECASE,
 )
+_YEAR = re.compile(r"(?<![\w.,/:-])(?:19|20)[0-9]{2}(?![\w/:-]|[.,][0-9])")
 # 2024年5月3日, 2024. 5. 3., 2024.5.3
 _YEAR_FIRST = re.compile(
-    r"(?<!\w)([0-9]{4}) ?[年년.] ?([0-9]{1,2}) ?[月월.] ?([0-9]{1,2})(?:[日일]|\.?(?![\w.]))"
+    r"(?<!\w)([0-9]{4}) ?[年년.] ?([0-9]{1,2}) ?[月월.] ?([0-9]{1,2})"
+    r"(?:[日일](?: ?(?:[-~\u301c]|から|부터) ?([0-9]{1,2})[日일])?|\.?(?![\w.]))"
 )
 _DOTTED = re.compile(
     r"(?<![\w.,/-])([0-9]{1,2})\. ?([0-9]{1,2})\. ?"
@@ -46,7 +48,46 @@ _NAMED = re.compile(
     r"(?<![\w.,/-])([0-9]{1,2})(?:\.|er|º|ª)? (?:de |di |d')?([^\W\d_]{3,12})\.?,? "
     r"(?:de |del )?([0-9]{4})(?!\w)"
 )
+# Months of which the whole text is little more: "Mai 2024", "3 mai", "mayo 3, 2024".
+_ALONE = re.compile(
+    r"(?:[^\W\d_]{1,3} )?(?:([0-9]{1,2})(?:\.|er|º|ª)? (?:de |di |d')?)?([^\W\d_]{3,12})\.?"
+    r"(?: ([0-9]{1,2}),?)?(?: (?:de |del )?([0-9]{4}))?[.!]?"
+)
+_TO = r"(?:-|to|and|or|until|bis|und|oder|au|et|ou|al?|y|o|e|до|по|и|или|~|&)"
+# 3 to 5 May 2024, 2024-05-03 to 05
+_DAYS = re.compile(
+    rf"(?<![\w:.,/-])([0-9]{{1,2}})(?:st|nd|rd|th|er|\.)? ?{_TO} ?(?=([0-9]{{1,2}})(?:st|nd|rd|th|\.)?"
+    r"( (?:of |de |di )?([^\W\d_]{3,12})\.?,? (?:de |del )?[0-9]{4})(?!\w))",
+    re.IGNORECASE,
+)
+_ISO_DAYS = re.compile(rf"(?<!\w)([0-9]{{4}}-[0-9]{{2}}-)([0-9]{{2}}) ?{_TO} ?([0-9]{{2}})(?![\w:.,-])")
+_ASIAN_CLOCK = re.compile(
+    r"(?:(午前|오전|上午)|(午後|오후|下午))? ?([0-9]{1,2}) ?[時时시点點](?: ?([0-9]{1,2}) ?[分분])?"
+)
+_TIME = re.compile(
+    r"(?:T|,?(?: (?:at|um|à|a las|alle|às|om|kl\.?|в))? ?)"
+    r"((?:[0-9]{1,2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]+)?)?|[0-9]{1,2}(?= ?[ap]\.?m))(?: ?[ap]\.?m\b\.?)?)"
+    r"(?:(Z|(?-i: ?[A-Z]{3,4})| ?[+-][0-9]{2}:?[0-9]{2})\b| Uhr)?"
+    rf"(?! ?(?:Uhr )?{_TO} ?[0-9]|[0-9:])",
+    re.IGNORECASE,
+)
+# Hours from UTC; what people call CST or IST is one of several.
+_ZONES = dict(
+    **dict.fromkeys(("UTC", "GMT", "Z", "WET"), 0),
+    **dict.fromkeys(("CET", "WEST"), 1),
+    **dict.fromkeys(("CEST", "EET"), 2),
+    **dict.fromkeys(("EEST", "MSK"), 3),
+    **dict.fromkeys(("JST", "KST"), 9),
+    **dict.fromkeys(("EST", "CDT"), -5),
+    **dict.fromkeys(("MST", "PDT"), -7),
+    EDT=-4,
+    MDT=-6,
+    PST=-8,
+)
+_UNKNOWN = timezone(timedelta(0), "unknown")
+
 # How months begin in English, German, French, Spanish, Italian, Portuguese, Dutch, Polish and Russian.
+# What begins two, such as the Finnish marraskuu and the Croatian listopad, is not read.
 _MONTHS = (
     *(
         "jan ene gen sty янв",
@@ -57,12 +98,12 @@ _MONTHS = (
     ),
     *(
         "jun juin giu cze июн",
-        "jul juil lug lip июл",
+        "jul juil lug lipc lipi июл",
         "aug aou ago sie авг",
         "sep set wrz сен",
-        "oct okt ott out paz окт",
+        "oct okt ott out paz lis окт",
     ),
-    *("nov lis ноя", "dec dez dic gru дек"),
+    *("nov lis marr ноя", "dec dez dic gru дек"),
 )
 
 
@@ -75,7 +116,15 @@ class Moment:
     zone: tzinfo | None = None
 
     def mismatch(self, other: Moment) -> str | None:
-        """Return the first field in which the other differs from this one, None if all known fields agree."""
+        """Return the first field in which the other differs from this one, None if all known fields agree.
+
+        Raises:
+            GraderFault: the other's time has a zone that is not known, and this one's has another.
+        """
+        if self.zone is not None and other.zone is _UNKNOWN:
+            raise GraderFault(
+                "cannot tell which time it is: its zone is one of several. Have the task ask for UTC"
+            )
         mine, theirs = self._align(other), other._align(self)
         for name, want, got in zip(_FIELDS, mine, theirs, strict=True):
             if want is not None and got is None:
@@ -85,7 +134,7 @@ class Moment:
         return None
 
     def _align(self, other: Moment) -> tuple[int | None, ...]:
-        if self.zone is None or other.zone is None or None in self.fields[:4] + other.fields[:4]:
+        if None in (self.zone, other.zone) or None in self.fields[:4] + other.fields[:4]:
             return self.fields
         year, month, day, hour, minute, second = (field or 0 for field in self.fields)
         there = datetime(year, month, day, hour, minute, second, tzinfo=self.zone).astimezone(UTC)
@@ -93,55 +142,92 @@ class Moment:
 
 
 def _zone(name: str | None, offset: int | None) -> tzinfo | None:
-    """Return the zone of an offset; names such as EST depend on the machine and are not used."""
-    if offset is not None:
-        return timezone(timedelta(seconds=offset))
-    return UTC if name in ("UTC", "GMT", "Z") else None
+    if offset is None and name is None:
+        return None
+    if offset is None:
+        return timezone(timedelta(hours=_ZONES[name])) if name in _ZONES else _UNKNOWN
+    if abs(offset) > 14 * 3600:
+        raise ValueError("it is the end of a range of times: 14:30-15:30")
+    return timezone(timedelta(seconds=offset))
 
 
 def _write_iso(text: str) -> str:
     """Return text with those dates in ISO 8601 whose form leaves no doubt."""
+    text = re.sub(r"(?<=:[0-9]{2}) ?[\u2013\u2014~] ?(?=[0-9]{1,2}:)", " to ", text)
     text = re.sub(r"[^\S\n]", " ", write_digits(text))
-    text = _YEAR_FIRST.sub(lambda m: f"{m[1]}-{m[2]:0>2}-{m[3]:0>2} ", text)
+    text = re.sub(r"(?:ngày )?([0-9]{1,2}) tháng ([0-9]{1,2})(?: năm|,) ([0-9]{4})", r"\1.\2.\3", text)
+    text = re.sub(r"(?<![\w:])([0-9]{1,2}) ?h ?([0-9]{2})(?!\w)", r"\1:\2", text)
+    text = _ASIAN_CLOCK.sub(_write_clock, text)
+    text = _DAYS.sub(
+        lambda m: f"{m[1]}{m[3]} to " if int(m[1]) < int(m[2]) and _read_month(m[4]) else m[0], text
+    )
+    text = _ISO_DAYS.sub(r"\1\2 to \1\3", text)
+    text = _YEAR_FIRST.sub(_write_year_first, text)
+    text = re.sub(r"(?<!\w)([0-9]{4}) ?[年년] ?([0-9]{1,2}) ?[月월]", r"\1-\2 ", text)
     text = _DOTTED.sub(lambda m: f"{_complete_year(m[3])}-{m[2]:0>2}-{m[1]:0>2}", text)
     return _NAMED.sub(_write_named, text).rstrip(" ")
+
+
+def _write_year_first(match: re.Match[str]) -> str:
+    return " to ".join(f"{match[1]}-{match[2]:0>2}-{day:0>2} " for day in match.groups()[2:] if day)
 
 
 def _complete_year(year: str) -> str:
     return year if len(year) == 4 else f"{'20' if int(year) < 69 else '19'}{year}"  # as POSIX has it
 
 
-def _write_named(match: re.Match[str]) -> str:
-    plain = "".join(
-        c for c in unicodedata.normalize("NFKD", match[2].casefold()) if not unicodedata.combining(c)
-    )
+def _write_clock(match: re.Match[str]) -> str:
+    half = "am" if match[1] else "pm" if match[2] else ""
+    return f" {match[3]}:{match[4] or 0:0>2}{half}"
+
+
+def _read_month(name: str) -> int | None:
+    plain = "".join(c for c in unicodedata.normalize("NFKD", name.casefold()) if not unicodedata.combining(c))
     fitting = [
         month
         for month, stems in enumerate(_MONTHS, 1)
         if any(plain.startswith(stem) for stem in stems.split())
     ]
-    return f"{match[3]}-{fitting[0]:02}-{match[1]:0>2}" if len(fitting) == 1 else match[0]
+    return fitting[0] if len(fitting) == 1 else None
 
 
-def read_date(value: JsonValue, *, day_first: bool = False) -> Moment | None:
+def _write_named(match: re.Match[str]) -> str:
+    month = _read_month(match[2])
+    return f"{match[3]}-{month:02}-{match[1]:0>2}" if month else match[0]
+
+
+def _write_alone(match: re.Match[str]) -> str:
+    month = _read_month(match[2])
+    return (
+        " ".join(filter(None, (match[1] or match[3], _MONTHS[month - 1][:3], match[4])))
+        if month
+        else match[0]
+    )
+
+
+def read_date(value: JsonValue, *, day_first: bool = False, year_first: bool = False) -> Moment | None:
     """Return the date that a text is, with only the fields that it names; None if it is none.
 
     Args:
         value: ISO 8601 or any form that python-dateutil reads; numbers are not dates.
         day_first: "03/04/2025" is the 3rd of April; by default the 4th of March. A first part over 12 is
             a day in any case.
+        year_first: "24/05/03" is in 2024.
     """
     if not isinstance(value, str) or len(value) > DATE_LIMIT or not any(c.isdigit() for c in value):
         return None
     from dateutil import parser as dateutil_parser  # most runs read no dates
 
-    value = _write_iso(value)
+    value = _write_iso(value).strip()
+    value = _write_alone(alone) if (alone := _ALONE.fullmatch(value)) else value
     # Year first is ISO 8601, in which the month always comes second; dateutil would swap it as well.
     day_first = day_first and re.match(r"\s*[0-9]{4}", value) is None
     try:
         first, second = (
             # What the text lacks comes from the default: two of them tell which fields it names.
-            dateutil_parser.parse(value, default=probe, dayfirst=day_first, tzinfos=_zone)
+            dateutil_parser.parse(
+                value, default=probe, dayfirst=day_first, yearfirst=year_first, tzinfos=_zone
+            )
             for probe in _PROBES
         )
     except (ValueError, OverflowError, ArithmeticError, TypeError, IndexError, AttributeError):
@@ -150,8 +236,10 @@ def read_date(value: JsonValue, *, day_first: bool = False) -> Moment | None:
     for name in _FIELDS:
         here, there = getattr(first, name), getattr(second, name)
         fields.append(here if here == there else None)
-    # "5 pm" names the full hour.
+    # The parser takes a number that is left over for a time. "5 pm" names the full hour.
     if fields[3] is not None:
+        if not re.search(r"[0-9]:[0-9]|[0-9] ?[ap]\.?m|[0-9]T[0-9]", value, re.IGNORECASE):
+            return None
         fields[4:] = [fields[4] or 0, fields[5] or 0]
     return Moment(tuple(fields), first.tzinfo)
 
@@ -162,8 +250,17 @@ def may_name(text: str, date: Moment) -> bool:
     return (date.fields[2], date.fields[0]) in pairs
 
 
-def find_dates(text: str, *, day_first: bool = False) -> list[Moment]:
-    """Return the different dates in a sentence, in the usual forms."""
-    matches = _DATE_IN_TEXT.finditer(_write_iso(text[:TEXT_LIMIT]))
-    found = (read_date(match[0], day_first=day_first) for match in matches)
+def find_dates(text: str, *, day_first: bool = False, year_first: bool = False) -> list[Moment]:
+    """Return the different dates in a sentence, in the usual forms; years alone if there is nothing else."""
+    text = _write_iso(text[:TEXT_LIMIT])
+    written = [" ".join([m[0], *_find_time(text, m.end())]) for m in _DATE_IN_TEXT.finditer(text)]
+    found = (
+        read_date(one, day_first=day_first, year_first=year_first) for one in written or _YEAR.findall(text)
+    )
     return list(dict.fromkeys(date for date in found if date is not None))
+
+
+def _find_time(text: str, at: int) -> list[str]:
+    """Return the time that stands behind a date, and its zone."""
+    match = _TIME.match(text, at)
+    return [part for part in match.groups() if part] if match else []

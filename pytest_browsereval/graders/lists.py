@@ -9,13 +9,18 @@ from pydantic import JsonValue
 
 from pytest_browsereval.graders.values import fold, has_token, read_json, unify_signs
 
-_AND = r"\b(?:and|und|et|y|e|en|och|og|i|и)\b|&"
-# Markdown of lists and emphasis, and what stands before the first item.
-_BULLET = re.compile(r"^\s*(?:[-*•·+]|[0-9]{1,3}[.)])\s+")
-_INTRODUCTION = re.compile(r"\A[^\n:]*:(?=\s)\s*")
+_AND = r"\b(?:and|und|et|y|e|en|och|og|i|и)\b|[&と和및]"
+# What stands before an item, and before the first one.
+_BULLET = re.compile(r"^\s*(?:[-*•·+](?: \[[xX]\])?|[0-9]{1,3}[.)])\s+")
+_INTRODUCTION = re.compile(
+    r"\A(?:[^\n:\uff1a]*(?::(?=\s)|\uff1a)|(?:the|these|they|t?here|die|das|les|los|las|i|gli|de|os|as)\b[^\n:;,]*?"
+    r"\b(?:are|is|sind|ist|sont|est|son|sono|zijn|são)\b)\s*",
+    re.IGNORECASE,
+)
 _NEGATION = re.compile(
-    r"\b(?:no|not|none|nor|never|without|except|but|kein\w*|nicht|ohne|pas|aucun\w*|sans|sin|ni|non|senza)\b"
-    r"|n't|[不没無非]",
+    r"\b(?:no|not|none|nor|never|neither|without|except|but|other than|one of|exclud\w*|missing|lack\w*|"
+    r"wrong|weder|un(?!i)\w+able|kein\w*|nicht|ohne|außer|pas|aucun\w*|sans|sauf|sin|ni|ningun\w*|excepto|non|nessun\w*|senza|"
+    r"tranne|niet|geen|zonder|не|нет|кроме|без)\b|n't|[不没無非]|以外",
     re.IGNORECASE,
 )
 
@@ -42,14 +47,19 @@ def split_items(text: str, items: Sequence[JsonValue]) -> list[JsonValue]:
     return [part for part in stripped if part]
 
 
-def pick_items(text: str, items: Sequence[JsonValue], *, case_sensitive: bool = False) -> list[JsonValue]:
+def pick_items(
+    text: str, items: Sequence[JsonValue], *, query: str = "", case_sensitive: bool = False
+) -> list[JsonValue]:
     """Return the expected items that a list holds, and what is left of it, without what joins items.
 
     So the expected items say what the parts are: `100,200,300` holds three numbers, "Salt and Pepper" is one.
     """
     text = _write_plain(text)
     introduction = _INTRODUCTION.match(text)
-    if introduction and not _NEGATION.search(introduction[0]) and not any(":" in str(item) for item in items):
+    negations = {word.lower() for word in _NEGATION.findall(introduction[0])} if introduction else set()
+    # "Not in stock: a, b" denies nothing where the query asks for what is not in stock.
+    is_denied = not negations <= {word.lower() for word in _NEGATION.findall(unify_signs(query))}
+    if introduction and not is_denied and not any(":" in str(item) for item in items):
         text = text[introduction.end() :]
     found: list[JsonValue] = []
     # The longest first: an item may be a part of another one.
@@ -60,11 +70,9 @@ def pick_items(text: str, items: Sequence[JsonValue], *, case_sensitive: bool = 
         found += [item] * bool(count)
     rest = (part.strip() for part in re.split(rf"[;,\n\u3001\uff0c\uff1b]|{_AND}", text, flags=re.IGNORECASE))
     return found + [
-        part for part in rest if re.search(r"\w", part) and not re.fullmatch(r"[0-9]{1,3}[.)]", part)
+        part for part in rest if re.search(r"\w|\[ \]", part) and not re.fullmatch(r"\(?[0-9]{1,3}[.)]", part)
     ]
 
 
 def _write_plain(text: str) -> str:
-    """Return text without the marks of Markdown."""
-    lines = (_BULLET.sub("", line) for line in unify_signs(text).splitlines())
-    return re.sub(r"(\*\*|__|[*_`])(?=\S)(.+?)(?<=\S)\1", r"\2", "\n".join(lines))
+    return "\n".join(_BULLET.sub("", line) for line in unify_signs(text).splitlines())

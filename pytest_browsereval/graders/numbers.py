@@ -19,11 +19,12 @@ from pytest_browsereval.graders.values import TEXT_LIMIT, is_word, unify_signs
 NUMBER_LIMIT = 64
 
 _CODES = "USD|EUR|GBP|JPY|CHF|CAD|AUD|NZD|CNY|RMB|INR|KRW|SEK|NOK|DKK|PLN|CZK|HUF|BRL|MXN|RUB|TRY|ZAR"
-_CURRENCY = rf"(?:[A-Z]{{0,3}}[$£€¥₹₩₽₺₫₪฿₴₦₱]|(?:{_CODES}|Rs\.?)(?![A-Za-z]))"
+_SHORT = "Rs|Rp|kr|Fr|zł|Kč"
+_CURRENCY = rf"(?:[A-Z]{{0,3}}[$£€¥₹₩₽₺₫₪฿₴₦₱]|(?:{_CODES}|(?:{_SHORT})\.?)(?![A-Za-z]))"
 # A no-break space that groups digits; all other blanks are plain ones.
 _GROUP = "\u00a0"
 _NUMBER = re.compile(
-    rf"(?:(?<!\w)(?P<sign>[-+]))?(?:{_CURRENCY} ?(?P<inner>[-+]?))?"
+    rf"(?:(?<!\w)(?P<sign>[-+]))?(?:(?<![0-9]){_CURRENCY} ?(?P<inner>[-+]?))?"
     rf"(?P<digits>[0-9]+(?:[.,'{_GROUP}][0-9]+)*|\.[0-9]+)"
     r"(?P<power>[eE][-+]?[0-9]{1,2}(?!\w))?"
 )
@@ -39,31 +40,51 @@ _SCALES = (
     (r"thousands?|tausend|tsd\.?|mille|mila|tys\.?|тыс\w*\.?|千", "1e3"),
     (r"[万萬만]", "1e4"),
     (r"lakhs?", "1e5"),
-    (r"mill?i?[oó]n\w*|milh(?:ão|ões)|miljoen\w*|mln\.?|mio\.?|млн\.?|миллион\w*", "1e6"),
+    (r"mil[lijyh]+[oóõã]\w*|mln\.?|mio\.?|млн\.?|миллион\w*|мільйон\w*", "1e6"),
     (r"crores?", "1e7"),
     (r"[億亿억]", "1e8"),
-    (r"billions?|bn|milliard\w*|miljard\w*|mrd\.?|mld\.?|млрд\.?|миллиард\w*", "1e9"),
+    (r"billions?|bn|mil[lijy]+ar\w*|mrd\.?|mld\.?|млрд\.?|миллиард\w*|мільярд\w*", "1e9"),
     (r"trillions?", "1e12"),
 )
 _SCALE = re.compile(
     " ?(?:" + "|".join(f"({words})" for words, _ in _SCALES) + ")(?![A-Za-z\u00c0-\u024f\u0400-\u04ff])",
     re.IGNORECASE,
 )
-# What these stand for depends on who writes: a language, meters, minutes.
-_UNSURE_SCALE = re.compile(r" ?(?:(k|mil)|(m)|(b))(?!\w)", re.IGNORECASE)
-_UNSURE_FACTORS = ("1e3", "1e6", "1e9")
+# What these stand for depends on who writes: a language, meters, minutes, a place or how many times.
+_UNSURE_SCALES = (
+    (r"[kK]|mil|bin|ribu|ngàn|nghìn|천|พัน|ألف|हज़ार|हजार", "1e3"),
+    (r"m", "1e6"),
+    (r"MM?|juta|triệu|ล้าน|مليون|εκατομμύρι\w*", "1e6"),
+    (r"[bB]|Md|tỷ|مليار", "1e9"),
+    (r"[Bb]il[lijyh]+[oóõã]\w*|[Tt]ril[lijyh]+[oóõã]\w*", "1e12"),
+    (r"(?<=[0-9])(?:st|nd|rd|th|[xX\u00d7ºª])", "1"),
+)
+_UNSURE_SCALE = re.compile(" ?(?:" + "|".join(f"({words})" for words, _ in _UNSURE_SCALES) + r")(?!\w)")
+# What stands before a number and makes it another one, or none that was meant.
+_MINUS = r"(?<![0-9] )(?:\b(?:minus|negative|moins|menos|meno|минус)\b|マイナス|\u2212) ?(?=\S?[0-9])"
+_DENIED = re.compile(r"(?:(?:\b(?:not|nicht|pas|niet|inte|non|не)|n't) |±).$|[^\W\d_]-[0-9]$", re.IGNORECASE)
+_POWER = re.compile(
+    r"(?<=[0-9]) ?[\u00d7x·⋅*] ?10(?:\^([-\u2212]?[0-9]+)|([\u207b\u00b9\u00b2\u00b3\u2070-\u2079]+))"
+)
+_FRACTION = re.compile(r"([0-9]{0,9}) ?([\u00bc-\u00be\u2150-\u215e])")
 # They may follow a number without a blank. Other letters make a name of it: "3rd", "4x".
 _UNIT = re.compile(
-    rf"(?:{_CODES}|[cdkm]?m[²2³3]?|[kmµ]?g|[cdm]?l|lbs?|oz|ft|in|mi|mph|kmh|hrs?|h|mins?|min|s|secs?|ms|px|pt|[kKMGT]i?B|"
-    r"[kM]?Wh?|[kMG]?Hz|[CFK])(?!\w)"
+    rf"(?:{_CODES}|{_SHORT}|[cdkm]?m[²2³3]?|[kmµ]?g|[cdm]?l|lbs?|oz|ft|in|mi|mph|kmh|hrs?|h|mins?|min|s|secs?|"
+    r"ms|px|pt|[kKMGT]i?B|[kM]?Wh?|[kMG]?Hz|[CFK])(?!\w)"
 )
 _CJK_SCALES = "千万萬만億亿억"
 
 
 def _write_plain(text: str) -> str:
     """Return text with ASCII digits and signs, and no-break spaces only where they group digits."""
-    text = write_digits(text.replace("\u2014", " "))  # a long dash is not a minus
-    groups = r"(?<![0-9])[0-9]{1,3}(?:[\u00a0\u2007\u2009\u202f][0-9]{3})+(?![0-9])"
+    text = re.sub(_MINUS, "-", text.replace("\u2014", " "), flags=re.IGNORECASE)  # a long dash is not a minus
+    text = _FRACTION.sub(lambda match: str(int(match[1] or 0) + unicodedata.numeric(match[2])), text)
+    text = _POWER.sub(lambda match: f"e{unicodedata.normalize('NFKC', match[1] or match[2])}", text)
+    text = re.sub(r"(?<=[0-9])[€$£]([0-9]{2})(?![0-9])", r".\1", write_digits(text))  # 12€50
+    groups = (
+        r"(?<![0-9])[0-9]{1,3}(?:(?:[\u00a0\u2007\u2009\u202f][0-9]{3})+(?![0-9])|"
+        r"(?: [0-9]{3})+(?=,[0-9]{1,2}(?![0-9])))"
+    )
     text = re.sub(groups, lambda match: re.sub(r"\D", "\0", match[0]), text)
     return re.sub(r"[^\S\n]", " ", text).replace("\0", _GROUP)
 
@@ -111,7 +132,7 @@ def _read_match(match: re.Match[str], text: str, *, is_generous: bool) -> tuple[
         value, end = value * Decimal(_SCALES[(scale.lastindex or 1) - 1][1]), scale.end()
     if unsure := _UNSURE_SCALE.match(text, end):
         if is_generous:
-            value, end = value * Decimal(_UNSURE_FACTORS[(unsure.lastindex or 1) - 1]), unsure.end()
+            value, end = value * Decimal(_UNSURE_SCALES[(unsure.lastindex or 1) - 1][1]), unsure.end()
         elif not unsure[2]:
             return None
     return (-value if "-" in (sign, inner) else value), end
@@ -136,7 +157,7 @@ def read_number(value: JsonValue, *, is_generous: bool = False) -> Decimal | Non
     if not isinstance(value, str) or len(value) > NUMBER_LIMIT:
         return None
     text = _write_plain(value).strip()
-    text = _join_groups(text) if is_generous else text
+    text = _write_generously(text) if is_generous else text
     match = _NUMBER.match(text)
     read = _read_match(match, text, is_generous=is_generous) if match else None
     return read[0] if read and _BEHIND.fullmatch(text, read[1]) else None
@@ -153,12 +174,16 @@ def find_numbers(text: str, *, is_generous: bool = False) -> list[Decimal]:
 
 
 def _find(text: str, *, is_generous: bool) -> Iterator[Decimal]:
-    text = _write_plain(text)
-    text = _join_groups(text) if is_generous else text
+    text = _write_plain(
+        re.sub(r"\b[a-z]{2,9}://[^\s)\]>]+|(?<=\w)\[[0-9]{1,3}\]", " ", text)
+    )  # addresses, footnotes
+    text = _write_generously(text) if is_generous else text
     end, last = -1, None
     for match in _NUMBER.finditer(text):
         before = text[match.start() - 1 : match.start()]
         if before and (is_word(before) or before in ".,"):
+            continue
+        if _DENIED.search(text[max(0, match.start() - 10) : match.start() + 1]):
             continue
         read = _read_match(match, text, is_generous=is_generous)
         if read is None:
@@ -183,7 +208,16 @@ def _is_whole(text: str, end: int) -> bool:
     return not is_going_on and (not after or not is_word(after[0]) or _UNIT.match(text, end) is not None)
 
 
-def _join_groups(text: str) -> str:
-    """Return text where "12 500" is one number."""
+def _write_generously(text: str) -> str:
+    """Return text where "12 500" is one number, as are "1/2" and "4.5/5", and "(5)" is -5."""
+    text = re.sub(rf"\((?={_CURRENCY}? ?[0-9][0-9.,]*\))|(?<![\w)] )(?<!\w)- (?=[0-9])", " -", text)
+    text = re.sub(r"(?<=[0-9])(?: ?/ ?| (?:out )?of )(?:5|10|100)(?![\w/.,])", "", text)
+    text = re.sub(
+        r"(?<![\w/.,])(?:([0-9]{1,3}) )?([0-9]{1,3})[/\u2044]([1-9][0-9]{0,2})(?![\w/])", _divide, text
+    )
     groups = r"(?<![0-9.,])[1-9][0-9]{0,2}(?: [0-9]{3})+(?![0-9])"
     return re.sub(groups, lambda match: match[0].replace(" ", _GROUP), text)
+
+
+def _divide(match: re.Match[str]) -> str:
+    return str(int(match[1] or 0) + Decimal(match[2]) / Decimal(match[3]))

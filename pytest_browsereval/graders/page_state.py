@@ -299,7 +299,7 @@ class PageStateGrader(GraderConfig):
             evidence=("evidence.json",),
             details={name: cap_text(str(seen[name])) if name in seen else None for name in ("url", "title")}
             | {"mode": self.mode},
-            fingerprint=self.fingerprint(2, recorded.site_urls),
+            fingerprint=self.fingerprint(3, recorded.site_urls),
         )
 
 
@@ -384,7 +384,10 @@ def _read_address(comparator: Comparator, url: str) -> str:
     """Return an address such that another spelling of it makes no difference."""
     if comparator.kind not in _PARTS:
         return str(_normalize_addresses(url))
-    plain = unquote(url)
+    path, mark, rest = url.partition("?")
+    # A reserved character and its escape are two addresses (RFC 3986, 2.2); a query needs no escape of these.
+    plain = unquote(re.sub("%(?=2[3F5]|3F)", "%25", path, flags=re.IGNORECASE)) + mark
+    plain += unquote(re.sub("%(?=2[356B]|3[BD])", "%25", rest, flags=re.IGNORECASE))
     return plain if plain != url and comparator.problem(url, "lenient") else url
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import unicodedata
 from collections.abc import Mapping
 from pathlib import Path
@@ -80,13 +81,13 @@ def describe_invalid(error: ValidationError) -> str:
 
 _ALIKE = str.maketrans(
     {
-        **dict.fromkeys("\u2018\u2019\u201a\u201b\u02bc\u2032\u00b4", "'"),
+        **dict.fromkeys("\u2018\u2019\u201a\u201b\u02bc\u2032\u00b4`", "'"),
         **dict.fromkeys("\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb", '"'),
-        **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe63", "-"),
+        **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212\u207b\ufe63", "-"),
     }
 )
-# Fillers of Hangul, joiners and choices between signs, which are not of the category of invisible characters.
-_UNSEEN = frozenset("\u034f\u115f\u1160\u180b\u180c\u180d\u3164\ufe0e\ufe0f\uffa0")
+# Fillers of Hangul, joiners, choices between signs and what stretches Arabic words: of other categories.
+_UNSEEN = frozenset("\u034f\u0640\u115f\u1160\u180b\u180c\u180d\u3164\ufe0e\ufe0f\uffa0")
 
 
 def drop_invisible(text: str) -> str:
@@ -112,6 +113,15 @@ def fold(text: str, *, case_sensitive: bool = False) -> str:
     return text if case_sensitive else unicodedata.normalize("NFKC", text.casefold())
 
 
+def drop_markdown(text: str) -> str:
+    """Return the beginning of a text without marks of emphasis and code, and what is struck out."""
+    text = re.sub(r"^ *```\w* *$", "", beginning(text, TEXT_LIMIT), flags=re.MULTILINE)
+    text = re.sub(r"~~(?=\S).{1,500}?~~", " ", text)
+    return re.sub(
+        r"(?<![0-9A-Za-z_])(\*\*\*?|__|[*_`])(?=\S)(.{1,500}?)(?<=\S)\1(?![0-9A-Za-z_])", r"\2", text
+    )
+
+
 def is_word(char: str) -> bool:
     """Return whether two such characters side by side belong to one word.
 
@@ -132,7 +142,7 @@ def _starts_token(text: str, at: int) -> bool:
         return False
     if not here.isdigit():
         return True
-    inside_number = before[-1] in ".," and before[0].isdigit()
+    inside_number = before[-1] in ".,'" and before[0].isdigit()
     negative = before[-1].translate(_ALIKE) == "-" and (len(before) == 1 or not is_word(before[0]))
     return not (inside_number or negative)
 
@@ -141,7 +151,7 @@ def _ends_token(text: str, end: int) -> bool:
     here, after = text[end - 1], text[end : end + 2]
     if not after or not is_word(here):
         return True
-    inside_number = here.isdigit() and len(after) == 2 and after[0] in ".," and after[1].isdigit()
+    inside_number = here.isdigit() and len(after) == 2 and after[0] in ".,'" and after[1].isdigit()
     return not (is_word(after[0]) or inside_number)
 
 

@@ -55,12 +55,33 @@ THREE = ["Travel Mug", "Seagrass Basket", "Garden Trowel"]
         ("number", 12500, "Le prix est de 12\u202f500 €."),
         ("number", 1.5, "Es sind 1,5 Liter."),
         ("number", 5_000_000, "about 5 million"),
+        ("includes", "blue mug", "The *blue* mug"),
+        ("includes", "O'Brien", "O`Brien"),
+        ("number", 12.5, "The price is _12€50_ (https://shop.test/item/17)."),
+        ("number", -5, "Minus 5 °C"),
+        ("number", 2.5, "2½ cups[1]"),
+        ("number", 3e8, "3\u00d710⁸ m/s"),
+        ("number", 1234.5, "1 234,50 zł"),
+        ("number", 3_000_000, "3 miljoner kronor"),
+        ("number", 799, "The iPhone-15 costs US-$799, not $899."),
+        ("date", "2024-05-03 14:30", "Am 3. Mai 2024 um 14:30 Uhr."),
+        ("date", "2024-05-03 14:30", "le 3 mai 2024 à 14h30"),
+        ("date", "2024-05-03 14:30", "2024年5月3日午後2時30分"),
+        ("date", "2024-05-03T14:30Z", "Released at 2024-05-03 16:30 CEST."),
+        ("date", "2024-05", "Mai 2024"),
+        ("date", "2024-05-03", "mayo 3, 2024"),
+        ("date", "1998", "It was founded in 1998."),
         ("date", "2024-05-03", "Am 3. Mai 2024 um 10 Uhr."),
         ("date", "2024-05-03", "2024年5月3日です"),
         ("date", "2024-05-03", "3 мая 2024"),
         ("date", "2024-05-03", "03.05.24"),
         ("date", "2024-05-03", "It was on 03-May-2024."),
         ("regex", "^Trader Joe's$", "Trader Joe\u2019s"),
+        ("regex", "^Trader Joe\u2019s$", "Trader\u00a0Joe's"),
+        ("set", ["red", "green"], "The colours are **red** and green."),
+        ("set", ["red", "green"], 'Here they are:\n```json\n["red", "green"]\n```'),
+        ("set", ["red", "green"], "- [x] red\n- [x] green"),
+        ("set", ["東京", "大阪"], "答え\uff1a東京と大阪"),
         ("set", THREE, "Travel Mug, Seagrass Basket, and Garden Trowel."),
         ("set", THREE, "- **Travel Mug**\n- **Seagrass Basket**\n- *Garden Trowel*"),
         ("set", THREE, "The products are: Garden Trowel; `Travel Mug`; Seagrass Basket!"),
@@ -86,7 +107,21 @@ def test_right_answers(match: str, reference: Any, answer: str) -> None:
         ("includes", "5", "15", "does not include"),
         ("includes", 5, "15, 5.5, -5", "does not include"),
         ("includes", "mug", "smug", "does not include"),
+        ("includes", 5, "5 million", "does not include"),
+        ("includes", "100", "100'000", "does not include"),
         ("regex", "^5$", "15", "does not match"),
+        ("number", 5, "minus 5", "number is -5, not 5"),
+        ("number", 6.02, "6.02 \u00d7 10²³", "number is 6.02E"),
+        ("number", 3, "3 ribu", "no sure number"),
+        ("number", 3, "$3 M", "no sure number"),
+        ("number", 5, "It is not 5; see https://shop.test/5 and B-5.", "no sure number"),
+        ("number", 1080, "1920 \u00d7 1080", "several numbers"),
+        ("date", "2024-05-05", "3 to 5 May 2024", "holds 2 dates"),
+        ("date", "2024-05-03", "2024年5月3日〜5日", "holds 2 dates"),
+        ("date", "2024-05-03", "2024-05-03/05", "no date that can be read"),
+        ("date", "2005-05-03", "May 3\u20135, 2024", "the year is 2024, not 2005"),
+        ("date", "2024-05-03 14:30", "2024-05-03 14:30\u201315:30", "it names no hour"),
+        ("date", "2024-05-03T16:30Z", "2024-05-03 16:30 CEST", "the hour is 14, not 16"),
         ("number", 5, "15", "the answer's number is 15, not 5"),
         ("number", 5, "5 or 6", r"several numbers \(5, 6\); 5 alone was expected"),
         ("number", 5, "five", "no sure number"),
@@ -115,6 +150,13 @@ def test_wrong_answers(match: str, reference: Any, answer: str, reason: str) -> 
         ("number", 12500, "Der Preis ist 12.500 €."),
         ("number", 12500, "Le prix est de 12 500 €."),
         ("number", 1200, "about 1.2k"),
+        ("number", 4.5, "Rated 4.5/5"),
+        ("number", 0.75, "3/4 of them"),
+        ("number", -1234.5, "The balance is ($1,234.50)."),
+        ("number", 3, "the 3rd"),
+        ("number", 3000, "3 ribu"),
+        ("date", "2024-05-13", "24/05/13"),
+        ("date", "2024-11-03", "3. marraskuuta 2024"),
         ("includes", 12500, "12.500 €"),
         ("date", "2024-05-03", "It was on 03/05/2024."),
         ("date", "2024-05-03", "3 Toukokuuta 2024"),
@@ -127,7 +169,7 @@ def test_answers_that_may_mean_two_things(match: str, reference: Any, answer: st
         GraderFault, match=r"cannot tell whether the answer .*: it can be read in more than one way"
     ):
         grade(reference, answer, match=match)
-    other = "2024-05-04" if match == "date" else 13
+    other = "2024-06-04" if match == "date" else 13
     assert grade(other, answer, match=match).verdict is Verdict.FAILED
 
 
@@ -181,10 +223,30 @@ def test_words_that_belong_to_no_item_are_more_than_the_set() -> None:
         (THREE, "Not Travel Mug, Seagrass Basket and Garden Trowel", '"Not"'),
         (["Mug"], "Travel Mug", '"Travel'),
         ([100, 200], "100,200,300", '"300"'),
+        (["a", "b"], "Other than: a, b", "Other than"),
+        (["a", "b"], "Nessuno: a, b", "Nessuno"),
+        (["a", "b"], "One of these: a, b", "One of"),
+        (["a", "b"], "blue is a, b", "blue is"),
+        (["a", "b"], "- ~~a~~\n- b", 'lacks ["a"]'),
+        (["a", "b"], "- [x] a\n- [ ] b", "[ ]"),
     ):
         result = grade(reference, answer, match="set")
         assert result.verdict is Verdict.FAILED
         assert extra in result.reasoning
+
+
+def test_what_the_task_denies_itself_is_no_denial() -> None:
+    """An introduction may repeat the negation of the task."""
+    task = make_task(query="Which mugs are not in stock?", answer=["a", "b"])
+    recorded = make_recorded(task, final_answer="Not in stock: a, b")
+    assert asyncio.run(AnswerGrader(match="set").grade(recorded)).verdict is Verdict.PASSED
+
+
+def test_a_zone_that_is_one_of_several() -> None:
+    """A time in such a zone cannot be compared with one of another."""
+    with pytest.raises(GraderFault, match="its zone is one of several"):
+        grade("2024-05-03T10:15Z", "Released at 2024-05-03 12:15 IST.", match="date")
+    assert grade("2024-05-03 12:15", "2024-05-03 12:15 IST", match="date").verdict is Verdict.PASSED
 
 
 def test_the_best_of_several_sets_counts() -> None:

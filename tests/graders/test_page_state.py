@@ -190,6 +190,13 @@ def test_texts_and_addresses_are_compared_as_people_see_them() -> None:
     for check in ({"url": {"not_equals": "http://x.test/h.html?ort=Köln&q=~a"}}, {"url": {"contains": "Kö"}}):
         assert verdicts(grade_seen(seen, check)) == [False], check
     assert verdicts(grade_seen({**seen, "url": "http://x.test/"}, {"url": "http://x.test"})) == [True]
+    for url, part, holds in (
+        ("http://x.test/a%2Fb", "a/b", False),
+        ("http://x.test/?q=a%26b=1", "a&b=1", False),
+        ("http://x.test/?next=%2Fcart", "next=/cart", True),
+        ("http://x.test/a%20b", "a b", True),
+    ):
+        assert verdicts(grade_seen({**seen, "url": url}, {"url": {"contains": part}})) == [holds], url
     assert verdicts(grade_seen({**seen, "url": "http://x.test/a/"}, {"url": "http://x.test/a"})) == [False]
 
 
