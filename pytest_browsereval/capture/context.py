@@ -206,7 +206,7 @@ class CaptureContext:
 
     @contextmanager
     def asking(self) -> Iterator[None]:
-        """Ask a model in the block, and tell of a call that is given up before its reply.
+        """Ask a model in the block; tell of a call that is given up, and count replies of no use.
 
         It has a price that nobody tells. Were the attempt's cost unknown for it, the first task that is out
         of time would end a run with a budget, also each time that it is resumed.
@@ -219,6 +219,9 @@ class CaptureContext:
             yield
         except (asyncio.CancelledError, LimitReached):  # the latter in a replay of such a call
             self.add_warning(ErrorSource.PROVIDER, CUT_OFF)
+            raise
+        except Fault as fault:
+            self.count_usage(fault.usage or Usage())
             raise
 
     # -- tool hooks

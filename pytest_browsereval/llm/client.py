@@ -7,11 +7,12 @@ import contextlib
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
-from pytest_browsereval.errors import ConfigError, LimitReached
+from pytest_browsereval.errors import ConfigError, Fault, LimitReached
 from pytest_browsereval.llm import json_tools
 from pytest_browsereval.llm.completion import UNREADABLE, Completion, check_body, read_body
 from pytest_browsereval.llm.config import LLMConfig
@@ -21,6 +22,7 @@ from pytest_browsereval.llm.server import Server
 from pytest_browsereval.llm.usage import read_usage
 from pytest_browsereval.llm.wire import Body, Wire
 from pytest_browsereval.model.limits import current_limits
+from pytest_browsereval.model.usage import Usage
 
 Send = Callable[[Body], Awaitable[tuple[Body, int]]]
 """Takes a request's JSON body, returns the body of the reply and how many retries it took."""
@@ -81,7 +83,8 @@ class ChatClient:
             role: who asks; it tells recorded calls apart.
 
         Raises:
-            Fault: source *provider*; the provider refused the request, or gave no usable reply in time.
+            Fault: source *provider*; the provider refused the request, or gave no usable reply in time. Its
+                ``usage`` counts the replies that were not usable, if there were any.
             StopRun: the provider refused the key, or the account is empty.
             ConfigError: there is no key.
             LimitReached: a limit has ended the attempt; nothing was sent.
@@ -91,7 +94,14 @@ class ChatClient:
         if is_by_text:
             request = json_tools.as_texts(request, has_schema=self.config.traits.has_json_schema)
         started = time.perf_counter()
-        body, retries = await exchange(role, request, self._send)
+        lost: list[Any] = []
+        try:
+            body, retries = await exchange(role, request, partial(self._send, lost))
+        except Fault as fault:
+            if lost:
+                usage = sum(map(read_usage, lost), Usage())
+                fault.usage = usage.model_copy(update={"cost_usd": await cost_usd(self.config, usage)})
+            raise
         try:
             taken = {call["id"] for message in messages for call in message.get("tool_calls") or ()}
             reply = read_body(check_body(body), taken)
@@ -137,17 +147,16 @@ class ChatClient:
         given = {name: value for name, value in wanted.items() if value is not None}
         return {"model": config.model_name, "messages": list(messages), **given}
 
-    async def _send(self, request: Body) -> tuple[Body, int]:
-        lost: list[Any] = []
-
+    async def _send(self, lost: list[Any], request: Body) -> tuple[Body, int]:
         async def attempt() -> Body:
             body: Any = None
             try:
                 body = await self._wire.send(request)
                 return check_body(body)
             except (TryFailed, *UNREADABLE) as error:
-                if isinstance(body, dict) and body.get("usage"):
-                    lost.append(body["usage"])
+                with contextlib.suppress(TryFailed, *UNREADABLE):
+                    read_usage(body["usage"])  # an absurd one is not added
+                    lost.extend([body["usage"]] if body["usage"] else [])
                 if isinstance(error, TryFailed):
                     raise
                 raise _unreadable(error) from error

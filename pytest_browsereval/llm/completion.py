@@ -84,9 +84,7 @@ def check_body(body: Any) -> dict[str, Any]:
     """
     if not isinstance(body, dict):
         raise TryFailed(f"the reply is not a JSON object: {beginning(str(body), 100)!r}")
-    choices = body.get("choices")
-    first = choices[0] if isinstance(choices, list) and choices else None
-    choice = first if isinstance(first, Mapping) else {}
+    choice = _choice(body)
     for holder in (body, choice):
         # Gateways pass errors on with status 200, and with what had come until then.
         if holder.get("error"):
@@ -95,20 +93,34 @@ def check_body(body: Any) -> dict[str, Any]:
     if not choice:
         raise read_failure(body, "the reply holds no choices")
     reason, message = choice.get("finish_reason"), choice.get("message")
-    _check_end(reason)
     if not isinstance(message, Mapping):
         raise TryFailed("the reply holds no message")
+    content = message.get("content")
+    if not all(isinstance(part, (str, Mapping)) for part in _listed(content)):
+        raise TryFailed(f"the reply's content is neither text nor parts: {beginning(str(content), 100)!r}")
+    if _letters(reason) in ("", "null"):
+        # The wire has brought all of it, and small servers name no reason; what they held back is not here.
+        said = split_reasoning(_text(content))[1].strip() or message.get("refusal")
+        if not (said or _functions(message)):
+            raise TryFailed("the reply has no finish_reason, no text and no call")
+        return body
+    _check_end(reason)
     if _CALLED.fullmatch(_letters(reason)) and not _functions(message):
         raise TryFailed(f"the reply ends with finish_reason {reason!r}, and holds no call")
     return body
+
+
+def _choice(body: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the first choice by its number, as it is read of a stream, else by its place."""
+    choices = body.get("choices")
+    found = [each for each in choices if isinstance(each, Mapping)] if isinstance(choices, list) else []
+    return next((each for each in found if not each.get("index")), found[0] if found else {})
 
 
 def _check_end(reason: Any) -> None:
     word = _letters(reason)
     if _WHOLE.fullmatch(word) or _CUT.search(word):
         return
-    if word in ("", "null"):
-        raise TryFailed("the reply has no finish_reason, and so it may not be whole")
     said = beginning(reason, 100)
     if _FILTERED.search(word) and "malformed" not in word:
         raise TryFailed(f"a filter of the provider held the reply back (finish_reason {said!r})")
@@ -127,7 +139,7 @@ def read_body(body: Mapping[str, Any], taken: Iterable[str] = ()) -> Completion:
         body: of the reply.
         taken: ids of calls that the conversation has already.
     """
-    choice = body["choices"][0]
+    choice = _choice(body)
     message, reason = choice["message"], choice.get("finish_reason")
     refusal = _text(message.get("refusal"))
     thoughts, text = split_reasoning(_text(message.get("content")))
@@ -151,9 +163,12 @@ def read_body(body: Mapping[str, Any], taken: Iterable[str] = ()) -> Completion:
 _TEXT_TYPES = (None, "text", "output_text")
 
 
+def _listed(content: Any) -> list[Any]:
+    return content if isinstance(content, list) else [] if content is None else [content]
+
+
 def _parts(content: Any) -> list[Mapping[str, Any]]:
-    parts = content if isinstance(content, list) else [content]
-    parts = [{"text": part} if isinstance(part, str) else part for part in parts]
+    parts = [{"text": part} if isinstance(part, str) else part for part in _listed(content)]
     return [part for part in parts if isinstance(part, Mapping)]
 
 

@@ -20,6 +20,8 @@ _END = "[DONE]"
 _KEYS = {"choices", "usage", "error", "type", "id"}
 """One of them is in each piece that is not an error."""
 
+NO_END = "the stream has no finish_reason, and so the reply may not be whole"
+
 MOST_CHECKS = 50
 """How often the arguments of a call are tried for whether they are whole."""
 
@@ -165,6 +167,9 @@ class _StreamedReply:
                 {**call.more, "id": call.id, "function": {"name": call.name, "arguments": call.arguments}}
                 for call in sorted(self._calls, key=lambda call: call.place)
             ]
+        if self._choice.get("finish_reason") in (None, "null"):
+            # Gateways close a stream in order, and write the last event, also where they lost the model.
+            self._head.setdefault("error", NO_END)
         return {**self._head, "choices": [{"message": message, **self._choice}], "usage": self._usage}
 
 

@@ -68,8 +68,11 @@ REPLIES: dict[str, tuple[Json, str]] = {
     "word-of-its-own": (whole("7", "xyzzy"), BROKEN),
     "malformed": (whole("7", "function_call_filter: MALFORMED_FUNCTION_CALL"), BROKEN),
     "call-broken-off": (whole(None, "error", call("done", answer="7")), BROKEN),
-    "no-reason": (whole("7", None), "errored: the reply has no finish_reason"),
-    "null": (whole("7", "null"), "errored: the reply has no finish_reason"),
+    "no-reason": (whole("7", None), "passed"),
+    "null": (whole("7", "null"), "passed"),
+    "no-reason-call": (whole(None, "", call("done", answer="7")), "passed"),
+    "no-reason-nothing": (whole("\n", None), "errored: "),
+    "no-reason-thought": (whole("<think>7", None), "errored: "),
     "filter": (whole("7", "content_filter"), FILTERED),
     "gemini": (whole(None, "content_filter: PROHIBITED_CONTENT"), FILTERED),
     "bedrock": (whole("7", "guardrail_intervened"), FILTERED),
@@ -106,6 +109,10 @@ REPLIES: dict[str, tuple[Json, str]] = {
 }
 
 
+NAMELESS = {name for name in REPLIES if name == "null" or name.startswith("no-reason")}
+"""A plain body came whole; a stream ends in order also where a gateway has lost the model."""
+
+
 def test_streamed_and_plain_come_to_the_same(evals: Evals) -> None:
     """What is broken off is errored, what was only thought is not an answer, words for an end are read."""
 
@@ -125,9 +132,11 @@ def test_streamed_and_plain_come_to_the_same(evals: Evals) -> None:
         assert server.problems == []
     assert len(run.attempts) == 3 * len(REPLIES)
     for found in run.attempts:
-        verdict, _, reason = REPLIES[found.query_id][1].partition(": ")
-        told = (found.query_id, found.variant, found.reason)
-        assert (found.verdict, reason in found.reason) == (verdict, True), told
+        is_open = found.variant == "streamed" and found.query_id in NAMELESS
+        told = "errored: the stream has no finish_reason" if is_open else REPLIES[found.query_id][1]
+        verdict, _, reason = told.partition(": ")
+        seen = (found.query_id, found.variant, found.reason)
+        assert (found.verdict, reason in found.reason) == (verdict, True), seen
         assert found.error_source == ("provider" if verdict == "errored" else None)
     (log,) = evals.run_folder().glob("tasks/deepseek/plain/*/*/messages.jsonl")
     said = [each for each in read_messages(log.parent) if isinstance(each, AssistantMessage)]
@@ -154,6 +163,27 @@ def test_what_was_broken_off_is_asked_for_again(evals: Evals) -> None:
     assert "the model answered only on try 2" in str(run.attempt("lamp").warnings)
     usage = run.attempt("lamp").usage
     assert (usage.input_tokens, usage.output_tokens, usage.requests) == (200, 18, 2)
+
+
+def test_replies_of_no_use_are_paid_for(evals: Evals) -> None:
+    """Of an attempt and of a judge that get no other; and an absurd count is left out."""
+    absurd = whole("7", usage={"prompt_tokens": 10**13, "completion_tokens": 1})
+    broken = REPLIES["error"][0]
+    scripts = {"broken": [broken, broken], "absurd": [absurd, broken], "whole": [absurd, DONE]}
+    left = {name: list(script) for name, script in {**scripts, "judge": [broken, broken]}.items()}
+    with ScriptedModel(lambda request: sends(json.dumps(left[request.body["model"]].pop(0)))) as server:
+        more = {"max_tries": 2, "prices": {"input_per_mtok": 1, "output_per_mtok": 10}}
+        judge = {"model": "judge", "base_url": server.base_url, **more}
+        evals.write_rows(row("lamp", says=None, graders=[], answer=7))
+        variants = {name: block(server, model=name, **more) for name in scripts}
+        evals.write_config(variants=variants, graders=[{"type": "browsecomp", "judge": judge}])
+        run = evals.run("shop.eval.yaml", "--eval-keep-going", "--eval-set=retries=0")
+    found = {each.variant: each for each in run.attempts}
+    tokens = {name: each.usage.input_tokens for name, each in found.items()}
+    assert tokens == {"broken": 200, "absurd": 100, "whole": 100}
+    assert found["broken"].cost_usd == pytest.approx(0.00038)
+    (grade,) = found["whole"].grader_results.values()
+    assert (grade.verdict, grade.usage.input_tokens) == ("errored", 200)
 
 
 def json_call(answer: str) -> str:

@@ -28,6 +28,9 @@ def function(name: str, arguments: Any, call_id: str | None = "c1") -> dict[str,
         {"choices": [{}]},
         {"choices": 3},
         {"choices": [{"finish_reason": "stop"}]},
+        {"choices": [{"finish_reason": "stop", "message": {"content": 7.25}}]},
+        {"choices": [{"finish_reason": "stop", "message": {"content": [7.25]}}]},
+        {"choices": [{"message": {"content": ""}}]},
     ],
 )
 def test_a_body_without_a_reply_is_refused(given: Any) -> None:
@@ -35,6 +38,13 @@ def test_a_body_without_a_reply_is_refused(given: Any) -> None:
     with pytest.raises(TryFailed, match="the reply") as caught:
         check_body(given)
     assert caught.value.is_worth_a_retry
+
+
+def test_of_several_choices_the_first_is_the_reply() -> None:
+    """It is the one with the number 0, as in a stream, wherever it stands."""
+    choices = [{"index": n, "message": {"content": str(n)}, "finish_reason": "stop"} for n in (1, 0)]
+    assert read_body(check_body({"choices": choices})).text == "0"
+    assert read_body(check_body({"choices": choices[:1]})).text == "1"
 
 
 def test_an_error_in_a_good_response_has_its_status() -> None:

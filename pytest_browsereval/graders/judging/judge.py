@@ -211,6 +211,7 @@ class Judge:
             self.ledger.usage += Usage(requests=1)
             raise
         except Fault as error:
+            self.ledger.usage += error.usage or Usage()
             said, can_step = str(error).lower(), self._looser(mode) != mode
             if error.status in (400, 422) and can_step and any(word in said for word in _FORMAT_WORDS):
                 return None
