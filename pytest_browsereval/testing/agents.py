@@ -76,7 +76,7 @@ class AttemptMaker:
 
     @asynccontextmanager
     async def context(
-        self, max_steps: int = 30, max_tokens: int | None = None
+        self, max_steps: int = 30, max_tokens: int | None = None, max_cost_usd: float | None = None
     ) -> AsyncIterator[AgentContext]:
         """Open a window at the start page and yield all that an agent is built with."""
         config, task = self.config, self.task
@@ -85,7 +85,10 @@ class AttemptMaker:
         attempt = self.folder / "attempt"
         attempt.mkdir(parents=True)
         redact = Redactor(config.secrets()).redact
-        capture = CaptureContext(CaptureContextConfig(attempt, redact=redact, max_tokens=max_tokens), window)
+        recorded = CaptureContextConfig(
+            attempt, redact=redact, max_tokens=max_tokens, max_cost_usd=max_cost_usd
+        )
+        capture = CaptureContext(recorded, window)
         try:
             tools = resolve_tools({})
             config.check(task, {tool.name: tool for tool in tools})
@@ -106,11 +109,11 @@ class AttemptMaker:
             # A client is bound to its loop, and the next test may have another one.
             await close_clients()
 
-    def make(self, max_steps: int = 30, max_tokens: int | None = None) -> Attempted:
-        """Make one attempt."""
+    def make(self, **limits: Any) -> Attempted:
+        """Make one attempt; the limits are those of ``context``."""
 
         async def work() -> Attempted:
-            async with self.context(max_steps, max_tokens) as context:
+            async with self.context(**limits) as context:
                 result, ending = await _execute(context)
                 capture = context.capture
                 said, limit = capture.messages.messages, capture.limits.reached
@@ -189,8 +192,13 @@ class AgentConformance(Conformance):
         assert all(m.parent_id in spans for m in messages if m.parent_id is not None)
 
     def test_it_lets_a_limit_through(self, maker: AttemptMaker) -> None:
-        """With no step and with no token left, ``LimitReached`` ends ``execute``: it is not caught."""
-        for name, limits in (("steps", {"max_steps": 0}), ("tokens", {"max_tokens": 1})):
+        """With no step, no token and no money left, ``LimitReached`` ends ``execute``: it is not caught."""
+        none_left: dict[str, dict[str, Any]] = {
+            "steps": {"max_steps": 0},
+            "tokens": {"max_tokens": 1},
+            "money": {"max_cost_usd": 1e-9},
+        }
+        for name, limits in none_left.items():
             attempted = replace(maker, folder=maker.folder / name).make(**limits)
             assert not isinstance(attempted.ending, Fault)
             if attempted.limit is not None:
@@ -198,18 +206,20 @@ class AgentConformance(Conformance):
                 assert isinstance(attempted.ending, LimitReached), caught
 
     def test_it_can_be_cancelled(self, maker: AttemptMaker) -> None:
-        """Cancelled while it works, it ends soon and leaves no task of its own running."""
+        """Cancelled while it works, it ends soon, gives no answer and leaves no task of its own running."""
 
         async def work() -> None:
             async with maker.context() as context:
                 before = asyncio.all_tasks()
                 execution = asyncio.ensure_future(maker.config.build(context).execute())
                 await asyncio.sleep(0.05)
-                execution.cancel()
+                was_done = not execution.cancel()
                 await asyncio.wait({execution}, timeout=STOP_S)
                 assert execution.done(), f"still running {STOP_S:g} s after it was cancelled"
-                if not execution.cancelled():
-                    execution.exception()
+                if not execution.cancelled() and execution.exception() is None:
+                    assert was_done, (
+                        "CancelledError was caught, and an answer does not count then. Let it through"
+                    )
                 for _ in range(round(STOP_S / LOOK_S)):
                     await asyncio.sleep(LOOK_S)
                     left = [each for each in asyncio.all_tasks() - before if _is_of(each, type(maker.config))]

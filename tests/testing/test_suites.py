@@ -55,6 +55,7 @@ class TestBad(AgentConformance):
 """
 
 SWALLOWING = """
+import asyncio
 from typing import Literal
 import pytest
 from pytest_browsereval import AgentConfig, AgentEvaluator, AgentResult, Usage
@@ -73,10 +74,17 @@ class Swallowing(AgentEvaluator):
         return AgentResult("clicked")
 
     async def take_turn(self):
-        if self.context.config.uses == "steps":
+        uses = self.context.config.uses
+        if uses == "steps":
             await self.context.tools.call("click", {"target": "role=button"})
+        elif uses == "time":
+            try:
+                await asyncio.sleep(0.5)
+            except asyncio.CancelledError:
+                pass
         else:
-            self.context.capture.spend(Usage(requests=1, input_tokens=9))
+            tokens, cost = (9, None) if uses == "tokens" else (0, 0.5)
+            self.context.capture.spend(Usage(requests=1, input_tokens=tokens, cost_usd=cost))
 
 class SwallowingConfig(AgentConfig):
     type: Literal["swallowing"] = "swallowing"
@@ -86,7 +94,7 @@ class SwallowingConfig(AgentConfig):
         return Swallowing(context)
 
 class TestSwallowing(AgentConformance):
-    @pytest.fixture(params=["steps", "tokens"])
+    @pytest.fixture(params=["steps", "tokens", "money", "time"])
     def config(self, request):
         return SwallowingConfig(uses=request.param)
 """
@@ -155,6 +163,8 @@ def test_an_agent_that_catches_limits_is_found_out(tmp_path: Path) -> None:
     assert failed(result) == {
         "test_it_lets_a_limit_through[steps]",
         "test_it_lets_a_limit_through[tokens]",
+        "test_it_lets_a_limit_through[money]",
+        "test_it_can_be_cancelled[time]",
     }
     result.stdout.fnmatch_lines(["*LimitReached was caught (*Let it through*"])
 
