@@ -16,6 +16,7 @@ from pytest_browsereval.errors import (
     BrowserEvalError,
     ErrorSource,
     Fault,
+    LimitReached,
     StopRun,
     advise,
     describe_error,
@@ -135,9 +136,9 @@ def _translate_raised(hook: Any, call: Callable[..., Any], source: ErrorSource) 
         except OUTCOMES as outcome:
             kind = StopRun if isinstance(outcome, pytest.exit.Exception) else Fault
             raise kind(ErrorSource.HARNESS, describe_outcome(hook.name, outcome)) from outcome
-        except BrowserEvalError:  # raised on purpose: a fault of the plug-in's, a limit
-            raise
         except PLUGIN_ERRORS as error:  # the hook is no coroutine: nobody cancels or closes it
+            if isinstance(error, BrowserEvalError) and not isinstance(error, LimitReached):
+                raise  # on purpose; a limit would be the agent's
             raise Fault(source, f"{_name_hook(hook, error)} raised {describe_error(error)}") from error
 
     return ask
