@@ -70,7 +70,9 @@ def pick_items(
         found += [item] * bool(count)
     rest = (part.strip() for part in re.split(rf"[;,\n\u3001\uff0c\uff1b]|{_AND}", text, flags=re.IGNORECASE))
     return found + [
-        part for part in rest if re.search(r"\w|\[ \]", part) and not re.fullmatch(r"\(?[0-9]{1,3}[.)]", part)
+        part
+        for part in rest
+        if re.search(r"\w|\[ \]|[✗✘❌🚫…]|\.\.\.", part) and not re.fullmatch(r"\(?[0-9]{1,3}[.)]", part)
     ]
 
 

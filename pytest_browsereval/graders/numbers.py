@@ -50,14 +50,13 @@ _SCALE = re.compile(
     " ?(?:" + "|".join(f"({words})" for words, _ in _SCALES) + ")(?![A-Za-z\u00c0-\u024f\u0400-\u04ff])",
     re.IGNORECASE,
 )
-# What these stand for depends on who writes: a language, meters, minutes, a place or how many times.
+# What these stand for depends on who writes: a language, meters, minutes.
 _UNSURE_SCALES = (
     (r"[kK]|mil|bin|ribu|ngàn|nghìn|천|พัน|ألف|हज़ार|हजार", "1e3"),
     (r"m", "1e6"),
     (r"MM?|juta|triệu|ล้าน|مليون|εκατομμύρι\w*", "1e6"),
     (r"[bB]|Md|tỷ|مليار", "1e9"),
     (r"[Bb]il[lijyh]+[oóõã]\w*|[Tt]ril[lijyh]+[oóõã]\w*", "1e12"),
-    (r"(?<=[0-9])(?:st|nd|rd|th|[xX\u00d7ºª])", "1"),
 )
 _UNSURE_SCALE = re.compile(" ?(?:" + "|".join(f"({words})" for words, _ in _UNSURE_SCALES) + r")(?!\w)")
 # What stands before a number and makes it another one, or none that was meant.
@@ -69,8 +68,8 @@ _POWER = re.compile(
 _FRACTION = re.compile(r"([0-9]{0,9}) ?([\u00bc-\u00be\u2150-\u215e])")
 # They may follow a number without a blank. Other letters make a name of it: "3rd", "4x".
 _UNIT = re.compile(
-    rf"(?:{_CODES}|{_SHORT}|[cdkm]?m[²2³3]?|[kmµ]?g|[cdm]?l|lbs?|oz|ft|in|mi|mph|kmh|hrs?|h|mins?|min|s|secs?|"
-    r"ms|px|pt|[kKMGT]i?B|[kM]?Wh?|[kMG]?Hz|[CFK])(?!\w)"
+    rf"(?:{_CODES}|{_SHORT}|[cdkm]?m[²2³3]?|[kmµ]?g|[cdm]?[lL]|lbs?|oz|ft|in|mi|mph|kmh|hrs?|h|mins?|min|s|secs?|"
+    r"ms|px|pt|[kKMGT]i?B|[kM]?Wh?|[kMG]?Hz|m?Ah|V|º?[CFK])(?!\w)"
 )
 _CJK_SCALES = "千万萬만億亿억"
 
@@ -183,7 +182,8 @@ def _find(text: str, *, is_generous: bool) -> Iterator[Decimal]:
         before = text[match.start() - 1 : match.start()]
         if before and (is_word(before) or before in ".,"):
             continue
-        if _DENIED.search(text[max(0, match.start() - 10) : match.start() + 1]):
+        denied = _DENIED.search(text[max(0, match.start() - 10) : match.start() + 1])
+        if denied and not (is_generous and denied[0][-2] == "-"):  # "ORD-17" may stand for 17
             continue
         read = _read_match(match, text, is_generous=is_generous)
         if read is None:
@@ -194,18 +194,25 @@ def _find(text: str, *, is_generous: bool) -> Iterator[Decimal]:
             continue
         if last is not None:
             yield last
-        last, end = (value, behind) if _is_whole(text, behind) else (None, -1)
+        last, end = (value, behind) if _is_whole(text, behind, is_generous=is_generous) else (None, -1)
     if last is not None:
         yield last
 
 
-def _is_whole(text: str, end: int) -> bool:
-    """Return whether a number ends there, and not in the middle of a name such as "3rd" or "1.2.3"."""
+def _is_whole(text: str, end: int, *, is_generous: bool) -> bool:
+    """Return whether a number ends there, and not in the middle of a name such as "3rd" or "1.2.3".
+
+    Letters may be a unit that is not known, to a generous reader.
+    """
     after = text[end : end + 2]
     if text[end - 1] in _CJK_SCALES:
         return True
     is_going_on = len(after) == 2 and after[0] in ".," and after[1].isdigit()
-    return not is_going_on and (not after or not is_word(after[0]) or _UNIT.match(text, end) is not None)
+    if is_generous or is_going_on:
+        return not is_going_on and re.match(r"-?[^\W\d_]*(?![\d_])", text[end : end + 20]) is not None
+    if not after or not is_word(after[0]):
+        return re.match(r"-[\u0400-\u04ff]{1,2}(?!\w)", text[end : end + 4]) is None  # 5-й
+    return _UNIT.match(text, end) is not None
 
 
 def _write_generously(text: str) -> str:
