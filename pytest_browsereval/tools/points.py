@@ -79,7 +79,8 @@ async def drag_pointer(
 
 # A page says it by its elements and its events, and cannot where it draws on a canvas.
 _WATCH = """(one, other) => {
-  const place = () => [one, other].filter(Boolean).map((el) => {
+  const both = [one, other].filter(Boolean), views = new Set(both.map((el) => el.ownerDocument.defaultView));
+  const place = () => both.map((el) => {
     const {left, top} = el.getBoundingClientRect();
     return [el.isConnected, Math.round(left), Math.round(top), el.childElementCount, el.value,
       [...el.parentNode?.children ?? []].indexOf(el)];
@@ -88,15 +89,16 @@ _WATCH = """(one, other) => {
   const seen = new Set(document.querySelector('canvas') ? ['canvas'] : []);
   const note = (event) => seen.add(event.type);
   const watch = new MutationObserver(() => seen.add('change'));
-  for (let root = one.getRootNode(); root; root = root.host?.getRootNode())
+  for (const el of both) for (let root = el.getRootNode(); root; root = root.host?.getRootNode())
     watch.observe(root, {subtree: true, childList: true, attributes: true, characterData: true});
-  for (const type of on) addEventListener(type, note, true);
+  for (const view of views) for (const type of on) view.addEventListener(type, note, true);
   return {end: () => {
     const hasMoved = place() !== before || one.parentNode !== parent;
     watch.disconnect();
-    for (const type of on) removeEventListener(type, note, true);
+    for (const view of views) for (const type of on) view.removeEventListener(type, note, true);
     if (hasMoved || seen.has('canvas')) return ['', ''];
     if (seen.has('dragstart') && !seen.has('drop')) return ['nothing on the page takes it there', ''];
+    if (!other) return ['', ''];
     return seen.size ? ['', 'both are where they were'] : ['nothing on the page has moved', ''];
   }};
 }"""
@@ -120,7 +122,7 @@ async def drag_between(window: PlaywrightWindow, source: Locator, target: Locato
     start, limit_s = await _find_middle(source), window.rules.action_s
     other = await quietly(target.element_handle(), limit_s)
     watch = await quietly(source.evaluate_handle(_WATCH, other), limit_s)
-    if watch is None:  # the two are in different frames
+    if watch is None:  # the target is in a frame of another origin
         watch = await quietly(source.evaluate_handle(_WATCH), limit_s)
     await drag_pointer(window, start, find_end)
     said = await quietly(watch.evaluate(_END), limit_s) if watch is not None else None

@@ -219,7 +219,7 @@ def test_drag_moves_one_element_onto_another(visit: Visits) -> None:
         "<p id=a draggable=true>a</p><p id=b style='height:50px' ondragover='event.preventDefault()' "
         "ondrop=\"document.title = 'dropped'\">b</p>"
     )
-    assert opened.output("drag", source="#a", target="#b") == "Dragged #a to #b."
+    assert opened.output("drag", source="#a", target="#b") == "Dragged #a to #b; both are where they were."
     assert opened.js("document.title") == "dropped"
     assert opened.refusal("drag", source="#b", target="#a") == (
         "It was dragged, but nothing on the page has moved."
@@ -230,6 +230,16 @@ def test_drag_moves_one_element_onto_another(visit: Visits) -> None:
     )
     opened.js("getSelection().empty(); void (onpointermove = (event) => { a.title = event.clientX; })")
     assert opened.output("drag", source="#b", target="#a") == "Dragged #b to #a; both are where they were."
+    drop = "ondragover='event.preventDefault()' ondrop='this.append(1)'"
+    frame = "<body style='margin:0;height:99px' {}><div id=c style='height:60px'>c</div>"
+    for taking, dropped in ((drop, True), ("ondragenter='this.title = 1'", False)):
+        inner = frame.format(taking).replace('"', "&quot;")
+        opened.run(
+            opened.window.page.set_content(
+                f'<p id=a draggable=true>a</p><iframe id=f srcdoc="{inner}"></iframe>'
+            )
+        )
+        assert opened.call("drag", source="#a", target="#f >>> #c").ok is dropped
     assert opened.refusal("drag", source="#a", target="#c").startswith("Nothing matches #c.")
     assert opened.refusal("drag", source="#z", target="#b").startswith("Nothing matches #z.")
 

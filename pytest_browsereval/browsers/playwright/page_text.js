@@ -30,7 +30,7 @@
     let text = '';
     for (const part of parts.slice(parts.lastIndexOf('/') + 1)) {  // what follows a slash is read aloud instead
       const named = /^attr\((.+)\)$/.exec(part);
-      if (part[0] === '"') text += part.slice(1, -1).replace(/\\(.)/g, '$1');
+      if (part[0] === '"') text += part.slice(1, -1).replace(/\\(?:[0-9a-f]{1,6} ?|(.))/gi, (_, sign) => sign ?? ' ');
       else if (named) text += attribute(element, named[1]) ?? '';
       else return '';
     }

@@ -13,7 +13,8 @@ HOST = """<script>customElements.define('x-a', class extends HTMLElement { conne
   this.attachShadow({mode: '%s'}).innerHTML = `%s`; } });</script>"""
 OPEN = HOST % ("open", "direct <p>inner</p><slot>fallback</slot><p hidden>gone</p>")
 GENERATED = """<style>.a::before{content:'\\20AC '} .b::after{content:attr(data-x)}
-.c::before{content:'icon' / 'spoken'} .d::after{content:'block'; display:block}</style>"""
+.c::before{content:'icon' / 'spoken'} .d::after{content:'block'; display:block}
+.e::after{content:'up\\A down'}</style>"""
 
 SAME = (
     f"<x-a></x-a>{OPEN}",
@@ -40,7 +41,7 @@ SAME = (
     ),
     "<div style='display:contents'>contents <p>inner</p></div><div style='display:contents'></div>",
     "<details>gone<summary>Shut</summary><p>gone</p></details><details open><summary>Open</summary>o",
-    f"{GENERATED}<p class=a>9</p><p class=b data-x=unit>7</p><p class=c>z</p><p class=d>y</p>",
+    f"{GENERATED}<p class=a>9</p><p class=b data-x=unit>7</p><p class=c>z</p><p class=d>y</p><p class=e>on",
     "<dialog>gone</dialog><dialog open>shown</dialog><div popover>gone</div><noscript>gone</noscript>",
     (
         "<button>Save</button><button>Cancel</button><a href=#>One</a><a href=#>Two</a><ul><li>p<li>q</ul>"
