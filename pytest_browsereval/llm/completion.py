@@ -96,9 +96,9 @@ def check_body(body: Any) -> dict[str, Any]:
     if not isinstance(message, Mapping):
         raise TryFailed("the reply holds no message")
     content = message.get("content")
-    if not all(isinstance(part, (str, Mapping)) for part in _listed(content)):
+    if not all(isinstance(part, str) or _is_part(part) for part in _listed(content)):
         raise TryFailed(f"the reply's content is neither text nor parts: {beginning(str(content), 100)!r}")
-    if _letters(reason) in ("", "null"):
+    if reason in (None, "", "null"):
         # The wire has brought all of it, and small servers name no reason; what they held back is not here.
         said = split_reasoning(_text(content))[1].strip() or message.get("refusal")
         if not (said or _functions(message)):
@@ -121,7 +121,7 @@ def _check_end(reason: Any) -> None:
     word = _letters(reason)
     if _WHOLE.fullmatch(word) or _CUT.search(word):
         return
-    said = beginning(reason, 100)
+    said = beginning(str(reason), 100)
     if _FILTERED.search(word) and "malformed" not in word:
         raise TryFailed(f"a filter of the provider held the reply back (finish_reason {said!r})")
     raise TryFailed(f"the provider broke the reply off (finish_reason {said!r})")
@@ -165,6 +165,10 @@ _TEXT_TYPES = (None, "text", "output_text")
 
 def _listed(content: Any) -> list[Any]:
     return content if isinstance(content, list) else [] if content is None else [content]
+
+
+def _is_part(part: Any) -> bool:
+    return isinstance(part, Mapping) and bool(part.keys() & {"type", "text"})
 
 
 def _parts(content: Any) -> list[Mapping[str, Any]]:

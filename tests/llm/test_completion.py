@@ -30,6 +30,7 @@ def function(name: str, arguments: Any, call_id: str | None = "c1") -> dict[str,
         {"choices": [{"finish_reason": "stop"}]},
         {"choices": [{"finish_reason": "stop", "message": {"content": 7.25}}]},
         {"choices": [{"finish_reason": "stop", "message": {"content": [7.25]}}]},
+        {"choices": [{"finish_reason": "stop", "message": {"content": {"answer": 7.25}}}]},
         {"choices": [{"message": {"content": ""}}]},
     ],
 )
@@ -45,6 +46,13 @@ def test_of_several_choices_the_first_is_the_reply() -> None:
     choices = [{"index": n, "message": {"content": str(n)}, "finish_reason": "stop"} for n in (1, 0)]
     assert read_body(check_body({"choices": choices})).text == "0"
     assert read_body(check_body({"choices": choices[:1]})).text == "1"
+
+
+@pytest.mark.parametrize("reason", [{"type": "length"}, ["length"], 1, False, "?", "None"])
+def test_a_reason_in_another_form_is_not_a_missing_one(reason: Any) -> None:
+    """It may say that the reply was broken off."""
+    with pytest.raises(TryFailed, match="broke the reply off"):
+        check_body({"choices": [{"finish_reason": reason, "message": {"content": "7"}}]})
 
 
 def test_an_error_in_a_good_response_has_its_status() -> None:
