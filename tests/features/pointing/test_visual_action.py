@@ -210,7 +210,15 @@ def test_three_invalid_replies_in_a_row_end_it(paper: PaperDesk, serve: Serve, w
 # -- what breaks
 
 
-@pytest.mark.parametrize("status", [429, 500, 503])
+def test_a_service_with_too_many_requests_is_asked_until_the_deadline(paper: PaperDesk, serve: Serve) -> None:
+    """A limit of requests says nothing of the service's health, so ``max_tries`` does not count."""
+    with pytest.raises(
+        Fault, match=r"/act answered 429 after \d+ tries: try later .* would pass retry_deadline_s"
+    ):
+        paper.solve(serve(lambda _: says({"error": "try later"}, 429)).url, max_tries=2, retry_deadline_s=1)
+
+
+@pytest.mark.parametrize("status", [500, 503])
 def test_a_busy_service_is_asked_again(paper: PaperDesk, serve: Serve, status: int) -> None:
     """Up to ``max_tries``; the report tells that it happened."""
     busy = says({"error": "try later"}, status)

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import pytest
 
 from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowser
+from pytest_browsereval.browsers.playwright.clipboard import DONE
 from pytest_browsereval.browsers.playwright.manager import WindowManager
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.capture.console import ConsoleLine
@@ -56,7 +57,7 @@ class Reader:
         self.page = page
         self.file = file
         self.complaints: list[str] = []
-        page.on("console", lambda message: self.complaints.append(message.text))
+        page.on("console", lambda message: self.complaints.extend({message.text} - {DONE}))
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
 
     async def open(self, place: str = "#?") -> None:
