@@ -10,7 +10,8 @@ from itertools import chain, pairwise
 from pathlib import Path
 
 from pytest_browsereval.errors import TerminationReason
-from pytest_browsereval.features.causes.actions import UNREAD, Action
+from pytest_browsereval.features.causes import errors
+from pytest_browsereval.features.causes.actions import SOFT, UNREAD, Action
 from pytest_browsereval.features.causes.attempts import Attempt, find_ways, read_attempt
 from pytest_browsereval.features.causes.parting import Parting, find_nearest
 from pytest_browsereval.features.causes.targets import describe_places
@@ -23,29 +24,10 @@ from pytest_browsereval.model.results import TaskMetadata
 MOST_STEPS = 20
 """Steps that a cause names as its evidence."""
 
-LONGEST = 120
-"""Characters of a detail."""
-
 ROUNDS = 3
 """How often actions or pages have to come one after the other to be a repetition."""
 
 LONGEST_CYCLE = 4
-
-_NOT_FOUND = re.compile(
-    r"nothing matches|not on the page|no element|not found|no such element|matches 0", re.IGNORECASE
-)
-_COVERED = re.compile(r"is covered|intercepts pointer", re.IGNORECASE)
-_NOT_USABLE = re.compile(
-    r"not visible|is disabled|is read-only|keeps moving|outside (of )?the viewport|no option|no such option",
-    re.IGNORECASE,
-)
-_UNKNOWN_TOOL = re.compile(r"^(unknown tool|no such tool|tool .{1,80} not found)", re.IGNORECASE)
-_WRONG_ARGUMENTS = re.compile(r"^(wrong|invalid) arguments|^input validation error", re.IGNORECASE)
-_CUT_OFF = re.compile(r"repl(y|ies) (was )?cut off")
-_TOO_SLOW = re.compile(
-    r"in time\b|did not load|did not appear|not appear|took longer|timed? ?out|does not react|was cut off",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True)
@@ -72,6 +54,11 @@ class Failure:
     def own(self) -> Sequence[Action]:
         """The actions that the way does not have; all where there is none."""
         return self.parting.unmatched if self.parting is not None else self.attempt.moves
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the agent ended it by itself, and not a limit."""
+        return self.attempt.metadata.termination_reason is TerminationReason.COMPLETED
 
     @property
     def kind(self) -> str:
@@ -129,17 +116,22 @@ def _loop_of_pages(failure: Failure) -> Evidence | None:
     found = _find_cycle([one.page for one in moved], 2)
     if found is None or not any(moved[place].number in own for place in found):
         return None
+    if failure.is_over and found.stop < len(moved):  # it got out of it
+        return None
     steps = [moved[place] for place in found]
     return Evidence(steps, ", ".join(sorted({one.page or "" for one in steps})))
 
 
 def _repeated_action(failure: Failure) -> Evidence | None:
-    moves = failure.attempt.moves
+    moves = [one for one in failure.attempt.moves if not one.error]
     own = {one.number for one in failure.own}
-    found = _find_cycle([one.key for one in moves if not one.error], 1)
+    found = _find_cycle([one.key for one in moves], 1)
     if found is None:
         return None
-    steps = [[one for one in moves if not one.error][place] for place in found]
+    steps = [moves[place] for place in found]
+    # An agent that did something else then, or only scrolled, was not caught in it.
+    if failure.is_over and (found.stop < len(moves) or all(one.kind in SOFT for one in steps)):
+        return None
     # What the way has is no repetition, however often it is there.
     if sum(one.number in own for one in steps) < len(steps) // 2:
         return None
@@ -157,10 +149,21 @@ def _find_failing(failure: Failure) -> list[Action]:
     moves = failure.attempt.moves
     if failure.kind == "failed" and failure.step is not None:
         return [one for one in failed if one.number >= failure.step.number] or [failure.step]
-    if failed and moves[-1] is failed[-1] and failure.kind in ("", "end", "early"):
+    if failed and moves[-1] is failed[-1] and failure.kind in ("", "end", "early") and not _is_done(failure):
         done = max((one.number for one in moves if not one.error), default=0)
         return [one for one in failed if one.number > done or one.target == failed[-1].target]
     return []
+
+
+def _is_done(failure: Failure) -> bool:
+    """Whether an agent had done all, or gone wrong, before its last action failed."""
+    parting = failure.parting
+    if not failure.is_over or failure.attempt.moves[-1].kind == "wait":
+        return False
+    if parting is not None and parting.way is not None:
+        return failure.kind == "end" and parting.matched == len(parting.way.moves)
+    first = next(failure.reading.guess(), None)
+    return first is not None and first.name in ("wrong_answer", "wrong_value")
 
 
 def _find_decisive(failure: Failure) -> Action | None:
@@ -174,8 +177,9 @@ def _with_error(pattern: re.Pattern[str], *, needs_target: bool = False) -> Rule
         one = _find_decisive(failure)
         if one is None or not pattern.search(one.error) or (needs_target and one.target is None):
             return None
-        detail = one.target.describe() if one.target else normalise_error(one.error)
-        return Evidence([each for each in _find_failing(failure) if pattern.search(each.error)], detail)
+        detail = one.target.describe() if one.target else errors.normalise_error(one.error)
+        shown = [each for each in _find_failing(failure) if pattern.search(each.error)]
+        return Evidence(shown, detail, is_likely=failure.kind != "failed")
 
     return rule
 
@@ -201,7 +205,7 @@ def _page_too_slow(failure: Failure) -> Evidence | None:
     is_over = failure.attempt.metadata.termination_reason is TerminationReason.TIMEOUT
     if is_over and last is not None and last.kind in ("wait", "open", "back") and last.error:
         return likely([last], last.page or "")
-    found = _with_error(_TOO_SLOW)(failure)
+    found = _with_error(errors.TOO_SLOW)(failure)
     if found is not None:
         return likely(found.steps, (found.steps[0] and found.steps[0].page) or "")
     if failure.kind == "end" and failure.parting and failure.parting.hurries:
@@ -214,13 +218,10 @@ def _page_too_slow(failure: Failure) -> Evidence | None:
 
 def _same_error(failure: Failure) -> Evidence | None:
     decisive = _find_decisive(failure)
-    return Evidence(_find_failing(failure), normalise_error(decisive.error)) if decisive else None
-
-
-def normalise_error(text: str) -> str:
-    """Return an error's first line without numbers, ports and ids, so that equal errors are equal texts."""
-    line = text.strip().partition("\n")[0]
-    return one_line(re.sub(r"\b(?=[a-f]*\d)[0-9a-f]{6,}\b|(?<!HTTP )(?<!\d)\d+", "N", line), LONGEST)
+    if decisive is None:
+        return None
+    is_likely = failure.kind != "failed"
+    return Evidence(_find_failing(failure), errors.normalise_error(decisive.error), is_likely=is_likely)
 
 
 def _reply_not_a_call(failure: Failure) -> Evidence | None:
@@ -228,7 +229,7 @@ def _reply_not_a_call(failure: Failure) -> Evidence | None:
     last = failure.attempt.actions[-1:]
     decides = last[0].kind == UNREAD if last else False
     if decides or (failure.step is not None and failure.step.kind == UNREAD):
-        return Evidence(replies, normalise_error(replies[-1].error))
+        return Evidence(replies, errors.normalise_error(replies[-1].error))
     is_text = failure.attempt.end is None and is_call(failure.attempt.metadata.final_answer or "")
     return likely(last, "", "the answer looks like a call") if is_text else None
 
@@ -245,13 +246,13 @@ def _ended_by(reason: TerminationReason) -> Rule:
 
 
 def _reply_cut_off(failure: Failure) -> Evidence | None:
-    said = [one.message for one in failure.attempt.metadata.warnings if _CUT_OFF.search(one.message)]
-    return Evidence(failure.attempt.actions[-1:], one_line(said[0], LONGEST)) if said else None
+    said = [one.message for one in failure.attempt.metadata.warnings if errors.CUT_OFF.search(one.message)]
+    return Evidence(failure.attempt.actions[-1:], one_line(said[0], errors.LONGEST)) if said else None
 
 
 def _gave_up(failure: Failure) -> Evidence | None:
     data, last = failure.attempt.metadata, failure.attempt.actions[-1:]
-    if data.termination_reason is not TerminationReason.COMPLETED:
+    if not failure.is_over:
         return None
     if last and last[0].succeeds is not None:  # rather than what it says in whatever language
         return None if last[0].succeeds else Evidence(last)
@@ -267,7 +268,7 @@ def _no_step(failure: Failure) -> Evidence | None:
     data = failure.attempt.metadata
     actions = failure.attempt.actions
     is_idle = all(one.kind == "end" for one in actions) and data.total_steps <= len(actions)
-    is_over = data.termination_reason is TerminationReason.COMPLETED and not _wrong_row(failure)
+    is_over = failure.is_over and not _wrong_row(failure)
     return Evidence(failure.attempt.actions[-1:]) if is_idle and is_over else None
 
 
@@ -341,11 +342,11 @@ RULES: tuple[tuple[str, str, Rule], ...] = (
     ("loop_of_pages", "loop of pages", _loop_of_pages),
     ("repeated_action", "repeated action", _repeated_action),
     ("reply_not_a_call", "reply that is not a call", _reply_not_a_call),
-    ("unknown_tool", "unknown tool", _with_error(_UNKNOWN_TOOL)),
-    ("wrong_arguments", "wrong arguments of a call", _with_error(_WRONG_ARGUMENTS)),
-    ("target_not_found", "target not found", _with_error(_NOT_FOUND, needs_target=True)),
-    ("target_covered", "target covered", _with_error(_COVERED, needs_target=True)),
-    ("target_not_usable", "target not usable", _with_error(_NOT_USABLE, needs_target=True)),
+    ("unknown_tool", "unknown tool", _with_error(errors.UNKNOWN_TOOL)),
+    ("wrong_arguments", "wrong arguments of a call", _with_error(errors.WRONG_ARGUMENTS)),
+    ("target_not_found", "target not found", _with_error(errors.NOT_FOUND, needs_target=True)),
+    ("target_covered", "target covered", _with_error(errors.COVERED, needs_target=True)),
+    ("target_not_usable", "target not usable", _with_error(errors.NOT_USABLE, needs_target=True)),
     ("page_too_slow", "page too slow", _page_too_slow),
     ("same_error", "error of a tool", _same_error),
     ("out_of_time", "out of time", _ended_by(TerminationReason.TIMEOUT)),
@@ -389,7 +390,7 @@ def find_cause(metadata: TaskMetadata, folder: Path) -> Cause | None:
         return None
     if metadata.error_source is not None:
         source = str(metadata.error_source)
-        label, detail = f"errored ({source.replace('_', ' ')})", normalise_error(metadata.reason)
+        label, detail = f"errored ({source.replace('_', ' ')})", errors.normalise_error(metadata.reason)
         found = _page_error(Failure(read_attempt(folder, metadata), None)) if metadata.broken_page else None
         first = found.steps[0] if found is not None else None
         if found is None or first is None:
@@ -410,7 +411,7 @@ def _name_cause(failure: Failure) -> Cause:
             steps = tuple(one.number for one in shown)
             number, said = (step.number if step else None), f"likely {label}" if found.is_likely else label
             line = describe_parting(failure, step, found.why)
-            return Cause(name, said, one_line(found.detail, LONGEST), steps, number, line)
+            return Cause(name, said, one_line(found.detail, errors.LONGEST), steps, number, line)
     step = failure.step
     number, line = (step.number if step else None), describe_parting(failure, step, "")
     return Cause(*NONE, "", (), number, line)
@@ -418,8 +419,7 @@ def _name_cause(failure: Failure) -> Cause:
 
 def _guess(failure: Failure) -> Iterator[tuple[str, str, Evidence]]:
     """Yield what is likely where there is no way, and the agent ended by itself."""
-    is_over = failure.attempt.metadata.termination_reason is TerminationReason.COMPLETED
-    for one in failure.reading.guess() if failure.parting is None and is_over else ():
+    for one in failure.reading.guess() if failure.parting is None and failure.is_over else ():
         yield (
             one.name,
             LABELS.get(one.name, one.name.replace("_", " ")),

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.errors import TerminationReason
-from pytest_browsereval.features.causes.rules import find_cause, normalise_error
+from pytest_browsereval.features.causes.errors import normalise_error
+from pytest_browsereval.features.causes.rules import find_cause
 from pytest_browsereval.model.causes import Cause
 from pytest_browsereval.model.messages import Hit
 from pytest_browsereval.model.progress import PROGRESS_FILE, Followed, FollowedCheck, Moment
@@ -97,6 +98,26 @@ def test_what_does_no_harm_is_forgiven(tmp_path: Path, detour: Sequence[Step]) -
     assert cause_of(tmp_path, steps).step == len(detour) + 2
 
 
+PAGE = """- heading "Room"
+- combobox "Region" [ref=e1]:
+  - option "All" [selected]
+  - option "North"
+  - option "North-East"
+- textbox "Comment" [ref=e2]
+- link "Login on Safari" [ref=e3]
+- link "Login on Firefox" [ref=e4]
+- radio "Basic" [ref=e5]
+- radio "Pro" [ref=e6]
+- button "Save" [ref=e7]
+- button "Termin buchen" [ref=e8]"""
+LOOK = step("snapshot", says=PAGE)
+REGION, COMMENT, SAFARI, _, BASIC, _, SAVE, _ = (f"e{number}" for number in range(1, 9))
+
+
+def on(ref: str, tool: str = "click", **more: Any) -> Step:
+    return step(tool, target=ref, **more)
+
+
 def around(one: Step, text: str) -> Step:
     """Return a click on a button for which the log has the text around it."""
     return {**one, "hit": Hit(role="button", name="Add", tag="button", around=text)}
@@ -152,18 +173,25 @@ FIELDS = (fill("Name", "Ada"), fill("City", "Oslo"), fill("Zip", "1"), click("Se
             id="a field after it was sent",
         ),
         pytest.param(
-            (fill("Name", "Ada"), click("Send"), done("Green")),
-            (*FIELDS[:1], click("Send"), done("The post cannot come, it failed.")),
-            "gave_up",
+            (ADD, END),
+            (ADD, click("Close", error="Nothing matches it."), END),
+            "wrong_answer",
             3,
-            id="says that it could not",
+            id="all was done before an action failed",
+        ),
+        pytest.param(
+            (ADD, END),
+            (*3 * (step("scroll", direction="down"),), click("Red cap", "link"), END),
+            "wrong_target",
+            4,
+            id="scrolls, and takes another one",
         ),
         pytest.param((ADD, BUY, END), (ADD, ADD, BUY, END), "step_repeated", 2, id="twice instead of once"),
         pytest.param(
             (ADD, END),
-            (around(ADD, "Red mug"), around(ADD, "Red mug Added."), END),
+            (LOOK, around(on(SAVE), "Red mug"), around(on(SAVE), "Red mug Added."), END),
             "step_repeated",
-            2,
+            3,
             id="twice, and the page says something new around it",
         ),
         pytest.param(
@@ -181,26 +209,6 @@ def test_other_ways(
     """Another order, and another way to a page, are no departure."""
     cause = cause_of(tmp_path, steps, way)
     assert (cause.name, cause.step) == (name, number), cause
-
-
-PAGE = """- heading "Room"
-- combobox "Region" [ref=e1]:
-  - option "All" [selected]
-  - option "North"
-  - option "North-East"
-- textbox "Comment" [ref=e2]
-- link "Login on Safari" [ref=e3]
-- link "Login on Firefox" [ref=e4]
-- radio "Basic" [ref=e5]
-- radio "Pro" [ref=e6]
-- button "Save" [ref=e7]
-- button "Termin buchen" [ref=e8]"""
-LOOK = step("snapshot", says=PAGE)
-REGION, COMMENT, SAFARI, _, BASIC, _, SAVE, _ = (f"e{number}" for number in range(1, 9))
-
-
-def on(ref: str, tool: str = "click", **more: Any) -> Step:
-    return step(tool, target=ref, **more)
 
 
 @pytest.mark.parametrize(
@@ -222,6 +230,14 @@ def on(ref: str, tool: str = "click", **more: Any) -> Step:
             2,
         ),
         ("Do it for all of the north.", (LOOK, on("e9"), END), "step_left_out", 3),
+        ("Count.", (LOOK, *3 * (step("scroll", direction="down"),), done("5")), "not_known", None),
+        ("Go on.", (LOOK, *4 * (click("Next"),), click("Day 2"), END), "not_known", None),
+        (
+            "How is North-East?",
+            (LOOK, on(REGION, "select_option", value="North"), on("#ok", error="Nothing matches it."), END),
+            "wrong_value",
+            2,
+        ),
         ("Save it.", (LOOK, on(SAVE), LOOK, END), "not_known", None),
         ("Write it.", (LOOK, on(COMMENT, "fill", text="it"), on(SAVE), LOOK, END), "not_known", None),
         ("Write it.", (LOOK, on(COMMENT, "fill", text="it"), END), "answered_too_early", 3),
