@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -13,6 +13,11 @@ from pytest_browsereval.features.causes.pages import PageNames
 from pytest_browsereval.features.causes.targets import Target, read_refs, read_target
 from pytest_browsereval.model.display import one_line
 from pytest_browsereval.redaction.marks import MARK, WITHHELD
+
+ROUNDS = 3
+"""How often actions or pages have to come one after the other to be a repetition."""
+
+LONGEST_CYCLE = 4
 
 SETS = frozenset({"type", "choose", "check", "dialog"})
 """Kinds that give a target a value: a later one stands in for an earlier one."""
@@ -295,3 +300,18 @@ def read_solution(solution: Iterable[Mapping[str, Any]], pages: PageNames) -> It
 def list_moves(actions: Iterable[Action]) -> list[Action]:
     """Return the actions that are aligned: without looks, waits, history; of waits those that failed."""
     return [one for one in actions if one.kind not in HARMLESS or (one.kind == "wait" and one.error)]
+
+
+def find_cycle(keys: Sequence[object], least: int) -> range | None:
+    """Return where a cycle stands that comes three times or more, one after the other, the last one."""
+    for end in range(len(keys), least * ROUNDS - 1, -1):
+        for size in range(least, LONGEST_CYCLE + 1):
+            cycle = list(keys[end - size : end])
+            if end < size * ROUNDS or (size > 1 and len(set(cycle)) == 1):
+                continue
+            start = end
+            while start >= size and list(keys[start - size : start]) == cycle:
+                start -= size
+            if end - start >= size * ROUNDS:
+                return range(start, end)
+    return None

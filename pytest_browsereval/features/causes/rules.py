@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pytest_browsereval.errors import TerminationReason
 from pytest_browsereval.features.causes import errors
-from pytest_browsereval.features.causes.actions import SOFT, UNREAD, Action
+from pytest_browsereval.features.causes.actions import SOFT, UNREAD, Action, find_cycle
 from pytest_browsereval.features.causes.attempts import Attempt, find_ways, read_attempt
 from pytest_browsereval.features.causes.parting import Parting, find_nearest
 from pytest_browsereval.features.causes.targets import describe_places
@@ -23,11 +23,6 @@ from pytest_browsereval.model.results import TaskMetadata
 
 MOST_STEPS = 20
 """Steps that a cause names as its evidence."""
-
-ROUNDS = 3
-"""How often actions or pages have to come one after the other to be a repetition."""
-
-LONGEST_CYCLE = 4
 
 
 @dataclass(frozen=True)
@@ -95,25 +90,10 @@ def likely(steps: Sequence[Action | None] = (), detail: str = "", why: str = "")
 # -- repetitions
 
 
-def _find_cycle(keys: Sequence[object], least: int) -> range | None:
-    """Return where a cycle stands that comes three times or more, one after the other, the last one."""
-    for end in range(len(keys), least * ROUNDS - 1, -1):
-        for size in range(least, LONGEST_CYCLE + 1):
-            cycle = list(keys[end - size : end])
-            if end < size * ROUNDS or (size > 1 and len(set(cycle)) == 1):
-                continue
-            start = end
-            while start >= size and list(keys[start - size : start]) == cycle:
-                start -= size
-            if end - start >= size * ROUNDS:
-                return range(start, end)
-    return None
-
-
 def _loop_of_pages(failure: Failure) -> Evidence | None:
     moved = [one for one in failure.attempt.actions if one.has_moved]
     own = {one.number for one in failure.own} | {one.number for one in moved if one.kind == "back"}
-    found = _find_cycle([one.page for one in moved], 2)
+    found = find_cycle([one.page for one in moved], 2)
     if found is None or not any(moved[place].number in own for place in found):
         return None
     if failure.is_over and found.stop < len(moved):  # it got out of it
@@ -125,12 +105,13 @@ def _loop_of_pages(failure: Failure) -> Evidence | None:
 def _repeated_action(failure: Failure) -> Evidence | None:
     moves = [one for one in failure.attempt.moves if not one.error]
     own = {one.number for one in failure.own}
-    found = _find_cycle([one.key for one in moves], 1)
+    found = find_cycle([one.key for one in moves], 1)
     if found is None:
         return None
     steps = [moves[place] for place in found]
-    # An agent that did something else then, or only scrolled, was not caught in it.
-    if failure.is_over and (found.stop < len(moves) or all(one.kind in SOFT for one in steps)):
+    # An agent that did something else then, or looked after it had scrolled, was not caught in it.
+    has_read = all(one.kind in SOFT for one in steps) and failure.attempt.actions[-2].kind == "look"
+    if failure.is_over and (found.stop < len(moves) or has_read):
         return None
     # What the way has is no repetition, however often it is there.
     if sum(one.number in own for one in steps) < len(steps) // 2:
@@ -162,8 +143,13 @@ def _is_done(failure: Failure) -> bool:
         return False
     if parting is not None and parting.way is not None:
         return failure.kind == "end" and parting.matched == len(parting.way.moves)
-    first = next(failure.reading.guess(), None)
-    return first is not None and first.name in ("wrong_answer", "wrong_value")
+    return _seems_wrong(failure, "wrong_value", "wrong_answer", before=len(failure.attempt.actions) + 1)
+
+
+def _seems_wrong(failure: Failure, *names: str, before: int) -> bool:
+    """Whether words make it likely that a step before was wrong, where there is no way."""
+    first = next(failure.reading.guess(), None) if failure.parting is None and failure.is_over else None
+    return first is not None and first.name in names and first.step.number < before
 
 
 def _find_decisive(failure: Failure) -> Action | None:
@@ -191,13 +177,19 @@ def _page_error(failure: Failure) -> Evidence | None:
     parted = failure.kind in ("value", "target", "left_out", "lost", "failed") and failure.step is not None
     if found is None or (parted and failure.step is not None and failure.step.number < found.number):
         return None
-    return Evidence([found], f"HTTP {found.status}: {found.page}", f"the page answered HTTP {found.status}")
+    if _seems_wrong(failure, "wrong_value", "wrong_target", before=found.number):
+        return None
+    why = f"the page answered HTTP {found.status}"
+    is_likely = failure.parting is None and failure.attempt.metadata.error_source is None
+    return Evidence([found], f"HTTP {found.status}: {found.page}", why, is_likely)
 
 
 def _page_error_before(failure: Failure) -> Evidence | None:
     least = 400 if failure.kind in ("", "end", "early") else 500
     bad = [one for one in failure.attempt.actions if (one.status or 0) >= least]
-    return likely(bad, f"HTTP {bad[0].status}: {bad[0].page}") if bad else None
+    if not bad or _seems_wrong(failure, "wrong_value", "wrong_target", before=bad[0].number):
+        return None
+    return likely(bad, f"HTTP {bad[0].status}: {bad[0].page}")
 
 
 def _page_too_slow(failure: Failure) -> Evidence | None:

@@ -82,6 +82,7 @@ def _lines(steps: Sequence[Step]) -> list[str]:
             url=BASE + page,
             timestamp=TIME,
             hit=one.get("hit"),
+            status=one.get("status"),
         )
         lines += [f"{message.model_dump_json(by_alias=True)}\n" for message in (call, result)]
     return lines

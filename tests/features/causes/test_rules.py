@@ -230,7 +230,18 @@ def test_other_ways(
             2,
         ),
         ("Do it for all of the north.", (LOOK, on("e9"), END), "step_left_out", 3),
-        ("Count.", (LOOK, *3 * (step("scroll", direction="down"),), done("5")), "not_known", None),
+        ("Count.", (*3 * (step("scroll", direction="down"),), LOOK, done("5")), "not_known", None),
+        (
+            "Take the plan Pro.",
+            (
+                LOOK,
+                on(BASIC, "check"),
+                {**step("navigate", url=f"{BASE}/no", page="/no"), "status": 404},
+                END,
+            ),
+            "wrong_target",
+            2,
+        ),
         ("Go on.", (LOOK, *4 * (click("Next"),), click("Day 2"), END), "not_known", None),
         (
             "How is North-East?",
