@@ -13,6 +13,7 @@ from pytest_browsereval.errors import ErrorSource, Fault
 from pytest_browsereval.llm.client import ChatClient
 from pytest_browsereval.llm.completion import CUT, Completion, ToolRequest
 from pytest_browsereval.llm.conversation import Conversation
+from pytest_browsereval.llm.json_tools import WRITTEN_CALL, is_written_call
 from pytest_browsereval.model.messages import AssistantMessage
 from pytest_browsereval.redaction.known import beginning
 from pytest_browsereval.tools.base import ENDINGS, Tool, ToolResult
@@ -30,6 +31,7 @@ RAW_LENGTH = 1_000
 
 EMPTY = "Your reply was empty. Go on with a tool, or finish with done(answer)."
 TOO_LONG = "Your reply was cut off: it was too long. Go on with fewer words, or finish with done(answer)."
+WRITTEN = "You wrote a call as text, so nothing was called. Call the tool, or finish with done(answer)."
 NEEDED = "Call one of your tools now: this turn needs a call. If all is done, call done(answer)."
 
 
@@ -167,6 +169,7 @@ class ToolLoop:
         while self._turns is None or self._turns.left:
             reply = await self._ask()
             text, is_cut = reply.text.strip(), reply.finish_reason == CUT
+            is_written = is_written_call(text, self._specs)
             # Whether the turn has to call a tool: servers may not know, or not heed, the wish.
             needs_call = self._offer.tool_choice == "required"
             if reply.tool_calls:
@@ -176,15 +179,17 @@ class ToolLoop:
                     return self._tools.answer
                 if self._cannot_finish(reply.tool_calls) or self._is_lost(reply.tool_calls):
                     return None if is_cut else text or None
-            elif text and not is_cut and (is_nudged or not needs_call):
+            elif text and not is_cut and not is_written and (is_nudged or not needs_call):
                 return text
             elif is_nudged:
-                self._warn(f"the model ended twice with {'a reply cut off' if is_cut else 'an empty reply'}")
+                ending = "a reply cut off" if is_cut else WRITTEN_CALL if is_written else "an empty reply"
+                self._warn(f"the model ended twice with {ending}")
                 return None
             else:
                 # One reminder: models end without a call by mistake, and a second time they mean it.
                 is_nudged = True
-                self._conversation.add_user(TOO_LONG if is_cut else NEEDED if text else EMPTY)
+                said = WRITTEN if is_written else NEEDED if text else EMPTY
+                self._conversation.add_user(TOO_LONG if is_cut else said)
         self.is_out_of_turns = True
         return None
 

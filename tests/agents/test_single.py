@@ -202,6 +202,28 @@ def test_an_empty_reply_is_nudged_once(desk: Desk) -> None:
     assert "ended twice with an empty reply" in desk.warned
 
 
+def test_a_call_that_was_written_as_text_is_no_answer(desk: Desk) -> None:
+    """A server may not read the model's own form of calls: the model is told once, and then has no answer."""
+    for text in (
+        '<tool_call>\n{"name": "click", "arguments": {"target": "7.25"}}\n</tool_call>',
+        'I click it.\n```json\n{"tool": "click", "args": {"target": "7.25"}}\n```',
+        '{"type": "function", "function": {"name": "done", "parameters": {"answer": "7.25"}}}',
+        '<function=click>{"target": "7.25"}</function>',
+        '<invoke name="done"><parameter name="answer">7.25</parameter></invoke>',
+        "Action: click[7.25]",
+        'done(answer="7.25")',
+    ):
+        with ScriptedModel([says(text), done("x")]) as model:
+            assert solve(desk, model) == "x", text
+            assert "You wrote a call as text" in model.requests[1].last_text
+        with ScriptedModel([says(text), says(text)]) as model:
+            assert solve(desk, model) is None, text
+        assert "ended twice with a call written as text" in desk.warned
+    for text in ('{"name": "Desk lamp", "arguments": {}}', "It is done (finally).", '{"price": 7.25}'):
+        with ScriptedModel([says(text)]) as model:
+            assert solve(desk, model) == text
+
+
 def test_a_reply_that_was_cut_off_is_no_answer(desk: Desk) -> None:
     """The model is told to be brief; the second time there is no answer, and of its calls none is made."""
     cut = says("The answer to your question is").because("length")

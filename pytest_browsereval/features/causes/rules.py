@@ -15,7 +15,8 @@ from pytest_browsereval.features.causes.actions import SOFT, UNREAD, Action, fin
 from pytest_browsereval.features.causes.attempts import Attempt, find_ways, read_attempt
 from pytest_browsereval.features.causes.parting import Parting, find_nearest
 from pytest_browsereval.features.causes.targets import describe_places
-from pytest_browsereval.features.causes.texts import GIVES_UP, Reading, is_call
+from pytest_browsereval.features.causes.texts import GIVES_UP, Reading
+from pytest_browsereval.llm.json_tools import WRITTEN_CALL, is_written_call
 from pytest_browsereval.model.causes import Cause
 from pytest_browsereval.model.display import one_line
 from pytest_browsereval.model.grades import Verdict
@@ -222,7 +223,9 @@ def _reply_not_a_call(failure: Failure) -> Evidence | None:
     decides = last[0].kind == UNREAD if last else False
     if decides or (failure.step is not None and failure.step.kind == UNREAD):
         return Evidence(replies, errors.normalise_error(replies[-1].error))
-    is_text = failure.attempt.end is None and is_call(failure.attempt.metadata.final_answer or "")
+    if any(WRITTEN_CALL in one.message for one in failure.attempt.metadata.warnings):
+        return Evidence(last, WRITTEN_CALL)
+    is_text = failure.attempt.end is None and is_written_call(failure.attempt.metadata.final_answer or "")
     return likely(last, "", "the answer looks like a call") if is_text else None
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -29,12 +28,6 @@ GIVES_UP = re.compile(
     r"|할 수 없|찾을 수 없|찾지 못|못했",
     re.IGNORECASE,
 )
-_CALL = re.compile(
-    r"<(tool_call|function_call|invoke|function=)|^\s*(done|click|navigate|fill|type|goto)\("
-    r"|^\s*(Action|Tool): *\w+ *[\[({]",
-    re.MULTILINE,
-)
-_OBJECT = re.compile(r"\{.*\}", re.DOTALL)
 _LOGIN = re.compile(
     r"(^|[/_.?=&-])(log-?in|sign-?in|logon|sso|session-?expired|auth)([/_.?=&-]|$)", re.IGNORECASE
 )
@@ -72,23 +65,6 @@ _DIGITS = {"one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six"
 _ACTS_ON = frozenset({"link", "button", "radio", "option", "checkbox", "tab", "menuitem"})
 _LEAST_TEXT = 20
 """Characters of a result from which it is taken for what a page says."""
-
-
-def is_call(answer: str) -> bool:
-    """Whether an answer looks like a call that was written as text."""
-    if _CALL.search(answer):
-        return True
-    found = _OBJECT.search(answer)
-    try:
-        value = json.loads(found[0]) if found else None
-    except ValueError:
-        return False
-    names, arguments = ("name", "tool", "action", "function"), ("arguments", "parameters", "args", "params")
-    return (
-        isinstance(value, dict)
-        and any(key in value for key in names)
-        and any(key in value for key in arguments)
-    )
 
 
 def fold(text: str) -> str:
