@@ -112,19 +112,22 @@ class PageError:
     """What a server answered instead of the page of a window."""
 
     url: str
-    status: int
-    """Of HTTP, 400 or more."""
+    status: int | None
+    """Of HTTP, 400 or more; None if there was no answer."""
     is_own: bool = False
     """True: the agent has composed the address itself, rather than followed a link, a form or a redirect."""
 
+    why: str = ""
+    """Why there was no answer, as a sentence without its full stop."""
+
     @property
     def is_of_server(self) -> bool:
-        """Whether the server says that it is itself to blame."""
-        return self.status >= 500
+        """Whether the server is to blame: it says so, or it did not answer."""
+        return self.status is None or self.status >= 500
 
     def __str__(self) -> str:
         """Return a sentence without its full stop."""
-        return f"{self.url} answered HTTP {self.status}"
+        return self.why or f"{self.url} answered HTTP {self.status}"
 
 
 class Window(ABC):

@@ -16,6 +16,7 @@ LINKS = """<title>Shop</title>
 <a href="/boom">Order</a> <a href="/moved">Moved</a> <a href="/private">Staff</a>
 <a href="/boom" target="_blank">Window</a> <a href="/framed">Framed</a> <a href="/fetching">Fetching</a>
 <a href="/later">Later</a> <a href="/route">Route</a>
+<a href="/drop">Dropped</a> <a href="/dropping">Loop</a>
 <a href="{other}/boom">Elsewhere</a> <a href="/">Home</a>
 <form method="post" action="/boom"><button>Pay</button></form>"""
 """The start page, with a way to each of the others."""
@@ -48,6 +49,10 @@ WAYS: dict[str, tuple[list[dict[str, Any]], str, list[int | None]]] = {
     "recovered": ([click("Order"), go("/")], FAILED, [500, None]),
     "composed": ([go("/boom")], FAILED, [500]),
     "kept": ([go("/boom"), {"tool": "reload"}], FAILED, [500, 500]),
+    "dropped": ([click("Dropped")], BROKEN, [None]),
+    "loop": ([click("Loop")], BROKEN, [None]),
+    "own-drop": ([go("/drop")], FAILED, [None]),
+    "undone": ([click("Dropped"), go("/")], FAILED, [None, None]),
     "forbidden": ([click("Staff")], FAILED, [403]),
     "unknown": ([go("/nowhere")], FAILED, [404]),
     "elsewhere": ([click("Elsewhere")], FAILED, [500]),
@@ -59,7 +64,15 @@ WAYS: dict[str, tuple[list[dict[str, Any]], str, list[int | None]]] = {
 @pytest.fixture
 def shop() -> Iterator[PageServer]:
     """Serve a shop of which some pages are broken."""
-    shop, other = PageServer(), PageServer()
+
+    class DroppingPages(PageServer):
+        def answer(self, request: LocalHandler) -> None:
+            request.close_connection = request.path == "/drop"  # without an answer
+            if not request.close_connection:
+                super().answer(request)
+
+    shop, other = DroppingPages(), PageServer()
+    shop.page("/dropping", "", status=302, headers={"Location": "/dropping"})
     other.page("/boom", "busy", status=500)
     shop.page("/", LINKS.replace("{other}", other.url))
     shop.page("/boom", "<h1>busy</h1><a href='/'>Home</a>", status=500)

@@ -85,6 +85,8 @@ class OpenTab:
     """What its document was answered with."""
     is_answered: bool = False
     """It is known how its document was answered."""
+    unloaded: tuple[str, str] = ("", "")
+    """The address that did not load last, and the name that Chromium has for the reason."""
     late: float | None = None
     """When its document began, if that did not finish loading in time: it is not waited for again."""
     session: asyncio.Task[CDPSession] | None = None
@@ -113,20 +115,28 @@ Attach = Callable[["OpenTab"], Coroutine[Any, Any, "CDPSession"]]
 
 
 async def _read_error(tab: OpenTab, attach: Attach, limit_s: float) -> PageError | None:
-    # The page is asked: to be told of each answer would cost every file of every page an event.
-    try:
-        status = await ask_apart(tab.page, _STATUS, limit_s=limit_s)
-    except ApartError:
-        return None
-    if not 400 <= status <= 599:
-        return None
+    url, status, why = tab.page.url, None, ""
+    if url.startswith("chrome-error:"):
+        url, code = tab.unloaded
+        if not url:
+            return None
+        why = describe_unloaded(url, code).rstrip(".")
+    else:
+        # The page is asked: to be told of each answer would cost every file of every page an event.
+        try:
+            status = await ask_apart(tab.page, _STATUS, limit_s=limit_s)
+        except ApartError:
+            return None
+        if not 400 <= status <= 599:
+            return None
     history = await (await attach(tab)).send("Page.getNavigationHistory")
     entry = history["entries"][history["currentIndex"]]
     if entry["transitionType"] == "reload":
         is_own = tab.error is not None and tab.error.is_own  # a page that was there before is the site's
     else:
-        is_own = entry["transitionType"] == "typed" and entry["userTypedURL"] == entry["url"]
-    return PageError(shorten(tab.page.url), status, is_own)
+        # Of a page that did not load, Chromium keeps no address that was typed.
+        is_own = entry["transitionType"] == "typed" and (bool(why) or entry["userTypedURL"] == entry["url"])
+    return PageError(shorten(url), status, is_own, why)
 
 
 class Tabs:
@@ -229,7 +239,7 @@ class Tabs:
         if response is not None and response.url == tab.page.url.partition("#")[0]:
             is_own = response.request.redirected_from is None
             error = PageError(shorten(response.url), response.status, is_own)
-            self._take_answer(tab, error if error.status >= 400 else None)
+            self._take_answer(tab, error if response.status >= 400 else None)
 
     async def load(self, tab: OpenTab, limit_s: float, answer_s: float) -> None:
         """Wait until the document of a tab has loaded, but not again for one that has not in time.
@@ -338,7 +348,8 @@ class Tabs:
         if not request.is_navigation_request() or code in _TOLD_ELSEWHERE:
             return
         with suppress(playwright_error()):  # the frame is not there yet
-            if request.frame.parent_frame is None and self.of(request.frame.page):
+            if request.frame.parent_frame is None and (tab := self.of(request.frame.page)):
+                tab.unloaded = (request.url, code)
                 self._notes.say(describe_unloaded(request.url, code))
 
     def _on_crash(self, page: Page) -> None:
