@@ -98,7 +98,7 @@ def test_lines_and_answers_that_are_too_long_show_no_part_of_the_key(
 def test_a_number_of_a_key_is_not_shown(evals: Evals, monkeypatch: pytest.MonkeyPatch, before: str) -> None:
     """The grader finds numbers in the answer, and one that is a part of the key is redacted in its reason."""
     number = "77341298"
-    monkeypatch.setenv("SHOP_KEY", f"sk-abc-{number}")
+    monkeypatch.setenv("SHOP_KEY", f"sk-abc={number}")
     code = f"import os\n\nasync def solve(context):\n    return {before!r} + os.environ['SHOP_KEY']\n"
     (evals.path / "key_agent.py").write_text(code)
     evals.write_rows(row("a", answer=12.5, graders=[{"type": "answer", "match": "number"}]))
