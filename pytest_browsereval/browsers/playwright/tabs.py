@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import time
 from collections import deque
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
@@ -18,7 +19,7 @@ from pytest_browsereval.browsers.playwright.world import ApartError, ask_apart
 from pytest_browsereval.errors import BrowserEvalError
 
 if TYPE_CHECKING:
-    from playwright.async_api import CDPSession, Frame, Page, Request, Response
+    from playwright.async_api import CDPSession, Download, Frame, Page, Request, Response
 
 _STATUS = "() => performance.getEntriesByType('navigation')[0]?.responseStatus ?? 0"
 
@@ -41,6 +42,10 @@ _LOADING = """() => {
   return document.readyState === 'complete' ? null
     : [performance.timeOrigin, urls.find((url) => url && !loaded.has(url)) ?? ''];
 }"""
+
+
+_DOWNLOAD_S = 5.0
+"""How long after a download begins a tab without an address is one that was opened for it alone."""
 
 
 class NoTab(BrowserEvalError):
@@ -175,6 +180,7 @@ class Tabs:
         self._opened = opened
         self._flooded = flooded
         self._last_id = 0
+        self._downloaded = 0.0
 
     def get(self, tab_id: int | None = None) -> OpenTab:
         """Return the tab of that number, or the current one.
@@ -220,6 +226,7 @@ class Tabs:
         page.on("close", self._on_close)
         page.on("crash", self._on_crash)
         page.on("requestfailed", self._on_failed)
+        page.on("download", self._on_download)
         self._opened(tab)
 
     def on_navigated(self, frame: Frame) -> None:
@@ -287,8 +294,13 @@ class Tabs:
     def promote(self) -> None:
         """Make the last tab that pages have opened the current one.
 
-        At the end of a call, never between two: an agent's next action is meant for the tab it saw.
+        At the end of a call, never between two: an agent's next action is meant for the tab it saw. One that
+        was opened for a download is closed, as a browser that people use does.
         """
+        if time.monotonic() - self._downloaded < _DOWNLOAD_S:
+            for tab in [one for one in self.fresh if not one.page.url]:
+                self.forget(tab)
+                self._flooded(tab.page)
         if self.fresh:
             self.current = self.fresh[-1]
 
@@ -351,6 +363,9 @@ class Tabs:
             if request.frame.parent_frame is None and (tab := self.of(request.frame.page)):
                 tab.unloaded = (request.url, code)
                 self._notes.say(describe_unloaded(request.url, code))
+
+    def _on_download(self, download: Download) -> None:
+        self._downloaded = time.monotonic()
 
     def _on_crash(self, page: Page) -> None:
         if tab := self.of(page):
