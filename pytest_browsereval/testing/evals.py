@@ -295,8 +295,9 @@ class EvalDriver:
             eval_name: the eval's name.
             below: the folder of its config, relative to this one; looked at are the runs in its ``results``.
         """
-        folders = (self.path / below / "results" / eval_name).iterdir()
-        return max(folders, key=lambda folder: (folder / "manifest.json").stat().st_mtime_ns)
+        # A run that was killed as it began has a folder without a manifest.
+        manifests = (self.path / below / "results" / eval_name).glob("*/manifest.json")
+        return max(manifests, key=lambda manifest: manifest.stat().st_mtime_ns).parent
 
     def _run(
         self, ret: int, out: str, err: str, began: float, before: Mapping[Path, tuple[int, ...]]
