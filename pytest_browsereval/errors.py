@@ -22,10 +22,7 @@ import sys
 import traceback
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from pytest_browsereval.model.usage import Usage
+from typing import Any
 
 HOW_TO_SKIP = "Skip a row before its attempt: in a fixture or in pytest_runtest_setup"
 
@@ -125,8 +122,8 @@ class Fault(BrowserEvalError):
         super().__init__(message)
         self.source = source
         self.status = status
-        self.usage: Usage | None = None
-        """What a model counted for replies that were not usable."""
+        self.usage: Any = None
+        """What a model counted for replies that were not usable, as a ``Usage``; None if nothing is known."""
 
 
 class StopRun(Fault):

@@ -81,6 +81,7 @@ class Template:
             self._process = subprocess.Popen(
                 [sys.executable, "-c", _START.format(root=ROOT, number=theirs.fileno())],
                 env=self._env,
+                cwd="/",  # not that of the test that asks first: its conftest would put it onto the path
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 pass_fds=[theirs.fileno()],

@@ -26,7 +26,7 @@ def plain(entries: tuple[Entry, ...]) -> list[Any]:
 
 
 def _plain_message(message: Message | None) -> Any:
-    return message and message.model_dump(exclude={"dom"})
+    return message and message.model_dump(exclude={"dom", "hit"})
 
 
 def describe(attempt: StoredAttempt) -> dict[str, Any]:

@@ -154,7 +154,7 @@ def test_calls():
     async def work():
         async with open_window() as window:
             await check_calls(read_notes, window, good=[{}])
-            bad = [{"text": "x" * 501}, {"text": 1}]
+            bad = [{"text": "x" * 501}, {"text": ["milk"]}]
             await check_calls(write_note, window, good=[{"text": "milk"}], bad=bad)
 
     asyncio.run(work())

@@ -85,7 +85,7 @@ def test_sites_and_start_pages_that_fail_err_their_own_rows(evals: Evals) -> Non
         "before": "passed",
         "unreachable": page,
         "missing": page,
-        "broken": page,
+        "broken": site,
         "silent": site,
         "ends": site,
         "dies": site,

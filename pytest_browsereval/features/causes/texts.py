@@ -12,6 +12,7 @@ from pytest_browsereval.features.causes.attempts import Attempt
 from pytest_browsereval.features.causes.parting import is_about_answer
 from pytest_browsereval.features.causes.targets import Target, is_same_element, read_refs
 from pytest_browsereval.model.display import one_line
+from pytest_browsereval.model.grades import Verdict
 
 GIVES_UP = re.compile(
     r"\b(can ?not|can't|couldn't|could not|unable to|not able to|impossible|not possible"
@@ -191,10 +192,14 @@ class Reading:
         if is_read and found:
             why = f"the reference answer stands in the result of step {found[0]}"
             yield Guess("wrong_answer", attempt.actions[-1], why)
-        elif not is_read and not found:
+        elif not is_read and not found and not self._is_page_right():
             why = "the reference answer was not found in the recorded results"
             name = "never_reached_page" if moved else "answered_too_early"
             yield Guess(name, (moved[:1] or attempt.actions[-1:])[0], why)
+
+    def _is_page_right(self) -> bool:
+        """Whether a grader says that what was done is right, so that the reference answer may be wrong."""
+        return any(one.verdict is Verdict.PASSED for one in self._attempt.metadata.grader_results.values())
 
     def _guess_refusal(self) -> Iterator[Guess]:
         fields = [one.number for one in self._attempt.moves if one.kind in SETS]
