@@ -54,7 +54,7 @@ def play(evals: Evals, pages: PageServer, designs: Sequence[Design], start: str,
     evals.write_rows(*rows)
     evals.write_config(
         agent=agent,
-        browser={"type": "playwright", "action_timeout_ms": 1500},
+        browser={"type": "playwright", "action_timeout_ms": 4000},
         limits={"timeout_ms": 60_000, "max_steps": 12},
         capture={"screenshots": "off"},
         lanes=4,
