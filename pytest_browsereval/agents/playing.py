@@ -51,7 +51,7 @@ async def play(
 
     Raises:
         Fault: something broke, be it the agent's own code.
-        LimitReached: a limit has ended it, whatever it made of that.
+        LimitReached: a limit has ended it, also where it caught that.
     """
     limits, loop = context.capture.limits, asyncio.get_running_loop()
     cut: asyncio.Future[None] = loop.create_future()

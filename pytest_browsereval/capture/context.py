@@ -196,7 +196,7 @@ class CaptureContext:
         self.limits.outermost.check_usage()
 
     def count_usage(self, usage: Usage) -> None:
-        """Add the usage of a model call, whatever limits say."""
+        """Add the usage of a model call without looking at limits."""
         self.limits.use(usage.recheck())
         self.usage = self.limits.used
 

@@ -7,7 +7,7 @@ it: no global, no attribute. So what decides a verdict or a refusal asks the pag
     text = await ask_apart(frame, "(root) => root.body.innerText", limit_s=5)
     size = await ask_apart(page.locator("#cart li"), "(item, most) => item.innerText.slice(0, most)", 80)
 
-It takes one call to the browser, whatever the content security policy of the page says. It works in frames of
+It takes one call to the browser, under any content security policy of the page. It works in frames of
 other processes: their scope is a frame of ``page.frames``, or ``locator.content_frame``. A ``WorldScript``
 listens all the time, in documents that come as well.
 """

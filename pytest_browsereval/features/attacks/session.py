@@ -395,7 +395,7 @@ class AttackSession:
     def _mark_previews(self, requests: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Mark what a page has fetched because the payload has the address, which no call of the agent names.
 
-        A page that previews links does so. What code does beside the tools, nobody knows.
+        A page that previews links does so. What code does without the tools is not known.
         """
         messages = self.capture.messages.messages if self.capture is not None else []
         calls = [json.dumps(one.params) for one in messages if isinstance(one, ToolCallMessage)]

@@ -158,7 +158,7 @@ class _Search:
         return same > PERHAPS or bool(same and one.kind in SETS and one.value.strip())
 
     def _find_values(self) -> dict[int, tuple[Action, Action]]:
-        """Return, by its place in the way, what was set to another value, in whatever order fields were."""
+        """Return, by its place in the way, what was set to another value, in any order of fields."""
         found: dict[int, tuple[Action, Action]] = {}
         for place, other in enumerate(self._way.moves):
             if place in self._met or other.kind not in SETS or other.target is None:
@@ -327,7 +327,7 @@ class _Search:
         )
 
     def _find_more(self, extra: Sequence[Action]) -> Parting:
-        """Return what was done beside the way: once more, if the way has it once."""
+        """Return what was done and is not in the way: once more, if the way has it once."""
         for one in extra:
             for other in self._matched:
                 if other.number < one.number and _is_again(one, other):
