@@ -82,6 +82,7 @@ def shop() -> Iterator[PageServer]:
     shop.page("/framed", '<iframe src="/boom"></iframe>')
     shop.page("/fetching", "<script>fetch('/boom')</script>")
     shop.page("/later", "<script>setTimeout(() => { location = '/boom' }, 300)</script>")
+    shop.page("/popping", "<script>open('/drop'); open('/boom')</script>")
     shop.page("/route", "<script>history.pushState(0, '', '/boom')</script>")
     yield shop
     shop.close()
@@ -140,6 +141,17 @@ def test_a_start_page_that_is_broken_is_the_sites(evals: Evals, shop: PageServer
         "gone": "navigation",
     }
     assert ran.attempt("moved").reason == f"The start page {shop.url}/down answered HTTP 503."
+
+
+def test_a_pop_up_that_is_broken_is_not_the_start_page(evals: Evals, shop: PageServer) -> None:
+    """The attempt begins, and the agent closes what it does not want."""
+    steps = [
+        *({"tool": "close_tab", "tab_id": number} for number in (2, 3)),
+        {"tool": "done", "answer": "right"},
+    ]
+    evals.write_rows(row("popping", start_url=f"{shop.url}/popping", solution=steps))
+    evals.write_config(browser="playwright")
+    assert evals.run().ret == 0
 
 
 def test_a_start_page_that_breaks_later_is_the_sites(evals: Evals) -> None:

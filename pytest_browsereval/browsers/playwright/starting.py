@@ -55,10 +55,11 @@ def plainly(error: Exception) -> str:
 
 
 async def _load(window: PlaywrightWindow, url: str) -> None:
+    first = window.tab_id
     await window.goto(url)
     await window.settle()
-    # An attempt on an error page would blame the agent for what the site did.
-    if (error := window.page_error) is not None:
+    # An attempt on an error page would blame the agent for what the site did; a pop-up is not the start page.
+    if (error := window.error_of(first)) is not None:
         raise Fault(
             ErrorSource.SITE if error.is_of_server else ErrorSource.NAVIGATION, f"The start page {error}."
         )

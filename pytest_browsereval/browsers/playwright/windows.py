@@ -84,8 +84,6 @@ class PlaywrightWindow(Window):
         self.rules = rules
         self._guard.allow(rules.allowed)
 
-    # -- what it is
-
     @property
     def tab_id(self) -> int:
         """The tab that tools act on; 0 when none is open."""
@@ -104,7 +102,11 @@ class PlaywrightWindow(Window):
     @property
     def page_error(self) -> PageError | None:
         """What the current page was answered with, if that is an error."""
-        return self._tabs.current.error if self._tabs.current else None
+        return self.error_of(self.tab_id)
+
+    def error_of(self, tab_id: int) -> PageError | None:
+        """Return what the page of a tab was answered with, if that is an error and the tab is open."""
+        return next((tab.error for tab in self._tabs.open if tab.tab_id == tab_id), None)
 
     @property
     def page(self) -> Page:
@@ -457,8 +459,6 @@ class PlaywrightWindow(Window):
             await session.send("Page.enable")
             await notice(session, lambda: self._follow(page))
         return session
-
-    # -- the end
 
     def at_close(self, work: Callable[[], Awaitable[object]]) -> None:
         """Have something done before the pages close; it sees to its own time and never raises."""
