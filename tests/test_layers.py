@@ -27,6 +27,7 @@ ROWS: tuple[frozenset[str], ...] = tuple(
                 "local_server",
                 "process_guard",
                 "processes",
+                "run_files",
                 "session_caches",
             },
             {"contracts", "redaction", "registry", "temporary"},

@@ -12,7 +12,7 @@ from typing import Any
 
 from pytest_browsereval.analysis.gate import NAMED
 from pytest_browsereval.analysis.summary import RunSummary, TrialOutcome
-from pytest_browsereval.capture.trajectory import GRADES_FILE, open_written
+from pytest_browsereval.capture.trajectory import GRADES_FILE
 from pytest_browsereval.config_text import format_path
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.display import join_first, one_line
@@ -21,6 +21,7 @@ from pytest_browsereval.model.rules import RuleResult
 from pytest_browsereval.run.reading import work_ahead
 from pytest_browsereval.run.store import RunStore
 from pytest_browsereval.run.summary import FIGURES, SUMMARY, Result, read_figures, read_results
+from pytest_browsereval.run_files import open_written
 
 
 def contradicting(store: RunStore, summary: RunSummary) -> RuleResult | None:

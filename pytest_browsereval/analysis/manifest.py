@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from pytest_browsereval.capture.trajectory import read_written
 from pytest_browsereval.config_text import format_path
 from pytest_browsereval.redaction.config import redact_config
 from pytest_browsereval.run.manifest import MACHINE, RESUMES_FILE
 from pytest_browsereval.run.provenance import differences
+from pytest_browsereval.run_files import read_written
 
 
 def agents_of(config: Mapping[str, Any]) -> dict[str, str]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_browsereval.analysis.summary import RunSummary, summarise
 from pytest_browsereval.analysis.turns import Entry, StoredStep, TurnReader, list_steps
 from pytest_browsereval.capture.message_log import read_messages
-from pytest_browsereval.capture.trajectory import TASK_FILE, read_written
+from pytest_browsereval.capture.trajectory import TASK_FILE
 from pytest_browsereval.datasets.ids import CAPITALS, name_attempt, original_id
 from pytest_browsereval.errors import ErrorSource, UsageError
 from pytest_browsereval.graders.judging.pictures import find_pictures, number_of
@@ -29,6 +29,7 @@ from pytest_browsereval.run.lookup import PARTIAL
 from pytest_browsereval.run.reading import read_metadata
 from pytest_browsereval.run.store import RUN_ID, RunStore
 from pytest_browsereval.run.stored import read_stored
+from pytest_browsereval.run_files import read_written
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -10,9 +10,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from pytest_browsereval.browsers.playwright.clipboard import DONE
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
-from pytest_browsereval.capture.trajectory import read_written
 from pytest_browsereval.model.messages import now
 from pytest_browsereval.redaction.text import redact_line
+from pytest_browsereval.run_files import read_written
 
 if TYPE_CHECKING:
     from playwright.async_api import ConsoleMessage, Page, WebError

@@ -10,10 +10,10 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from pytest_browsereval.capture.trajectory import write_whole
 from pytest_browsereval.model.traffic import Traffic
 from pytest_browsereval.redaction.logins import remove_logins
 from pytest_browsereval.redaction.text import redact_json
+from pytest_browsereval.run_files import write_whole
 from pytest_browsereval.temporary import private_folder
 
 HAR_FILE = "network.har"

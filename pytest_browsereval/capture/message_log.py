@@ -11,9 +11,9 @@ from typing import Any
 
 from pydantic_core import PydanticSerializationError
 
-from pytest_browsereval.capture.trajectory import read_written
 from pytest_browsereval.model.messages import Message, message_adapter, read_message
 from pytest_browsereval.redaction.text import redact_line
+from pytest_browsereval.run_files import read_written
 
 DEEPEST = 100
 """Levels of a value; about twice as many could be written, and not be read again."""

@@ -14,7 +14,7 @@ from contextvars import ContextVar
 from pathlib import Path
 
 from pytest_browsereval.capture.output_log import OutputLog, escape_text
-from pytest_browsereval.capture.trajectory import open_written
+from pytest_browsereval.run_files import open_written
 
 OUTPUT_FILE = "output.txt"
 """Its name in the attempt's folder; not there if nothing was written."""

@@ -86,7 +86,7 @@ def write(path: Path, text: str) -> None:
     Raises:
         UsageError: it cannot be written.
     """
-    from pytest_browsereval.capture.trajectory import write_whole
+    from pytest_browsereval.run_files import write_whole
 
     with refuse_unwritable(path):
         write_whole(path, text)

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_browsereval.capture.trajectory import load_written, open_written, write_whole
 from pytest_browsereval.config.model import RoundsConfig
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.rules import RuleResult
+from pytest_browsereval.run_files import load_written, open_written, write_whole
 
 if TYPE_CHECKING:
     from pytest_browsereval.config import EvalConfig

@@ -90,7 +90,7 @@ class Followed(_Frozen):
 
     @classmethod
     def parse(cls, data: bytes) -> Followed:
-        """Return what a file says; ``capture.trajectory.read_written`` reads one.
+        """Return what a file says; ``run_files.read_written`` reads one.
 
         Raises:
             ValueError: it is not one.

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
-from pytest_browsereval.capture.trajectory import open_written
 from pytest_browsereval.config.model import BudgetConfig
 from pytest_browsereval.errors import BrowserEvalError, OverBudget
 from pytest_browsereval.run.records import parse_lines
 from pytest_browsereval.run.store import RunStore
+from pytest_browsereval.run_files import open_written
 
 _ROUNDING = 1e-9
 """Ten times 0.1 is not 1 to a computer."""

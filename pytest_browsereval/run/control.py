@@ -12,9 +12,9 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pytest_browsereval.capture.trajectory import load_written, write_whole
 from pytest_browsereval.errors import CalledOff
 from pytest_browsereval.run.store import RunStore, TrialKey
+from pytest_browsereval.run_files import load_written, write_whole
 
 CONTROL = "control.json"
 """In the run folder: what the session is to do."""

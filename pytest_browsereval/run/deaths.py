@@ -10,12 +10,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_browsereval.capture.trajectory import read_written
 from pytest_browsereval.errors import ErrorSource, Fault, UsageError
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.run.reading import read_metadata
 from pytest_browsereval.run.records import parse_lines
 from pytest_browsereval.run.store import Flight, TrialKey
+from pytest_browsereval.run_files import read_written
 
 if TYPE_CHECKING:
     from pytest_browsereval.run.active import ActiveRun

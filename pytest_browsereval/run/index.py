@@ -19,9 +19,9 @@ from typing import BinaryIO
 
 from pydantic_core import from_json
 
-from pytest_browsereval.capture.trajectory import open_written
 from pytest_browsereval.model.digest import FORM, AttemptDigest, pack_digest, unpack_digest
 from pytest_browsereval.run.records import Stamp, digest_record
+from pytest_browsereval.run_files import open_written
 
 INDEX = "index"
 """The folder of the index."""

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from pytest_browsereval.capture.trajectory import read_written
 from pytest_browsereval.errors import UsageError
+from pytest_browsereval.run_files import read_written
 
 LOCKS = ".locks"
 """The folder of the locks of processes that write the run."""

@@ -12,11 +12,11 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_browsereval.capture.trajectory import load_written
 from pytest_browsereval.config_text import format_path
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.messages import SCHEMA_VERSION, now
 from pytest_browsereval.run.branch import find_commit
+from pytest_browsereval.run_files import load_written
 
 if TYPE_CHECKING:  # commands that read a run need no config, which takes 0.2 s
     from pytest_browsereval.config import EvalConfig

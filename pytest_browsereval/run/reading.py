@@ -23,13 +23,14 @@ from typing import TypeVar
 
 from pydantic import ValidationError
 
-from pytest_browsereval.capture.trajectory import GRADES_FILE, open_written
+from pytest_browsereval.capture.trajectory import GRADES_FILE
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.digest import AttemptDigest, digest
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.run.index import IndexFile, Known, NewIndex, list_known, read_copied, read_index
 from pytest_browsereval.run.prefetch import prefetch_attempts
 from pytest_browsereval.run.records import RECORD, Lost, Stamp, attempt_number, make_stamp, read_record
+from pytest_browsereval.run_files import open_written
 
 Given = TypeVar("Given")
 Found = TypeVar("Found")

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pytest_browsereval.capture.trajectory import open_written, parse_written, read_written
+from pytest_browsereval.run_files import open_written, parse_written, read_written
 
 T = TypeVar("T")
 

@@ -22,7 +22,6 @@ from pathlib import Path
 from string import ascii_lowercase
 from typing import Any, TypeVar
 
-from pytest_browsereval.capture.trajectory import load_written, read_written, write_whole
 from pytest_browsereval.config_text import format_path
 from pytest_browsereval.datasets.ids import safe_folder
 from pytest_browsereval.errors import UsageError
@@ -43,6 +42,7 @@ from pytest_browsereval.run.locks import (
 )
 from pytest_browsereval.run.records import Lost, Records, attempt_number, parse_lines
 from pytest_browsereval.run.summary import SUMMARY, read_figures
+from pytest_browsereval.run_files import load_written, read_written, write_whole
 
 T = TypeVar("T")
 

@@ -7,10 +7,11 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
-from pytest_browsereval.capture.trajectory import TASK_FILE, read_written
+from pytest_browsereval.capture.trajectory import TASK_FILE
 from pytest_browsereval.errors import DatasetError
 from pytest_browsereval.model.messages import Message, read_message
 from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.run_files import read_written
 
 LOG_FILE = "messages.jsonl"
 

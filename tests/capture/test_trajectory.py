@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.capture.trajectory import TASK_FILE, TrajectorySaver, write_whole
+from pytest_browsereval.capture.trajectory import TASK_FILE, TrajectorySaver
 from pytest_browsereval.errors import TerminationReason
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.results import ExecutorRecord, TaskMetadata
 from pytest_browsereval.model.tasks import RowMetadata, Task
+from pytest_browsereval.run_files import write_whole
 
 METADATA = TaskMetadata(
     query_id="buy-mug",

@@ -9,7 +9,7 @@ from typing import BinaryIO
 
 import pytest
 
-from pytest_browsereval.capture.trajectory import open_written
+from pytest_browsereval.run_files import open_written
 from pytest_browsereval.testing.evals import EvalRun
 from tests.hooks.small_evals import Evals, row
 from tests.hooks.test_foreign_results import told

@@ -10,7 +10,6 @@ from pathlib import Path
 
 from pytest_browsereval.analysis.turns import TurnReader, list_steps
 from pytest_browsereval.capture.message_log import read_messages
-from pytest_browsereval.capture.trajectory import read_written
 from pytest_browsereval.errors import DatasetError, UsageError
 from pytest_browsereval.features.causes.actions import (
     SOFT,
@@ -27,6 +26,7 @@ from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.run.lookup import earlier
 from pytest_browsereval.run.reading import read_metadata
 from pytest_browsereval.run.stored import StoredTask, read_stored
+from pytest_browsereval.run_files import read_written
 
 MOST_EARLIER = 20
 """Earlier runs that are searched for a passed attempt."""

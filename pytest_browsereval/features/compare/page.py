@@ -7,7 +7,6 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from pytest_browsereval.capture.trajectory import write_whole
 from pytest_browsereval.features.compare.compare import MEASURES, Change, Pair, RunComparison, Side
 from pytest_browsereval.features.compare.report import basis, counts, figures, verdict, why
 from pytest_browsereval.features.outcomes import Outcome, RunOutcomes
@@ -18,6 +17,7 @@ from pytest_browsereval.report.viewer.attempts import iter_attempts
 from pytest_browsereval.report.viewer.page import SHARED, Form, markup_of, page, part, script_named
 from pytest_browsereval.report.viewer.rows import LONGEST, Table, about_run
 from pytest_browsereval.report.viewer.writing import Details
+from pytest_browsereval.run_files import write_whole
 
 _CHANGES = tuple(Change)
 

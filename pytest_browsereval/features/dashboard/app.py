@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from pytest_browsereval.capture.trajectory import read_written
 from pytest_browsereval.features.dashboard.feed import Feed, Watched
 from pytest_browsereval.features.dashboard.flights import PICTURES
 from pytest_browsereval.local_server import PAGE_HEADERS, PageAccess
@@ -23,6 +22,7 @@ from pytest_browsereval.report.viewer import page as viewer
 from pytest_browsereval.report.viewer.attempts import read_attempt
 from pytest_browsereval.report.viewer.records import details_of
 from pytest_browsereval.run.store import TrialKey
+from pytest_browsereval.run_files import read_written
 
 if TYPE_CHECKING:
     from starlette.requests import Request

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pytest_browsereval.capture.trajectory import load_written
 from pytest_browsereval.features.dashboard.tail import Tail, shorten_value
 from pytest_browsereval.run.store import IN_FLIGHT
+from pytest_browsereval.run_files import load_written
 
 # Fixed, as the system's table of media types differs between machines.
 PICTURES = {"jpeg": "image/jpeg", "jpg": "image/jpeg", "png": "image/png", "webp": "image/webp"}

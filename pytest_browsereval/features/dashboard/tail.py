@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_browsereval.capture.trajectory import open_written
+from pytest_browsereval.run_files import open_written
 
 # Read at once; the rest of a large file waits for the next look, so that one log does not hold up the
 # others.

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote
 
-from pytest_browsereval.capture.trajectory import write_whole
 from pytest_browsereval.features.doctor.lint.base import Finding, Level, Row
 from pytest_browsereval.features.doctor.lint.stored import StoredAttempt
 from pytest_browsereval.model.display import format_count, one_line
@@ -19,6 +18,7 @@ from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.redaction.text import well_formed
 from pytest_browsereval.report.links import PAGE, check_page, way_from
 from pytest_browsereval.report.viewer.page import part
+from pytest_browsereval.run_files import write_whole
 
 MOST_ATTEMPTS = 12
 """Of a finding, the newest ones; the rest is counted."""

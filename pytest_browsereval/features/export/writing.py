@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from pytest_browsereval.analysis.reader import StoredRun
-from pytest_browsereval.capture.trajectory import write_whole
 from pytest_browsereval.config.export import ExportConfig, Exported
 from pytest_browsereval.config_text import format_path
 from pytest_browsereval.contracts import check_result, naming
 from pytest_browsereval.errors import UsageError, describe_error
 from pytest_browsereval.model.display import format_count, join_first, one_line
+from pytest_browsereval.run_files import write_whole
 
 MOST_LINES = 20
 

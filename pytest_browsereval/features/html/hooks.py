@@ -17,7 +17,6 @@ from urllib.parse import quote
 
 import pytest
 
-from pytest_browsereval.capture.trajectory import open_written
 from pytest_browsereval.hooks.controller import Controller
 from pytest_browsereval.hooks.items import pictures_of, read_properties
 from pytest_browsereval.hooks.session import EvalSession
@@ -26,6 +25,7 @@ from pytest_browsereval.model.rules import RuleResult
 from pytest_browsereval.report.links import PAGE
 from pytest_browsereval.report.table import totals
 from pytest_browsereval.report.viewer.rows import about_run
+from pytest_browsereval.run_files import open_written
 
 COLUMNS = ("Verdict", "Grades", "Steps", "Cost")
 # Our columns come after pytest-html's result and test name.

@@ -18,13 +18,14 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from pytest_browsereval.capture.message_log import read_messages
-from pytest_browsereval.capture.trajectory import TASK_FILE, load_written, read_written
+from pytest_browsereval.capture.trajectory import TASK_FILE
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.labelling.labels import Attempt, Label, LabelBook, LabelWord
 from pytest_browsereval.graders.judging.pictures import find_pictures, number_of
 from pytest_browsereval.graders.judging.steps import Step, list_steps
 from pytest_browsereval.local_server import PAGE_HEADERS, LocalHandler, LocalServer, PageAccess
 from pytest_browsereval.redaction.text import well_formed
+from pytest_browsereval.run_files import load_written, read_written
 
 # Characters of a result: people label by what they can read.
 LONGEST_TEXT = 4_000

@@ -13,7 +13,6 @@ from typing import Any
 from pytest_browsereval.analysis.evidence import describe_contradictions
 from pytest_browsereval.analysis.summary import summary_of
 from pytest_browsereval.builtins import sum_up_run
-from pytest_browsereval.capture.trajectory import load_written
 from pytest_browsereval.config_text import format_path
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.merge.parts import count_trials, describe_shared_parts, join_parts
@@ -34,6 +33,7 @@ from pytest_browsereval.run.selection import (
 )
 from pytest_browsereval.run.shards import Parts
 from pytest_browsereval.run.store import RunStore, TrialKey, check_new
+from pytest_browsereval.run_files import load_written
 
 # Trials and differences in a message; the rest is counted.
 MOST_LISTED = 5

@@ -12,7 +12,6 @@ from pytest_browsereval.browsers.playwright.tabs import NoTab
 from pytest_browsereval.browsers.playwright.waiting import DialogOpened, playwright_error
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.capture.context import CaptureContext
-from pytest_browsereval.capture.trajectory import write_whole
 from pytest_browsereval.errors import ErrorSource, Fault, describe_error
 from pytest_browsereval.features.page_reader import LIMIT_S, PageReader
 from pytest_browsereval.features.progress.checks import NOT_OF_A_PAGE, PageQuestion, list_questions
@@ -23,6 +22,7 @@ from pytest_browsereval.graders.evaluation import limit_evaluations
 from pytest_browsereval.graders.page_state import find_value
 from pytest_browsereval.model.progress import PROGRESS_FILE, Followed, FollowedCheck, Moment, Progress
 from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.run_files import write_whole
 
 VALUE_LENGTH = 40
 """Characters of a value that is shown; longer ones tell nothing at a glance."""

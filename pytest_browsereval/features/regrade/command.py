@@ -7,11 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-from pytest_browsereval.capture.trajectory import load_written
 from pytest_browsereval.commands.base import Command
 from pytest_browsereval.commands.runs import HELP, find_run
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.redaction.address import plain_url
+from pytest_browsereval.run_files import load_written
 
 
 def regrade(arguments: argparse.Namespace) -> int:

@@ -6,8 +6,9 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from pytest_browsereval.capture.trajectory import EVIDENCE_FILE, load_written
+from pytest_browsereval.capture.trajectory import EVIDENCE_FILE
 from pytest_browsereval.errors import DatasetError
+from pytest_browsereval.run_files import load_written
 
 
 def read_evidence(folder: Path) -> dict[str, JsonValue]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
-from pytest_browsereval.capture.trajectory import GRADES_FILE, write_whole
+from pytest_browsereval.capture.trajectory import GRADES_FILE
 from pytest_browsereval.features.remote.bucket import Bucket, RemoteError
 from pytest_browsereval.features.remote.claims import PARTS, Done, Part, list_parts
 from pytest_browsereval.features.remote.digests import Digests, bring_digests
@@ -23,6 +23,7 @@ from pytest_browsereval.run.lookup import PARTIAL
 from pytest_browsereval.run.records import RECORD
 from pytest_browsereval.run.shards import Parts
 from pytest_browsereval.run.store import check_new
+from pytest_browsereval.run_files import write_whole
 
 NAMES = "files.json"
 """Beside a copy in the cache: the names of the files in it."""

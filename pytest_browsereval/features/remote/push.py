@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Self
 
 from pytest_browsereval.builtins import note_sent
-from pytest_browsereval.capture.trajectory import write_whole
 from pytest_browsereval.datasets.ids import safe_folder, safe_id
 from pytest_browsereval.features.remote.bucket import Bucket, RemoteError
 from pytest_browsereval.features.remote.claims import (
@@ -42,6 +41,7 @@ from pytest_browsereval.run.lookup import LATEST, LATEST_ON
 from pytest_browsereval.run.records import make_stamp
 from pytest_browsereval.run.shards import Parts, Shard
 from pytest_browsereval.run.store import RunStore
+from pytest_browsereval.run_files import write_whole
 
 SEGMENT = 500
 """Objects that a segment lists: what a push that is cut off has to send again at most."""

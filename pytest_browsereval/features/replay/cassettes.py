@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from pytest_browsereval.browsers.playwright.origins import shorten
-from pytest_browsereval.capture.trajectory import write_whole
 from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.config_text import format_path
 from pytest_browsereval.datasets.ids import safe_folder
@@ -38,6 +37,7 @@ from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.run.active import ActiveRun
 from pytest_browsereval.run.cassettes import Cassettes, InterceptedCalls, PageTraffic
+from pytest_browsereval.run_files import write_whole
 from pytest_browsereval.temporary import private_folder
 
 T = TypeVar("T")

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from pytest_browsereval.capture.trajectory import read_written
 from pytest_browsereval.datasets.reader import index_rows
 from pytest_browsereval.errors import ConfigError, RunStopped, UsageError
 from pytest_browsereval.model.digest import AttemptDigest
@@ -26,6 +25,7 @@ from pytest_browsereval.run.selection import read_selected
 from pytest_browsereval.run.session import Session, describe
 from pytest_browsereval.run.shards import Parts, Shard, read_shard
 from pytest_browsereval.run.store import TrialKey
+from pytest_browsereval.run_files import read_written
 
 MOST_LISTED = 5
 """Ids and differences that a message lists before it counts the rest."""

@@ -20,7 +20,6 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from pytest_browsereval.analysis.manifest import agents_of, block_of, models_of
 from pytest_browsereval.analysis.passrate import pass_rate
 from pytest_browsereval.analysis.summary import total_cost
-from pytest_browsereval.capture.trajectory import open_written, parse_written, read_written
 from pytest_browsereval.errors import ErrorSource
 from pytest_browsereval.features.gates import GATE_FILE, read_gate
 from pytest_browsereval.features.runs.provenance import MARSHAL, hash_provenances
@@ -38,6 +37,7 @@ from pytest_browsereval.run.manifest import RESUMES_FILE
 from pytest_browsereval.run.records import make_stamp
 from pytest_browsereval.run.shards import Parts
 from pytest_browsereval.run.summary import SUMMARY, parse_summary
+from pytest_browsereval.run_files import open_written, parse_written, read_written
 from pytest_browsereval.stats.statistics import percentile
 
 MOST_MISSED = 20

@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pytest_browsereval.capture.trajectory import read_written, write_whole
 from pytest_browsereval.config_text import format_path
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.runs.digest import (
@@ -31,6 +30,7 @@ from pytest_browsereval.model.display import format_count
 from pytest_browsereval.run.journal import JOURNAL
 from pytest_browsereval.run.store import RUN_ID, RunStore
 from pytest_browsereval.run.summary import SUMMARY
+from pytest_browsereval.run_files import read_written, write_whole
 
 HISTORY = "runs.jsonl"
 """In a results folder."""

@@ -22,7 +22,6 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from pytest_browsereval.capture.trajectory import open_written, write_whole
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.runs.digest import (
     FILES,
@@ -41,6 +40,7 @@ from pytest_browsereval.report.links import PAGE
 from pytest_browsereval.run.manifest import RESUMES_FILE
 from pytest_browsereval.run.shards import Parts
 from pytest_browsereval.run.summary import SUMMARY, parse_summary
+from pytest_browsereval.run_files import open_written, write_whole
 
 RECORD = ".record"
 """Below the URL. No eval has such a name."""

@@ -8,8 +8,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from pytest_browsereval.capture.trajectory import read_written
 from pytest_browsereval.run.manifest import RESUMES_FILE
+from pytest_browsereval.run_files import read_written
 
 
 def read_resumes(folder: Path) -> list[Mapping[str, Any]]:

@@ -13,7 +13,6 @@ from pytest_browsereval.analysis.evidence import describe_contradictions
 from pytest_browsereval.analysis.manifest import agents_of, block_of, models_of, read_resumes
 from pytest_browsereval.analysis.summary import RunSummary, summary_of
 from pytest_browsereval.builtins import make_cause_finder
-from pytest_browsereval.capture.trajectory import load_written
 from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.config_text import format_path
 from pytest_browsereval.errors import UsageError
@@ -23,6 +22,7 @@ from pytest_browsereval.redaction.config import redact_config
 from pytest_browsereval.run.reading import count_rows, read_metadata
 from pytest_browsereval.run.store import RunStore
 from pytest_browsereval.run.stored import LOG_FILE
+from pytest_browsereval.run_files import load_written
 
 # Keys of a config that are shown where they differ from their defaults.
 OPTIONS = ("trials", "retries", "limits", "budget", "pass_when", "tools", "capture")

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from pytest_browsereval.analysis.reader import StoredRun
 from pytest_browsereval.analysis.turns import find_model, parse_time
-from pytest_browsereval.capture.trajectory import TASK_FILE, open_written
+from pytest_browsereval.capture.trajectory import TASK_FILE
 from pytest_browsereval.features.tables.log import Line, as_lines, parse_log
 from pytest_browsereval.features.tables.record import Record, as_record, parse_record
 from pytest_browsereval.features.tables.schema import Row, TableName
@@ -21,6 +21,7 @@ from pytest_browsereval.model.attacks import find_outcome
 from pytest_browsereval.run.reading import read_metadata, work_ahead
 from pytest_browsereval.run.records import RECORD
 from pytest_browsereval.run.stored import LOG_FILE, read_log, read_stored
+from pytest_browsereval.run_files import open_written
 
 Rows = dict[TableName, list[Row]]
 """Of an attempt, by table."""

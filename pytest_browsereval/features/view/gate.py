@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pytest_browsereval.capture.trajectory import write_whole
 from pytest_browsereval.datasets.ids import safe_id
 from pytest_browsereval.features.gates import read_gate
 from pytest_browsereval.model.rules import RuleResult
 from pytest_browsereval.report.viewer.page import in_html
 from pytest_browsereval.run.store import RunStore
+from pytest_browsereval.run_files import write_whole
 
 Rule = tuple[str, str, str, Sequence[str]]
 """Name, result in a word, message, and the rows that decided it."""

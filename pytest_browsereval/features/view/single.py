@@ -10,7 +10,6 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from pytest_browsereval.capture.trajectory import open_written, write_whole
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.view.gate import read_stored
 from pytest_browsereval.features.view.protection import (
@@ -34,6 +33,7 @@ from pytest_browsereval.report.viewer.records import TEXTS, details_of, without_
 from pytest_browsereval.report.viewer.rows import DAMAGED, Table
 from pytest_browsereval.report.viewer.writing import Written, build_run_data, check_run, title_of
 from pytest_browsereval.run.store import RunStore
+from pytest_browsereval.run_files import open_written, write_whole
 
 # Most mail servers and issue trackers take 25 million bytes.
 MOST_MB = 25

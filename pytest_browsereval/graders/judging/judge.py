@@ -13,7 +13,6 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from pydantic import ValidationError
 
-from pytest_browsereval.capture.trajectory import load_written, read_written, write_whole
 from pytest_browsereval.errors import Fault, Outage, StopRun
 from pytest_browsereval.graders.base import GraderFault, Recorded
 from pytest_browsereval.graders.judging import replies
@@ -25,6 +24,7 @@ from pytest_browsereval.llm.completion import CUT, Completion
 from pytest_browsereval.llm.judge import JudgeConfig, Output
 from pytest_browsereval.model.usage import Usage
 from pytest_browsereval.redaction.known import beginning
+from pytest_browsereval.run_files import load_written, read_written, write_whole
 
 T = TypeVar("T")
 U = TypeVar("U")

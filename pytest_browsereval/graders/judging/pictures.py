@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Literal, TypeVar
 
 from pytest_browsereval.capture.message_log import read_messages
-from pytest_browsereval.capture.trajectory import open_written
 from pytest_browsereval.graders.base import GraderFault, Recorded
 from pytest_browsereval.model.messages import ToolResultMessage
+from pytest_browsereval.run_files import open_written
 
 T = TypeVar("T")
 

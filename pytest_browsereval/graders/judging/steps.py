@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from pytest_browsereval.capture.message_log import read_messages
-from pytest_browsereval.capture.trajectory import read_written
 from pytest_browsereval.errors import Fault
 from pytest_browsereval.graders.base import GraderFault, Recorded
 from pytest_browsereval.graders.judging.judge import Given
 from pytest_browsereval.graders.values import read_json
 from pytest_browsereval.model.messages import AssistantMessage, Message, ToolCallMessage, ToolResultMessage
 from pytest_browsereval.redaction.known import beginning
+from pytest_browsereval.run_files import read_written
 
 _OF_RESULTS = ("result", "is_error", "duration_ms", "screenshot", "url")
 

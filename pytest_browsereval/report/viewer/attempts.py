@@ -10,13 +10,13 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from pytest_browsereval.builtins import make_cause_finder
-from pytest_browsereval.capture.trajectory import open_written
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.causes import Cause
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.run.reading import read_metadata
 from pytest_browsereval.run.records import attempt_number
+from pytest_browsereval.run_files import open_written
 
 # Bytes; the page says how many are left out.
 LONGEST_LOG = 32 << 20

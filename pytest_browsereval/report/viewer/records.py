@@ -11,9 +11,9 @@ from pytest_browsereval.capture.console import CONSOLE_FILE
 from pytest_browsereval.capture.dom import DOM_FOLDER, INERT
 from pytest_browsereval.capture.har import HAR_FILE
 from pytest_browsereval.capture.output import OUTPUT_FILE
-from pytest_browsereval.capture.trajectory import open_written
 from pytest_browsereval.model.progress import PROGRESS_FILE
 from pytest_browsereval.report.viewer.attempts import StoredAttempt, message_log, names_in
+from pytest_browsereval.run_files import open_written
 
 # Bytes. It is four times what the capture writes.
 LONGEST_CONSOLE = 4 << 20

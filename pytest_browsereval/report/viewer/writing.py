@@ -16,7 +16,6 @@ from typing import Any
 
 from pytest_browsereval.analysis.summary import summary_of
 from pytest_browsereval.builtins import sum_up_run
-from pytest_browsereval.capture.trajectory import write_whole
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.redaction.text import well_formed
 from pytest_browsereval.report.links import PAGE, check_page, way_from
@@ -27,6 +26,7 @@ from pytest_browsereval.report.viewer.rows import DAMAGED, Table, about_run
 from pytest_browsereval.report.viewer.standing import quarantine_of, repeats_of, resumes_of
 from pytest_browsereval.run.store import RunStore
 from pytest_browsereval.run.summary import describe_rounds
+from pytest_browsereval.run_files import write_whole
 
 # Characters. A browser loads such a script in a moment; one for each attempt would make 20,000 files.
 CHUNK = 400_000

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from pytest_browsereval.capture.trajectory import load_written
 from pytest_browsereval.graders.base import GraderFault
 from pytest_browsereval.graders.values import is_deep, read_json
+from pytest_browsereval.run_files import load_written
 
 # Paths that end so are files of the page and never looked at.
 _STATIC = (".css", ".js", ".png", ".jpg", ".jpeg", ".gif", ".svg", ".woff", ".woff2", ".ttf", ".ico", ".webp")

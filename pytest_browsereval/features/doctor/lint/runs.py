@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from pytest_browsereval.capture.trajectory import load_written, open_written
 from pytest_browsereval.errors import Fault
 from pytest_browsereval.features.doctor.lint.base import Finding, Given, Row, word
 from pytest_browsereval.features.doctor.lint.order import Ended, find_dependence
 from pytest_browsereval.features.doctor.lint.stored import StoredAttempt
 from pytest_browsereval.graders.values import look_up
 from pytest_browsereval.model.grades import Verdict
+from pytest_browsereval.run_files import load_written, open_written
 
 # A rate of fewer judged trials says nothing.
 ENOUGH = 3

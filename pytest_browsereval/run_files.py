@@ -1,0 +1,126 @@
+"""Files of a run: written whole or not at all, and read with care, as programs of an attempt write too."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import os
+import stat
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, BinaryIO
+
+
+def write_whole(path: Path, text: str | bytes | Iterable[str], *, fsync: bool = False) -> None:
+    """Write a file so that a reader sees all of it or none, even if this process is killed.
+
+    Args:
+        path: where.
+        text: what, or its parts.
+        fsync: have the disk confirm it, so that this holds if the machine loses its power too.
+
+    Raises:
+        OSError: it could not be written; no part of it is left behind under its name.
+    """
+    if path.exists() and not path.is_file():  # it would take the place of a device or a pipe
+        raise OSError(errno.EEXIST, "it is there and is not a file", str(path))
+    # In the same folder: a rename across file systems is a copy, which a kill can cut.
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with temporary.open("wb") as file:
+            parts = (text,) if isinstance(text, str | bytes) else text
+            file.writelines(part.encode() if isinstance(part, str) else part for part in parts)
+        if fsync:
+            sync(temporary)  # else the disk may know the name before the content
+        temporary.replace(path)
+        if fsync:
+            sync(path.parent)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def sync(path: Path) -> None:
+    """Have the disk confirm a file's content, or the names in a folder.
+
+    Raises:
+        OSError: the disk does not confirm it.
+    """
+    if os.name == "nt" and path.is_dir():  # Windows opens no folders, and keeps their names by itself
+        return
+    place = os.open(path, os.O_RDWR if os.name == "nt" else os.O_RDONLY)
+    try:
+        os.fsync(place)
+    finally:
+        os.close(place)
+
+
+def sync_all(folder: Path, top: Path) -> None:
+    """Have the disk confirm all plain files below a folder, and every name from that of ``top`` down to them.
+
+    What a program of the attempt has left there and this user may not read is passed over.
+
+    Raises:
+        OSError: the disk does not confirm it.
+    """
+    for place, _, names in os.walk(folder):
+        for file in (Path(place, name) for name in names):
+            if file.is_file() and not file.is_symlink():
+                with contextlib.suppress(PermissionError, FileNotFoundError):
+                    sync(file)
+        sync(Path(place))
+    for parent in folder.parents:
+        if parent.is_relative_to(top.parent):
+            sync(parent)
+
+
+_CAREFULLY = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"))
+"""How a file is opened that an attempt's programs could have changed; not every system has all of it."""
+
+
+def open_written(path: str) -> BinaryIO:
+    """Open a file of an attempt to read it.
+
+    A program of the attempt may have put a link to somewhere else in its place, or a pipe that never ends.
+
+    Raises:
+        OSError: it is missing, cannot be read, or is not a plain file.
+    """
+    file = os.fdopen(os.open(path, _CAREFULLY), "rb")
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise OSError(errno.EINVAL, "it is not a plain file", path)
+    return file
+
+
+def read_written(path: Path) -> bytes:
+    """Return the content of a file of an attempt, opened as ``open_written`` does it.
+
+    Raises:
+        OSError: it is missing, cannot be read, or is not a plain file.
+    """
+    with open_written(str(path)) as file:
+        return file.read()
+
+
+def parse_written(data: bytes) -> Any:
+    """Return the JSON of a file of an attempt, or of a line of one.
+
+    Raises:
+        ValueError: it is not JSON, or nested more deeply than Python can follow.
+    """
+    try:
+        return json.loads(data)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+
+
+def load_written(path: Path) -> Any:
+    """Return the JSON of a file of an attempt, opened as ``open_written`` does it.
+
+    Raises:
+        OSError: it is missing, cannot be read, or is not a plain file.
+        ValueError: it is not JSON.
+    """
+    return parse_written(read_written(path))
