@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import argparse
+import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.display import format_json
+
+if TYPE_CHECKING:
+    from pytest_browsereval.report.report import Report
+
+STANDARD_OUTPUT = Path("-")
+
+NARROWEST = 80
+"""Columns of a terminal that reports are drawn for at least."""
 
 OF_USERS = frozenset((".csv", ".jsonl", ".py", ".toml", ".yaml", ".yml"))
 OF_RUNS = frozenset(("manifest.json", "summary.json"))
@@ -19,14 +28,46 @@ OF_RUNS = frozenset(("manifest.json", "summary.json"))
 
 def add_reports(parser: argparse.ArgumentParser) -> None:
     """Add the options that name the files of reports."""
-    parser.add_argument(
-        "--json", metavar="FILE", type=Path, help="write all figures as JSON; - is standard output"
-    )
-    parser.add_argument(
-        "--markdown",
-        metavar="FILE",
-        type=Path,
-        help="write a report as Markdown, for example for a pull request; - is standard output",
+    for name, what in (
+        ("json", "all figures as JSON"),
+        ("markdown", "a report as Markdown, for example for a pull request"),
+    ):
+        parser.add_argument(
+            f"--{name}",
+            metavar="FILE",
+            nargs="?",
+            const=STANDARD_OUTPUT,
+            type=Path,
+            help=f"write {what}; without FILE, or with -, to standard output",
+        )
+
+
+def write_reports(arguments: argparse.Namespace, report: Report) -> None:
+    """Write the reports that are asked for; ``-`` gives one the place of the terminal's own.
+
+    Args:
+        arguments: of ``add_reports``.
+        report: what there is to report.
+
+    Raises:
+        UsageError: a file cannot be written, or two reports are to be one file.
+    """
+    from pytest_browsereval.report import markdown, text
+
+    drawn: dict[Path | None, Callable[[], str]] = {
+        arguments.json: lambda: format_json(report.content()),
+        arguments.markdown: lambda: markdown.draw_report(report),
+    }
+    if arguments.json == arguments.markdown != None:  # noqa: E711
+        raise UsageError(f"--json and --markdown are both to be written to {arguments.json}. Name two files.")
+    # Files first: if one cannot be written, nothing is printed that looks like success.
+    for place, draw in drawn.items():
+        if place not in (None, STANDARD_OUTPUT):
+            _check_place(place)
+            write(place, draw())
+    width = max(shutil.get_terminal_size((text.WIDTH, 24)).columns, NARROWEST)
+    say_all(
+        drawn.get(STANDARD_OUTPUT, lambda: "".join(f"{line}\n" for line in text.draw_report(report, width)))()
     )
 
 

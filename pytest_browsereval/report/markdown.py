@@ -1,12 +1,16 @@
-"""Text of rows, pages and models inside Markdown."""
+"""Draws a report as Markdown, fit for a comment: what pages and models wrote is text there, and no more."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from pytest_browsereval.model.display import one_line
+from pytest_browsereval.report.report import Report, Row, Table, count_rest
 
 LONGEST = 400
+
+MOST_CHARACTERS = 60_000
+"""Of a report. A comment on GitHub may have 65,536."""
 
 _SPECIAL = "\\`*_[]|#!~$"
 
@@ -21,6 +25,46 @@ def quote_text(value: str, longest: int = LONGEST) -> str:
     plain = one_line(value, longest).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     escaped = "".join(f"\\{c}" if c in _SPECIAL else c for c in plain)
     return escaped.replace("://", "\\://").replace("www.", "www\\.").replace("@", "@<!-- -->")
+
+
+def draw_report(report: Report, room: int = MOST_CHARACTERS) -> str:
+    """Return a report; sections that no longer fit are counted at its end.
+
+    Args:
+        report: the report.
+        room: characters that it may have.
+    """
+    return join_sections(list(list_sections(report)), room, "are left out; the JSON report has all.")
+
+
+def list_sections(report: Report) -> Iterator[str]:
+    """Yield a report in sections, the most important first."""
+    facts = (fact if isinstance(fact, str) else ": ".join(fact) for fact in report.facts)
+    heading = f"### {quote_text(report.title)}" if report.title else ""
+    yield from filter(None, [heading, "\n".join(f"- {quote_text(fact)}" for fact in facts)])
+    yield from map(_draw_section, report.tables)
+    yield from map(quote_text, report.notes)
+
+
+def _draw_section(table: Table) -> str:
+    title = quote_text(table.title)
+    rows = table.rows[: table.most]
+    if any(table.head):
+        more = [table.details] if table.details else []
+        cells = [[*map(quote_text, row.cells), *(_join_details(row) for _ in more)] for row in rows]
+        aligns = table.aligns and table.aligns + "l" * len(more)
+        lines = list(draw_table([*table.head, *more], cells, aligns))
+    else:
+        lines = [f"- {quote_text(row.cells[0])}" for row in rows]
+    parts = [*map(quote_text, table.about), "\n".join(lines), count_rest(table)]
+    body = "\n\n".join(filter(None, parts))
+    if table.is_folded:
+        return f"<details><summary>{title}</summary>\n\n{body}\n\n</details>"
+    return f"**{title}**\n\n{body}" if title else body
+
+
+def _join_details(row: Row) -> str:
+    return "<br>".join(map(quote_text, row.details))
 
 
 def draw_table(head: Sequence[str], rows: Iterable[Sequence[str]], aligns: str = "") -> Iterator[str]:

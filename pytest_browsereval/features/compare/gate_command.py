@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_browsereval.commands.base import Command, add_overrides, registry_near
-from pytest_browsereval.commands.reporting import add_reports, tell, write
+from pytest_browsereval.commands.reporting import add_reports, write, write_reports
 from pytest_browsereval.commands.runs import HELP, HELP_OF_BASELINE, add_config, find_run
 from pytest_browsereval.errors import ConfigError, UsageError
 from pytest_browsereval.features.compare.lookup import find_baseline
@@ -31,8 +31,8 @@ def gate(arguments: argparse.Namespace) -> int:
     from pytest_browsereval.analysis.quarantine import find_quarantined
     from pytest_browsereval.analysis.summary import summary_of
     from pytest_browsereval.builtins import judge_run
-    from pytest_browsereval.features.compare import gate_report as report
     from pytest_browsereval.features.compare.baseline import against_baseline, lacks_baseline
+    from pytest_browsereval.features.compare.gate_report import make_report
     from pytest_browsereval.features.compare.reader import read_beside
     from pytest_browsereval.features.compare.rules import judge_baseline
     from pytest_browsereval.features.outcomes import outcomes_of
@@ -66,12 +66,7 @@ def gate(arguments: argparse.Namespace) -> int:
         from pytest_browsereval.features.compare.gate_junit import junit
 
         write(arguments.junit_xml, junit(store, summary, rules, results))
-    tell(
-        arguments,
-        text=lambda: report.text(store.root, summary, selected, results),
-        content=lambda: report.as_json(store.root, summary, selected, results),
-        markdown=lambda: report.markdown(store.root, summary, selected, results),
-    )
+    write_reports(arguments, make_report(store.root, summary, selected, results))
     return 0 if all(result.is_met for result in results) else 1
 
 

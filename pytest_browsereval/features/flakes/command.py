@@ -5,24 +5,18 @@ from __future__ import annotations
 import argparse
 
 from pytest_browsereval.commands.base import Command
-from pytest_browsereval.commands.reporting import add_reports, tell
+from pytest_browsereval.commands.reporting import add_reports, write_reports
 from pytest_browsereval.features.named_runs import add_runs, find_named_runs
 
 
 def flakes(arguments: argparse.Namespace) -> int:
     """Report the flaky tasks; the exit code is always 0."""
-    from pytest_browsereval.features.flakes import report
     from pytest_browsereval.features.flakes.flakes import flakes as flakes_of
     from pytest_browsereval.features.flakes.flakes import read_trials
+    from pytest_browsereval.features.flakes.report import make_report
 
-    runs = find_named_runs(arguments)
-    found = flakes_of(read_trials(run) for run in runs)
-    tell(
-        arguments,
-        text=lambda: "\n".join(report.text(found)) + "\n",
-        content=found.as_json,
-        markdown=lambda: report.markdown(found),
-    )
+    found = flakes_of(read_trials(run) for run in find_named_runs(arguments))
+    write_reports(arguments, make_report(found))
     return 0
 
 
