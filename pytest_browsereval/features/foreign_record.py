@@ -1,18 +1,13 @@
-"""Records of ours in files of other tools: by them a run comes back with all that their forms lack."""
+"""Records of ours in files of other tools, with what the forms of these have no place for."""
 
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping
 from typing import Any
 
-from pydantic import ValidationError
-
-from pytest_browsereval.config.names import VARIANT_NAME
-from pytest_browsereval.model.grades import GraderResult, Verdict
+from pytest_browsereval.model.grades import GraderResult
 from pytest_browsereval.model.results import TaskMetadata
-from pytest_browsereval.redaction.config import redact_config
 from pytest_browsereval.redaction.marks import WITHHELD
 
 OURS = "browsereval"
@@ -87,32 +82,3 @@ def describe_record(record: TaskMetadata, *, counts: bool) -> dict[str, Any]:
 
 def _without_files(grade: GraderResult) -> GraderResult:
     return grade.model_copy(update={"evidence": ()})
-
-
-def read_record(value: Any) -> TaskMetadata:
-    """Return a record that a file of another tool has; nothing in it is trusted.
-
-    Raises:
-        ValueError: it is none of ours, or one of a newer version.
-    """
-    if not isinstance(value, dict):
-        raise ValueError("is not a block")  # noqa: TRY004 the file is wrong, not the program
-    given = {key: one for key, one in value.items() if key != "counts"}
-    try:
-        record = TaskMetadata.model_validate(given)
-    except ValidationError as error:
-        first = error.errors()[0]
-        raise ValueError(f"{'.'.join(map(str, first['loc'][:4]))}: {first['msg']}") from None
-    if not record.query_id or not record.query or min(record.trial, record.attempt) < 1:
-        raise ValueError("an attempt has an id, an instruction, and numbers from 1")
-    if not _is_variant(record.variant):
-        raise ValueError("variant: a name has letters, digits, dots, `_` and `-`")
-    if (record.verdict is Verdict.ERRORED) is (record.error_source is None):
-        raise ValueError("an errored attempt, and no other one, has an error_source")
-    grades = {name: _without_files(grade) for name, grade in record.grader_results.items()}
-    agent = redact_config(record.agent_config)
-    return record.model_copy(update={"grader_results": grades, "agent_config": agent})
-
-
-def _is_variant(name: str) -> bool:
-    return re.fullmatch(VARIANT_NAME, name) is not None and len(name) <= 60

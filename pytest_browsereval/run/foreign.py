@@ -12,8 +12,8 @@ from pytest_browsereval.errors import ErrorSource, TerminationReason
 from pytest_browsereval.graders.verdicts import PassWhen, combine
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.messages import Message
-from pytest_browsereval.model.results import EvalWarning, TaskError, TaskMetadata
-from pytest_browsereval.model.tasks import RowMetadata, Task
+from pytest_browsereval.model.results import EvalWarning, TaskError
+from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.model.usage import Usage
 from pytest_browsereval.run.store import TrialKey
 
@@ -47,40 +47,6 @@ class Imported:
     number: int = 1
     """Which try at its trial; those of one trial are read in their order."""
     cost_usd: float | None = None
-    record: TaskMetadata | None = None
-    """The record of an attempt of ours that has come back: all figures, grades and the verdict are its."""
-
-    @classmethod
-    def from_record(
-        cls,
-        record: TaskMetadata,
-        folder: Path,
-        messages: Sequence[Message],
-        pictures: Mapping[int, Path],
-        warnings: tuple[EvalWarning, ...],
-    ) -> Imported:
-        """Return an attempt of ours that has come back.
-
-        Args:
-            record: of it.
-            folder: where it was read from.
-            messages: its log.
-            pictures: by their numbers.
-            warnings: what was lost on the way, besides those that the record has.
-        """
-        return cls(
-            folder=folder,
-            task=_make_task(record),
-            messages=messages,
-            pictures=pictures,
-            started_at=record.started_at,
-            grades=record.grader_results,
-            warnings=(*record.warnings, *warnings),
-            variant=record.variant,
-            trial=record.trial,
-            number=record.attempt,
-            record=record,
-        )
 
     @property
     def key(self) -> TrialKey:
@@ -90,8 +56,6 @@ class Imported:
     @property
     def verdict(self) -> tuple[Verdict, ErrorSource | None, str]:
         """The verdict, what broke, and why: by its grades, if the agent came to an end."""
-        if self.record is not None:
-            return self.record.verdict, self.record.error_source, self.record.reason
         if self.termination_reason is TerminationReason.ERROR:
             said = self.errors[0].message if self.errors else "its record does not say why"
             return Verdict.ERRORED, ErrorSource.AGENT, f"the agent ended with an error: {said}"
@@ -110,16 +74,3 @@ class ImportFormat:
 
     name: str
     read: Callable[[Path], Iterable[Imported]]
-
-
-def _make_task(record: TaskMetadata) -> Task:
-    """Return the row of a record, as far as the record knows it."""
-    return Task(
-        query_id=record.query_id,
-        query=record.query,
-        dataset=record.dataset,
-        start_url=record.start_url,
-        tags=record.tags,
-        protected=record.protected is not False,
-        metadata=RowMetadata(original_task_id=record.query_id, website=record.website),
-    )

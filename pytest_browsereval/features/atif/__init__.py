@@ -1,1 +1,1 @@
-"""Attempts in the Agent Trajectory Interchange Format (ATIF): written, and read."""
+"""Writes attempts in the Agent Trajectory Interchange Format (ATIF)."""

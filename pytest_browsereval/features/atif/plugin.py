@@ -1,23 +1,13 @@
-"""``browsereval export --to atif`` and ``import-run atif``: attempts as documents of ATIF."""
+"""``browsereval export --to atif``: attempts as documents of ATIF."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pytest_browsereval.registry import Registry
-    from pytest_browsereval.run.foreign import ImportFormat
 
 
 def pytest_browsereval_register(registry: Registry) -> None:
     """Register the export."""
     registry.announce("export", "atif", "pytest_browsereval.features.atif.export:AtifExport")
-
-
-def pytest_browsereval_run_formats() -> Sequence[ImportFormat]:
-    """Return the format that is read."""
-    from pytest_browsereval.features.atif.reader import read_run
-    from pytest_browsereval.run.foreign import ImportFormat
-
-    return (ImportFormat("atif", read_run),)

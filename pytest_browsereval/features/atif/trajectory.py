@@ -60,7 +60,6 @@ def make_trajectory(attempt: StoredAttempt, record: TaskMetadata, pictures: Mapp
         "task": record.query_id,
         "attack": record.attack and {"name": record.attack, "outcome": find_outcome(record)},
         "counts": attempt.counts,
-        "pictures": {str(number): place for number, place in pictures.items()},
         OURS: describe_record(record, counts=attempt.counts),
     }
     document: Block = clean_json(

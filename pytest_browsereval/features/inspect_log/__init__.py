@@ -1,1 +1,1 @@
-"""Runs as logs of Inspect: written, and read."""
+"""Writes runs as logs of Inspect."""

@@ -132,15 +132,11 @@ class Conversation:
         output.model = model
         before = list(chat)
         chat.append(message)
-        more: dict[str, Any] = {"completed": turn.ended_at, "metadata": {"recorded": reply is not None}}
+        more: dict[str, Any] = {"completed": turn.ended_at}
         if reply is not None:
-            seconds = (reply.duration_ms or 0) / 1000
             output.usage = make_usage(api, reply.usage) if reply.usage else None
-            output.time = more["working_time"] = seconds
+            output.time = more["working_time"] = (reply.duration_ms or 0) / 1000
             more["role"] = "executor" if span else None
-            more["metadata"] |= {"timestamp": reply.timestamp, "duration_ms": reply.duration_ms}
-            if reply.usage:
-                more["metadata"]["usage"] = reply.usage.model_dump(mode="json")
         self._note_model(span, turn.started_at, model, before, output, **more)
         for act, name in zip(turn.acts, names, strict=True):
             if isinstance(act, StoredStep):
@@ -168,7 +164,7 @@ class Conversation:
         api, result = self._api, step.result
         call = self._make_call(step, name)
         text, error = clean_text(step.output), None
-        details: dict[str, Any] = {"timestamp": step.call.timestamp}
+        details: dict[str, Any] = {}
         content: Any = text
         more: dict[str, Any] = {}
         if result is not None:
@@ -178,12 +174,7 @@ class Conversation:
                 self._shown.add(result.screenshot)
                 image = api.ContentImage(image=self._encode(step.picture))
                 content = [api.ContentText(text=text), image]
-            details |= {
-                "url": result.url,
-                "screenshot": result.screenshot,
-                "duration_ms": result.duration_ms,
-                "completed": result.timestamp,
-            }
+            details = {"url": result.url, "screenshot": result.screenshot}
             chat.append(
                 api.ChatMessageTool(
                     content=content,
@@ -212,7 +203,6 @@ class Conversation:
         self, delegation: StoredDelegation, name: str, span: str | None, chat: list[Any]
     ) -> None:
         api, goal, report = self._api, delegation.goal, delegation.report
-        details = {"goal": goal.model_dump(mode="json"), "report": report and report.model_dump(mode="json")}
         self._note(
             name,
             delegation.started_at,
@@ -221,7 +211,6 @@ class Conversation:
             parent_id=span,
             type="agent",
             name=clean_text(goal.executor_id),
-            metadata=clean_json(details),
         )
         instruction = clean_text(goal.instruction)
         self._note(name, delegation.started_at, api.InfoEvent, source="delegation", data=instruction)

@@ -1,4 +1,4 @@
-"""Inspect's public names, imported when a log is written or read: that takes two seconds."""
+"""Inspect's public names, imported when a log is written: that takes two seconds."""
 
 from __future__ import annotations
 

@@ -96,9 +96,6 @@ def _write(attempt: Imported, store: RunStore) -> None:
 
 def _make_record(attempt: Imported, node_id: str, number: int) -> TaskMetadata:
     task = attempt.task
-    if attempt.record is not None:
-        given = {"node_id": node_id, "attempt": number, "screenshot_count": len(attempt.pictures)}
-        return attempt.record.model_copy(update={**given, "warnings": attempt.warnings})
     verdict, source, reason = attempt.verdict
     return make_metadata(
         task,
@@ -147,8 +144,7 @@ def with_rows(attempts: Iterable[Imported], rows: Mapping[str, Task]) -> Iterato
                 f"{attempt.folder}: its instruction is not that of the row {row.query_id!r}: "
                 f"{attempt.task.query[:80]!r} is not {row.query[:80]!r}."
             )
-        record = attempt.record and attempt.record.model_copy(update={"row_hash": row.content_hash()})
-        yield replace(attempt, task=row, record=record)
+        yield replace(attempt, task=row)
 
 
 def _words(text: str) -> list[str]:

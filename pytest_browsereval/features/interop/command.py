@@ -59,10 +59,7 @@ def import_run(arguments: argparse.Namespace) -> int:
 def _watch(attempts: Iterable[Imported], notes: list[str]) -> Iterator[Imported]:
     """Yield the attempts, and note what of them could not be taken over."""
     for attempt in attempts:
-        known = attempt.record.warnings if attempt.record else ()
-        notes += (
-            f"note: {attempt.task.query_id}: {one.message}" for one in attempt.warnings if one not in known
-        )
+        notes += (f"note: {attempt.task.query_id}: {one.message}" for one in attempt.warnings)
         yield attempt
 
 
@@ -96,7 +93,7 @@ def _import_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "kind",
         metavar="FORMAT",
-        help="the format: atif, browseros, inspect, online-mind2web, webvoyager, or one of a package",
+        help="the format: browseros, webvoyager, or one of a package",
     )
     parser.add_argument(
         "folder", metavar="PATH", help="the folder of the run, or of one task of it, or a file of the run"

@@ -1,145 +1,130 @@
-"""Online-Mind2Web's result folders, in both its schemas: ``result.json`` and ``trajectory/`` for a task."""
+"""A run of ours in Online-Mind2Web's form, so that other judges can read it."""
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterator, Sequence
-from itertools import zip_longest
+import shutil
+from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pytest_browsereval.analysis.reader import StoredAttempt, StoredRun
+from pytest_browsereval.config.export import ExportConfig, Exported
+from pytest_browsereval.datasets.ids import safe_folder, safe_id
+from pytest_browsereval.errors import ErrorSource, UsageError
+from pytest_browsereval.features.foreign_files import wrong
+from pytest_browsereval.graders.judging.pictures import find_pictures, number_of
+from pytest_browsereval.graders.judging.steps import list_steps
+from pytest_browsereval.model.grades import Verdict
+from pytest_browsereval.run.store import check_new
+from pytest_browsereval.run.stored import check_log
 
-from pytest_browsereval.config.names import VARIANT_NAME
-from pytest_browsereval.features.foreign_files import read_as, read_value, task_folders, wrong
-from pytest_browsereval.model import messages as ours
-from pytest_browsereval.model.messages import Message
-from pytest_browsereval.model.tasks import RowMetadata, Task
-from pytest_browsereval.run.foreign import Imported
+# The tool that gives the answer is left out: the judges of the benchmark see actions only.
+ENDS = "done"
 
-KIND = "online-mind2web"
-RESULT = "result.json"
-TRAJECTORY = "trajectory"
-
-# In this form steps are blocks, and the last one is the agent's output instead of an action.
-SECOND_SCHEMA = "online-mind2web-v2"
-
-# The record has only a text for a step: our log needs the name of a tool.
-ACTION = "action"
-
-# A key of ours in their files: it says which variant and trial an attempt is of, so that an export can be
-# imported again.
-OURS = "browsereval"
-
-NOT_RECORDED = "(what came of it is not recorded)"
+# Ids that every file system takes for a name.
+_FOLDER = re.compile(r"[^\x00-\x1f\x7f<>:\"/\\|?*]{1,80}")
 
 
-class _Step(BaseModel):
-    model_config = ConfigDict(frozen=True, strict=True)
+class OnlineMind2WebExport(ExportConfig):
+    """The form of Online-Mind2Web, which judges of others read. It has the last attempt of each trial."""
 
-    action: JsonValue = None
-    thought: str | None = None
-    screenshot: str | None = None
+    type: Literal["online-mind2web"] = "online-mind2web"
+    output: Path
+    """The folder to write, which is not there yet."""
 
-
-class _Trial(BaseModel):
-    model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
-
-    variant: str = Field(pattern=VARIANT_NAME, max_length=60)
-    trial: int = Field(ge=1)
+    def write(self, run: StoredRun, base_dir: Path) -> Exported:
+        """Write it."""
+        return replace(write_run(run, base_dir / self.output), place=str(self.output))
 
 
-class _Result(BaseModel):
-    model_config = ConfigDict(frozen=True, strict=True, extra="allow")
+def write_run(run: StoredRun, target: Path) -> Exported:
+    """Write the last attempt of each trial as a folder; each agent's and each repetition's apart.
 
-    task_id: str | None = Field(default=None, min_length=1)
-    task: str = Field(min_length=1)
-    schema_version: str | None = None
-    final_result_response: str | None = None
-    agent_final_answer: str | None = None
-    action_history: list[JsonValue] | None = None
-    thoughts: list[str | None] | None = None
-    browsereval: _Trial | None = None
+    Attempts that errored before there was anything to grade are left out; the result has their
+    reasons. So are attempts under attack: a judge's rate would be of both.
 
-
-def read_run(folder: Path) -> list[Imported]:
-    """Return the attempts of a folder of task folders, or of one task's.
+    Args:
+        run: the run.
+        target: the folder, which is not there yet; for a run with several agents or repetitions it gets a
+            folder for each, since the form has one attempt for each task.
 
     Raises:
-        UsageError: a file is missing or wrong; the message names it.
+        UsageError: the folder is there already, or nothing is to be written.
+        OSError: it cannot be written.
     """
-    return [_read(task) for task in task_folders(folder, RESULT)]
+    check_new(target)
+    trials = [one for one in run.attempts if one.counts]
+    if not trials:
+        raise UsageError(f"{run.folder} has no finished attempt.")
+    plain = [one for one in trials if one.attack is None]
+    kinds = {(one.variant, one.trial) for one in plain}
+    names = folder_names(one.query_id for one in plain)
+    chosen, left_out = list[StoredAttempt](), list[str]()
+    left_out += (f"{one.query_id}: made under attack" for one in trials if one.attack is not None)
+    for one in plain:
+        # Where only the grader broke, the attempt is whole and another judge can grade it.
+        if one.verdict is Verdict.ERRORED and one.error_source is not ErrorSource.GRADER:
+            left_out.append(f"{one.query_id}: errored ({one.error_source}): {one.reason}")
+            continue
+        # Before anything is written: what follows a damaged line would be missing without a word.
+        check_log(one.folder, is_empty_allowed=True)
+        chosen.append(one)
+    is_one = len(kinds) == 1
+    for one in chosen:
+        place = target if is_one else target / f"{safe_folder(one.variant)}-{one.trial}"
+        _write(one, place / names[one.query_id])
+    return Exported(str(target), len(chosen), tuple(left_out))
 
 
-def _read(folder: Path) -> Imported:
-    file = folder / RESULT
-    value = read_value(file)
-    result = read_as(_Result, value, file)
-    pictures = _pictures(folder / TRAJECTORY)
-    numbers = {path.name: number for number, path in pictures.items()}
-    is_second = result.schema_version == SECOND_SCHEMA
-    steps = _second_steps(result, file, numbers) if is_second else _first_steps(result)
-    answer = result.agent_final_answer if is_second else result.final_result_response
-    query_id = result.task_id or folder.name
-    task = Task(
-        query_id=query_id,
-        query=result.task,
-        dataset=KIND,
-        # Keys that we have no name for are kept: the writer puts them back.
-        metadata=RowMetadata(original_task_id=query_id, source=result.model_extra or None),
+def folder_names(ids: Iterable[str]) -> dict[str, str]:
+    """Return the name of each row's folder: its own id, which other judges take from there.
+
+    An id that is not a valid name on every system is encoded, as is one of two that differ in case only.
+
+    Args:
+        ids: of rows.
+    """
+    names: dict[str, str] = {}
+    taken: set[str] = set()
+    for query_id in sorted(set(ids), key=lambda one: (not _is_folder(one), one)):
+        encoded = safe_folder(query_id)
+        name = query_id if _is_folder(query_id) else encoded
+        # Names that differ in case only are one folder on macOS and Windows.
+        while name.casefold() in taken:
+            name, encoded = encoded, f"{encoded}+"
+        taken.add(name.casefold())
+        names[query_id] = name
+    return names
+
+
+def _is_folder(query_id: str) -> bool:
+    plain = re.sub(r"[^A-Za-z0-9._-]", "x", query_id)  # what is left of it may still be a name like `con`
+    return (
+        _FOLDER.fullmatch(query_id) is not None and query_id == query_id.strip() and safe_id(plain) == plain
     )
-    return Imported(
-        folder=folder,
-        task=task,
-        messages=[ours.UserMessage(content=result.task, timestamp=""), *steps],
-        pictures=pictures,
-        final_answer=answer,
-        agent_config={"type": KIND, **({"schema_version": SECOND_SCHEMA} if is_second else {})},
-        **(result.browsereval.model_dump() if result.browsereval else {}),
-    )
 
 
-def _pictures(folder: Path) -> dict[int, Path]:
-    """Return the pictures in the order of the first numbers in their names, as the benchmark reads them."""
-    found = []
-    for path in sorted(folder.iterdir()) if folder.is_dir() else ():
-        number = re.search(r"\d+", path.name)
-        if number is None:
-            raise wrong(path, "has no number in its name, by which pictures are put in order.")
-        found.append((int(number[0]), path.name, path))
-    return {place: path for place, (_, _, path) in enumerate(sorted(found), 1)}
-
-
-def _first_steps(result: _Result) -> Iterator[Message]:
-    """Yield the steps; this schema does not say which picture belongs to which step."""
-    steps = zip_longest(result.thoughts or [], result.action_history or [])
-    for number, (thought, action) in enumerate(steps):
-        yield from _read_thought(thought)
-        if action is not None:
-            yield from _action(number, action, None)
-
-
-def _second_steps(result: _Result, file: Path, numbers: dict[str, int]) -> Iterator[Message]:
-    steps: Sequence[_Step] = [read_as(_Step, step, file) for step in result.action_history or []]
-    for number, step in enumerate(steps):
-        if step.screenshot is not None and step.screenshot not in numbers:
-            raise wrong(file, f"action_history.{number}: {step.screenshot!r} is not in {TRAJECTORY}.")
-        yield from _read_thought(step.thought)
-        # The last step holds what the agent said at the end, not an action.
-        if number == len(steps) - 1:
-            yield from _read_thought(step.action if isinstance(step.action, str) else None)
-        elif step.action is not None:
-            yield from _action(number, step.action, numbers.get(step.screenshot or ""))
-
-
-def _read_thought(text: str | None) -> Iterator[Message]:
-    if text:
-        yield ours.AssistantMessage(content=text, timestamp="")
-
-
-def _action(number: int, action: JsonValue, picture: int | None) -> Iterator[Message]:
-    key = "text" if isinstance(action, str) else "value"
-    call = f"action-{number + 1}"
-    yield ours.ToolCallMessage(tool=ACTION, tool_call_id=call, params={key: action}, timestamp="")
-    yield ours.ToolResultMessage(
-        tool_call_id=call, result=NOT_RECORDED, is_error=False, screenshot=picture, timestamp=""
-    )
+def _write(attempt: StoredAttempt, target: Path) -> None:
+    data, pictures = attempt.metadata, target / "trajectory"
+    pictures.mkdir(parents=True)
+    names = []
+    for picture in find_pictures(attempt.folder):
+        if picture.is_symlink() or not picture.is_file():
+            raise wrong(picture, "is not a plain file. Put the picture in its place.")
+        names.append(f"{number_of(picture):04d}{picture.suffix}")  # they sort by the first number of a name
+        shutil.copyfile(picture, pictures / names[-1])
+    steps = [step for step in list_steps(attempt.messages) if step.tool != ENDS]
+    result = {
+        "task_id": data.query_id,
+        "task": data.query,
+        "final_result_response": data.final_answer,
+        "action_history": [step.line(1000).partition(". ")[2] for step in steps],  # without its number
+        "thoughts": [step.thought for step in steps],
+        "start_url": data.start_url,
+        "image_names": names,
+    }
+    text = json.dumps(result, ensure_ascii=False, indent=1)
+    (target / "result.json").write_text(text + "\n", encoding="utf-8")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def pytest_browsereval_register(registry: Registry) -> None:
     """Register the export."""
-    place = "pytest_browsereval.features.interop.online_mind2web_writer:OnlineMind2WebExport"
+    place = "pytest_browsereval.features.interop.online_mind2web:OnlineMind2WebExport"
     registry.announce("export", "online-mind2web", place)
 
 
@@ -26,8 +26,7 @@ def pytest_browsereval_commands() -> Sequence[Command]:
 
 def pytest_browsereval_run_formats() -> Sequence[ImportFormat]:
     """Return the formats that this package reads."""
-    from pytest_browsereval.features.interop import browseros, online_mind2web, webvoyager
+    from pytest_browsereval.features.interop import browseros, webvoyager
     from pytest_browsereval.run.foreign import ImportFormat
 
-    readers = (browseros, online_mind2web, webvoyager)
-    return tuple(ImportFormat(reader.KIND, reader.read_run) for reader in readers)
+    return tuple(ImportFormat(reader.KIND, reader.read_run) for reader in (browseros, webvoyager))

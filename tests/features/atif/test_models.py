@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from tests.exported import example_run, mixed_run
-from tests.features.atif.documents import hostile_run
-from tests.features.atif.test_round_trip import export
+from tests.features.atif.hostile import hostile_run
+from tests.features.atif.test_export import export
 
 __all__ = ["example_run", "hostile_run", "mixed_run"]
 

@@ -1,4 +1,4 @@
-"""Runs as logs of Inspect, read back by its own functions and data frames, and imported again."""
+"""Runs as logs of Inspect, read back by its own functions and data frames."""
 
 from __future__ import annotations
 
@@ -7,20 +7,18 @@ import shutil
 import tracemalloc
 from collections import Counter
 from pathlib import Path
-from typing import Any
 from zipfile import ZipFile
 
 import pytest
 
 from pytest_browsereval import open_run
 from pytest_browsereval.__main__ import main
-from pytest_browsereval.model.messages import UserMessage
+from pytest_browsereval.features.foreign_record import clean_text
+from pytest_browsereval.features.inspect_log.package import make_id
 from pytest_browsereval.run.store import RunStore
 from tests.exported import SECRET_ANSWER, Figures, example_run, mixed_run, read_figures
-from tests.features.atif.documents import hostile_run
+from tests.features.atif.hostile import hostile_run
 from tests.features.attacks.attacked import MIXED, write_attacked
-from tests.features.interop.foreign import picture
-from tests.returned import check_returned
 
 __all__ = ["example_run", "hostile_run", "mixed_run"]
 
@@ -62,16 +60,14 @@ def read_frames(logs: Path) -> Figures:
 def check(run: Path, tmp_path: Path) -> None:
     export(run, tmp_path / "logs")
     assert read_frames(tmp_path / "logs") == read_figures(run)
-    assert main(["import-run", "inspect", str(tmp_path / "logs"), "-o", str(tmp_path / "back")]) == 0
-    check_returned(run, tmp_path / "back")
 
 
-def test_a_run_is_read_by_its_data_frames_and_comes_back(mixed_run: Path, tmp_path: Path) -> None:
+def test_a_run_is_read_by_its_data_frames(mixed_run: Path, tmp_path: Path) -> None:
     """With delegations, errors, second attempts, trials, variants, a protected row and an id with a slash."""
     check(mixed_run, tmp_path)
 
 
-def test_an_example_is_read_by_its_data_frames_and_comes_back(example_run: Path, tmp_path: Path) -> None:
+def test_an_example_is_read_by_its_data_frames(example_run: Path, tmp_path: Path) -> None:
     """With the pictures of a real browser."""
     check(example_run, tmp_path)
 
@@ -122,8 +118,6 @@ def test_attempts_under_attack_have_a_log_of_their_own(tmp_path: Path) -> None:
         "resisted": 3,
         "not delivered": 2,
     }
-    assert main(["import-run", "inspect", str(tmp_path / "logs"), "-o", str(tmp_path / "back")]) == 0
-    check_returned(run, tmp_path / "back")
 
 
 def test_a_run_that_was_cut_off_is_cancelled(mixed_run: Path, tmp_path: Path) -> None:
@@ -142,8 +136,6 @@ def test_a_run_that_was_cut_off_is_cancelled(mixed_run: Path, tmp_path: Path) ->
     assert "1 of the run's 18 trials have no result: wrong" in found[0].eval.metadata["incomplete"]
     assert set(evals_df(str(tmp_path / "cut"), quiet=True)["status"]) == {"cancelled"}
     assert len(samples_df(str(tmp_path / "cut"), quiet=True)) == 17
-    assert main(["import-run", "inspect", str(tmp_path / "cut"), "-o", str(tmp_path / "back")]) == 0
-    assert len(open_run(tmp_path / "back").summary.trials) == 17
     with RunStore(run).hold():
         logs = export(run, tmp_path / "begun")
         assert {read_eval_log(str(log), header_only=True).status for log in logs} == {"started"}
@@ -194,135 +186,17 @@ def test_pictures_are_a_choice(hostile_run: Path, tmp_path: Path) -> None:
         assert (b"data:image/png;base64," in content) is count
 
 
-def test_hostile_contents_come_back(hostile_run: Path, tmp_path: Path) -> None:
+def test_hostile_contents_are_written_whole(hostile_run: Path, tmp_path: Path) -> None:
     """Control characters, half characters, ten million letters, NaN and ids of any form break nothing."""
-    export(hostile_run, tmp_path / "logs")
+    from inspect_ai.log import read_eval_log
+
+    (log,) = export(hostile_run, tmp_path / "logs")
     read_frames(tmp_path / "logs")
-    assert main(["import-run", "inspect", str(tmp_path / "logs"), "-o", str(tmp_path / "back")]) == 0
-    there = {one.query_id: one for one in open_run(hostile_run).attempts}
-    again = {one.query_id: one for one in open_run(tmp_path / "back").attempts}
-    assert set(again) == set(there)
-    for query_id, one in again.items():
-        assert one.verdict is there[query_id].verdict
-        assert [step.output for step in one.steps] == [step.output for step in there[query_id].steps]
-        assert one.pictures.keys() == there[query_id].pictures.keys()
-    assert {path.name for path in tmp_path.iterdir()} == {"logs", "back"}
-
-
-def write_foreign(path: Path, **more: Any) -> None:
-    """Write a log of another system: a browser task with one step, by Inspect itself."""
-    import base64
-
-    from inspect_ai.log import EvalConfig, EvalDataset, EvalLog, EvalSample, EvalSpec, write_eval_log
-    from inspect_ai.model import (
-        ChatMessageAssistant,
-        ChatMessageSystem,
-        ChatMessageTool,
-        ChatMessageUser,
-        ContentImage,
-        ContentText,
-        ModelOutput,
-        ModelUsage,
-    )
-    from inspect_ai.scorer import Score
-    from inspect_ai.tool import ToolCall
-
-    image = f"data:image/png;base64,{base64.b64encode(picture()).decode()}"
-    call = ToolCall(id="1", function="computer", arguments={"action": "click"})
-    shown = [ContentText(text="ok"), ContentImage(image=image), ContentImage(image="https://x.test/a.png")]
-    given: dict[str, Any] = {
-        "id": "buy",
-        "epoch": 2,
-        "input": "Buy a mug.",
-        "target": "12",
-        "messages": [
-            ChatMessageSystem(content="You browse."),
-            ChatMessageUser(content="Buy a mug."),
-            ChatMessageAssistant(content="I click.", tool_calls=[call]),
-            ChatMessageTool(content=shown, tool_call_id="1", function="computer"),
-            ChatMessageAssistant(content="It costs 12."),
-        ],
-        "output": ModelOutput.from_content("m", "It costs 12."),
-        "scores": {"match": Score(value="C", explanation="same"), "tone": Score(value={"a": 1})},
-        "model_usage": {"m": ModelUsage(input_tokens=7, output_tokens=2, input_tokens_cache_read=3)},
-    }
-    spec = EvalSpec(
-        created="2026-05-01T10:00:00+00:00",
-        task="shop",
-        dataset=EvalDataset(name="shop"),
-        model="openai/m",
-        config=EvalConfig(),
-    )
-    write_eval_log(EvalLog(status="success", eval=spec, samples=[EvalSample(**{**given, **more})]), str(path))
-
-
-@pytest.mark.parametrize("suffix", ["eval", "json"])
-def test_a_log_of_another_system(suffix: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Its conversation, pictures, scores and tokens are there; what has no place is printed."""
-    log = tmp_path / f"theirs.{suffix}"
-    write_foreign(log)
-    assert main(["import-run", "inspect", str(log), "-o", str(tmp_path / "run")]) == 0
-    (attempt,) = open_run(tmp_path / "run").attempts
-    record = attempt.metadata
-    assert (record.query_id, record.query, record.trial) == ("buy", "Buy a mug.", 2)
-    assert (str(attempt.verdict), record.final_answer, record.usage.input_tokens) == (
-        "passed",
-        "It costs 12.",
-        10,
-    )
-    assert attempt.grades["match"].score == 1
-    (step,) = attempt.steps
-    assert (step.call.tool, step.call.params, step.output) == ("computer", {"action": "click"}, "ok")
-    assert step.picture is not None
-    assert step.picture.read_bytes() == picture()
-    assert [one.content for one in attempt.messages if isinstance(one, UserMessage)] == ["Buy a mug."]
-    told = capsys.readouterr().out
-    assert "note: buy: scores that are not a number from 0 to 1 are left out: 1" in told
-    assert "note: buy: pictures that are not in the log are left out: 1" in told
-
-
-@pytest.mark.parametrize(
-    ("more", "verdict"),
-    [
-        ({"scores": None}, "errored"),
-        ({"scores": {"s": {"value": 0.5}}}, "failed"),
-        ({"scores": {"s": {"value": "N"}}}, "failed"),
-        ({"scores": {"s": {"value": True}}}, "passed"),
-        ({"error": {"message": "boom", "traceback": "", "traceback_ansi": ""}}, "errored"),
-    ],
-)
-def test_scores_of_others_are_verdicts_of_ours(more: dict[str, Any], verdict: str, tmp_path: Path) -> None:
-    """1 is passed, less is failed; without a score, or with an error, it is errored."""
-    write_foreign(tmp_path / "theirs.eval", **more)
-    assert main(["import-run", "inspect", str(tmp_path / "theirs.eval"), "-o", str(tmp_path / "run")]) == 0
-    (attempt,) = open_run(tmp_path / "run").attempts
-    assert attempt.verdict == verdict
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "told"),
-    [
-        ("a.eval", b"no zip", "a.eval: is not a log of Inspect"),
-        ("a.json", b'{"a": 1}', "a.json: cannot be read by Inspect"),
-        ("a.txt", b"", "its name ends in .eval or .json"),
-    ],
-)
-def test_what_is_not_a_log_is_refused(
-    name: str, content: bytes, told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """In one sentence with the file, and nothing is written."""
-    (tmp_path / name).write_bytes(content)
-    assert main(["import-run", "inspect", str(tmp_path / name), "-o", str(tmp_path / "run")]) == 4
-    assert told in capsys.readouterr().err
-    assert not (tmp_path / "run").exists()
-
-
-def test_names_of_a_zip_file_are_not_paths(mixed_run: Path, tmp_path: Path) -> None:
-    """What a hostile log has besides is never unpacked."""
-    log = export(mixed_run, tmp_path / "logs")[0]
-    with ZipFile(log, "a") as archive:
-        archive.writestr("../../escaped.txt", "x")
-        archive.writestr(f"{tmp_path}/absolute.txt", "x")
-    assert main(["import-run", "inspect", str(log), "-o", str(tmp_path / "run")]) == 0
-    assert {path.name for path in tmp_path.iterdir()} == {"logs", "run"}
-    assert not (tmp_path.parent / "escaped.txt").exists()
+    there = {make_id(one.id): one for one in open_run(hostile_run).attempts}
+    entries = read_eval_log(str(log), resolve_attachments=True).samples
+    assert {entry.uuid for entry in entries} == set(there)
+    for entry in entries:
+        results = [event.result for event in entry.events if event.event == "tool"]
+        texts = [result if isinstance(result, str) else result[0].text for result in results]
+        assert texts == [clean_text(step.output) for step in there[entry.uuid].steps]
+    assert {path.name for path in tmp_path.iterdir()} == {"logs"}

@@ -131,39 +131,6 @@ STREAM = (
 )
 
 
-def online_mind2web_task(run: Path, task_id: str = "fb7b4f78_110325", **result: Any) -> Path:
-    """Write a task folder of Online-Mind2Web, in its first schema."""
-    folder = run / task_id
-    given = {
-        "task_id": task_id,
-        "task": "Open the page with the winter schedule.",
-        "final_result_response": "The schedule is open.",
-        "action_history": ["<a> Schedules -> CLICK", "<input> Season -> TYPE: winter"],
-        "thoughts": ["The menu has it.", "Now the season."],
-        "input_image_paths": None,
-        "run_id": 7,
-    }
-    write_json(folder / "result.json", {**given, **result})
-    for number in (0, 2, 10):
-        path = folder / "trajectory" / f"{number}_full_screenshot.png"
-        path.parent.mkdir(exist_ok=True)
-        path.write_bytes(picture(number))
-    return folder
-
-
-SECOND_SCHEMA: dict[str, Any] = {
-    "schema_version": "online-mind2web-v2",
-    "final_result_response": None,
-    "agent_final_answer": "It is open.",
-    "action_history": [
-        {"action": "click Schedules", "thought": "The menu.", "screenshot": "0_full_screenshot.png"},
-        {"action": "type winter", "screenshot": "10_full_screenshot.png"},
-        {"action": "TASK_COMPLETE", "thought": "Done.", "screenshot": "10_full_screenshot.png"},
-    ],
-    "thoughts": None,
-}
-
-
 def observed(text: str) -> dict[str, Any]:
     return {
         "role": "user",

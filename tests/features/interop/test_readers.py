@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
+from pytest_browsereval.__main__ import main
 from pytest_browsereval.analysis.summary import summary_of
 from pytest_browsereval.capture.message_log import read_messages
 from pytest_browsereval.features.interop.attempts import write_run
@@ -21,14 +23,11 @@ from pytest_browsereval.model.messages import (
 )
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.run.store import RunStore
-from pytest_browsereval.run.stored import read_stored
 from tests.features.interop.foreign import (
     DESIGNED,
     GRADES,
-    SECOND_SCHEMA,
     STREAM,
     browseros_task,
-    online_mind2web_task,
     webvoyager_task,
     write_json,
     write_lines,
@@ -123,39 +122,6 @@ def test_browseros_without_a_grade(source: Path, tmp_path: Path) -> None:
     assert "provider overloaded" in trials["x"].reason
 
 
-def test_online_mind2web_first_schema(source: Path, tmp_path: Path) -> None:
-    """Pictures in the order of their numbers, thoughts before actions; what is not said stays unknown."""
-    online_mind2web_task(source)
-    folder, data = only(imported("online-mind2web", source, tmp_path))
-    assert (data.query_id, data.final_answer) == ("fb7b4f78_110325", "The schedule is open.")
-    assert (data.started_at, data.total_duration_ms, data.termination_reason) == ("", None, "unknown")
-    steps = list_steps(read_messages(folder))
-    assert [(s.thought, s.params["text"], s.screenshot) for s in steps] == [
-        ("The menu has it.", "<a> Schedules -> CLICK", None),
-        ("Now the season.", "<input> Season -> TYPE: winter", None),
-    ]
-    theirs = [source / "fb7b4f78_110325/trajectory" / f"{n}_full_screenshot.png" for n in (0, 2, 10)]
-    assert [p.read_bytes() for p in find_pictures(folder)] == [p.read_bytes() for p in theirs]
-    assert read_stored(folder).task.metadata.source == {"input_image_paths": None, "run_id": 7}
-
-
-def test_online_mind2web_second_schema(source: Path, tmp_path: Path) -> None:
-    """Steps are blocks with their pictures, and the last one's output is not an action."""
-    online_mind2web_task(source, **SECOND_SCHEMA)
-    folder, data = only(imported("online-mind2web", source / "fb7b4f78_110325", tmp_path))
-    messages = list(read_messages(folder))
-    assert [(s.params["text"], s.screenshot) for s in list_steps(messages)] == [
-        ("click Schedules", 1),
-        ("type winter", 3),
-    ]
-    assert [m.content for m in messages if isinstance(m, AssistantMessage)] == [
-        "The menu.",
-        "Done.",
-        "TASK_COMPLETE",
-    ]
-    assert data.final_answer == "It is open."
-
-
 def test_webvoyager(source: Path, tmp_path: Path) -> None:
     """Task, actions and answer are read from the talk; pictures keep their numbers and their turns."""
     webvoyager_task(source)
@@ -178,3 +144,26 @@ def test_webvoyager(source: Path, tmp_path: Path) -> None:
     _, other = attempts["Google Map--7"]
     assert (other.final_answer, other.termination_reason) == (None, "unknown")
     assert other.total_steps == 3
+
+
+@pytest.mark.slow
+def test_a_foreign_run_is_graded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """An imported run, with the rows that know its answers, is graded by a config of ours."""
+    webvoyager_task(tmp_path / "theirs")
+    webvoyager_task(tmp_path / "theirs", "Amazon--1", answer=None)
+    query = "Search a controller."
+    rows = [{"query_id": f"Amazon--{n}", "query": query, "answer": "A green one."} for n in (0, 1)]
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    config = {"agent": "noop", "dataset": "rows.jsonl", "graders": ["answer"]}
+    (tmp_path / "grade.json").write_text(json.dumps(config))
+
+    monkeypatch.chdir(tmp_path)
+    main(["import-run", "webvoyager", "theirs", "-o", "run", "--rows", "rows.jsonl"])
+    assert "2 attempts in run: 0 passed, 0 failed, 2 errored" in capfd.readouterr().out
+    assert main(["regrade", "run", "--config", "grade.json"]) == 1
+    printed = capfd.readouterr().out
+    assert "1 errored -> failed, 1 errored -> passed" in printed, printed
+    assert "Amazon--1" in printed
+    assert json.loads((tmp_path / "run" / "summary.json").read_text())["passed"] == 1

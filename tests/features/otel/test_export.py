@@ -19,6 +19,7 @@ from pytest_browsereval.features.otel import receiver as own_receiver
 from pytest_browsereval.model.spans import derive_ids
 from pytest_browsereval.testing import EvalRun
 from tests.exported import HAND, LEAD, SECRET_ANSWER, Figures, make_mixed_run, read_figures
+from tests.features.interop.foreign import browseros_task, write_lines
 from tests.features.otel.receiver import Mood, Receiver, read_attributes
 from tests.hooks.small_evals import Evals, row
 
@@ -263,15 +264,10 @@ def test_hostile_content(
 
 def test_numbers_and_times_that_the_protocol_cannot_hold(evals: Evals, receiver: Receiver) -> None:
     """An imported attempt may have any: they are left out, and the attempt is sent."""
-    step = {"step_id": 1, "source": "agent", "message": "so", "timestamp": "0001-01-01T00:00:00+23:59"}
-    document = {
-        "schema_version": "ATIF-v1.7",
-        "session_id": "s",
-        "agent": {"name": "other", "version": "1"},
-        "steps": [{**step, "metrics": {"prompt_tokens": 1 << 63, "completion_tokens": 7}}],
-    }
-    (evals.path / "a.json").write_text(json.dumps(document), encoding="utf-8")
-    assert evals.run_command("import-run", "atif", "a.json", "-o", "other").ret == 0
+    early, usage = "0001-01-01T00:00:00+23:59", {"input_tokens": 1 << 63, "output_tokens": 7}
+    task = browseros_task(evals.path / "job", started_at=early, completed_at=early, token_usage=usage)
+    write_lines(task / "messages.jsonl", [{"type": "assistant", "content": "so", "timestamp": early}])
+    assert evals.run_command("import-run", "browseros", "job", "-o", "other").ret == 0
     done = send(evals, evals.path / "other", receiver.url)
     assert (done.ret, done.stderr.str()) == (0, "")
     (root,) = receiver.roots

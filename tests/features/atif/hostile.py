@@ -1,4 +1,4 @@
-"""A run with hostile contents, and documents of ATIF that others might have written."""
+"""A run with hostile contents."""
 
 from __future__ import annotations
 
@@ -71,46 +71,3 @@ def hostile_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for place, query_id in enumerate(IDS):
         write_attempt(store, query_id, (ANSI, ANSI + HALF, "", ANSI, LONG)[place], numbers)
     return root
-
-
-def trajectory(**more: Any) -> dict[str, Any]:
-    """Return a document of another system: a browser agent of two steps, by v1.8."""
-    steps = [
-        {"step_id": 1, "source": "system", "message": "You browse."},
-        {"step_id": 2, "source": "user", "message": "Buy a mug.", "timestamp": "2026-05-01T10:00:00Z"},
-        {
-            "step_id": 3,
-            "source": "agent",
-            "message": "I click.",
-            "reasoning_content": "Hm.",
-            "timestamp": "yesterday",
-            "tool_calls": [{"tool_call_id": "1", "function_name": "click", "arguments": {"x": 1}}],
-            "observation": {
-                "results": [
-                    {
-                        "source_call_id": "1",
-                        "content": [
-                            {"type": "text", "text": "ok"},
-                            {"type": "image", "source": {"media_type": "image/png", "path": "images/1.png"}},
-                            {"type": "audio", "source": {"media_type": "audio/wav", "path": "images/1.wav"}},
-                        ],
-                    }
-                ]
-            },
-            "metrics": {"prompt_tokens": 10, "completion_tokens": 2, "cached_tokens": 1, "cost_usd": 0.5},
-        },
-        {
-            "step_id": 4,
-            "source": "agent",
-            "message": "Bought.",
-            "tool_calls": [{"tool_call_id": "1", "function_name": "type", "arguments": {}}],
-            "observation": {"results": [{"content": "typed"}, {"source_call_id": "1", "content": "again"}]},
-        },
-    ]
-    return {
-        "schema_version": "ATIF-v1.8",
-        "session_id": "s",
-        "agent": {"name": "theirs", "version": "3", "model_name": "m"},
-        "steps": steps,
-        **more,
-    }

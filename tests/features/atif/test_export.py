@@ -1,8 +1,9 @@
-"""A run as ATIF and back: verdicts, steps, pictures and figures stay; protected texts stay at home."""
+"""Documents of ATIF have verdicts, steps, pictures and figures of a run; protected texts stay at home."""
 
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,9 @@ import pytest
 from pytest_browsereval import open_run
 from pytest_browsereval.__main__ import main
 from tests.exported import SECRET_ANSWER, Figures, example_run, mixed_run, read_figures
-from tests.returned import check_returned
+from tests.features.atif.hostile import hostile_run
 
-__all__ = ["example_run", "mixed_run"]
+__all__ = ["example_run", "hostile_run", "mixed_run"]
 
 
 def export(run: Path, target: Path, *words: str) -> list[Path]:
@@ -46,23 +47,67 @@ def read_totals(documents: list[dict[str, Any]]) -> Figures:
     )
 
 
-def check_round_trip(run: Path, tmp_path: Path) -> None:
+def read_steps(document: dict[str, Any]) -> list[tuple[str, Any, str]]:
+    """Return tools, arguments and outputs of a document, those of its sub-agents last."""
+    found = []
+    for step in document["steps"]:
+        results = {one["source_call_id"]: one for one in step.get("observation", {}).get("results", ())}
+        for call in step.get("tool_calls", ()):
+            content = results.get(call["tool_call_id"], {}).get("content", "")
+            text = content if isinstance(content, str) else content[0]["text"]
+            if call["function_name"] != "delegate":
+                found.append((call["function_name"], call["arguments"], text))
+    for part in document.get("subagent_trajectories", ()):
+        found += read_steps(part)
+    return found
+
+
+def check_documents(run: Path, tmp_path: Path) -> None:
+    """Check the figures of all documents, and the steps of each."""
     documents = load(export(run, tmp_path / "out"))
     assert read_totals(documents) == read_figures(run)
-    back = tmp_path / "back"
-    assert main(["import-run", "atif", str(tmp_path / "out"), "-o", str(back)]) == 0
-    check_returned(run, back)
+    attempts = {one.id: one for one in open_run(run).attempts if not one.is_protected}
+    assert any(attempt.steps for attempt in attempts.values())
+    for document in documents:
+        if (attempt := attempts.get(document["trajectory_id"])) is not None:
+            steps = [(step.call.tool, step.call.params, step.output) for step in attempt.steps]
+            assert sorted(read_steps(document), key=str) == sorted(steps, key=str)
 
 
-def test_a_run_comes_back_as_it_was(mixed_run: Path, tmp_path: Path) -> None:
+def test_documents_have_the_figures_and_steps_of_a_run(mixed_run: Path, tmp_path: Path) -> None:
     """With delegations, errors, second attempts, trials, variants and an id with a slash."""
-    check_round_trip(mixed_run, tmp_path)
+    check_documents(mixed_run, tmp_path)
 
 
 @pytest.mark.slow
-def test_an_example_comes_back_as_it_was(example_run: Path, tmp_path: Path) -> None:
+def test_documents_have_the_figures_and_steps_of_an_example(example_run: Path, tmp_path: Path) -> None:
     """With the pictures of a real browser."""
-    check_round_trip(example_run, tmp_path)
+    check_documents(example_run, tmp_path)
+
+
+@pytest.mark.slow
+def test_hostile_contents_are_written_whole(hostile_run: Path, tmp_path: Path) -> None:
+    """Control characters, half characters, ten million letters, NaN and ids of any form break nothing."""
+    attempts = {one.id: one for one in open_run(hostile_run).attempts}
+    files = export(hostile_run, tmp_path / "out")
+    assert {file.is_relative_to(tmp_path / "out") for file in files} == {True}
+    documents = [json.loads(file.read_bytes(), parse_constant=lambda _: 1 / 0) for file in files]
+    assert {one["trajectory_id"] for one in documents} == set(attempts)
+    for document in documents:
+        outputs = [step.output for step in attempts[document["trajectory_id"]].steps]
+        assert [text for _, _, text in read_steps(document)] == outputs
+
+
+def test_a_damaged_log_ends_the_command_with_1(
+    hostile_run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What follows a damaged line is lost, and said."""
+    run = tmp_path / "run"
+    shutil.copytree(hostile_run, run)
+    (log, *_) = run.rglob("messages.jsonl")
+    log.write_bytes(b"{}\n" + log.read_bytes())
+    assert main(["export", str(run), "--to=atif", "-o", str(tmp_path / "out")]) == 1
+    assert "messages.jsonl:1 is damaged" in capsys.readouterr().err
 
 
 def test_verdict_score_and_error_are_three_things(mixed_run: Path, tmp_path: Path) -> None:

@@ -1,0 +1,101 @@
+"""Runs in the form of Online-Mind2Web."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_browsereval.__main__ import main
+from pytest_browsereval.capture.message_log import MessageLogger
+from pytest_browsereval.errors import ErrorSource
+from pytest_browsereval.features.interop.online_mind2web import folder_names
+from pytest_browsereval.graders.judging.pictures import find_pictures
+from pytest_browsereval.model.grades import Verdict
+from pytest_browsereval.model.messages import AssistantMessage, ToolCallMessage, ToolResultMessage
+from pytest_browsereval.run.store import RunStore, TrialKey
+from tests.features.interop.foreign import picture
+from tests.recorded import attempt
+
+
+def finished(store: RunStore, query_id: str, verdict: Verdict = Verdict.PASSED, **more: Any) -> Path:
+    """Write an attempt with two steps, two pictures and an answer."""
+    key = TrialKey(query_id, more.get("variant", "default"), more.get("trial", 1))
+    folder = store.begin_attempt(key, "n")
+    log = MessageLogger(folder.path)
+    log.log(AssistantMessage(content="I look."))
+    for number, (tool, params) in enumerate((("click", {"target": "Buy"}), ("done", {"answer": "42"})), 1):
+        log.log(ToolCallMessage(tool=tool, tool_call_id=str(number), params=params))
+        result = {"ok": tool == "done", "output": "no"}
+        log.log(ToolResultMessage(tool_call_id=str(number), result=result, is_error=tool != "done"))
+    log.close()
+    (folder.path / "screenshots").mkdir()
+    for number in (1, 2):
+        (folder.path / "screenshots" / f"{number:03d}.jpeg").write_bytes(picture(number, "JPEG"))
+    metadata = attempt(query_id, verdict, attempt=folder.number, **more)
+    (folder.path / "metadata.json").write_text(metadata.model_dump_json())
+    folder.finish()
+    return folder.path
+
+
+def test_what_judges_of_others_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It has id, task, answer, actions without the answer, thoughts and pictures of each attempt."""
+    store = RunStore(tmp_path / "run")
+    ours = finished(store, "buy/mug")
+    finished(store, "broken", Verdict.ERRORED)
+    finished(store, "ungraded", Verdict.ERRORED, error_source=ErrorSource.GRADER)
+    assert main(["export", str(tmp_path / "run"), "--to=online-mind2web", "-o", str(tmp_path / "out")]) == 0
+    assert "left out: broken: errored (site)" in capsys.readouterr().out
+    (result,) = (tmp_path / "out").glob("buy*/result.json")
+    content = json.loads(result.read_text())
+    assert (content["task_id"], content["task"]) == ("buy/mug", "Do buy/mug.")
+    assert content["final_result_response"] == "42"
+    assert content["action_history"] == ['click(target="Buy") -> failed']
+    assert content["thoughts"] == ["I look."]
+    assert (
+        content["image_names"]
+        == ["0001.jpeg", "0002.jpeg"]
+        == sorted(path.name for path in (result.parent / "trajectory").iterdir())
+    )
+    assert [(result.parent / "trajectory" / name).read_bytes() for name in content["image_names"]] == [
+        path.read_bytes() for path in find_pictures(ours)
+    ]
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {result.parent.name, "ungraded"}
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes with names")
+@pytest.mark.parametrize("name", ["metadata.json", "messages.jsonl", "screenshots/001.jpeg"])
+def test_a_pipe_in_the_place_of_a_file_is_refused(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An agent may have left one: to open it would wait without end, and to leave it out would tell a lie."""
+    folder = finished(RunStore(tmp_path / "run"), "a")
+    (folder / name).unlink(missing_ok=True)
+    os.mkfifo(folder / name)
+    assert main(["export", str(tmp_path / "run"), "--to=online-mind2web", "-o", str(tmp_path / "out")]) == 4
+    said = capsys.readouterr().err
+    assert name in said
+    assert "not a plain file" in said
+    assert name != "messages.jsonl" or not (tmp_path / "out").exists()
+
+
+def test_agents_and_repetitions_are_kept_apart(tmp_path: Path) -> None:
+    """The form has one attempt for each task, so each agent's and each repetition's are a folder."""
+    store = RunStore(tmp_path / "run")
+    for variant, trial in (("a", 1), ("a", 2), ("b", 1)):
+        finished(store, "x", variant=variant, trial=trial)
+    assert main(["export", str(tmp_path / "run"), "--to=online-mind2web", "-o", str(tmp_path / "out")]) == 0
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["a-1", "a-2", "b-1"]
+    assert main(["export", str(tmp_path), "--to=online-mind2web", "-o", str(tmp_path / "more")]) == 4
+
+
+def test_folders_have_the_ids_of_their_rows() -> None:
+    """Other judges take the id from there; only what is no name of a folder everywhere is encoded."""
+    ids = ["Allrecipes--3", "wrong & ünï", "a/b", "..", "CON", "x:y", "A", "a", "end.", "l" * 300, "a+2fb"]
+    names = folder_names(ids)
+    assert [one for one in ids if names[one] == one] == ["Allrecipes--3", "wrong & ünï", "A", "a+2fb"]
+    assert len({name.casefold() for name in names.values()}) == len(ids)
+    assert not [name for name in names.values() if "/" in name or ":" in name or name.startswith(".")]
