@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_browsereval.browsers.machine import describe_memory_limit, driver_folder, driver_trouble
-from pytest_browsereval.browsers.playwright.page_text import READ_TEXT
+from pytest_browsereval.browsers.playwright.page_text import PRELUDE
 from pytest_browsereval.browsers.playwright.waiting import quietly
 from pytest_browsereval.browsers.playwright.world import offer_worlds
 from pytest_browsereval.errors import ErrorSource, StopRun
@@ -77,7 +77,7 @@ async def start_driver() -> Playwright:
         raise StopRun(ErrorSource.BROWSER, trouble) from error
     _places[driver] = place
     asyncio.get_running_loop().set_exception_handler(_report_unseen)
-    await offer_worlds(driver, READ_TEXT)
+    await offer_worlds(driver, PRELUDE)
     return driver
 
 

@@ -10,6 +10,7 @@ from pytest_browsereval.browsers.playwright.waiting import playwright_error
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.browsers.playwright.world import ask_apart, find_apart
 from pytest_browsereval.tools.base import ToolError
+from pytest_browsereval.tools.hits import take_hit
 from pytest_browsereval.tools.targets import act, resolve
 from pytest_browsereval.tools.values import CONTROL, read_back
 
@@ -34,7 +35,8 @@ _SWITCH = (
 _LOOK = f"""(one) => {{{_SWITCH}
   const el = inner(one);
   if (isOn(el) !== null && !el.contains(hit(el))) el.scrollIntoView({{block: 'center', behavior: 'instant'}});
-  return {{is_on: isOn(el), is_radio: el.type === 'radio', is_covered: el !== one || !el.contains(hit(el))}};
+  const isCovered = el !== one || !el.contains(hit(el));
+  return {{is_on: isOn(el), is_radio: el.type === 'radio', is_covered: isCovered, hit: browserevalHit(one)}};
 }}"""
 # What a person would click instead: a part of its label or its component that leads nowhere else.
 _PICK = f"""(one) => {{{_SWITCH}
@@ -80,7 +82,9 @@ async def switch(window: PlaywrightWindow, target: str, *, on: bool) -> str:
     """
     began, named = time.monotonic(), shorten(target, 80)
     state = "is checked" if on else "is not checked"
-    before = await act(window, target, lambda element: ask_apart(element, _LOOK))
+    before = take_hit(
+        window, await act(window, target, lambda element: ask_apart(element, _LOOK), has_hit=False)
+    )
     if before["is_on"] is on:
         return f"{named} {state}."
     if before["is_on"] is None:
@@ -106,7 +110,7 @@ async def choose(window: PlaywrightWindow, target: str, value: str) -> str:
         ToolError: there is not one such option, or the page does not keep it.
     """
     began, named, asked = time.monotonic(), shorten(target, 80), shorten(value, 60)
-    before = await act(window, target, lambda element: ask_apart(element, _LIST_NOW, value))
+    before = await act(window, target, lambda element: ask_apart(element, _LIST_NOW, value), has_hit=False)
     if before and len({*before["values"]}) > 1 and value not in before["values"]:
         values = _quote(before["values"])
         raise ToolError(f"{named} has several options {asked!r}. Write the value of one of them: {values}.")

@@ -36,7 +36,9 @@ async def read_text(window: PlaywrightWindow, target: Target | None = None) -> s
     if target is None:
         seen = await read_page_text(window.page, READ_LENGTH, limit_s)
     else:
-        seen = await act(window, target, lambda element: read_page_text(element, READ_LENGTH, limit_s))
+        seen = await act(
+            window, target, lambda element: read_page_text(element, READ_LENGTH, limit_s), has_hit=False
+        )
     text = cap_text(seen.value, "The rest: pass a target to read one part of the page.")
     return "\n".join(filter(None, (text, describe_gap(seen)))) or "There is no visible text."
 

@@ -107,11 +107,19 @@ def _locate(scope: Page | FrameLocator, part: str, target: str) -> Locator:
     return scope.locator(part)
 
 
-async def act(window: PlaywrightWindow, target: str, action: Callable[[Locator], Awaitable[T]]) -> T:
+async def act(
+    window: PlaywrightWindow, target: str, action: Callable[[Locator], Awaitable[T]], *, has_hit: bool = True
+) -> T:
     """Do something to a target.
 
     A ref that has gone never comes back, so that it is refused at once and not when the time is up. It
     is looked for while the action runs, which costs no time. So is what a target finds that has no name.
+
+    Args:
+        window: where it is.
+        target: what is acted on.
+        action: called with its locator.
+        has_hit: whether the log describes the element: not where the call only looks, or has described it.
 
     Raises:
         ToolError: the ref is not on the page.
@@ -120,18 +128,19 @@ async def act(window: PlaywrightWindow, target: str, action: Callable[[Locator],
     ref = ref_of(target)
     if ref is not None:
         window.check_ref(ref)
-    elif _NAMED.match(target) and ">>" not in target:
-        return await action(locator)
     doing = asyncio.ensure_future(action(locator))
-    noting = asyncio.ensure_future(note_element(window, locator))
-    looking: asyncio.Future[Any] = noting if ref is None else asyncio.ensure_future(locator.count())
+    others: list[asyncio.Future[Any]] = []
+    if has_hit and (ref or ">>" in target or not _NAMED.match(target)):
+        others.append(asyncio.ensure_future(note_element(window, locator)))
     try:
-        await asyncio.wait((doing, looking), return_when=asyncio.FIRST_COMPLETED)
-        if ref and not doing.done() and looking.exception() is None and not looking.result():
-            raise await _describe_lost(window, ref, target)
+        if ref:
+            others.append(counting := asyncio.ensure_future(locator.count()))
+            await asyncio.wait((doing, counting), return_when=asyncio.FIRST_COMPLETED)
+            if not doing.done() and counting.exception() is None and not counting.result():
+                raise await _describe_lost(window, ref, target)
         return await doing
     finally:
-        for task in (doing, looking, noting):
+        for task in (doing, *others):
             task.cancel()
             # Fetched, so that asyncio does not report an error that nobody waits for.
             task.add_done_callback(lambda done: done.cancelled() or done.exception())

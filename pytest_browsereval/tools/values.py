@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import time
 import unicodedata
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pytest_browsereval.browsers.playwright.origins import shorten
+from pytest_browsereval.browsers.playwright.tabs import NoTab
 from pytest_browsereval.browsers.playwright.waiting import quietly
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.browsers.playwright.world import ask_apart
 from pytest_browsereval.tools.base import Refusal, ToolError
+from pytest_browsereval.tools.hits import take_hit
 from pytest_browsereval.tools.targets import act, resolve
 
 if TYPE_CHECKING:
@@ -48,17 +52,16 @@ CONTROL = """
   const read = (one, look) => one?.isConnected ? [performance.now(), look(one)] : null;"""
 """What a label stands for, as Playwright takes it; a look at an element that is still there, and how old its
 document is."""
-SETTLE = """async (found) => {
-  await new Promise((go) => {
-    requestAnimationFrame(() => setTimeout(go));
-    setTimeout(go, 100);  // a page that is not drawn has no frames
-  });
-  return found?.length ?? 1;
-}"""
-"""Counts elements once the page has had the time to put another value there: it does so in
+_SETTLE = """new Promise((go) => {
+  requestAnimationFrame(() => setTimeout(go));
+  setTimeout(go, 100);  // a page that is not drawn has no frames
+})"""
+"""Ends once the page has had the time to put another value there: it does so in
 the handlers of its events, or when it draws the next frame."""
-SETTLE_S = 1.0
+_SETTLE_S = 1.0
 """How long that may take. Only here a page is asked by its own clocks, which it may have stopped."""
+_SOON_S = 0.1
+"""An element that is there answers sooner, unless the machine is busy."""
 _STATE = (
     CONTROL
     + """
@@ -98,7 +101,7 @@ _READY = f"""(one) => {{{_STATE}
   // A field that has the focus already keeps its caret.
   if (isNew && (el.isContentEditable || /^(input|textarea)$/.test(el.localName)))
     getSelection()?.modify('move', 'forward', 'documentboundary');
-  return state(el);
+  return {{...state(el), hit: browserevalHit(one)}};
 }}"""
 _FOCUSED = """(root) => {
   let one = root.activeElement;
@@ -197,20 +200,44 @@ async def read_back(window: PlaywrightWindow, target: str, script: str, began: f
     Returns:
         None if nobody can tell: it has gone, say.
     """
+    await _settle(window)
     element = resolve(window, target)
-    count = await quietly(element.evaluate_all(SETTLE), SETTLE_S)
-    if count is None:
-        count = await quietly(element.count(), window.rules.action_s)
-    return await _look(window, element, script, began, asked) if count == 1 else None
+    looking = asyncio.ensure_future(_look(window, element, script, began, asked))
+    try:
+        # It is waited for, so one that has gone would take as long as an action may.
+        await asyncio.wait({looking}, timeout=_SOON_S)
+        if not looking.done() and await quietly(element.count(), window.rules.action_s) != 1:
+            return None
+        return await looking
+    finally:
+        looking.cancel()
+
+
+async def _settle(window: PlaywrightWindow) -> None:
+    """Let the page have the time to change what it holds."""
+
+    async def wait() -> None:
+        with suppress(NoTab):  # the page was closed
+            session = await window.cdp_session(window.page)
+            await session.send("Runtime.evaluate", {"expression": _SETTLE, "awaitPromise": True})
+
+    await quietly(wait(), _SETTLE_S)
 
 
 async def _look(
     window: PlaywrightWindow, scope: Page | Locator, script: str, began: float, asked: str
 ) -> Any:
-    limit_s, passed_ms = window.rules.action_s, (time.monotonic() - began) * 1000
-    age_ms, said = await quietly(ask_apart(scope, script, asked, limit_s=limit_s), limit_s) or (0, None)
-    # A younger document is another one, to which the action has led; it may have a field of that name too.
-    return said if age_ms >= passed_ms else None
+    limit_s = window.rules.action_s
+    for _ in range(2):
+        asked_ms = (time.monotonic() - began) * 1000
+        age_ms, said = await quietly(ask_apart(scope, script, asked, limit_s=limit_s), limit_s) or (0, None)
+        # A younger document is another one, to which the action has led; it may have such a field too.
+        if age_ms < asked_ms:
+            return None
+        # While it was waited for, another one may have come and grown older: asked again, it is too young.
+        if age_ms >= (time.monotonic() - began) * 1000:
+            break
+    return said
 
 
 async def read_value(window: PlaywrightWindow, target: str, began: float, asked: str = "") -> Value | None:
@@ -225,7 +252,8 @@ async def make_ready(window: PlaywrightWindow, target: str, *, for_text: bool) -
     Raises:
         Refusal: no key gets to it.
     """
-    value = Value(**await act(window, target, lambda element: ask_apart(element, _READY)))
+    said = await act(window, target, lambda element: ask_apart(element, _READY), has_hit=False)
+    value = Value(**take_hit(window, said))
     named = shorten(target, 80)
     if value.is_disabled:
         raise Refusal(f"{named} is disabled.")
@@ -308,6 +336,6 @@ async def describe_keys(
     """
     if not has_focus:
         return f"{describe_typed(where, text, None)}{f' {UNFOCUSED}' if has_focus is False else ''}"
-    await quietly(window.page.evaluate(SETTLE), SETTLE_S)
+    await _settle(window)
     found = await _look(window, window.page, _READ_FOCUSED, began, text)
     return describe_typed(where, text, None if found is None else Value(**found))

@@ -21,8 +21,12 @@ FRAME_S = 2.0
 MOST_FRAMES = 50
 DEEPEST = 5
 
+_HERE = Path(__file__)
 READ_TEXT = f"""globalThis.browserevalText = (...given) => (globalThis.browserevalText = (
-{Path(__file__).with_name("page_text.js").read_text("utf-8")})())(...given);"""
+{_HERE.with_name("page_text.js").read_text("utf-8")})())(...given);"""
+"""Defines how the text of a document is read."""
+PRELUDE = f"""{READ_TEXT}
+globalThis.browserevalHit = {_HERE.with_name("hit.js").read_text("utf-8")};"""
 """Prepares the world of a document; see ``offer_worlds``."""
 _ASK = "(root, limit) => browserevalText(root, limit)"
 _HAS_NO_BODY = "(root) => !root.body && !/html/.test(root.contentType)"
