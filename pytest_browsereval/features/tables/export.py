@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, Protocol
+from typing import Annotated, Literal, Protocol
 
 from pydantic import Field
 
 from pytest_browsereval.analysis.reader import StoredRun
 from pytest_browsereval.config.export import ExportConfig, Exported
 from pytest_browsereval.datasets.ids import safe_folder
-from pytest_browsereval.features.tables.reader import read_all_rows
-from pytest_browsereval.features.tables.schema import COLUMNS, Row, TableName
+from pytest_browsereval.features.tables.schema import Row, TableName, make_rows, read_attempt
 
-ROWS, CHARACTERS = 10_000, 20_000_000
-"""What is kept of a table in memory before it is written: rows, and characters of their texts."""
+CHARACTERS = 20_000_000
+"""What is kept of tables in memory before it is written: characters of their texts."""
 
 
 class Table(Protocol):
@@ -44,15 +43,47 @@ class TablesExport(ExportConfig):
     def write(self, run: StoredRun, base_dir: Path) -> Exported:
         """Write the tables, each as a whole or not at all."""
         name = f"{safe_folder(run.eval)}-{run.id}.{self.type}"  # the evals of a session have one id
-        paths = {table: base_dir / self.output / table / name for table in self.tables}
-        for path in paths.values():
-            path.parent.mkdir(parents=True, exist_ok=True)
+        has_log = not {"steps", "messages"}.isdisjoint(self.tables)
         lost: list[str] = []
-        with _begin(paths, self.open_table) as batches:
-            for rows in read_all_rows(run, self.tables, lost):
-                for table, given in rows.items():
-                    batches[table].add(given)
+        waiting: dict[TableName, list[Row]] = {table: [] for table in self.tables}
+        with self._open_tables(base_dir / self.output, name) as files:
+            size = 0
+            for stored in run.attempts:
+                attempt = read_attempt(stored, has_log=has_log)
+                lost += [f"{stored.query_id}: {attempt.damage}"] if attempt.damage else []
+                for table, rows in waiting.items():
+                    for row in make_rows(table, attempt):
+                        rows.append(row)
+                        size += sum(len(value) for value in row if isinstance(value, str))
+                if size >= CHARACTERS:
+                    _flush(waiting, files)
+                    size = 0
+            _flush(waiting, files)
         return Exported(str(self.output), len(run.summary.trials), lost=tuple(sorted(lost)))
+
+    @contextlib.contextmanager
+    def _open_tables(self, folder: Path, name: str) -> Iterator[dict[TableName, Table]]:
+        """Give files to write, which take their places once all of them are whole."""
+        begun = {table: folder / table / f".{name}.part" for table in self.tables}
+        try:
+            with contextlib.ExitStack() as stack:
+                files: dict[TableName, Table] = {}
+                for table, path in begun.items():
+                    path.parent.mkdir(parents=True, exist_ok=True)
+                    files[table] = self.open_table(path, table)
+                    stack.callback(files[table].close)
+                yield files
+            for path in begun.values():
+                path.replace(path.with_name(name))
+        finally:
+            for path in begun.values():
+                path.unlink(missing_ok=True)
+
+
+def _flush(waiting: dict[TableName, list[Row]], files: dict[TableName, Table]) -> None:
+    for table, rows in waiting.items():
+        files[table].write(rows)
+        rows.clear()
 
 
 class ParquetExport(TablesExport):
@@ -99,46 +130,3 @@ class JsonLinesExport(TablesExport):
         from pytest_browsereval.features.tables.text_files import JsonLinesTable
 
         return JsonLinesTable(path, table)
-
-
-class _Batch:
-    """Rows of a table that wait until there are enough of them."""
-
-    def __init__(self, table: Table, name: TableName) -> None:
-        self.table = table
-        self._prose = [place for place, kind in enumerate(COLUMNS[name].values()) if kind == "prose"]
-        self._rows: list[Row] = []
-        self._characters = 0
-
-    def add(self, rows: Sequence[Row]) -> None:
-        self._rows += rows
-        self._characters += sum(len(row[place] or "") for row in rows for place in self._prose)
-        if len(self._rows) >= ROWS or self._characters >= CHARACTERS:
-            self.flush()
-
-    def flush(self) -> None:
-        if self._rows:
-            self.table.write(self._rows)
-        self._rows, self._characters = [], 0
-
-
-@contextlib.contextmanager
-def _begin(
-    paths: dict[TableName, Path], open_table: Callable[[Path, TableName], Any]
-) -> Iterator[dict[TableName, _Batch]]:
-    """Give files to write, which take their places once all of them are whole."""
-    begun = {table: path.with_name(f".{path.name}.part") for table, path in paths.items()}
-    try:
-        with contextlib.ExitStack() as stack:
-            batches: dict[TableName, _Batch] = {}
-            for table, path in begun.items():
-                batches[table] = _Batch(open_table(path, table), table)
-                stack.callback(batches[table].table.close)
-            yield batches
-            for batch in batches.values():
-                batch.flush()
-        for table, path in begun.items():
-            path.replace(paths[table])
-    finally:
-        for path in begun.values():
-            path.unlink(missing_ok=True)

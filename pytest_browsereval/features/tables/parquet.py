@@ -9,16 +9,21 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_browsereval.analysis.reader import StoredRun
 from pytest_browsereval.errors import ConfigError
-from pytest_browsereval.features.tables.rows import read_rows
-from pytest_browsereval.features.tables.schema import COLUMNS, VERSION, Kind, Row, TableName
+from pytest_browsereval.features.tables.schema import (
+    COLUMNS,
+    VERSION,
+    Kind,
+    Row,
+    TableName,
+    make_rows,
+    read_attempt,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 OLDEST = 18
 """The first version of pyarrow that is tried."""
-
-_INTEGERS = {"int32": 1 << 31, "int64": 1 << 63}
 
 
 def check_pyarrow() -> None:
@@ -56,34 +61,13 @@ def make_schema(table: TableName) -> pa.Schema:
     return pa.schema(fields, {"browsereval.version": VERSION, "browsereval.table": table})
 
 
-def make_batch(table: TableName, schema: pa.Schema, rows: Sequence[Row]) -> pa.Table:
+def make_batch(schema: pa.Schema, rows: Sequence[Row]) -> pa.Table:
     """Return rows as a table of pyarrow."""
     import pyarrow as pa
 
-    arrays = []
-    for place, (field, kind) in enumerate(zip(schema, COLUMNS[table].values(), strict=True)):
-        values = [
-            row[place] for row in rows
-        ]  # half of the time of `zip(*rows)`, which goes over all of them at once
-        try:
-            arrays.append(pa.array(values, field.type))
-        except (pa.ArrowException, UnicodeError, OverflowError, TypeError, ValueError):
-            arrays.append(pa.array([_fit(value, kind) for value in values], field.type))
+    columns = zip(*rows, strict=True) if rows else ((),) * len(schema)
+    arrays = [pa.array(values, field.type) for field, values in zip(schema, columns, strict=True)]
     return pa.Table.from_arrays(arrays, schema=schema)
-
-
-def _fit(value: Any, kind: Kind) -> Any:
-    """Return a value that a column can hold, though a program has written something odd; None if none can."""
-    if kind in ("word", "text", "prose"):
-        return value.encode("utf-8", "replace").decode() if isinstance(value, str) else None
-    if kind == "texts":
-        return [_fit(one, "text") for one in value] if isinstance(value, list) else None
-    if kind == "bool":
-        return value if isinstance(value, bool) else None
-    if not isinstance(value, int | float) or isinstance(value, bool):
-        return None
-    limit = _INTEGERS.get("int64" if kind == "time" else kind)
-    return value if limit is None or (isinstance(value, int) and -limit <= value < limit) else None
 
 
 class ParquetTable:
@@ -97,13 +81,12 @@ class ParquetTable:
     def __init__(self, path: Path, table: TableName) -> None:
         import pyarrow.parquet as pq
 
-        self._table = table
         self._schema = make_schema(table)
         self._writer = pq.ParquetWriter(path, self._schema, compression="zstd")
 
     def write(self, rows: Sequence[Row]) -> None:
         """Write a group of rows."""
-        self._writer.write_table(make_batch(self._table, self._schema, rows))
+        self._writer.write_table(make_batch(self._schema, rows))
 
     def close(self) -> None:
         """Finish the file."""
@@ -118,8 +101,6 @@ def make_table(run: StoredRun, name: TableName) -> pa.Table:
         UsageError: a record is damaged.
     """
     check_pyarrow()
-    import pyarrow as pa
-
-    schema = make_schema(name)
-    rows = [row for one in read_rows(run, [name]) for row in one[name]]
-    return pa.concat_tables([make_batch(name, schema, rows)])
+    has_log = name in ("steps", "messages")
+    rows = (make_rows(name, read_attempt(one, has_log=has_log)) for one in run.attempts)
+    return make_batch(make_schema(name), [row for some in rows for row in some])

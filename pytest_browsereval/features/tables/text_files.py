@@ -33,7 +33,7 @@ class CsvTable:
     """
 
     def __init__(self, path: Path, table: TableName) -> None:
-        self._file = path.open("w", newline="", encoding="utf-8", errors="replace")
+        self._file = path.open("w", newline="", encoding="utf-8")
         self._writer = csv.writer(self._file, lineterminator="\n")
         self._writer.writerow(COLUMNS[table])
         self._shown = [_CELLS[kind] for kind in COLUMNS[table].values()]
@@ -89,7 +89,7 @@ class JsonLinesTable:
     """
 
     def __init__(self, path: Path, table: TableName) -> None:
-        self._file = path.open("w", newline="", encoding="utf-8", errors="replace")
+        self._file = path.open("w", newline="", encoding="utf-8")
         self._columns = COLUMNS[table]
 
     def write(self, rows: Sequence[Row]) -> None:
