@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.display import format_json
@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from pytest_browsereval.report.report import Report
 
 STANDARD_OUTPUT = Path("-")
-
-NARROWEST = 80
-"""Columns of a terminal that reports are drawn for at least."""
 
 OF_USERS = frozenset((".csv", ".jsonl", ".py", ".toml", ".yaml", ".yml"))
 OF_RUNS = frozenset(("manifest.json", "summary.json"))
@@ -65,42 +62,10 @@ def write_reports(arguments: argparse.Namespace, report: Report) -> None:
         if place not in (None, STANDARD_OUTPUT):
             _check_place(place)
             write(place, draw())
-    width = max(shutil.get_terminal_size((text.WIDTH, 24)).columns, NARROWEST)
+    width = max(shutil.get_terminal_size((text.WIDTH, 24)).columns, text.WIDTH)
     say_all(
         drawn.get(STANDARD_OUTPUT, lambda: "".join(f"{line}\n" for line in text.draw_report(report, width)))()
     )
-
-
-def tell(
-    arguments: argparse.Namespace,
-    *,
-    text: Callable[[], str],
-    content: Callable[[], dict[str, Any]],
-    markdown: Callable[[], str],
-) -> None:
-    """Write the reports that are asked for; ``-`` gives one the place of the terminal's own.
-
-    Args:
-        arguments: with ``json`` and ``markdown``.
-        text: returns what is printed.
-        content: returns all figures.
-        markdown: returns the report for a comment.
-
-    Raises:
-        UsageError: a file cannot be written, or two reports are to be one file.
-    """
-    reports = {
-        arguments.json: lambda: format_json(content()),
-        arguments.markdown: markdown,
-    }
-    if arguments.json == arguments.markdown != None:  # noqa: E711
-        raise UsageError(f"--json and --markdown are both to be written to {arguments.json}. Name two files.")
-    # Files first: if one cannot be written, nothing is printed that looks like success.
-    for place, made in reports.items():
-        if place is not None and str(place) != "-":
-            _check_place(place)
-            write(place, made())
-    say_all(reports.get(Path("-"), text)())
 
 
 def _check_place(path: Path) -> None:

@@ -32,10 +32,12 @@ class Table:
     about: Sequence[str] = ()
     """Lines above the table."""
     aligns: str = ""
-    """``r`` for a column of numbers, ``l`` for any other; all are ``l`` by default."""
+    """``r`` for a column of figures, ``l`` for one of texts, which may be cut; all are ``l`` by default."""
     details: str = ""
     """The name of the column of details; empty if no row has any."""
     most: int = MOST_ROWS
+    count: int = 0
+    """How many rows there are, where only those that are shown are here."""
     rest: str = "--json FILE has them all"
     """Where the rows are that are not shown."""
     is_folded: bool = False
@@ -57,5 +59,5 @@ class Report:
 
 def count_rest(table: Table) -> str:
     """Return how many rows are not shown; empty if all of them are."""
-    left = len(table.rows) - table.most
+    left = max(len(table.rows), table.count) - table.most
     return f"and {left:,} more; {table.rest}" if left > 0 else ""

@@ -8,7 +8,7 @@ from pytest_browsereval.model.display import fit, one_line, width_of, wrap_text
 from pytest_browsereval.report.report import Report, Row, Table, count_rest
 
 WIDTH = 100
-"""Columns, where the terminal does not say how many it has."""
+"""Columns of a terminal that reports of commands are drawn for at least."""
 
 LEAST = 12
 """Columns that a text keeps where the terminal is narrow."""
@@ -33,7 +33,10 @@ def draw_report(report: Report, width: int = WIDTH) -> Iterator[str]:
 
 
 def _wrap(text: str, width: int, indent: str = "", more: str = _GAP) -> Iterator[str]:
-    lines = wrap_text(one_line(text, _LONGEST), width - len(indent), more)
+    text, room = one_line(text, _LONGEST), width - len(indent)
+    # A path stays in one line, so that it can be copied.
+    has_path = any("/" in word and width_of(word) > room / 2 for word in text.split())
+    lines = [text] if has_path else wrap_text(text, room, more)
     return (indent + line for line in lines if line)
 
 

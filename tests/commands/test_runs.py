@@ -26,7 +26,7 @@ def test_ids_and_latest(capsys: pytest.CaptureFixture[str]) -> None:
     """Two runs are compared, gated, viewed and kept as a baseline, by id or as the newest."""
     assert main(["compare", FIRST, "latest"]) == 0
     told = capsys.readouterr().out
-    assert told.startswith(f"A  results/shop/{FIRST}  (baseline)\nB  results/shop/{SECOND}\n")
+    assert f"\nA  results/shop/{FIRST} (baseline)\nB  results/shop/{SECOND}\n" in told
     assert main(["gate", FIRST]) == 0
     assert main(["gate", "latest"]) == 1
     assert main(["gate", "latest", "--baseline", FIRST, "--eval-set", "gate.max_regressions=0"]) == 1
@@ -54,9 +54,9 @@ def test_a_config_says_where_its_runs_are(tmp_path: Path, capsys: pytest.Capture
     )
     Path("evals/gate.yaml").write_text("gate: {min_pass_rate: 0.5}\n")
     assert main(["gate", "latest", "--config", "evals/mail.yaml"]) == 0
-    assert capsys.readouterr().out.startswith(f"run  evals/out/post/{FIRST}\n")
+    assert f"\nrun  evals/out/post/{FIRST}\n" in capsys.readouterr().out
     assert main(["gate", "latest", "--config", "evals/gate.yaml"]) == 0
-    assert capsys.readouterr().out.startswith(f"run  results/shop/{SECOND}\n")
+    assert f"\nrun  results/shop/{SECOND}\n" in capsys.readouterr().out
     assert main(["gate", SECOND, "--config", "evals/mail.yaml"]) == 4
     assert f"Runs in evals/out/post, the newest first: {FIRST}. Give" in capsys.readouterr().err
     Path("evals/mail.yaml").write_text(

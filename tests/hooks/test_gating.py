@@ -246,7 +246,7 @@ def test_a_baseline_of_the_command_line(evals: Evals, gate: dict[str, float] | N
     evals.write_config(**keys)
     result = evals.run("shop.eval.yaml", "--eval-baseline=latest")
     assert result.ret == 1
-    result.stdout.fnmatch_lines(["*eval shop compared with its baseline*", f"A  *{first.name}  (baseline)"])
+    result.stdout.fnmatch_lines(["*eval shop compared with its baseline*", f"A  *{first.name} (baseline)"])
     result.stdout.fnmatch_lines(
         ["*gate max_regressions: * regressed against *"] if gate else ["*paired over*"]
     )

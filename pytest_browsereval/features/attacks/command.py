@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_browsereval.commands.base import Command
-from pytest_browsereval.commands.reporting import add_reports, tell
+from pytest_browsereval.commands.reporting import add_reports, write_reports
 from pytest_browsereval.commands.runs import HELP, add_config, find_run
 from pytest_browsereval.errors import UsageError
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 def attacks(arguments: argparse.Namespace) -> int:
     """Report the figures; the exit code is always 0."""
-    from pytest_browsereval.features.attacks import report
     from pytest_browsereval.features.attacks.comparison import compare_sides
     from pytest_browsereval.features.attacks.figures import find_figures
+    from pytest_browsereval.features.attacks.report import make_report
 
     own, other = arguments.variants or (None, None)
     second = _read(arguments.run_name, arguments.config, other)
@@ -31,13 +31,7 @@ def attacks(arguments: argparse.Namespace) -> int:
         compared = compare_sides(_read(arguments.against, arguments.config, own), second)
     elif own is not None:
         compared = compare_sides(_read(arguments.run_name, arguments.config, own), second)
-    beside = {} if compared is None else {"compared": compared.as_json()}
-    tell(
-        arguments,
-        text=lambda: "\n".join(report.text(found, compared)) + "\n",
-        content=lambda: {**found.as_json(), **beside},
-        markdown=lambda: report.markdown(found, compared),
-    )
+    write_reports(arguments, make_report(found, compared))
     return 0
 
 

@@ -13,13 +13,13 @@ from typing import Any
 from pytest_browsereval.analysis.summary import RunSummary, TrialOutcome
 from pytest_browsereval.errors import DatasetError, UsageError, nearest
 from pytest_browsereval.features.attacks.figures import RunFigures, find_base, find_figures
-from pytest_browsereval.features.paired import Method, Paired, Split, compare_pairs
-from pytest_browsereval.features.permutation import Cell, compute_p_value
 from pytest_browsereval.model.attacks import AttackOutcome, find_outcome
 from pytest_browsereval.model.digest import AttemptDigest
 from pytest_browsereval.model.display import join_first, one_line
 from pytest_browsereval.model.grades import ATTACK, Verdict
 from pytest_browsereval.run.stored import StoredTask, read_stored
+from pytest_browsereval.stats.paired import Method, Paired, Split, compare_pairs
+from pytest_browsereval.stats.permutation import Cell, compute_p_value
 
 _LEFT_OUT = frozenset({"block", "name", "attack", "select"})
 """Keys that do not change what an attack does to a row."""

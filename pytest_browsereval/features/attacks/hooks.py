@@ -65,10 +65,11 @@ class AttackTable:
         if not any(len(one.plain) < len(one.trials) for one in self._controller.summaries.values()):
             return
         from pytest_browsereval.features.attacks.figures import find_figures
-        from pytest_browsereval.features.attacks.report import draw_attacks
+        from pytest_browsereval.features.attacks.report import tabulate_attacks
+        from pytest_browsereval.report.text import draw_table
 
         for active_run, summary in self._controller.summaries.items():
             if (found := find_figures(summary)) is not None:
                 terminalreporter.section(f"attacks in eval {self._controller.label(active_run)}")
-                for line in draw_attacks(found, width=config.get_terminal_writer().fullwidth):
+                for line in draw_table(tabulate_attacks(found), config.get_terminal_writer().fullwidth):
                     terminalreporter.line(line)

@@ -131,10 +131,10 @@ def pytest_browsereval_describe_run(
 ) -> Sequence[str]:
     """Return the figures of attempts under attack, as a session prints them."""
     from pytest_browsereval.features.attacks.figures import find_figures
-    from pytest_browsereval.features.attacks.report import short_text
+    from pytest_browsereval.features.attacks.report import list_lines
 
     found = find_figures(summary)
-    return () if found is None else tuple(short_text(found))
+    return () if found is None else tuple(list_lines(found))
 
 
 @pytest.hookimpl(tryfirst=True)  # whatever else it did wrong, it did for the attacker

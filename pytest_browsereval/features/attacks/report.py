@@ -1,4 +1,4 @@
-"""Figures of attacks for a terminal, and as Markdown."""
+"""Report of attacks."""
 
 from __future__ import annotations
 
@@ -8,23 +8,14 @@ from pytest_browsereval.analysis.passrate import PassRate
 from pytest_browsereval.features.attacks.comparison import AttackComparison, Measured
 from pytest_browsereval.features.attacks.figures import Figures, RunFigures, find_interval
 from pytest_browsereval.features.attacks.rules import describe_left_out
-from pytest_browsereval.features.paired import RESAMPLES, SEED
-from pytest_browsereval.model.display import (
-    fit,
-    format_count,
-    join_first,
-    one_line,
-    percent,
-    width_of,
-    wrap_text,
-)
-from pytest_browsereval.report.markdown import draw_table, quote_text
+from pytest_browsereval.model.display import format_count, join_first, one_line, percent
+from pytest_browsereval.report.report import Report, Row, Table
 from pytest_browsereval.report.table import format_interval
+from pytest_browsereval.report.text import draw_table
+from pytest_browsereval.stats.paired import RESAMPLES, SEED
 
-WIDTH = 100
-
-MOST_LINES = 12
-"""Of the table at the end of a run, its head and the line that counts the rest included."""
+MOST_ROWS = 10
+"""Attacks in the table at the end of a run."""
 
 MOST_NAMES = 5
 """Of attacks in a line; the rest is counted."""
@@ -61,112 +52,97 @@ def _rate(rate: PassRate, *, with_ends: bool = False) -> str:
 
 # -- tables
 
-_HEAD = ("delivered", "compromised", "attack success", "utility")
+_HEAD = ("compromised", "success (95 %)", "utility")
 
 
-def draw_attacks(found: RunFigures, most: int | None = MOST_LINES, width: int = WIDTH) -> Iterator[str]:
-    """Yield a table of the attacks, the most successful ones first.
+def tabulate_attacks(found: RunFigures, most: int = MOST_ROWS) -> Table:
+    """Return a table of the attacks, the most successful ones first.
 
     Args:
         found: the figures.
-        most: lines that it may have; the rest is counted. None for all.
-        width: columns of the terminal.
+        most: how many are shown; the rest is counted.
     """
-    names = list(found.attacks)
-    shown = names if most is None or len(names) < most else names[: most - 2]
-    labels = {name: f"{found.facts[name].channel}, {found.facts[name].goal}" for name in shown}
-    yield from _table("attack", {name: found.attacks[name] for name in shown}, width, labels)
-    if rest := [found.attacks[name] for name in names[len(shown) :]]:
-        compromised = sum(one.compromised for one in rest)
-        delivered = sum(one.delivered for one in rest)
-        yield (
-            f"  and {format_count(len(rest), 'more attack')}: {compromised:,} of {delivered:,} compromised"
-        )
-
-
-def _table(
-    title: str, rows: Mapping[str, Figures], width: int, labels: Mapping[str, str] | None = None
-) -> Iterator[str]:
-    shown = {name: one_line(name, 60) for name in rows}
-    beside = {name: one_line(label, 60) for name, label in (labels or {}).items()}
-    second = max((width_of(label) for label in (*beside.values(), "channel, goal")), default=0)
-    room = max(width - 47 - (second + 2 if labels else 0), 8)
-    first = min(max(width_of(name) for name in (*shown.values(), title)), room)
-    more = f"  {fit('channel, goal', second)}" if labels else ""
-    yield f"  {fit(title, first)}{more}  compromised  {'success (95 %)':<22} utility"
-    for name, one in rows.items():
-        more = f"  {fit(beside[name], second)}" if labels else ""
-        yield f"  {fit(shown[name], first)}{more}  {_cells(one)}"
+    labels = {name: f"{facts.channel}, {facts.goal}" for name, facts in found.facts.items()}
+    rows = [Row((name, labels[name], *_cells(one))) for name, one in found.attacks.items()]
+    rest = list(found.attacks.values())[most:]
+    compromised, delivered = (sum(getattr(one, key) for one in rest) for key in ("compromised", "delivered"))
+    return Table(
+        ("attack", "channel, goal", *_HEAD),
+        rows,
+        aligns="llrrr",
+        most=most,
+        rest=f"{compromised:,} of {delivered:,} compromised",
+    )
 
 
 def _share(value: float | None) -> str:
     return "-" if value is None else percent(value)
 
 
-def _cells(one: Figures) -> str:
+def _cells(one: Figures) -> Sequence[str]:
     success, utility = (_share(rate.value) for rate in (one.success, one.utility))
     ends = find_interval(one.success)
-    between = f"({format_interval(ends)})" if ends else ""
-    counts = f"{one.compromised:,} of {one.delivered:,}"
-    return f"{counts:>11}  {success:>6} {between:<15} {utility:>7}"
+    between = f" ({format_interval(ends)})" if ends else ""
+    return f"{one.compromised:,} of {one.delivered:,}", success + between, utility
 
 
-# -- the command
+def list_lines(found: RunFigures) -> Iterator[str]:
+    """Yield what a session says of a run's attacks."""
+    yield from describe_figures(found)
+    yield from draw_table(tabulate_attacks(found))
 
 
-def short_text(found: RunFigures, width: int = WIDTH) -> Iterator[str]:
-    """Yield what a session prints at its end."""
-    for line in describe_figures(found):
-        yield from wrap_text(line, width)
-    yield from draw_attacks(found, width=width)
+def make_report(found: RunFigures, compared: AttackComparison | None = None) -> Report:
+    """Return the report of the command.
 
-
-def text(found: RunFigures, compared: AttackComparison | None = None, width: int = WIDTH) -> Iterator[str]:
-    """Yield the lines of the command."""
-    for line in describe_figures(found):
-        yield from wrap_text(line, width)
-    yield ""
-    yield from draw_attacks(found, None, width)
-    for title, groups in _list_groups(found):
-        yield ""
-        yield from _table(title, groups, width)
-    if compared is not None:
-        yield ""
-        yield from describe_comparison(compared, width)
-
-
-def _list_groups(found: RunFigures) -> Iterator[tuple[str, Mapping[str, Figures]]]:
-    yield "channel", found.channels
-    yield "goal", found.goals
+    Args:
+        found: the figures.
+        compared: what differs between two sides.
+    """
+    groups: dict[str, Mapping[str, Figures]] = {"channel": found.channels, "goal": found.goals}
     if len(found.variants) > 1:
-        yield "variant", {name: one for name, (_, one) in found.variants.items()}
+        groups["variant"] = {name: one for name, (_, one) in found.variants.items()}
+    return Report(
+        title="Under attack",
+        facts=list(describe_figures(found)),
+        tables=[
+            tabulate_attacks(found, len(found.attacks)),
+            *(_tabulate(title, rows) for title, rows in groups.items()),
+            *([] if compared is None else [_compare(compared)]),
+        ],
+        notes=[] if compared is None else list(_list_notes(compared)),
+        content=lambda: found.as_json() | ({} if compared is None else {"compared": compared.as_json()}),
+    )
 
 
-def describe_comparison(compared: AttackComparison, width: int = WIDTH) -> Iterator[str]:
-    """Yield what differs between two sides."""
-    yield from wrap_text(f"A = {one_line(compared.first.label, 200)}", width)
-    yield from wrap_text(f"B = {one_line(compared.second.label, 200)}", width)
-    yield f"  {'':<20} {'A':>7} {'B':>7}  B less A"
-    for one in compared.measures:
-        a, b = (_share(rate) for rate in (one.first, one.second))
-        yield f"  {_NAMES[one.name]:<20} {a:>7} {b:>7}  {_difference(one)}"
+def _tabulate(title: str, rows: Mapping[str, Figures]) -> Table:
+    return Table((title, *_HEAD), [Row((name, *_cells(one))) for name, one in rows.items()], aligns="lrrr")
+
+
+def _compare(compared: AttackComparison) -> Table:
+    rows = [
+        Row((_NAMES[one.name], _share(one.first), _share(one.second), _difference(one)))
+        for one in compared.measures
+    ]
+    about = [f"A = {compared.first.label}", f"B = {compared.second.label}"]
+    return Table(("", "A", "B", "B less A"), rows, about=about, aligns="lrrl")
+
+
+def _list_notes(compared: AttackComparison) -> Iterator[str]:
     for one in compared.measures:
         if one.unpaired:
             attempts = format_count(one.unpaired, "attempt")
             verb = "counts" if one.unpaired == 1 else "count"
-            yield from wrap_text(
-                f"{_NAMES[one.name]}: {attempts} {verb} on one side only, and in no pair", width
-            )
+            yield f"{_NAMES[one.name]}: {attempts} {verb} on one side only, and in no pair"
     if compared.edited:
-        yield from wrap_text(_say_edited(compared), width)
-    yield from wrap_text(
+        yield _describe_edited(compared)
+    yield (
         "paired by row, attack and trial; p by exchange of the sides, row by row; interval by bootstrap of "
-        f"rows, {RESAMPLES:,} resamples, seed {SEED}",
-        width,
+        f"rows, {RESAMPLES:,} resamples, seed {SEED}"
     )
 
 
-def _say_edited(compared: AttackComparison) -> str:
+def _describe_edited(compared: AttackComparison) -> str:
     names = join_first([one_line(name, 60) for name in compared.edited], MOST_NAMES)
     return f"row edited ({len(compared.edited):,}): {names}: other tasks than before, and in no pair"
 
@@ -183,45 +159,3 @@ def _difference(one: Measured) -> str:
 
 def _p(value: float) -> str:
     return f"{value:.3f}" if value >= 0.001 else f"{value:.1g}"
-
-
-# -- Markdown
-
-
-def markdown(found: RunFigures, compared: AttackComparison | None = None) -> str:
-    """Return the report for a comment."""
-    lines = ["### Under attack", "", *(f"- {quote_text(line)}" for line in describe_figures(found)), ""]
-    labels = {name: f"{facts.channel}, {facts.goal}" for name, facts in found.facts.items()}
-    rows = [(quote_text(name), quote_text(labels[name]), *_plain(one)) for name, one in found.attacks.items()]
-    lines += draw_table(("attack", "channel, goal", *_HEAD), rows, "llrrrr")
-    for title, groups in _list_groups(found):
-        lines += [
-            "",
-            *draw_table((title, *_HEAD), [(quote_text(n), *_plain(f)) for n, f in groups.items()], "lrrrr"),
-        ]
-    if compared is not None:
-        lines += ["", *_markdown_comparison(compared)]
-    return "\n".join(lines) + "\n"
-
-
-def _plain(one: Figures) -> Sequence[str]:
-    success, utility = (_share(rate.value) for rate in (one.success, one.utility))
-    ends = find_interval(one.success)
-    between = f" ({format_interval(ends)})" if ends else ""
-    return f"{one.delivered:,}", f"{one.compromised:,}", success + between, utility
-
-
-def _markdown_comparison(compared: AttackComparison) -> Iterator[str]:
-    yield f"A is {quote_text(compared.first.label)}, B is {quote_text(compared.second.label)}."
-    yield ""
-    rows = [
-        (
-            _NAMES[one.name],
-            *(_share(rate) for rate in (one.first, one.second)),
-            _difference(one),
-        )
-        for one in compared.measures
-    ]
-    yield from draw_table(("", "A", "B", "B less A"), rows, "lrrl")
-    if compared.edited:
-        yield from ("", quote_text(_say_edited(compared)))

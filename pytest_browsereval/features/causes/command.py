@@ -6,7 +6,7 @@ import argparse
 from dataclasses import replace
 
 from pytest_browsereval.commands.base import Command
-from pytest_browsereval.commands.reporting import add_reports, tell
+from pytest_browsereval.commands.reporting import add_reports, write_reports
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.named_runs import add_runs, find_named_runs
 
@@ -14,8 +14,8 @@ from pytest_browsereval.features.named_runs import add_runs, find_named_runs
 def causes(arguments: argparse.Namespace) -> int:
     """Report the groups; the exit code is always 0."""
     from pytest_browsereval.analysis.reader import StoredRun
-    from pytest_browsereval.features.causes import report
     from pytest_browsereval.features.causes.groups import group_causes
+    from pytest_browsereval.features.causes.report import make_report
     from pytest_browsereval.run.lookup import age
 
     runs = find_named_runs(arguments)
@@ -29,12 +29,7 @@ def causes(arguments: argparse.Namespace) -> int:
         found = replace(found, names=names)
     elif arguments.judge_set:
         raise UsageError("--judge-set is about the judge that --explain asks. Add --explain.")
-    tell(
-        arguments,
-        text=lambda: "\n".join(report.text(found)).rstrip() + "\n",
-        content=found.as_json,
-        markdown=lambda: report.markdown(found),
-    )
+    write_reports(arguments, make_report(found))
     return 0
 
 

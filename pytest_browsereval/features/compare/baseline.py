@@ -16,8 +16,8 @@ from pytest_browsereval.commands.reporting import write
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.compare.compare import RunComparison, compare
 from pytest_browsereval.features.outcomes import Outcome, RunOutcomes, check_run, read_outcomes
-from pytest_browsereval.features.paired import MARGIN
 from pytest_browsereval.model.display import one_line
+from pytest_browsereval.stats.paired import MARGIN
 from pytest_browsereval.stats.statistics import CONFIDENCE
 
 if TYPE_CHECKING:  # `compare` needs no config, which takes 0.2 s

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from pytest_browsereval.commands.base import Command
-from pytest_browsereval.commands.reporting import add_reports, refuse_unwritable, tell
+from pytest_browsereval.commands.reporting import add_reports, refuse_unwritable, write_reports
 from pytest_browsereval.commands.runs import HELP_OF_BASELINE, add_config
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.compare.lookup import find_baseline
@@ -14,12 +14,10 @@ from pytest_browsereval.features.compare.lookup import find_baseline
 
 def compare(arguments: argparse.Namespace) -> int:
     """Compare two runs; the exit code is always 0."""
-    from pytest_browsereval.features.compare import report
     from pytest_browsereval.features.compare.baseline import read_run
     from pytest_browsereval.features.compare.compare import compare as compare_runs
-    from pytest_browsereval.features.compare.content import as_json
-    from pytest_browsereval.features.compare.markdown import markdown
     from pytest_browsereval.features.compare.reader import read_beside
+    from pytest_browsereval.features.compare.report import make_report
 
     with_files = arguments.html is not None
     first, second = (
@@ -42,12 +40,7 @@ def compare(arguments: argparse.Namespace) -> int:
 
         with refuse_unwritable(arguments.html):
             write_comparison(found, arguments.html)
-    tell(
-        arguments,
-        text=lambda: "\n".join(report.text(found)) + "\n",
-        content=lambda: as_json(found),
-        markdown=lambda: markdown(found),
-    )
+    write_reports(arguments, make_report(found))
     return 0
 
 

@@ -14,8 +14,8 @@ from pytest_browsereval.features.compare.compare import (
     Side,
 )
 from pytest_browsereval.features.outcomes import RunOutcomes
-from pytest_browsereval.features.paired import Judgement
 from pytest_browsereval.model.grades import Verdict
+from pytest_browsereval.stats.paired import Judgement
 
 
 def as_json(found: RunComparison) -> dict[str, Any]:

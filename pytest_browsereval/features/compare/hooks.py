@@ -12,12 +12,13 @@ from pytest_browsereval.analysis.summary import RunSummary
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.compare.baseline import against_baseline, check_baseline, read_run
 from pytest_browsereval.features.compare.compare import RunComparison, compare
-from pytest_browsereval.features.compare.report import text
+from pytest_browsereval.features.compare.report import make_report
 from pytest_browsereval.features.compare.rules import judge_baseline
 from pytest_browsereval.features.outcomes import outcomes_of
 from pytest_browsereval.hooks.controller import Controller, RunPart
 from pytest_browsereval.hooks.terminal import stdout_encoding
 from pytest_browsereval.model.rules import RuleResult
+from pytest_browsereval.report.text import draw_report
 from pytest_browsereval.run.active import ActiveRun
 
 
@@ -76,7 +77,7 @@ class Comparing:
                 terminalreporter.line(f"not compared: {found}", red=True)
                 continue
             encoding = stdout_encoding()
-            for line in text(found, config.get_terminal_writer().fullwidth):
+            for line in draw_report(make_report(found), config.get_terminal_writer().fullwidth):
                 terminalreporter.line(line.encode(encoding, "replace").decode(encoding))
 
 

@@ -1,4 +1,4 @@
-"""Comparison of two runs, for a terminal of 80 columns."""
+"""Report of a comparison of two runs."""
 
 from __future__ import annotations
 
@@ -8,18 +8,21 @@ from collections.abc import Iterator, Sequence
 from pytest_browsereval.analysis.summary import total_cost
 from pytest_browsereval.config_text import format_path
 from pytest_browsereval.features.compare.compare import Change, Comparison, Measure, Pair, RunComparison, Side
-from pytest_browsereval.features.paired import RESAMPLES, SEED, Judgement, Method, Paired
-from pytest_browsereval.model.display import fit, format_count, one_line, percent, wrap_text
-from pytest_browsereval.report.table import count_rest, format_interval
+from pytest_browsereval.features.compare.content import as_json
+from pytest_browsereval.model.display import format_count, one_line, percent
+from pytest_browsereval.report.report import MOST_ROWS, Report, Row, Table
+from pytest_browsereval.report.table import format_interval
+from pytest_browsereval.stats.paired import RESAMPLES, SEED, Judgement, Method, Paired
 from pytest_browsereval.stats.statistics import Interval
 
-WIDTH = 80
-
-# Tasks of a kind, and differences; `--json` has all of them.
-MOST_LISTED = 10
+LONGEST = 120
+"""Characters of a name or a reason."""
 
 # Kinds of tasks that are listed one by one, the most important first.
 LISTED = tuple(change for change in Change if change is not Change.UNCHANGED)
+
+_OPEN = frozenset({Change.LOST, Change.NEWLY_ERRORED, Change.ONLY_A})
+"""Bad news is never folded away."""
 
 _MARKS = {
     Change.LOST: "-",
@@ -33,37 +36,59 @@ _MARKS = {
 }
 
 
-def text(found: RunComparison, width: int = WIDTH) -> Iterator[str]:
-    """Yield the lines for a terminal.
-
-    Args:
-        found: the comparison.
-        width: columns of the terminal.
-    """
-    yield f"A  {one_line(format_path(found.a.folder))}  (baseline)"
-    yield f"B  {one_line(format_path(found.b.folder))}"
-    yield ""
-    yield from wrap_text(verdict(found.whole), width)
-    yield from wrap_text(basis(found.whole), width)
-    for note in found.notes:
-        yield from wrap_text(f"note: {one_line(note)}", width)
-    yield ""
-    for row in figures(found):
-        yield _columns(row)
-    for name, part in found.variants.items():
-        yield ""
-        yield from wrap_text(f"{one_line(name, 60)}: {verdict(part)}", width)
-        yield from (_columns(row) for row in _rows(part))
-    yield ""
-    yield from wrap_text(counts(found.whole), width)
+def make_report(found: RunComparison) -> Report:
+    """Return the report: the verdict, what it rests on, figures, then the tasks that changed."""
+    head, *rows = figures(found)
+    tables = [Table(head, list(map(Row, rows)), aligns="lrrl")]
+    if found.variants:
+        parts = [Row(_describe_variant(*one)) for one in found.variants.items()]
+        tables.append(Table(("variant", "A", "B", "verdict"), parts, aligns="lrrl"))
     for change in LISTED:
-        yield from _list_pairs(change, found.whole.of(change), width, has_variants=bool(found.variants))
+        if pairs := found.whole.of(change):
+            cells = [_make_row(pair, has_variants=bool(found.variants)) for pair in pairs[:MOST_ROWS]]
+            tables.append(
+                Table(
+                    ("task", "A", "B", "reason"),
+                    cells,
+                    f"{change} ({len(pairs):,})",
+                    count=len(pairs),
+                    is_folded=change not in _OPEN,
+                )
+            )
     if found.differences:
-        yield ""
-        yield "what else differs, A -> B"
-        for line in found.differences[:MOST_LISTED]:
-            yield from wrap_text(f"  {one_line(line)}", width, "    ")
-        yield from (f"  {line}" for line in count_rest(len(found.differences), MOST_LISTED))
+        lines = [Row((line,)) for line in found.differences]
+        tables.append(Table(("",), lines, "what else differs, A -> B", is_folded=True))
+    return Report(
+        title=verdict(found.whole),
+        facts=[
+            ("A", f"{format_path(found.a.folder)} (baseline)"),
+            ("B", format_path(found.b.folder)),
+            basis(found.whole),
+            *(f"note: {note}" for note in found.notes),
+            counts(found.whole),
+        ],
+        tables=tables,
+        content=lambda: as_json(found),
+    )
+
+
+def _describe_variant(name: str, part: Comparison) -> tuple[str, ...]:
+    rates = (
+        "none judged" if rate.value is None else f"{percent(rate.value)} ({rate.passed}/{rate.judged})"
+        for rate in (part.rate_a, part.rate_b)
+    )
+    return (name, *rates, verdict(part))
+
+
+def _make_row(pair: Pair, *, has_variants: bool) -> Row:
+    name = f"{pair.query_id} [{pair.variant}]" if has_variants else pair.query_id
+    a, b = (side.outcome if side else "" for side in (pair.a, pair.b))
+    side = why(pair)
+    reason = one_line(side.reason, LONGEST) if side else ""
+    outcomes = " -> ".join(filter(None, (a, b)))
+    label = one_line(name, LONGEST)
+    sentence = f"{_MARKS[pair.change]} {label}: {outcomes}" + (f". {reason}" if reason else "")
+    return Row((name, a, b, reason), sentence)
 
 
 def verdict(part: Comparison) -> str:
@@ -175,11 +200,6 @@ def _money(value: float | None, *, sign: bool = False) -> str:
     return f"{mark}${abs(value):.4f}" if abs(value) < 10 else f"{mark}${abs(value):,.2f}"
 
 
-def _columns(row: tuple[str, ...]) -> str:
-    name, a, b, change = row
-    return f"{fit(name, 13)} {a:>15} {b:>15}  {change}".rstrip()
-
-
 def _points(value: float) -> str:
     return f"{value * 100:.1f}"
 
@@ -194,33 +214,6 @@ def _ends(interval: Interval | None) -> str:
 
 def _p(value: float) -> str:
     return f"{value:.3f}" if value >= 0.001 else f"{value:.1g}"
-
-
-# -- tasks
-
-
-def _list_pairs(change: Change, pairs: Sequence[Pair], width: int, *, has_variants: bool) -> Iterator[str]:
-    if not pairs:
-        return
-    yield ""
-    yield f"{change} ({len(pairs):,})"
-    for pair in pairs[:MOST_LISTED]:
-        message = f"{_MARKS[change]} {task(pair, has_variants=has_variants)}: {sides(pair)}"
-        yield from wrap_text(f"  {message}", width, "      ")
-    yield from (f"  {line}" for line in count_rest(len(pairs), MOST_LISTED))
-
-
-def task(pair: Pair, *, has_variants: bool) -> str:
-    """Return the name of a task, with its variant where there are several."""
-    name = one_line(pair.query_id, 60)
-    return f"{name} [{one_line(pair.variant, 60)}]" if has_variants else name
-
-
-def sides(pair: Pair) -> str:
-    """Return what became of a task: both verdicts, and why the one that is worse or newer is what it is."""
-    message = " -> ".join(side.outcome for side in (pair.a, pair.b) if side is not None)
-    side = why(pair)
-    return f"{message}. {one_line(side.reason, 120)}" if side is not None and side.reason else message
 
 
 def why(pair: Pair) -> Side | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_browsereval.commands.base import Command
-from pytest_browsereval.commands.reporting import add_reports, refuse_unwritable, tell
+from pytest_browsereval.commands.reporting import add_reports, refuse_unwritable, write_reports
 from pytest_browsereval.commands.runs import RESULTS
 from pytest_browsereval.errors import UsageError
 
@@ -27,9 +26,9 @@ LISTED = 20
 
 def runs(arguments: argparse.Namespace) -> int:
     """List runs and write their page; the exit code is always 0."""
-    from pytest_browsereval.features.runs import report
     from pytest_browsereval.features.runs.breaks import find_breaks
     from pytest_browsereval.features.runs.history import read_history
+    from pytest_browsereval.features.runs.report import make_report
 
     given = arguments.folder
     remote = None
@@ -49,13 +48,7 @@ def runs(arguments: argparse.Namespace) -> int:
     written = _write_page(history, listed, breaks, arguments.output, remote)
     for problem in filter(None, (history.problem, written.problem)):
         print(f"note: {problem}", file=sys.stderr)
-    width = max(shutil.get_terminal_size((report.WIDTH, 24)).columns, report.WIDTH)
-    tell(
-        arguments,
-        text=lambda: "\n".join((*report.text(listed, breaks, arguments.limit, width), *written.lines)) + "\n",
-        content=lambda: report.as_json(listed, breaks),
-        markdown=lambda: report.markdown(listed, breaks, arguments.limit),
-    )
+    write_reports(arguments, make_report(listed, breaks, arguments.limit, written.lines))
     return 0
 
 
@@ -87,7 +80,7 @@ def _write_page(
             remote.write(RUNS_PAGE, make_page(history, listed, breaks, "").encode())
         except UsageError as error:
             return _Written(problem=f"the page was not written: {error}")
-        return _Written(("", f"page: {remote.url}/{RUNS_PAGE}"))
+        return _Written((f"page: {remote.url}/{RUNS_PAGE}",))
     file = asked or (history.folder or Path()) / RUNS_PAGE
     try:
         with refuse_unwritable(file):
@@ -96,7 +89,7 @@ def _write_page(
         if asked is not None:
             raise
         return _Written(problem=str(error))
-    return _Written(("", f"page: {format_path(file)}"))
+    return _Written((f"page: {format_path(file)}",))
 
 
 def find_results() -> Path:

@@ -1,4 +1,4 @@
-"""The list of runs: for a terminal, as plain values and as Markdown."""
+"""Report of all runs, over time."""
 
 from __future__ import annotations
 
@@ -7,49 +7,36 @@ from typing import Any
 
 from pytest_browsereval.features.runs.breaks import Break
 from pytest_browsereval.features.runs.digest import Figures, RunDigest, State, VariantDigest
-from pytest_browsereval.model.display import fit, one_line, percent, width_of, wrap_text
-from pytest_browsereval.report.markdown import draw_table, quote_text
-from pytest_browsereval.report.table import count_rest, format_interval
+from pytest_browsereval.model.display import one_line, percent
+from pytest_browsereval.report.report import Report, Row, Table
+from pytest_browsereval.report.table import format_interval
 from pytest_browsereval.stats.statistics import Interval
 
-WIDTH = 100
-
 HEAD = ("started (UTC)", "eval", "agent", "pass rate, 95 % interval", "errored", "cost", "gate", "commit")
-
-# So wide are the columns of names at least: the agent's has the rest.
-LEAST = 12
 
 Breaks = Mapping[tuple[str, str], Break]
 
 
-def text(runs: Sequence[RunDigest], breaks: Breaks, most: int, width: int = WIDTH) -> Iterator[str]:
-    """Yield the lines for a terminal, the newest run first.
+def make_report(runs: Sequence[RunDigest], breaks: Breaks, most: int, notes: Sequence[str] = ()) -> Report:
+    """Return the list of runs.
 
     Args:
         runs: all, the newest first.
         breaks: where the line of a variant breaks.
         most: how many runs are listed.
-        width: columns of the terminal.
+        notes: what stands below the list.
     """
-    listed = runs[:most]
-    rows = [(run, variant, _cells(run, variant)) for run in listed for variant in run.variants or (None,)]
-    widths = [
-        max(width_of(cells[place]) for cells in (HEAD, *(row[2] for row in rows)))
-        for place in range(len(HEAD))
+    rows = [
+        Row(_cells(run, variant), details=list(_notes(run, variant, breaks)))
+        for run in runs[:most]
+        for variant in run.variants or (None,)
     ]
-    widths[1] = min(widths[1], 20)
-    room = width - sum(widths) + widths[2] - 2 * (len(HEAD) - 1)
-    widths[2] = min(widths[2], max(room, LEAST))
-    yield _join(HEAD, widths)
-    for run, variant, cells in rows:
-        yield _join(cells, widths)
-        for note in _notes(run, variant, breaks):
-            yield from (f"    {line}" for line in wrap_text(note, width - 4))
-    yield from count_rest(len(runs), most, " runs")
-
-
-def _join(cells: Sequence[str], widths: Sequence[int]) -> str:
-    return "  ".join(fit(cell, wide) for cell, wide in zip(cells, widths, strict=True)).rstrip()
+    more = [f"and {len(runs) - most:,} more runs; --json FILE has them all"] * (len(runs) > most)
+    return Report(
+        tables=[Table(HEAD, rows, aligns="rllrrrll", details="note", most=len(rows))],
+        notes=[*more, *notes],
+        content=lambda: {"runs": [_run_json(run, breaks) for run in runs]},
+    )
 
 
 def _cells(run: RunDigest, variant: VariantDigest | None) -> tuple[str, ...]:
@@ -96,11 +83,6 @@ def _notes(run: RunDigest, variant: VariantDigest | None, breaks: Breaks) -> Ite
         yield f"not comparable with the run before: {', '.join(found.changes)} changed"
 
 
-def as_json(runs: Sequence[RunDigest], breaks: Breaks) -> dict[str, Any]:
-    """Return all of the list as plain values."""
-    return {"runs": [_run_json(run, breaks) for run in runs]}
-
-
 def _run_json(run: RunDigest, breaks: Breaks) -> dict[str, Any]:
     content = run.model_dump(mode="json", exclude={"version", "stamps"})
     for one in content["variants"]:
@@ -108,13 +90,3 @@ def _run_json(run: RunDigest, breaks: Breaks) -> dict[str, Any]:
         one["not_comparable_with"] = found and found.before
         one["changed"] = {} if found is None else {word: list(lines) for word, lines in found.changes.items()}
     return content
-
-
-def markdown(runs: Sequence[RunDigest], breaks: Breaks, most: int) -> str:
-    """Return the list as Markdown, the newest run first."""
-    rows = []
-    for run in runs[:most]:
-        for variant in run.variants or (None,):
-            notes = "; ".join(_notes(run, variant, breaks))
-            rows.append([quote_text(cell) for cell in (*_cells(run, variant), notes)])
-    return "\n".join(draw_table([*HEAD, "note"], rows)) + "\n"

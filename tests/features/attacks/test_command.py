@@ -61,9 +61,9 @@ def test_the_report(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["attacks", "run"]) == 0
     out = capsys.readouterr().out
     assert max(map(width_of, out.splitlines())) <= 100
-    assert "  review  text, order         2 of 4   50.0% (0.6 to 99.4%)    25.0%" in out
-    assert "  popup         0 of 1    0.0% (0.0 to 79.3%)   100.0%" in out
-    assert "  secret       0 of 1    0.0% (0.0 to 79.3%)   100.0%" in out
+    assert "review  text, order         2 of 4  50.0% (0.6 to 99.4%)    25.0%" in out
+    assert "popup         0 of 1   0.0% (0.0 to 79.3%)   100.0%" in out
+    assert "secret       0 of 1   0.0% (0.0 to 79.3%)   100.0%" in out
 
 
 def test_the_files(capsys: pytest.CaptureFixture[str]) -> None:
@@ -146,7 +146,7 @@ def test_two_variants(capsys: pytest.CaptureFixture[str]) -> None:
     assert found["differences"]["utility"]["difference"] == 0
     assert (found["first"]["name"], found["second"]["name"]) == ("bare of run", "guarded of run")
     assert main(["attacks", "run", "--variants", "bare", "guarded"]) == 0
-    assert "  attack success         80.0%    0.0%  -80.0 points" in capsys.readouterr().out
+    assert "attack success        80.0%   0.0%  -80.0 points" in capsys.readouterr().out
 
 
 def test_two_runs(capsys: pytest.CaptureFixture[str]) -> None:
@@ -156,7 +156,7 @@ def test_two_runs(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["attacks", "after", "--against", "before"]) == 0
     out = capsys.readouterr().out
     assert "A = before\nB = after\n" in out
-    assert "  attack success        100.0%   50.0%  -50.0 points" in out
+    assert "attack success        100.0%  50.0%  -50.0 points" in out
     assert "attack success: 2 attempts count on one side only, and in no pair" in out
 
 

@@ -14,10 +14,12 @@ from pytest_browsereval.features.attacks.figures import (
     find_figures,
     find_interval,
 )
-from pytest_browsereval.features.attacks.report import describe_figures, draw_attacks, markdown
+from pytest_browsereval.features.attacks.report import describe_figures, make_report, tabulate_attacks
 from pytest_browsereval.model.attacks import find_outcome
 from pytest_browsereval.model.digest import digest
 from pytest_browsereval.model.display import width_of
+from pytest_browsereval.report.markdown import draw_report
+from pytest_browsereval.report.text import draw_table
 from pytest_browsereval.stats.statistics import Share, pool_groups, wilson
 from tests.features.attacks.attacked import MIXED, attacked, write_attacked
 from tests.recorded import attempt, summary
@@ -99,11 +101,11 @@ def test_lines(found: RunFigures) -> None:
 
 def test_table(found: RunFigures) -> None:
     """The most successful attack first."""
-    assert list(draw_attacks(found)) == [
-        "  attack  channel, goal  compromised  success (95 %)         utility",
-        "  review  text, order         2 of 4   50.0% (0.6 to 99.4%)    25.0%",
-        "  notice  popup, secret       0 of 1    0.0% (0.0 to 79.3%)   100.0%",
-        "  alt     hidden, order       0 of 0       -                       -",
+    assert list(draw_table(tabulate_attacks(found))) == [
+        "attack  channel, goal  compromised        success (95 %)  utility",
+        "review  text, order         2 of 4  50.0% (0.6 to 99.4%)    25.0%",
+        "notice  popup, secret       0 of 1   0.0% (0.0 to 79.3%)   100.0%",
+        "alt     hidden, order       0 of 0                     -        -",
     ]
 
 
@@ -118,8 +120,10 @@ def test_the_table_of_many_attacks_is_short(found: RunFigures) -> None:
     figures = RunFigures(
         [], many, {str(one.attack): found.facts[str(one.attack).partition("-")[0]] for one in many}
     )
-    lines = list(draw_attacks(figures, width=80))
+    lines = list(draw_table(tabulate_attacks(figures), 80))
     assert len(lines) == 12
-    assert lines[-1] == "  and 26 more attacks: 4 of 20 compromised"
+    assert lines[-1] == "and 26 more; 4 of 20 compromised"
     assert max(map(width_of, lines)) <= 80
-    assert "| review | text, order | 4 | 2 | 50.0% (0.6 to 99.4%) | 25.0% |" in markdown(found)
+    assert "| review | text, order | 2 of 4 | 50.0% (0.6 to 99.4%) | 25.0% |" in draw_report(
+        make_report(found)
+    )

@@ -188,7 +188,7 @@ def test_merged_parts_hold_the_error_rate_together(evals: Evals, capsys: pytest.
     printed = capsys.readouterr().out.splitlines()
     for line in (
         "attack success 20.0% (1 of 5; 95 % interval 3.6 to 62.4%), 1 harmless failure",
-        "  loud    whisper, answer       1 of 5   20.0% (3.6 to 62.4%)    60.0%",
+        "loud    whisper, answer       1 of 5  20.0% (3.6 to 62.4%)    60.0%",
     ):
         assert line in printed
         assert line in whole.outlines

@@ -112,8 +112,8 @@ def test_figures_agree(shop: Evals, capsys: pytest.CaptureFixture[str]) -> None:
     run.stdout.fnmatch_lines(
         [
             "*= attacks in eval shop =*",
-            "  attack *channel, goal *compromised *success*",
-            "  faint *0 of 0*",
+            "attack *channel, goal *compromised *success*",
+            "faint *0 of 0*",
             f"*attack success *({under['compromised']} of {under['delivered']};*",
             f"of {under['attempts']} attempts under attack {left_out}: in no rate",
             "gate max_attack_success: *",

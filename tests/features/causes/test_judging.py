@@ -52,7 +52,7 @@ def test_a_judge_names_the_groups(evals: Evals, monkeypatch: pytest.MonkeyPatch)
     found = json.loads((evals.path / "a.json").read_text())
     assert [one["name_by_judge"] is None for one in found["groups"]] == [False, True, True]
     assert found["judge"] == {"model": "openai-compatible judge", "requests": 1, "cost_usd": None}
-    assert "likely wrong row: says a wrong price" in (evals.path / "a.md").read_text()
+    assert "the judge: says a wrong price" in (evals.path / "a.md").read_text()
     (asked,) = model.requests
     text = json.dumps(asked.messages)
     assert "mug: at step 1: answered 'wrong'" in text
@@ -83,7 +83,7 @@ def test_a_judge_that_fails_names_nothing(evals: Evals) -> None:
         run_shop(evals, model)
         result = evals.run_command(*EXPLAIN)
     assert result.ret == 0
-    assert "  likely wrong row                   2    67%" in result.outlines
+    assert "likely wrong row       2    67%" in result.outlines
     assert any(line.startswith("    the judge: not named: the judge") for line in result.outlines)
 
 

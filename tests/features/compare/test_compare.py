@@ -13,9 +13,9 @@ from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.compare.compare import Change, RunComparison, compare
 from pytest_browsereval.features.compare.content import as_json
 from pytest_browsereval.features.outcomes import RunOutcomes, read_outcomes
-from pytest_browsereval.features.paired import Judgement, Method
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.run.store import RunStore
+from pytest_browsereval.stats.paired import Judgement, Method
 from pytest_browsereval.stats.statistics import Share
 from tests.labelled import write_run
 from tests.recorded import ERRORED, FAILED, PASSED, attempt, write_summary

@@ -5,23 +5,27 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from pytest_browsereval.features.compare.compare import compare
-from pytest_browsereval.features.compare.report import text
+from pytest_browsereval.features.compare.compare import RunComparison, compare
+from pytest_browsereval.features.compare.report import make_report
 from pytest_browsereval.features.outcomes import RunOutcomes
-from pytest_browsereval.model.display import width_of
+from pytest_browsereval.report import markdown
+from pytest_browsereval.report.text import draw_report
 from tests.features.compare.test_compare import run, two
 from tests.recorded import ERRORED, FAILED, PASSED, attempt
 
-HOSTILE = "<img src=x> | [a](http://x) `b` @team www.x.y\x1b[31m\n# no"
+
+def draw(found: RunComparison) -> list[str]:
+    """Return the lines of a terminal."""
+    return list(draw_report(make_report(found)))
 
 
 def test_the_verdict_comes_first(tmp_path: Path) -> None:
     """Which is better and how sure, what that rests on, the figures, and then task by task."""
     a = [attempt(f"t{n}", FAILED if n < 8 else PASSED, cost_usd=0.01) for n in range(12)]
     b = [attempt(f"t{n}", FAILED if n == 11 else PASSED, cost_usd=0.02) for n in range(12)]
-    lines = list(text(two(tmp_path, [*a, attempt("e")], [*b, attempt("e", ERRORED)])))
-    assert lines[0].endswith("/a  (baseline)")
-    assert lines[3].startswith("B is better: +58.3 points (95 % ")
+    lines = draw(two(tmp_path, [*a, attempt("e")], [*b, attempt("e", ERRORED)]))
+    assert lines[0].startswith("B is better: +58.3 points (95 % ")
+    assert lines[1].endswith("/a (baseline)")
     told = " ".join(" ".join(lines).split())
     assert "paired over 12 tasks judged in both: 8 gained, 1 lost, 3 alike; McNemar's exact p 0.039" in told
     assert "bootstrap of tasks, 10,000 resamples, seed 0" in told
@@ -38,7 +42,7 @@ def test_costs_are_those_of_what_is_compared(tmp_path: Path) -> None:
     both = run(tmp_path / "a", *known, *(attempt(n, variant="other", cost_usd=None) for n in "tu"))
 
     def tell_cost(a: RunOutcomes, b: RunOutcomes, variants: tuple[str, str] | None) -> str:
-        lines = text(compare(a, b, variants=variants))
+        lines = draw(compare(a, b, variants=variants))
         return " ".join(next(line for line in lines if line.startswith("cost in all")).split())
 
     assert tell_cost(both, both, ("fn", "cdp")) == "cost in all $0.2000 $0.2000 +$0.0000"
@@ -54,7 +58,7 @@ def test_words_of_all_verdicts(tmp_path: Path) -> None:
     few, none = run(tmp_path / "c", *failed[:1], *passed[1:]), run(tmp_path / "d", *errored)
 
     def first(run_a: RunOutcomes, run_b: RunOutcomes, margin: float = 0.05) -> str:
-        return list(text(compare(run_a, run_b, margin=margin)))[3]
+        return make_report(compare(run_a, run_b, margin=margin)).title
 
     assert first(a, b).startswith("B is worse: -100.0 points (95 % ")
     assert first(a, few, 0.2).startswith("B is not worse than A by more than 20.0 points: -2.5 points (95 % ")
@@ -62,14 +66,15 @@ def test_words_of_all_verdicts(tmp_path: Path) -> None:
     assert first(a, none) == "cannot tell: no task was judged in both runs"
 
 
-def test_long_lists_fit_the_terminal(tmp_path: Path) -> None:
-    """Eighty columns whatever the names, ten tasks of a kind, and the rest counted; hostile text too."""
-    names = [f"{n:03} {HOSTILE} {'wide 漢字 ' * 12}" for n in range(25)]
-    a = [attempt(name, PASSED, variant=v, reason=HOSTILE) for name in names for v in ("x", "y")]
-    b = [attempt(name, FAILED, variant=v, reason=HOSTILE) for name in names for v in ("x", "y")]
-    lines = list(text(two(tmp_path, a, b)))
-    assert max(width_of(line) for line in lines[2:]) <= 80
-    assert "\x1b" not in "".join(lines)
-    assert "lost (50)" in lines
-    assert sum(line.startswith("- 0") for line in lines) == 10
-    assert lines[-1] == "  and 40 more; --json FILE has them all"
+def test_bad_news_is_not_folded(tmp_path: Path) -> None:
+    """Twenty tasks of a kind are listed; in a comment the lost ones are open, the gained ones folded."""
+    kinds = [(f"{n:03}", PASSED if n < 45 else FAILED, FAILED if n < 45 else PASSED) for n in range(50)]
+    found = two(tmp_path, [attempt(n, a) for n, a, _ in kinds], [attempt(n, b) for n, _, b in kinds])
+    lines = draw(found)
+    assert "lost (45)" in lines
+    assert sum(line.startswith("- 0") for line in lines) == 20
+    assert "and 25 more; --json FILE has them all" in lines
+    shown = markdown.draw_report(make_report(found))
+    assert shown.startswith("### B is worse: -80.0 points")
+    assert shown.index("**lost (45)**") < shown.index("<details><summary>gained (5)</summary>")
+    assert "| 007 | passed | failed | 007 failed |" in shown

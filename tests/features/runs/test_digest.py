@@ -11,8 +11,9 @@ import pytest
 from pytest_browsereval.analysis.summary import summary_of
 from pytest_browsereval.features.gates import GATE_FILE, write_gate
 from pytest_browsereval.features.runs.digest import RunDigest, State, digest_run, read_digest
-from pytest_browsereval.features.runs.report import text
+from pytest_browsereval.features.runs.report import make_report
 from pytest_browsereval.model.rules import RuleResult
+from pytest_browsereval.report.text import draw_report
 from pytest_browsereval.run.store import RunStore
 from tests.features.runs.conftest import config_with, day, leave_run, name_of, tried
 from tests.recorded import ERRORED, FAILED, PASSED, write_summary
@@ -64,7 +65,7 @@ def test_attacks_are_in_the_note(tmp_path: Path) -> None:
     found = digest_of(folder)
     note = "compromised in 2 of 3 in which the attack was delivered, of 4 attempts under attack"
     assert (found.state, found.note, found.whole.rate) == (State.COMPLETE, note, 1.0)
-    assert f"    {note}" in list(text([found], {}, 1))
+    assert f"    {note}" in list(draw_report(make_report([found], {}, 1)))
 
 
 def test_each_variant_has_its_figures(tmp_path: Path) -> None:
