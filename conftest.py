@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import gc
-import importlib.metadata
 import os
 import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Generator
 from functools import cache
 from pathlib import Path
 
@@ -50,15 +47,8 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     if config.pluginmanager.has_plugin("timeout") and config.getoption("timeout") is None:
         config.option.timeout = TEST_TIMEOUT_S
-    if not config.option.eval_config:
-        if isinstance(importlib.metadata.PathDistribution, type):  # not so in a process that was forked
-            from tests.nested import make_cheap
-
-            make_cheap()
-        # Garbage is collected after each file of tests; every 700 objects it costs a twentieth of the time.
-        gc.set_threshold(50_000, 20, 20)
-        if not hasattr(config, "workerinput"):
-            _use_temporary_folder(config)
+    if not config.option.eval_config and not hasattr(config, "workerinput"):
+        _use_temporary_folder(config)
 
 
 def _use_temporary_folder(config: pytest.Config) -> None:
@@ -126,37 +116,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if skipped:
         config.hook.pytest_deselected(items=skipped)
         items[:] = kept
-
-
-@pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_collection() -> Generator[None, object, object]:
-    """Collect tests and no garbage: the collector would look at millions of new objects that all stay."""
-    gc.disable()
-    try:
-        return (yield)
-    finally:
-        gc.enable()
-
-
-@pytest.hookimpl(trylast=True)
-def pytest_collection_finish() -> None:
-    """Hide what the tests consist of from the garbage collector.
-
-    pytest collects garbage twice at its end, and tests run pytest in this process hundreds of times: with
-    thousands of items and modules to look at each time, that would take longer than the evals themselves.
-    """
-    gc.freeze()
-
-
-@pytest.hookimpl(trylast=True)
-def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
-    """Collect what the evals of a test module have left, and hide what stays: modules, caches, reports.
-
-    To hide it after each test would keep the garbage for ever.
-    """
-    if nextitem is None or nextitem.path != item.path:
-        gc.collect()
-        gc.freeze()
 
 
 @pytest.hookimpl(trylast=True)

@@ -162,10 +162,7 @@ def be_template(number: int) -> None:
     """Run an eval, so that all is imported and made that one needs, and fork a process for each that asks."""
     channel = socket.socket(fileno=number)
     channel.set_inheritable(False)
-    from tests.nested import make_cheap  # once: a test's agent may import from `tests` again
-
     atexit.register(_leave_modules_alone)
-    make_cheap()
     assert pytest.main([*LEFT_OUT, "-p", "no:cacheprovider"], [WarmUp()]) == 0
     sys.path.remove(ROOT)  # which may be in it a second time, and then is meant
     sys.path.remove("")
