@@ -50,19 +50,22 @@ def has_anchor(page: Path, anchor: str) -> bool:
     return anchor in anchors(page) or "```{generated}" in page.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_links_lead_somewhere(page: str) -> None:
+def test_links_lead_somewhere(subtests: pytest.Subtests) -> None:
     """Every link into the repository names a file that is there, and a heading of it."""
-    text = re.sub(r"```.*?```", "", (ROOT / page).read_text(encoding="utf-8"), flags=re.DOTALL)
-    wrong = []
-    for link in LINK.findall(text):
-        if "://" in link:
-            continue
-        path, _, anchor = unquote(link).partition("#")
-        target = (ROOT / page).parent / path if path else ROOT / page
-        if not target.exists() or (anchor and target.suffix == ".md" and not has_anchor(target, anchor)):
-            wrong.append(link)
-    assert wrong == []
+    for page in PAGES:
+        with subtests.test(page=page):
+            text = re.sub(r"```.*?```", "", (ROOT / page).read_text(encoding="utf-8"), flags=re.DOTALL)
+            wrong = []
+            for link in LINK.findall(text):
+                if "://" in link:
+                    continue
+                path, _, anchor = unquote(link).partition("#")
+                target = (ROOT / page).parent / path if path else ROOT / page
+                if not target.exists() or (
+                    anchor and target.suffix == ".md" and not has_anchor(target, anchor)
+                ):
+                    wrong.append(link)
+            assert wrong == []
 
 
 # -- examples
@@ -191,18 +194,19 @@ def check_row(value: Any, registry: Registry) -> None:
         grader.check(task, ROOT)
 
 
-@pytest.mark.parametrize("page", WITH_EXAMPLES)
-def test_rows_are_accepted(page: str) -> None:
+def test_rows_are_accepted(subtests: pytest.Subtests) -> None:
     """Each block of JSON can be read; rows in it are rows, and checks are those of graders."""
-    wrong = []
-    registry = make_registry(page)
-    for example in find_examples(page, "json", "jsonl"):
-        try:
-            for value in read_rows(example.text):
-                check_row(value, registry)
-        except Exception as error:  # noqa: BLE001 each is a line of the report
-            wrong.append(describe(page, example.line, error))
-    assert wrong == []
+    for page in WITH_EXAMPLES:
+        with subtests.test(page=page):
+            wrong = []
+            registry = make_registry(page)
+            for example in find_examples(page, "json", "jsonl"):
+                try:
+                    for value in read_rows(example.text):
+                        check_row(value, registry)
+                except Exception as error:  # noqa: BLE001 each is a line of the report
+                    wrong.append(describe(page, example.line, error))
+            assert wrong == []
 
 
 @pytest.mark.parametrize("kind", PAGE_CHECKS)
@@ -220,19 +224,20 @@ def find_missing_names(tree: ast.Module) -> Iterator[str]:
             yield from (f"{node.module}.{one.name}" for one in node.names if not hasattr(module, one.name))
 
 
-@pytest.mark.parametrize("page", WITH_EXAMPLES)
-def test_code_runs(page: str) -> None:
+def test_code_runs(subtests: pytest.Subtests) -> None:
     """Each block of Python compiles and imports what there is; one that registers members registers them."""
-    wrong = []
-    for example in find_examples(page, "python"):
-        try:
-            tree = ast.parse(example.text)
-            wrong += [describe(page, example.line, f"no {name}") for name in find_missing_names(tree)]
-            if registers_members(example.text):
-                run_plugin(example.text, page)
-        except Exception as error:  # noqa: BLE001 each is a line of the report
-            wrong.append(describe(page, example.line, error))
-    assert wrong == []
+    for page in WITH_EXAMPLES:
+        with subtests.test(page=page):
+            wrong = []
+            for example in find_examples(page, "python"):
+                try:
+                    tree = ast.parse(example.text)
+                    wrong += [describe(page, example.line, f"no {name}") for name in find_missing_names(tree)]
+                    if registers_members(example.text):
+                        run_plugin(example.text, page)
+                except Exception as error:  # noqa: BLE001 each is a line of the report
+                    wrong.append(describe(page, example.line, error))
+            assert wrong == []
 
 
 def find_commands(page: str) -> Iterator[tuple[int, list[str]]]:

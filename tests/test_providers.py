@@ -39,23 +39,25 @@ def test_every_provider_of_browseros_is_known() -> None:
     assert sorted(BROWSEROS) == sorted([*PROVIDERS, *REFUSED])
 
 
-@pytest.mark.parametrize("name", sorted(PROVIDERS))
-def test_every_provider_has_an_address_or_asks_for_one(name: str) -> None:
+def test_every_provider_has_an_address_or_asks_for_one(subtests: pytest.Subtests) -> None:
     """A provider without an address of its own is the one that takes any, and it alone."""
-    provider = provider_named(name)
-    assert (provider.base_url is None) == (name == "openai-compatible")
-    assert provider.base_url is None or not provider.base_url.endswith("/")
+    for name in sorted(PROVIDERS):
+        with subtests.test(name=name):
+            provider = provider_named(name)
+            assert (provider.base_url is None) == (name == "openai-compatible")
+            assert provider.base_url is None or not provider.base_url.endswith("/")
 
 
-@pytest.mark.parametrize("name", sorted(PROVIDERS))
-def test_a_provider_has_a_key_variable_or_needs_no_key(name: str) -> None:
+def test_a_provider_has_a_key_variable_or_needs_no_key(subtests: pytest.Subtests) -> None:
     """Remote providers know their variable; keyless ones have none."""
-    provider = provider_named(name)
-    if provider.is_keyless or provider.base_url is None:
-        assert provider.key_variable is None
-    else:
-        assert provider.key_variable is not None
-        assert is_variable_name(provider.key_variable)
+    for name in sorted(PROVIDERS):
+        with subtests.test(name=name):
+            provider = provider_named(name)
+            if provider.is_keyless or provider.base_url is None:
+                assert provider.key_variable is None
+            else:
+                assert provider.key_variable is not None
+                assert is_variable_name(provider.key_variable)
 
 
 @pytest.mark.parametrize("name", sorted(REFUSED))

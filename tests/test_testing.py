@@ -205,9 +205,9 @@ A, B = call("click", target="e1"), call("click", target="e2")
 ANSWER = {"role": "tool", "tool_call_id": A.id, "content": "ok"}
 
 
-@pytest.mark.parametrize(
-    ("body", "told"),
-    [
+def test_what_real_servers_refuse_is_refused(subtests: pytest.Subtests) -> None:
+    """Each fault of the protocol is a 400 that says what is wrong, and is kept for the test."""
+    cases: list[tuple[Any, str]] = [
         ("not json", "model"),
         ({"messages": [USER]}, "model parameter"),
         (request(), "at least one message"),
@@ -240,11 +240,10 @@ ANSWER = {"role": "tool", "tool_call_id": A.id, "content": "ok"}
             request(USER, response_format=json_schema({**LOOSE, "required": ["a"]}, strict=True)),
             "schema: strict mode needs each key",
         ),
-    ],
-)
-def test_what_real_servers_refuse_is_refused(body: Any, told: str) -> None:
-    """Each fault of the protocol is a 400 that says what is wrong, and is kept for the test."""
-    assert told in refusal(body)
+    ]
+    for body, told in cases:
+        with subtests.test(body=body, told=told):
+            assert told in refusal(body)
 
 
 def test_a_whole_conversation_is_taken() -> None:

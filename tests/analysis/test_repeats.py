@@ -29,15 +29,16 @@ def found(*of: Trials) -> Repeats:
     return result
 
 
-@pytest.mark.parametrize("passed", range(6))
-@pytest.mark.parametrize("k", range(1, 6))
-def test_rates_are_those_of_all_draws(passed: int, k: int) -> None:
+def test_rates_are_those_of_all_draws(subtests: pytest.Subtests) -> None:
     """Of five judged trials every k are drawn once."""
-    results = [True] * passed + [False] * (5 - passed)
-    draws = list(combinations(results, k))
-    task = TaskRepeats("a", "default", passed=passed, failed=5 - passed)
-    assert task.pass_at(k) == pytest.approx(sum(any(draw) for draw in draws) / len(draws))
-    assert task.pass_hat(k) == pytest.approx(sum(all(draw) for draw in draws) / len(draws))
+    for passed in range(6):
+        for k in range(1, 6):
+            with subtests.test(passed=passed, k=k):
+                results = [True] * passed + [False] * (5 - passed)
+                draws = list(combinations(results, k))
+                task = TaskRepeats("a", "default", passed=passed, failed=5 - passed)
+                assert task.pass_at(k) == pytest.approx(sum(any(draw) for draw in draws) / len(draws))
+                assert task.pass_hat(k) == pytest.approx(sum(all(draw) for draw in draws) / len(draws))
 
 
 @pytest.mark.parametrize("k", [0, 3])

@@ -12,9 +12,9 @@ Refused = Callable[..., list[str]]
 SMALL = "agent: scripted\ndataset: rows.jsonl\n"
 
 
-@pytest.mark.parametrize(
-    ("text", "read", "value"),
-    [
+def test_any_key_can_be_set(load: Load, subtests: pytest.Subtests) -> None:
+    """The command line sets any key, also one that the file does not have; values are YAML."""
+    cases: list[tuple[str, Callable[[Any], object], object]] = [
         ("trials=3", lambda c: c.trials, 3),
         ("name=a=b", lambda c: c.name, "a=b"),
         ("name='3'", lambda c: c.name, "3"),
@@ -38,13 +38,10 @@ SMALL = "agent: scripted\ndataset: rows.jsonl\n"
         ("lanes=4", lambda c: c.lanes, 4),
         ("pass_when=any", lambda c: c.pass_when, "any"),
         ("capture.screenshots=off", lambda c: c.capture.screenshots, "off"),
-    ],
-)
-def test_any_key_can_be_set(
-    load: Load, text: str, read: Callable[[EvalConfig], object], value: object
-) -> None:
-    """The command line sets any key, also one that the file does not have; values are YAML."""
-    assert read(load(SMALL, text)) == value
+    ]
+    for text, read, value in cases:
+        with subtests.test(text=text, read=read, value=value):
+            assert read(load(SMALL, text)) == value
 
 
 def test_the_command_line_beats_the_file(load: Load) -> None:

@@ -26,9 +26,9 @@ def refusal(text: str, suffix: str) -> tuple[str, int | None]:
 # -- values
 
 
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
+def test_yaml_scalars_follow_the_core_schema(subtests: pytest.Subtests) -> None:
+    """YAML 1.2 determines the types of plain scalars: words and dates are texts, numbers are decimal."""
+    cases: list[tuple[str, object]] = [
         ("on", "on"),
         ("off", "off"),
         ("yes", "yes"),
@@ -60,13 +60,12 @@ def refusal(text: str, suffix: str) -> tuple[str, int | None]:
         ("[1, [2, {a: b}]]", [1, [2, {"a": "b"}]]),
         ('"\\u00e9"', "é"),
         ('"\\U0001F642"', "🙂"),
-    ],
-)
-def test_yaml_scalars_follow_the_core_schema(text: str, value: object) -> None:
-    """YAML 1.2 determines the types of plain scalars: words and dates are texts, numbers are decimal."""
-    found = value_of(text)
-    assert found == value
-    assert type(found) is type(value)
+    ]
+    for text, value in cases:
+        with subtests.test(text=text, value=value):
+            found = value_of(text)
+            assert found == value
+            assert type(found) is type(value)
 
 
 def test_yaml_reads_what_a_writer_of_yaml_writes() -> None:
@@ -121,9 +120,9 @@ def test_an_unknown_suffix_is_refused() -> None:
 # -- what is wrong
 
 
-@pytest.mark.parametrize(
-    ("text", "suffix", "told", "line"),
-    [
+def test_broken_texts_are_refused(subtests: pytest.Subtests) -> None:
+    """A text in the wrong format is refused, with the line if the parser knows it."""
+    cases: list[tuple[str, str, str, int | None]] = [
         ("a: b: c", ".yaml", "not YAML: mapping values are not allowed in this context.", 1),
         ("a: 1\n\tb: 2", ".yaml", "not YAML: found", 2),
         ("a: *x", ".yaml", "not YAML: found undefined alias.", 1),
@@ -145,13 +144,12 @@ def test_an_unknown_suffix_is_refused() -> None:
         ),
         ("a = 1\na = 2\n", ".toml", "not TOML: Cannot overwrite a value", 2),
         ("a = \n", ".toml", "not TOML: Invalid value", 1),
-    ],
-)
-def test_broken_texts_are_refused(text: str, suffix: str, told: str, line: int | None) -> None:
-    """A text in the wrong format is refused, with the line if the parser knows it."""
-    message, found = refusal(text, suffix)
-    assert told in message
-    assert line is None or found == line
+    ]
+    for text, suffix, told, line in cases:
+        with subtests.test(text=text, suffix=suffix, told=told):
+            message, found = refusal(text, suffix)
+            assert told in message
+            assert line is None or found == line
 
 
 def test_problems_do_not_end_reading() -> None:
@@ -209,9 +207,9 @@ path = "a"
 """
 
 
-@pytest.mark.parametrize(
-    ("path", "line"),
-    [
+def test_lines_of_yaml(subtests: pytest.Subtests) -> None:
+    """The line of a value is that of its key; a missing value has the line of the nearest one above."""
+    cases: list[tuple[KeyPath, int]] = [
         ((), 1),
         (("name",), 1),
         (("agent",), 2),
@@ -224,11 +222,10 @@ path = "a"
         (("other", "type"), 3),
         (("other", "own"), 10),
         (("nope",), 1),
-    ],
-)
-def test_lines_of_yaml(path: KeyPath, line: int) -> None:
-    """The line of a value is that of its key; a missing value has the line of the nearest one above."""
-    assert parse(YAML, ".yaml").line_of(path) == line
+    ]
+    for path, line in cases:
+        with subtests.test(path=path, line=line):
+            assert parse(YAML, ".yaml").line_of(path) == line
 
 
 @pytest.mark.parametrize(

@@ -53,9 +53,9 @@ def test_plain_ids_stay_as_they_are() -> None:
         assert safe_id(plain) == plain
 
 
-@pytest.mark.parametrize(
-    ("query_id", "name"),
-    [
+def test_other_characters_are_encoded(subtests: pytest.Subtests) -> None:
+    """Characters with a meaning for paths, shells or pytest are written as their bytes."""
+    cases: list[tuple[str, str]] = [
         ("Wolfram Alpha--45", "Wolfram+20Alpha--45"),
         ("a/b", "a+2fb"),
         ("..", "+2e+2e"),
@@ -70,11 +70,10 @@ def test_plain_ids_stay_as_they_are() -> None:
         ("nul.txt", "+6eul.txt"),
         ("console", "console"),
         ("line\nbreak.", "line+0abreak+2e"),
-    ],
-)
-def test_other_characters_are_encoded(query_id: str, name: str) -> None:
-    """Characters with a meaning for paths, shells or pytest are written as their bytes."""
-    assert safe_id(query_id) == name
+    ]
+    for query_id, name in cases:
+        with subtests.test(query_id=query_id, name=name):
+            assert safe_id(query_id) == name
 
 
 def test_different_ids_have_different_names() -> None:

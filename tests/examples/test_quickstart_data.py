@@ -120,13 +120,14 @@ def test_shared_scripts_are_copies(shared: str) -> None:
     assert len({path.read_bytes() for path in copies}) == 1
 
 
-@pytest.mark.parametrize("page", site_files(".html"), ids=lambda path: f"{path.parent.name}/{path.name}")
-def test_pages_freeze_the_clock_first(page: Path) -> None:
+def test_pages_freeze_the_clock_first(subtests: pytest.Subtests) -> None:
     """A page's first script is ``frozen.js``, and every file that it names lies beside it."""
-    text = page.read_text(encoding="utf-8")
-    assert re.findall(r'<script src="([^"]+)"', text)[0] == "frozen.js"
-    named = re.findall(r'(?:src|href)="([^"]+)"', text)
-    assert [name for name in named if not (page.parent / name).is_file()] == []
+    for page in site_files(".html"):
+        with subtests.test(page=page):
+            text = page.read_text(encoding="utf-8")
+            assert re.findall(r'<script src="([^"]+)"', text)[0] == "frozen.js"
+            named = re.findall(r'(?:src|href)="([^"]+)"', text)
+            assert [name for name in named if not (page.parent / name).is_file()] == []
 
 
 def test_sites_need_no_network() -> None:

@@ -27,9 +27,9 @@ def grade(expected: Any, answer: str | None, /, **options: Any) -> GraderResult:
 THREE = ["Travel Mug", "Seagrass Basket", "Garden Trowel"]
 
 
-@pytest.mark.parametrize(
-    ("match", "reference", "answer"),
-    [
+def test_right_answers(subtests: pytest.Subtests) -> None:
+    """A right answer passes with score 1, however it is spelt within the rules of the match."""
+    cases: list[tuple[str, Any, str]] = [
         ("exact", "Blue Mug", "  blue\u00a0 mug\n"),
         ("exact", 64, "64.00"),
         ("exact", ["Rome", "Roma"], "roma"),
@@ -89,18 +89,17 @@ THREE = ["Travel Mug", "Seagrass Basket", "Garden Trowel"]
         ("set", [100, 200, 300], "100,200,300"),
         ("set", ["Salt and Pepper", "Lyon, France"], "Lyon, France and Salt and Pepper"),
         ("set", ["東京", "大阪"], "東京、大阪"),
-    ],
-)
-def test_right_answers(match: str, reference: Any, answer: str) -> None:
-    """A right answer passes with score 1, however it is spelt within the rules of the match."""
-    result = grade(reference, answer, match=match)
-    assert (result.verdict, result.score) == (Verdict.PASSED, 1.0)
-    assert result.criteria[0].verdict is Verdict.PASSED
+    ]
+    for match, reference, answer in cases:
+        with subtests.test(match=match, reference=reference, answer=answer):
+            result = grade(reference, answer, match=match)
+            assert (result.verdict, result.score) == (Verdict.PASSED, 1.0)
+            assert result.criteria[0].verdict is Verdict.PASSED
 
 
-@pytest.mark.parametrize(
-    ("match", "reference", "answer", "reason"),
-    [
+def test_wrong_answers(subtests: pytest.Subtests) -> None:
+    """A wrong answer fails with score 0 and says why; a guess at several values is wrong."""
+    cases: list[tuple[str, Any, str, str]] = [
         ("exact", "5", "15", 'the answer is "15", not "5"'),
         ("exact", "mug", "the mug", "not"),
         ("exact", 5, "5 or 6", "not 5"),
@@ -135,19 +134,18 @@ def test_right_answers(match: str, reference: Any, answer: str) -> None:
         ("date", "2025-03-04", "4 or 5 March, I am not sure", "not"),
         ("date", "2025-03-04", "2025-03-04 or 2025-03-05", "holds 2 dates"),
         ("date", "2025-03-04", "tomorrow", "no date that can be read"),
-    ],
-)
-def test_wrong_answers(match: str, reference: Any, answer: str, reason: str) -> None:
-    """A wrong answer fails with score 0 and says why; a guess at several values is wrong."""
-    result = grade(reference, answer, match=match)
-    assert (result.verdict, result.score) == (Verdict.FAILED, 0.0)
-    with pytest.raises(AssertionError, match=reason):
-        raise AssertionError(result.criteria[0].reason)
+    ]
+    for match, reference, answer, reason in cases:
+        with subtests.test(match=match, reference=reference, answer=answer):
+            result = grade(reference, answer, match=match)
+            assert (result.verdict, result.score) == (Verdict.FAILED, 0.0)
+            with pytest.raises(AssertionError, match=reason):
+                raise AssertionError(result.criteria[0].reason)
 
 
-@pytest.mark.parametrize(
-    ("match", "reference", "answer"),
-    [
+def test_answers_that_may_mean_two_things(subtests: pytest.Subtests) -> None:
+    """An answer that is right in another convention alone cannot be judged."""
+    cases: list[tuple[str, Any, str]] = [
         ("number", 12500, "Der Preis ist 12.500 €."),
         ("number", 12500, "Le prix est de 12 500 €."),
         ("number", 1200, "about 1.2k"),
@@ -164,26 +162,27 @@ def test_wrong_answers(match: str, reference: Any, answer: str, reason: str) -> 
         ("date", "2024-05-03", "It was on 03/05/2024."),
         ("date", "2024-05-03", "3 Toukokuuta 2024"),
         ("date", "2024-05-03", "في \u0663 مايو \u0662\u0660\u0662\u0664"),
-    ],
-)
-def test_answers_that_may_mean_two_things(match: str, reference: Any, answer: str) -> None:
-    """An answer that is right in another convention alone cannot be judged."""
-    with pytest.raises(
-        GraderFault, match=r"cannot tell whether the answer .*: it can be read in more than one way"
-    ):
-        grade(reference, answer, match=match)
-    other = "2024-06-04" if match == "date" else 13
-    assert grade(other, answer, match=match).verdict is Verdict.FAILED
+    ]
+    for match, reference, answer in cases:
+        with subtests.test(match=match, reference=reference, answer=answer):
+            with pytest.raises(
+                GraderFault, match=r"cannot tell whether the answer .*: it can be read in more than one way"
+            ):
+                grade(reference, answer, match=match)
+            other = "2024-06-04" if match == "date" else 13
+            assert grade(other, answer, match=match).verdict is Verdict.FAILED
 
 
-@pytest.mark.parametrize("answer", [None, "", "  \n"])
-@pytest.mark.parametrize("match", ["exact", "includes", "regex", "set"])
-def test_no_answer(match: str, answer: str | None) -> None:
+def test_no_answer(subtests: pytest.Subtests) -> None:
     """An attempt that gave no answer fails, whatever the reference."""
-    result = grade(".*", answer, match=match)
-    assert (result.verdict, result.score) == (Verdict.FAILED, 0.0)
-    assert result.reasoning == "no answer was given"
-    assert result.details["is_answered"] is False
+    cases: list[str | None] = [None, "", "  \n"]
+    for answer in cases:
+        for match in ["exact", "includes", "regex", "set"]:
+            with subtests.test(answer=answer, match=match):
+                result = grade(".*", answer, match=match)
+                assert (result.verdict, result.score) == (Verdict.FAILED, 0.0)
+                assert result.reasoning == "no answer was given"
+                assert result.details["is_answered"] is False
 
 
 def test_case_sensitive() -> None:
@@ -275,9 +274,9 @@ def test_what_a_report_shows() -> None:
     assert result.fingerprint == grade("Rome", "Paris").fingerprint != other
 
 
-@pytest.mark.parametrize(
-    ("fields", "options", "message"),
-    [
+def test_rows_that_cannot_be_judged_are_refused(subtests: pytest.Subtests) -> None:
+    """A row without a usable reference is refused before anything is spent."""
+    cases: list[tuple[dict[str, Any], dict[str, Any], str]] = [
         ({}, {}, r"'answer' has no reference. Give the row one \(\"answer\": \"...\"\)"),
         ({"answer": []}, {}, "has no reference"),
         ({"answer": {"a": 1}}, {}, "is not a text or number"),
@@ -288,14 +287,13 @@ def test_what_a_report_shows() -> None:
         ({"answer": "("}, {"match": "regex"}, "is not a regular expression"),
         ({"answer": [{"a": 1}]}, {"match": "set"}, "is not a list of texts or numbers"),
         ({"answer": [["a"], []]}, {"match": "set"}, "is not a list of texts or numbers"),
-    ],
-)
-def test_rows_that_cannot_be_judged_are_refused(
-    fields: dict[str, Any], options: dict[str, Any], message: str
-) -> None:
-    """A row without a usable reference is refused before anything is spent."""
-    with pytest.raises(ValueError, match=message):
-        AnswerGrader(**options).check(make_task(**fields), Path())
+    ]
+    for fields, options, message in cases:
+        with (
+            subtests.test(fields=fields, options=options, message=message),
+            pytest.raises(ValueError, match=message),
+        ):
+            AnswerGrader(**options).check(make_task(**fields), Path())
 
 
 def test_possible_answers_are_refused() -> None:

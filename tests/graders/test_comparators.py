@@ -101,17 +101,16 @@ TABLE: list[tuple[dict[str, Any], Any, tuple[bool, bool]]] = [
 ]
 
 
-@pytest.mark.parametrize(("check", "actual", "holds"), TABLE)
-def test_every_comparison_in_both_readings(
-    check: dict[str, Any], actual: Any, holds: tuple[bool, bool]
-) -> None:
+def test_every_comparison_in_both_readings(subtests: pytest.Subtests) -> None:
     """Every comparison holds in the readings that the table says; what fails has a reason."""
-    comparator = read_comparator(check)
-    strict = comparator.criterion("it", actual, "strict")
-    lenient = comparator.criterion("it", actual, "lenient")
-    assert (strict.verdict is Verdict.PASSED, lenient.verdict is Verdict.PASSED) == holds
-    assert bool(strict.reason) is not holds[0]
-    assert bool(lenient.reason) is not holds[1]
+    for check, actual, holds in TABLE:
+        with subtests.test(check=check, actual=actual, holds=holds):
+            comparator = read_comparator(check)
+            strict = comparator.criterion("it", actual, "strict")
+            lenient = comparator.criterion("it", actual, "lenient")
+            assert (strict.verdict is Verdict.PASSED, lenient.verdict is Verdict.PASSED) == holds
+            assert bool(strict.reason) is not holds[0]
+            assert bool(lenient.reason) is not holds[1]
 
 
 def test_what_can_be_read_in_two_ways() -> None:
@@ -181,9 +180,9 @@ def test_long_values_are_cut_in_criteria() -> None:
     assert len(criterion.reason) < 400
 
 
-@pytest.mark.parametrize(
-    ("check", "message"),
-    [
+def test_wrong_comparisons_are_refused(subtests: pytest.Subtests) -> None:
+    """An unknown, missing, double or wrongly typed comparison is refused with what to write."""
+    cases: list[tuple[dict[str, Any], str]] = [
         ({}, "has 0 comparisons.*Write exactly one of: equals"),
         ({"equals": 1, "min": 2}, "has 2 comparisons: equals, min"),
         ({"equal": 1}, r"unknown key 'equal'. Did you mean 'equals'\? A check compares by one of"),
@@ -204,12 +203,10 @@ def test_long_values_are_cut_in_criteria() -> None:
         ({"date": "soon"}, '"soon" cannot be read as a date; write one such as "2025-03-04"'),
         ({"date": "5"}, '"5" cannot be read as a date'),
         ({"date": "2025-03-04", "day_first": "yes"}, "'day_first' is \"yes\"; write true or false"),
-    ],
-)
-def test_wrong_comparisons_are_refused(check: dict[str, Any], message: str) -> None:
-    """An unknown, missing, double or wrongly typed comparison is refused with what to write."""
-    with pytest.raises(ValueError, match=message):
-        read_comparator(check)
+    ]
+    for check, message in cases:
+        with subtests.test(check=check, message=message), pytest.raises(ValueError, match=message):
+            read_comparator(check)
 
 
 def test_keys_beside_a_comparison() -> None:

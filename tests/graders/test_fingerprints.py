@@ -97,20 +97,22 @@ def test_every_grader_is_here() -> None:
     assert [name for name, _, _ in builtin_registry().members("grader") if name not in FINGERPRINTS] == []
 
 
-@pytest.mark.parametrize("name", FINGERPRINTS)
-def test_the_fingerprints_of_stored_grades_stay(name: str) -> None:
+def test_the_fingerprints_of_stored_grades_stay(subtests: pytest.Subtests) -> None:
     """A new option of a grader makes all its stored grades unlike the next ones: change a line on purpose."""
-    assert grader(name).fingerprint(1) == FINGERPRINTS[name]
+    for name, expected in FINGERPRINTS.items():
+        with subtests.test(name=name):
+            assert grader(name).fingerprint(1) == expected
 
 
-@pytest.mark.parametrize("name", FINGERPRINTS)
-def test_what_was_observed_is_still_known(name: str) -> None:
+def test_what_was_observed_is_still_known(subtests: pytest.Subtests) -> None:
     """The keys of stored evidence stay, else no attempt of before could be graded again."""
-    task = Task(
-        query_id="a",
-        query="q",
-        start_url="http://a.test/",
-        checks=({"title": "A"},),
-        evals=tuple(EVALS.get(name, ())),
-    )
-    assert observation_keys([grader(name)], task) == OBSERVED.get(name, {})
+    for name in FINGERPRINTS:
+        with subtests.test(name=name):
+            task = Task(
+                query_id="a",
+                query="q",
+                start_url="http://a.test/",
+                checks=({"title": "A"},),
+                evals=tuple(EVALS.get(name, ())),
+            )
+            assert observation_keys([grader(name)], task) == OBSERVED.get(name, {})

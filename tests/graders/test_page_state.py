@@ -218,9 +218,9 @@ def test_a_pattern_that_would_never_end_is_a_fault(
         attempt(live, site.url, {"text": {"regex": "^(a+)+$"}}, wait_s=10)
 
 
-@pytest.mark.parametrize(
-    ("checks", "message"),
-    [
+def test_wrong_checks_are_refused(subtests: pytest.Subtests) -> None:
+    """A check that is not well formed is refused before anything is spent."""
+    cases: list[tuple[list[dict[str, Any]], str]] = [
         ([], 'has nothing to check. Give the row checks, such as "checks": '),
         ([{"path": "a", "equals": 1}], "has nothing to check"),
         ([{"txt": "a"}], r"has 0 of the keys url, title, .* Did you mean 'text'\?"),
@@ -248,12 +248,10 @@ def test_a_pattern_that_would_never_end_is_a_fault(
         ([{"storage": "local:a", "path": "a[", "exists": True}], "is not a JMESPath expression"),
         ([{"storage": "local:a", "path": 5, "exists": True}], "'path' is 5; write a JMESPath"),
         ([{"title": "a", "weight": 0}], "'weight' is 0; write a number above 0"),
-    ],
-)
-def test_wrong_checks_are_refused(checks: list[dict[str, Any]], message: str) -> None:
-    """A check that is not well formed is refused before anything is spent."""
-    with pytest.raises(ValueError, match=message):
-        PageStateGrader().check(make_task(checks=checks), Path())
+    ]
+    for checks, message in cases:
+        with subtests.test(checks=checks, message=message), pytest.raises(ValueError, match=message):
+            PageStateGrader().check(make_task(checks=checks), Path())
 
 
 def test_a_grader_survives_its_own_dump() -> None:

@@ -23,9 +23,9 @@ from tests.graders.support import make_task
 X = WITHHELD
 
 
-@pytest.mark.parametrize(
-    ("answer", "text", "left"),
-    [
+def test_an_answer_is_found_in_any_spelling(subtests: pytest.Subtests) -> None:
+    """Words of the instruction stay, for they tell nothing; parts of other words and numbers too."""
+    cases: list[tuple[Any, str, str]] = [
         ("Plastic Man", "It is PLASTIC  man, not plastics.", f"It is {X}, not plastics."),
         ("Plastic Man", "**Plastic-Man**", f"**{X}**"),
         ("Université de Montréal", "Universite de Montreal", X),
@@ -43,12 +43,11 @@ X = WITHHELD
         (None, "anything", "anything"),
         ("", "anything", "anything"),
         (True, "true", "true"),
-    ],
-)
-def test_an_answer_is_found_in_any_spelling(answer: Any, text: str, left: str) -> None:
-    """Words of the instruction stay, for they tell nothing; parts of other words and numbers too."""
-    assert mask_of(make_task(query="Which city?", answer=answer, protected=True))(text) == left
-    assert mask_of(make_task(query="Which city?", answer=answer))(text) == text
+    ]
+    for answer, text, left in cases:
+        with subtests.test(answer=answer, text=text, left=left):
+            assert mask_of(make_task(query="Which city?", answer=answer, protected=True))(text) == left
+            assert mask_of(make_task(query="Which city?", answer=answer))(text) == text
 
 
 GOLD = "Plastic Man, 1988"

@@ -182,9 +182,9 @@ def test_missing_evidence_is_a_fault() -> None:
         asyncio.run(grader.grade(make_recorded(make_task())))
 
 
-@pytest.mark.parametrize(
-    ("checks", "message"),
-    [
+def test_wrong_checks_are_refused(subtests: pytest.Subtests) -> None:
+    """A check that is not well formed is refused before anything is spent."""
+    cases: list[tuple[list[dict[str, Any]], str]] = [
         ([], "has nothing to check. Give the row checks"),
         ([{"title": "a"}], "has nothing to check"),
         ([{"pth": "a", "equals": 1}], "write a JMESPath expression"),
@@ -195,12 +195,10 @@ def test_missing_evidence_is_a_fault() -> None:
         ([{"path": "a", "equal": 1}], r"Did you mean 'equals'\?"),
         ([{"path": "a", "equals": 1, "wieght": 2}], r"Did you mean 'weight'\?"),
         ([{"path": "a", "equals": 1, "weight": -2}], "'weight' is -2"),
-    ],
-)
-def test_wrong_checks_are_refused(checks: list[dict[str, Any]], message: str) -> None:
-    """A check that is not well formed is refused before anything is spent."""
-    with pytest.raises(ValueError, match=message):
-        StateDiffGrader(source={"js": "app"}).check(make_task(checks=checks), Path())
+    ]
+    for checks, message in cases:
+        with subtests.test(checks=checks, message=message), pytest.raises(ValueError, match=message):
+            StateDiffGrader(source={"js": "app"}).check(make_task(checks=checks), Path())
 
 
 @pytest.mark.parametrize(

@@ -64,9 +64,9 @@ def fetched(url: str, **site_urls: str) -> list[str]:
     return needs({"type": "state_diff", "source": {"url": url}}, **site_urls)
 
 
-@pytest.mark.parametrize(
-    ("block", "need"),
-    [
+def test_what_needs_trust_is_found(subtests: pytest.Subtests) -> None:
+    """Programs, folders of code, models, keys and foreign addresses, of packages and inside of others too."""
+    cases: list[tuple[dict[str, Any], str]] = [
         (SHELL, "starts the program 'sh'"),
         ({"type": "infinity", "root": "apps"}, "runs verifiers of the folder 'apps' (`root`)"),
         ({"type": "infinity", "python": "/bin/sh"}, "starts the program '/bin/sh' (`python`)"),
@@ -80,13 +80,15 @@ def fetched(url: str, **site_urls: str) -> list[str]:
         ({"type": "acme/any", "page": "http://h.test:1/a?k=1"}, FOREIGN),
         ({"type": "acme/any", "inner": SHELL}, "starts the program 'sh'"),
         ({"type": "combined", "graders": ["answer", SHELL]}, "starts the program 'sh'"),
-    ],
-)  # fmt: skip
-def test_what_needs_trust_is_found(block: dict[str, Any], need: str) -> None:
-    """Programs, folders of code, models, keys and foreign addresses, of packages and inside of others too."""
-    assert needs(block) == [need]
-    twice = {"type": "combined", "graders": ["gaia", {"type": "combined", "graders": ["answer", block]}]}
-    assert needs(twice) == [need]
+    ]
+    for block, need in cases:
+        with subtests.test(block=block, need=need):
+            assert needs(block) == [need]
+            twice = {
+                "type": "combined",
+                "graders": ["gaia", {"type": "combined", "graders": ["answer", block]}],
+            }
+            assert needs(twice) == [need]
 
 
 def test_nothing_else_needs_trust() -> None:
@@ -103,9 +105,9 @@ def builtin_names() -> list[str]:
     return [n for n, member, _ in members if not any(f.is_required() for f in member.model_fields.values())]
 
 
-@pytest.mark.parametrize(
-    "url",
-    [
+def test_addresses_elsewhere_need_trust(subtests: pytest.Subtests) -> None:
+    """Whatever an address begins like, it has to stay on the host of a site."""
+    cases: list[str] = [
         "http://127.0.0.1:1/secret",
         "{shop}.evil.test/",
         "{shop}@evil.test/",
@@ -116,12 +118,11 @@ def builtin_names() -> list[str]:
         "http://127.0.0.1:8000@evil.test/",
         "//evil.test",
         "http://[",
-    ],
-)
-def test_addresses_elsewhere_need_trust(url: str) -> None:
-    """Whatever an address begins like, it has to stay on the host of a site."""
-    (need,) = fetched(url, shop="http://127.0.0.1:8000")
-    assert need.endswith("which is not one of the sites")
+    ]
+    for url in cases:
+        with subtests.test(url=url):
+            (need,) = fetched(url, shop="http://127.0.0.1:8000")
+            assert need.endswith("which is not one of the sites")
 
 
 @pytest.mark.parametrize("rest", ["", "/", "/api/state", "?a=1", "#a"])

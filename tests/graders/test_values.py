@@ -18,9 +18,9 @@ from pytest_browsereval.graders.numbers import find_numbers, read_number
 from pytest_browsereval.graders.values import clip, compile_path, fold, has_token, look_up, show
 
 
-@pytest.mark.parametrize(
-    ("needle", "text"),
-    [
+def test_tokens_that_are_there(subtests: pytest.Subtests) -> None:
+    """A text holds what stands in it as whole words and numbers; scripts without blanks have no borders."""
+    cases: list[tuple[str, str]] = [
         ("5", "5"),
         ("5", "I found 5."),
         ("5", "5, maybe"),
@@ -36,16 +36,15 @@ from pytest_browsereval.graders.values import clip, compile_path, fold, has_toke
         ("-5", "it is -5"),
         ("東京", "東京都に行く"),
         ("ไทย", "ประเทศไทยแลนด์"),
-    ],
-)
-def test_tokens_that_are_there(needle: str, text: str) -> None:
-    """A text holds what stands in it as whole words and numbers; scripts without blanks have no borders."""
-    assert has_token(needle, text)
+    ]
+    for needle, text in cases:
+        with subtests.test(needle=needle, text=text):
+            assert has_token(needle, text)
 
 
-@pytest.mark.parametrize(
-    ("needle", "text"),
-    [
+def test_tokens_that_are_not_there(subtests: pytest.Subtests) -> None:
+    """A part of a word or number is not in the text: "5" is not in "15"."""
+    cases: list[tuple[str, str]] = [
         ("5", "15"),
         ("5", "51"),
         ("5", "5.25"),
@@ -63,11 +62,10 @@ def test_tokens_that_are_there(needle: str, text: str) -> None:
         ("Ärger", "Verärgert Ärgernis"),
         ("", "anything"),
         ("absent", ""),
-    ],
-)
-def test_tokens_that_are_not_there(needle: str, text: str) -> None:
-    """A part of a word or number is not in the text: "5" is not in "15"."""
-    assert not has_token(needle, text)
+    ]
+    for needle, text in cases:
+        with subtests.test(needle=needle, text=text):
+            assert not has_token(needle, text)
 
 
 def test_a_later_token_is_found() -> None:
@@ -82,9 +80,9 @@ def test_folding() -> None:
     assert fold("e\u0301") == fold("\u00c9")
 
 
-@pytest.mark.parametrize(
-    ("value", "number"),
-    [
+def test_numbers_that_are_read(subtests: pytest.Subtests) -> None:
+    """Signs, groups of thousands, one currency, a percent sign and an exponent are read."""
+    cases: list[tuple[Any, str]] = [
         (5, "5"),
         (2.5, "2.5"),
         ("5", "5"),
@@ -105,16 +103,15 @@ def test_folding() -> None:
         ("5%", "5"),
         ("1e3", "1000"),
         (10**30, str(10**30)),
-    ],
-)
-def test_numbers_that_are_read(value: Any, number: str) -> None:
-    """Signs, groups of thousands, one currency, a percent sign and an exponent are read."""
-    assert read_number(value) == Decimal(number)
+    ]
+    for value, number in cases:
+        with subtests.test(value=value, number=number):
+            assert read_number(value) == Decimal(number)
 
 
-@pytest.mark.parametrize(
-    "value",
-    [
+def test_what_is_not_surely_a_number(subtests: pytest.Subtests) -> None:
+    """What could be read in two ways, or is not a number at all, is not read."""
+    cases: list[Any] = [
         *(True, None, [], {}, float("nan"), float("inf")),
         *("", " ", "abc", "1 234", "1.2.3", "1.2k", "5 km", "5 6", "5'11", "1\u00a05", "v2", "3rd"),
         *(
@@ -129,16 +126,15 @@ def test_numbers_that_are_read(value: Any, number: str) -> None:
             "5\u00b2",
             "9" * 100,
         ),
-    ],
-)
-def test_what_is_not_surely_a_number(value: Any) -> None:
-    """What could be read in two ways, or is not a number at all, is not read."""
-    assert read_number(value) is None
+    ]
+    for value in cases:
+        with subtests.test(value=value):
+            assert read_number(value) is None
 
 
-@pytest.mark.parametrize(
-    ("text", "numbers"),
-    [
+def test_numbers_in_a_sentence(subtests: pytest.Subtests) -> None:
+    """The different numbers of a sentence are found, but for those of an uncertain reading."""
+    cases: list[tuple[str, list[str]]] = [
         ("The total is $59.98.", ["59.98"]),
         ("5 items cost 12,50", ["5", "12.50"]),
         ("2 items at $59.98", ["2", "59.98"]),
@@ -159,11 +155,10 @@ def test_what_is_not_surely_a_number(value: Any) -> None:
         ("item-5, ±5", []),
         ("up by 3%", ["3"]),
         ("none", []),
-    ],
-)
-def test_numbers_in_a_sentence(text: str, numbers: list[str]) -> None:
-    """The different numbers of a sentence are found, but for those of an uncertain reading."""
-    assert find_numbers(text) == [Decimal(number) for number in numbers]
+    ]
+    for text, numbers in cases:
+        with subtests.test(text=text, numbers=numbers):
+            assert find_numbers(text) == [Decimal(number) for number in numbers]
 
 
 def mismatch(expected: str, actual: Any, *, day_first: bool = False) -> str | None:
@@ -172,9 +167,9 @@ def mismatch(expected: str, actual: Any, *, day_first: bool = False) -> str | No
     return "unreadable" if date is None else wanted.mismatch(date)
 
 
-@pytest.mark.parametrize(
-    ("expected", "actual"),
-    [
+def test_dates_that_agree(subtests: pytest.Subtests) -> None:
+    """A date agrees if it names all that the expected one names; zones are converted where both have one."""
+    cases: list[tuple[str, str]] = [
         ("2025-03-04", "March 4, 2025"),
         ("2025-03-04", "4th of March 2025"),
         ("2025-03-04", "Tue, 4 Mar 2025"),
@@ -186,11 +181,10 @@ def mismatch(expected: str, actual: Any, *, day_first: bool = False) -> str | No
         ("2025-03-04 17:00", "4 March 2025 5pm"),
         ("2025-03-04T17:00Z", "2025-03-04 18:00:00+01:00"),
         ("2024-02-29", "29 Feb 2024"),
-    ],
-)
-def test_dates_that_agree(expected: str, actual: str) -> None:
-    """A date agrees if it names all that the expected one names; zones are converted where both have one."""
-    assert mismatch(expected, actual) is None
+    ]
+    for expected, actual in cases:
+        with subtests.test(expected=expected, actual=actual):
+            assert mismatch(expected, actual) is None
 
 
 @pytest.mark.parametrize(
@@ -234,9 +228,9 @@ def test_dates_in_a_sentence(text: str, count: int) -> None:
     assert len(find_dates(text)) == count
 
 
-@pytest.mark.parametrize(
-    ("text", "items"),
-    [
+def test_lists_that_were_written_out(subtests: pytest.Subtests) -> None:
+    """A list is split at lines and semicolons, else at commas and "and"; numbers stay whole."""
+    cases: list[tuple[str, list[Any]]] = [
         ("red, green and blue", ["red", "green", "blue"]),
         ("red, green, and blue", ["red", "green", "blue"]),
         ("- red\n- green\n\n* blue", ["red", "green", "blue"]),
@@ -248,11 +242,10 @@ def test_dates_in_a_sentence(text: str, count: int) -> None:
         ("1,2,3", ["1", "2", "3"]),
         ("sand, wind", ["sand", "wind"]),
         ("", []),
-    ],
-)
-def test_lists_that_were_written_out(text: str, items: list[Any]) -> None:
-    """A list is split at lines and semicolons, else at commas and "and"; numbers stay whole."""
-    assert split_items(text, []) == items
+    ]
+    for text, items in cases:
+        with subtests.test(text=text, items=items):
+            assert split_items(text, []) == items
 
 
 def test_separators_that_the_expected_items_hold() -> None:

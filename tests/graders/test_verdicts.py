@@ -47,15 +47,14 @@ TABLE = [
 ]
 
 
-@pytest.mark.parametrize(("given", "when_all", "when_any", "when_majority"), TABLE)
-def test_every_combination_of_up_to_three_grades(
-    given: tuple[Verdict, ...], when_all: Verdict, when_any: Verdict, when_majority: Verdict
-) -> None:
+def test_every_combination_of_up_to_three_grades(subtests: pytest.Subtests) -> None:
     """Every combination of up to three grades has the verdict of the table, in whatever order it comes."""
-    for order in set(itertools.permutations(given)):
-        assert combine(grades(*order), "all")[0] is when_all
-        assert combine(grades(*order), "any")[0] is when_any
-        assert combine(grades(*order), "majority")[0] is when_majority
+    for given, when_all, when_any, when_majority in TABLE:
+        with subtests.test(given=given, when_all=when_all, when_any=when_any):
+            for order in set(itertools.permutations(given)):
+                assert combine(grades(*order), "all")[0] is when_all
+                assert combine(grades(*order), "any")[0] is when_any
+                assert combine(grades(*order), "majority")[0] is when_majority
 
 
 def test_the_table_is_complete() -> None:
@@ -64,15 +63,17 @@ def test_the_table_is_complete() -> None:
     assert {row[0] for row in TABLE} == wanted
 
 
-@pytest.mark.parametrize("rule", ["all", "any", "majority"])
-@pytest.mark.parametrize("count", [1, 2, 3, 4, 5])
-def test_an_errored_grade_never_decides(rule: Any, count: int) -> None:
+def test_an_errored_grade_never_decides(subtests: pytest.Subtests) -> None:
     """The verdict is errored exactly where the errored grades, once known, could still turn it."""
-    for verdicts in itertools.product((P, F, E), repeat=count):
-        choices = [(P, F) if verdict is E else (verdict,) for verdict in verdicts]
-        possible = {combine(grades(*filled), rule)[0] for filled in itertools.product(*choices)}
-        expected = possible.pop() if len(possible) == 1 else E
-        assert combine(grades(*verdicts), rule)[0] is expected
+    cases: list[Any] = ["all", "any", "majority"]
+    for rule in cases:
+        for count in [1, 2, 3, 4, 5]:
+            with subtests.test(rule=rule, count=count):
+                for verdicts in itertools.product((P, F, E), repeat=count):
+                    choices = [(P, F) if verdict is E else (verdict,) for verdict in verdicts]
+                    possible = {combine(grades(*filled), rule)[0] for filled in itertools.product(*choices)}
+                    expected = possible.pop() if len(possible) == 1 else E
+                    assert combine(grades(*verdicts), rule)[0] is expected
 
 
 @pytest.mark.parametrize("rule", ["all", "any", Primary(primary="g0")])

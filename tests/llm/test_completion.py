@@ -17,9 +17,9 @@ def function(name: str, arguments: Any, call_id: str | None = "c1") -> dict[str,
     return {"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}}
 
 
-@pytest.mark.parametrize(
-    "given",
-    [
+def test_a_body_without_a_reply_is_refused(subtests: pytest.Subtests) -> None:
+    """Whatever is no reply counts as a failed try."""
+    cases: list[Any] = [
         None,
         [],
         "text",
@@ -32,13 +32,12 @@ def function(name: str, arguments: Any, call_id: str | None = "c1") -> dict[str,
         {"choices": [{"finish_reason": "stop", "message": {"content": [7.25]}}]},
         {"choices": [{"finish_reason": "stop", "message": {"content": {"answer": 7.25}}}]},
         {"choices": [{"message": {"content": ""}}]},
-    ],
-)
-def test_a_body_without_a_reply_is_refused(given: Any) -> None:
-    """Whatever is no reply counts as a failed try."""
-    with pytest.raises(TryFailed, match="the reply") as caught:
-        check_body(given)
-    assert caught.value.is_worth_a_retry
+    ]
+    for given in cases:
+        with subtests.test(given=given):
+            with pytest.raises(TryFailed, match="the reply") as caught:
+                check_body(given)
+            assert caught.value.is_worth_a_retry
 
 
 def test_of_several_choices_the_first_is_the_reply() -> None:

@@ -52,9 +52,9 @@ def test_every_field_of_browseros_is_accepted() -> None:
     assert LLMConfig.model_validate(block).provider_id == "p1"
 
 
-@pytest.mark.parametrize(
-    ("fields", "told"),
-    [
+def test_settings_that_cannot_work_are_refused(subtests: pytest.Subtests) -> None:
+    """Each refusal says what to write; none waits for the first request."""
+    cases: list[tuple[dict[str, Any], str]] = [
         ({"provider": "openai-compatible"}, "write `base_url"),
         ({"provider": "azure"}, "resource_name or a base_url"),
         ({"provider": "google", "seed": 3}, "leave `seed` out"),
@@ -70,13 +70,12 @@ def test_every_field_of_browseros_is_accepted() -> None:
             "write `api_key: aws_bearer_token_bedrock` and leave access_key_id",
         ),
         ({"temprature": 1}, "temprature"),
-    ],
-)
-def test_settings_that_cannot_work_are_refused(fields: dict[str, Any], told: str) -> None:
-    """Each refusal says what to write; none waits for the first request."""
-    with pytest.raises(ValidationError) as caught:
-        config(**fields)
-    assert told in str(caught.value).lower()
+    ]
+    for fields, told in cases:
+        with subtests.test(fields=fields, told=told):
+            with pytest.raises(ValidationError) as caught:
+                config(**fields)
+            assert told in str(caught.value).lower()
 
 
 def test_a_refused_block_does_not_show_its_key() -> None:

@@ -50,9 +50,9 @@ def test_retry_after_is_read_as_a_date() -> None:
     assert retry_after(header, start.timestamp() + 100) == 0
 
 
-@pytest.mark.parametrize(
-    ("status", "code", "retried", "stops"),
-    [
+def test_failures_are_classified(subtests: pytest.Subtests) -> None:
+    """What may pass is tried again, what every request would meet stops the run, the rest is final."""
+    cases: list[tuple[int | None, str | None, bool, bool]] = [
         (None, None, True, False),
         (408, None, True, False),
         (409, None, True, False),
@@ -66,25 +66,19 @@ def test_retry_after_is_read_as_a_date() -> None:
         (401, None, False, True),
         (402, None, False, True),
         (403, None, False, True),
-    ],
-)
-def test_failures_are_classified(
-    status: int | None,
-    code: str | None,
-    retried: bool,  # noqa: FBT001 a table
-    stops: bool,  # noqa: FBT001 a table
-) -> None:
-    """What may pass is tried again, what every request would meet stops the run, the rest is final."""
-    failure = TryFailed("x", status=status, code=code)
-    assert (failure.is_worth_a_retry, failure.ends_the_run) == (retried, stops)
+    ]
+    for status, code, retried, stops in cases:
+        with subtests.test(status=status, code=code, retried=retried):
+            failure = TryFailed("x", status=status, code=code)
+            assert (failure.is_worth_a_retry, failure.ends_the_run) == (retried, stops)
 
 
 RAW = json.dumps({"error": {"message": "behind", "code": 7}})
 
 
-@pytest.mark.parametrize(
-    ("body", "message", "status", "code"),
-    [
+def test_error_bodies_of_all_forms_are_read(subtests: pytest.Subtests) -> None:
+    """Providers wrap their message in different ways."""
+    cases: list[tuple[Any, str, int | None, str | None]] = [
         ({"error": {"message": "m", "code": "c"}}, "m", None, "c"),
         ({"message": "m", "code": 429}, "m", 429, None),
         ({"error": {"message": "m", "code": "503"}}, "m", 503, "503"),
@@ -104,19 +98,16 @@ RAW = json.dumps({"error": {"message": "behind", "code": 7}})
         ({"error": {"message": "m", "metadata": {"raw": "behind"}}}, "m: behind", None, None),
         ({"error": {"message": "m", "metadata": {"raw": RAW}}}, "m: behind", None, None),
         ({"error": {"error": {"error": {"message": "m"}}}}, "m", None, None),
-    ],
-)
-def test_error_bodies_of_all_forms_are_read(
-    body: Any, message: str, status: int | None, code: str | None
-) -> None:
-    """Providers wrap their message in different ways."""
-    failure = read_failure(body, "fallback")
-    assert (str(failure), failure.status, failure.code) == (message, status, code)
+    ]
+    for body, message, status, code in cases:
+        with subtests.test(body=body, message=message, status=status):
+            failure = read_failure(body, "fallback")
+            assert (str(failure), failure.status, failure.code) == (message, status, code)
 
 
-@pytest.mark.parametrize(
-    ("body", "seconds"),
-    [
+def test_a_wait_is_read_in_the_body(subtests: pytest.Subtests) -> None:
+    """In a field of its own, or in words; what the headers say goes before."""
+    cases: list[tuple[Any, float | None]] = [
         ([{"error": {"details": [{"reason": "x"}, {"retryDelay": "25s"}]}}], 25),
         ({"error": {"details": [{"retryDelay": {"seconds": 25}}]}}, 25),
         ({"error": {"message": "m"}, "retry_after": 2.5}, 2.5),
@@ -128,12 +119,11 @@ def test_error_bodies_of_all_forms_are_read(
         ({"error": {"message": "Slow down: 60 requests in 1 minute are allowed."}}, None),
         ({"retry_after": "2026-05-01T10:00:00Z"}, None),
         ({"retry_after": float("inf")}, None),
-    ],
-)
-def test_a_wait_is_read_in_the_body(body: Any, seconds: float | None) -> None:
-    """In a field of its own, or in words; what the headers say goes before."""
-    assert read_failure(body, "").retry_after_s == seconds
-    assert read_failure(body, "", headers={"retry-after": "3"}).retry_after_s == 3
+    ]
+    for body, seconds in cases:
+        with subtests.test(body=body, seconds=seconds):
+            assert read_failure(body, "").retry_after_s == seconds
+            assert read_failure(body, "", headers={"retry-after": "3"}).retry_after_s == 3
 
 
 def test_back_off_has_no_largest_number_of_tries() -> None:

@@ -51,9 +51,9 @@ def test_a_stream_is_put_together() -> None:
 A, B = '{"x": 1}', '{"x": 2}'
 
 
-@pytest.mark.parametrize(
-    ("deltas", "made"),
-    [
+def test_calls_are_told_apart(subtests: pytest.Subtests) -> None:
+    """However a server numbers the pieces of its calls."""
+    cases: list[tuple[list[Any], list[tuple[str, str, str]]]] = [
         # Several gateways number each call 0.
         (
             [[part("a", A, index=0, id="1")], [part("b", B, index=0, id="2")]],
@@ -96,21 +96,20 @@ A, B = '{"x": 1}', '{"x": 2}'
             [[part("a", "", index=0, id="1")], [part("a", "", index=1, id="1")], [part(None, B, index=1)]],
             [("1", "a", ""), ("call_1", "a", B)],
         ),
-    ],
-)  # fmt: skip
-def test_calls_are_told_apart(deltas: list[Any], made: list[tuple[str, str, str]]) -> None:
-    """However a server numbers the pieces of its calls."""
-    chunks = [*(chunk({"tool_calls": pieces}) for pieces in deltas), chunk({}, "tool_calls")]
-    read = read_body(check_body(read_stream(events(chunks))))
-    assert [(call.id, call.name, call.raw) for call in read.tool_calls] == made
+    ]
+    for deltas, made in cases:
+        with subtests.test(deltas=deltas, made=made):
+            chunks = [*(chunk({"tool_calls": pieces}) for pieces in deltas), chunk({}, "tool_calls")]
+            read = read_body(check_body(read_stream(events(chunks))))
+            assert [(call.id, call.name, call.raw) for call in read.tool_calls] == made
 
 
 WHOLE = [chunk({"content": "one "}), chunk({"content": "two"}), chunk({}, "stop")]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_events_are_read_as_servers_write_them(subtests: pytest.Subtests) -> None:
+    """Line ends, comments, pings and what follows the end change nothing."""
+    cases: list[str] = [
         events(WHOLE, line="\r\n"),
         events(WHOLE, line="\r"),
         events(WHOLE, between="\n"),
@@ -121,12 +120,11 @@ WHOLE = [chunk({"content": "one "}), chunk({"content": "two"}), chunk({}, "stop"
         events([chunk({"content": "one two"}, "stop")]),
         events([{"choices": [{"index": None, "message": {"content": "one two"}, "finish_reason": "stop"}]}]),
         events([*WHOLE, chunk(None), {"choices": None, "usage": None}]),
-    ],
-)
-def test_events_are_read_as_servers_write_them(text: str) -> None:
-    """Line ends, comments, pings and what follows the end change nothing."""
-    assert is_stream(text)
-    assert read_body(check_body(read_stream(text))).text == "one two"
+    ]
+    for text in cases:
+        with subtests.test(text=text):
+            assert is_stream(text)
+            assert read_body(check_body(read_stream(text))).text == "one two"
 
 
 @pytest.mark.parametrize(

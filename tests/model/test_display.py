@@ -42,15 +42,14 @@ def test_width_is_what_terminals_take(text: str, width: int) -> None:
     assert width_of(text) == width
 
 
-@pytest.mark.parametrize(
-    "text", ["", "abc", "abcdef", "abcdefg", "カート", "カートカ", "aカカカ", "e\u0301" * 9]
-)
-@pytest.mark.parametrize("mark", ["…", "..."])
-def test_a_column_is_filled_exactly(text: str, mark: str) -> None:
+def test_a_column_is_filled_exactly(subtests: pytest.Subtests) -> None:
     """Any text takes the given columns; a text that fits is not cut."""
-    made = fit(text, 6, mark)
-    assert width_of(made) == 6
-    assert made.startswith(text) if width_of(text) <= 6 else mark in made
+    for text in ["", "abc", "abcdef", "abcdefg", "カート", "カートカ", "aカカカ", "e\u0301" * 9]:
+        for mark in ["…", "..."]:
+            with subtests.test(text=text, mark=mark):
+                made = fit(text, 6, mark)
+                assert width_of(made) == 6
+                assert made.startswith(text) if width_of(text) <= 6 else mark in made
 
 
 @pytest.mark.parametrize("width", [10, 20, 80])

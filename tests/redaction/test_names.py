@@ -45,22 +45,24 @@ def spellings(words: str) -> Iterator[str]:
     yield f"user%5B{'_'.join([first, *rest])}%5D"
 
 
-@pytest.mark.parametrize("place", PLACES)
-@pytest.mark.parametrize("words", EVERYWHERE)
-def test_usual_names_are_secrets_at_every_place(words: str, place: Place) -> None:
+def test_usual_names_are_secrets_at_every_place(subtests: pytest.Subtests) -> None:
     """In camel case, kebab case, snake case and capitals, with a number behind them and words before them."""
-    for name in spellings(words):
-        assert is_secret_name(name, place), name
-    snake = words.replace(" ", "_")
-    for name in (f"{snake}_2", f"{snake}2", f"SHOP_{snake.upper()}", f"{snake.upper()}2"):
-        assert is_secret_name(name, place), name
+    for place in PLACES:
+        for words in EVERYWHERE:
+            with subtests.test(place=place, words=words):
+                for name in spellings(words):
+                    assert is_secret_name(name, place), name
+                snake = words.replace(" ", "_")
+                for name in (f"{snake}_2", f"{snake}2", f"SHOP_{snake.upper()}", f"{snake.upper()}2"):
+                    assert is_secret_name(name, place), name
 
 
-@pytest.mark.parametrize("place", PLACES)
-@pytest.mark.parametrize("words", NOWHERE)
-def test_other_names_are_no_secrets(words: str, place: Place) -> None:
+def test_other_names_are_no_secrets(subtests: pytest.Subtests) -> None:
     """Names that only look like one of a secret keep their values."""
-    assert not any(is_secret_name(name, place) for name in spellings(words))
+    for place in PLACES:
+        for words in NOWHERE:
+            with subtests.test(place=place, words=words):
+                assert not any(is_secret_name(name, place) for name in spellings(words))
 
 
 GLUED = (
@@ -71,16 +73,17 @@ GLUED = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("name", GLUED)
-def test_words_may_be_written_in_one(name: str) -> None:
+def test_words_may_be_written_in_one(subtests: pytest.Subtests) -> None:
     """Where no other word ends so, a name needs no sign between its words."""
-    at = ("variable",) if name == "openAIKey" else PLACES
-    assert [place for place in at if not is_secret_name(name, place)] == []
+    for name in GLUED:
+        with subtests.test(name=name):
+            at = ("variable",) if name == "openAIKey" else PLACES
+            assert [place for place in at if not is_secret_name(name, place)] == []
 
 
-@pytest.mark.parametrize(
-    ("name", "places"),
-    [
+def test_differences_between_places_are_meant(subtests: pytest.Subtests) -> None:
+    """A variable is not a field, and neither is a key; the module says why."""
+    cases: list[tuple[str, list[Place]]] = [
         ("stripe_key", ["variable"]),  # a key of the keyboard elsewhere
         ("SMTP_PASS", ["variable", "field"]),  # `must_pass` is a rule of a gate
         ("shop_login", ["variable"]),  # in replies that is who somebody is
@@ -95,11 +98,10 @@ def test_words_may_be_written_in_one(name: str) -> None:
         ("TOKEN_URL", ["field"]),
         ("cookie_banner", []),
         ("set-cookie2", ["key", "variable", "field"]),
-    ],
-)
-def test_differences_between_places_are_meant(name: str, places: list[Place]) -> None:
-    """A variable is not a field, and neither is a key; the module says why."""
-    assert [place for place in PLACES if is_secret_name(name, place)] == places
+    ]
+    for name, places in cases:
+        with subtests.test(name=name, places=places):
+            assert [place for place in PLACES if is_secret_name(name, place)] == places
 
 
 def test_passwords_are_known_among_fields() -> None:

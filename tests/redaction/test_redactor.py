@@ -9,12 +9,13 @@ from pytest_browsereval.redaction.redactor import Redactor
 KEY = "sk-4711-0815-qwertz"
 
 
-@pytest.mark.parametrize("mark", ["…", "..."])
-@pytest.mark.parametrize("size", range(6, len(KEY)))
-def test_parts_beside_the_mark_of_a_cut_are_redacted(mark: str, size: int) -> None:
+def test_parts_beside_the_mark_of_a_cut_are_redacted(subtests: pytest.Subtests) -> None:
     """A page, or pytest, has cut the text before anybody else had it."""
-    text = f"token={KEY[:size]}{mark}{KEY[-size:]} and {KEY}"
-    assert Redactor([KEY]).redact(text) == f"token=[redacted]{mark}[redacted] and [redacted]"
+    for mark in ["…", "..."]:
+        for size in range(6, len(KEY)):
+            with subtests.test(mark=mark, size=size):
+                text = f"token={KEY[:size]}{mark}{KEY[-size:]} and {KEY}"
+                assert Redactor([KEY]).redact(text) == f"token=[redacted]{mark}[redacted] and [redacted]"
 
 
 def test_other_texts_beside_a_mark_stay() -> None:

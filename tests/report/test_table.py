@@ -21,32 +21,33 @@ def graded(count: int) -> dict[str, GraderResult]:
     return {name: GraderResult(grader=name, verdict=PASSED, score=0.123456) for name in names}
 
 
-@pytest.mark.parametrize("ascii_only", [False, True])
-@pytest.mark.parametrize("width", [60, 80, 132])
-@pytest.mark.parametrize("grades", [0, 1, 5])
-def test_no_line_is_wider_than_the_terminal(width: int, grades: int, ascii_only: bool) -> None:  # noqa: FBT001
+def test_no_line_is_wider_than_the_terminal(subtests: pytest.Subtests) -> None:
     """Long and wide names, many grades, variants, long times: every line fits, whatever the width."""
-    run = summary(
-        *(
-            attempt(
-                name,
-                verdict,
-                variant=variant,
-                grader_results=graded(grades),
-                total_duration_ms=5_999_999,
-                total_steps=9999,
-            )
-            for name in NAMES
-            for variant, verdict in (("kimi", PASSED), ("a-much-longer-name", ERRORED))
-        )
-    )
-    lines = [line.text for line in table(run, width=width, ascii_only=ascii_only)]
-    assert len(lines) == 1 + 2 * len(NAMES)
-    assert max(map(width_of, lines)) <= width
-    assert all(line.isprintable() for line in lines)
-    assert not ascii_only or all(line.isascii() for line in lines)
-    ends = {width_of(line) for line in lines}
-    assert len(ends) == 1, "columns are not aligned"
+    for ascii_only in [False, True]:
+        for width in [60, 80, 132]:
+            for grades in [0, 1, 5]:
+                with subtests.test(ascii_only=ascii_only, width=width, grades=grades):
+                    run = summary(
+                        *(
+                            attempt(
+                                name,
+                                verdict,
+                                variant=variant,
+                                grader_results=graded(grades),
+                                total_duration_ms=5_999_999,
+                                total_steps=9999,
+                            )
+                            for name in NAMES
+                            for variant, verdict in (("kimi", PASSED), ("a-much-longer-name", ERRORED))
+                        )
+                    )
+                    lines = [line.text for line in table(run, width=width, ascii_only=ascii_only)]
+                    assert len(lines) == 1 + 2 * len(NAMES)
+                    assert max(map(width_of, lines)) <= width
+                    assert all(line.isprintable() for line in lines)
+                    assert not ascii_only or all(line.isascii() for line in lines)
+                    ends = {width_of(line) for line in lines}
+                    assert len(ends) == 1, "columns are not aligned"
 
 
 def test_rows_are_marked_and_bad_ones_found() -> None:

@@ -11,9 +11,9 @@ from pytest_browsereval.errors import ConfigError
 from pytest_browsereval.sites import SiteConfig, check
 
 
-@pytest.mark.parametrize(
-    ("block", "told"),
-    [
+def test_wrong_blocks(subtests: pytest.Subtests) -> None:
+    """A block that cannot be meant is refused with what is allowed."""
+    cases: list[tuple[dict[str, object], str]] = [
         ({}, "exactly one of static and command; given: nothing"),
         ({"static": "x", "command": ["y"]}, "exactly one of static and command; given: command, static"),
         ({"static": "x", "reset": "POST /reset"}, "a static site has no reset"),
@@ -24,12 +24,10 @@ from pytest_browsereval.sites import SiteConfig, check
         ({"command": ["x"], "health": "health"}, "should match pattern"),
         ({"command": ["x"], "rest": "POST /"}, "Extra inputs"),
         ({"command": "python app.py"}, "valid tuple"),
-    ],
-)
-def test_wrong_blocks(block: dict[str, object], told: str) -> None:
-    """A block that cannot be meant is refused with what is allowed."""
-    with pytest.raises(ValidationError, match=told):
-        SiteConfig.model_validate(block)
+    ]
+    for block, told in cases:
+        with subtests.test(block=block, told=told), pytest.raises(ValidationError, match=told):
+            SiteConfig.model_validate(block)
 
 
 def test_check_passes_what_is_there(tmp_path: Path) -> None:

@@ -64,12 +64,13 @@ def test_percentiles_that_there_are_not(values: list[float], share: float) -> No
         percentile(values, share)
 
 
-@pytest.mark.parametrize("freedom", [1, 2, 3, 4, 7, 30, 99, 100, 5_000])
-@pytest.mark.parametrize("confidence", [0.8, 0.95, 0.99])
-def test_students_t(freedom: int, confidence: float) -> None:
+def test_students_t(subtests: pytest.Subtests) -> None:
     """Quantiles of Student's t are scipy's."""
-    expected = scipy.stats.t.ppf(0.5 + confidence / 2, freedom)
-    assert students_t(freedom, confidence) == pytest.approx(expected, rel=1e-7)
+    for freedom in [1, 2, 3, 4, 7, 30, 99, 100, 5_000]:
+        for confidence in [0.8, 0.95, 0.99]:
+            with subtests.test(freedom=freedom, confidence=confidence):
+                expected = scipy.stats.t.ppf(0.5 + confidence / 2, freedom)
+                assert students_t(freedom, confidence) == pytest.approx(expected, rel=1e-7)
 
 
 def test_wilsons_interval_is_that_of_statsmodels() -> None:

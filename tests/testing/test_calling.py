@@ -197,15 +197,15 @@ BROKEN: dict[str, tuple[Tool, Arguments, Sequence[Arguments], str]] = {
 }
 
 
-@pytest.mark.parametrize("case", BROKEN)
-def test_each_breach_is_found(case: str) -> None:
+def test_each_breach_is_found(subtests: pytest.Subtests) -> None:
     """With the arguments that show it, in the list of problems and in the assertion."""
-    each, good, bad, told = BROKEN[case]
-    problems = asyncio.run(call_problems(each, Fragile(), good=[good], bad=bad))
-    assert any(told in problem for problem in problems), problems
-    with pytest.raises(AssertionError) as caught:
-        asyncio.run(check_calls(each, Fragile(), good=[good], bad=bad))
-    assert str(caught.value) == f"tool {each.name!r}: " + "; ".join(problems)
+    for case, (each, good, bad, told) in BROKEN.items():
+        with subtests.test(case=case):
+            problems = asyncio.run(call_problems(each, Fragile(), good=[good], bad=bad))
+            assert any(told in problem for problem in problems), problems
+            with pytest.raises(AssertionError) as caught:
+                asyncio.run(check_calls(each, Fragile(), good=[good], bad=bad))
+            assert str(caught.value) == f"tool {each.name!r}: " + "; ".join(problems)
 
 
 @tool

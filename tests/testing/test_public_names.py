@@ -28,10 +28,12 @@ def find_private_imports(source: str) -> list[str]:
     return [f"{module}.{name}" for module, name in names if name not in public.get(module, [])]
 
 
-@pytest.mark.parametrize("path", [PLUGIN, *EXAMPLES], ids=lambda path: path.name)
-def test_plugins_and_examples_import_public_names(path: Path) -> None:
+def test_plugins_and_examples_import_public_names(subtests: pytest.Subtests) -> None:
     """Nobody has to import from a module that may move."""
-    assert find_private_imports(path.read_text(encoding="utf-8")) == []
+    cases: list[Path] = [PLUGIN, *EXAMPLES]
+    for path in cases:
+        with subtests.test(path=path):
+            assert find_private_imports(path.read_text(encoding="utf-8")) == []
 
 
 def test_a_private_import_is_found() -> None:

@@ -102,16 +102,16 @@ BROKEN: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
-@pytest.mark.parametrize("case", BROKEN)
-def test_each_breach_is_found(case: str) -> None:
+def test_each_breach_is_found(subtests: pytest.Subtests) -> None:
     """One thing wrong gives one problem, which is what the assertion tells."""
-    fields, told = BROKEN[case]
-    kit = made(**fields)
-    problems = toolkit_problems(kit)
-    assert any(told in problem for problem in problems), problems
-    with pytest.raises(AssertionError) as caught:
-        check_toolkit(kit)
-    assert str(caught.value) == f"toolkit {kit.key!r}: " + "; ".join(toolkit_problems(kit))
+    for case, (fields, told) in BROKEN.items():
+        with subtests.test(case=case):
+            kit = made(**fields)
+            problems = toolkit_problems(kit)
+            assert any(told in problem for problem in problems), problems
+            with pytest.raises(AssertionError) as caught:
+                check_toolkit(kit)
+            assert str(caught.value) == f"toolkit {kit.key!r}: " + "; ".join(toolkit_problems(kit))
 
 
 @pytest.mark.parametrize(

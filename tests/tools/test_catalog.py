@@ -44,26 +44,26 @@ UNSET: tuple[object, ...] = (None, "false", "true", 0, 1, [], {})
 ROWS = list(itertools.product([True, False, None], [True, False, None], [True, False, None], [True, False]))
 
 
-@pytest.mark.parametrize(("one", "two", "own", "default"), ROWS)
-def test_the_first_line_that_applies_decides(
-    one: bool | None,  # noqa: FBT001
-    two: bool | None,  # noqa: FBT001
-    own: bool | None,  # noqa: FBT001
-    default: bool,  # noqa: FBT001
-) -> None:
+def test_the_first_line_that_applies_decides(subtests: pytest.Subtests) -> None:
     """Any owner's false beats all, any owner's true the default; whatever else is given is not set."""
-    catalog, wanted = two_owners(default=default), expected(one, two, own, default)
-    for unset in UNSET:
-        switches = {
-            key: unset if value is None else value
-            for key, value in (("one", one), ("two", two), ("shared", own))
-        }
-        assert catalog.is_on("shared", switches) is wanted, switches
-    given = {key: value for key, value in (("one", one), ("two", two), ("shared", own)) if value is not None}
-    assert catalog.is_on("shared", given) is wanted
+    for one, two, own, default in ROWS:
+        with subtests.test(one=one, two=two, own=own):
+            catalog, wanted = two_owners(default=default), expected(one, two, own, default)
+            for unset in UNSET:
+                switches = {
+                    key: unset if value is None else value
+                    for key, value in (("one", one), ("two", two), ("shared", own))
+                }
+                assert catalog.is_on("shared", switches) is wanted, switches
+            given = {
+                key: value
+                for key, value in (("one", one), ("two", two), ("shared", own))
+                if value is not None
+            }
+            assert catalog.is_on("shared", given) is wanted
 
 
-TOLD = [
+TOLD: list[tuple[dict[str, object], bool, bool]] = [
     # one, two, own, default -> on: cases that are told one by one in the documentation
     ({"one": False, "shared": True}, True, False),
     ({"one": True, "two": False}, True, False),
@@ -78,14 +78,11 @@ TOLD = [
 ]
 
 
-@pytest.mark.parametrize(("switches", "default", "is_on"), TOLD)
-def test_the_cases_of_the_documentation(
-    switches: dict[str, object],
-    default: bool,  # noqa: FBT001
-    is_on: bool,  # noqa: FBT001
-) -> None:
+def test_the_cases_of_the_documentation(subtests: pytest.Subtests) -> None:
     """Written out, so that a slip in the table above shows."""
-    assert two_owners(default=default).is_on("shared", switches) is is_on
+    for switches, default, is_on in TOLD:
+        with subtests.test(switches=switches, default=default, is_on=is_on):
+            assert two_owners(default=default).is_on("shared", switches) is is_on
 
 
 def test_a_tool_of_two_toolkits_is_on_if_one_is_by_default() -> None:

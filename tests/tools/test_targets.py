@@ -13,9 +13,9 @@ FORM = """
 """
 
 
-@pytest.mark.parametrize(
-    ("target", "ref"),
-    [
+def test_a_ref_is_told_from_a_selector(subtests: pytest.Subtests) -> None:
+    """Refs are taken in the ways in which snapshots and models write them."""
+    cases: list[tuple[str, str | None]] = [
         ("e12", "e12"),
         ("f1e3", "f1e3"),
         (" e12 ", "e12"),
@@ -27,11 +27,10 @@ FORM = """
         ("e12 > b", None),
         ("#e12", None),
         ("text=e12", None),
-    ],
-)
-def test_a_ref_is_told_from_a_selector(target: str, ref: str | None) -> None:
-    """Refs are taken in the ways in which snapshots and models write them."""
-    assert ref_of(target) == ref
+    ]
+    for target, ref in cases:
+        with subtests.test(target=target, ref=ref):
+            assert ref_of(target) == ref
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 from pytest_browsereval.browsers.base import Browser, BrowserConfig, ForeignTool, Survey
 from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowserConfig
 from pytest_browsereval.registry import Registry
-from pytest_browsereval.tools.base import Tool, tool
+from pytest_browsereval.tools.base import tool
 from pytest_browsereval.tools.runner import runner_for
 from pytest_browsereval.tools.scripting import evaluate
 from pytest_browsereval.tools.toolkit import Toolkit, ToolkitConfig
@@ -80,17 +80,13 @@ TABLE = [
 ]
 
 
-@pytest.mark.parametrize(("kit", "member", "default", "is_on"), TABLE)
-def test_switches_resolve_as_the_table_says(
-    kit: bool | None,  # noqa: FBT001
-    member: bool | None,  # noqa: FBT001
-    default: bool,  # noqa: FBT001
-    is_on: bool,  # noqa: FBT001
-) -> None:
+def test_switches_resolve_as_the_table_says(subtests: pytest.Subtests) -> None:
     """A toolkit's false beats its members, its true turns on all but those that are false themselves."""
-    key, name = ("tabs", "open_tab") if default else ("scripting", "evaluate")
-    given = {label: value for label, value in ((key, kit), (name, member)) if value is not None}
-    assert (name in names(**given)) is is_on
+    for kit, member, default, is_on in TABLE:
+        with subtests.test(kit=kit, member=member, default=default):
+            key, name = ("tabs", "open_tab") if default else ("scripting", "evaluate")
+            given = {label: value for label, value in ((key, kit), (name, member)) if value is not None}
+            assert (name in names(**given)) is is_on
 
 
 def test_the_table_is_complete() -> None:
@@ -261,18 +257,19 @@ def test_a_toolkit_that_needs_no_page_works_in_any_browser(registry: Registry) -
 ALL = [tool for kit in CATALOG.values() for tool in kit.tools]
 
 
-@pytest.mark.parametrize("each", ALL, ids=lambda each: each.name)
-def test_every_tool_keeps_the_contract(each: Tool) -> None:
+def test_every_tool_keeps_the_contract(subtests: pytest.Subtests) -> None:
     """Snake case, at most two sentences, and a flat schema with no nested objects or references."""
-    assert re.fullmatch(r"[a-z]+(_[a-z]+)*", each.name)
-    assert 1 <= len(re.findall(r"[.!?](?= |$)", each.description)) <= 2
-    schema = each.schema
-    assert (schema["type"], schema["additionalProperties"]) == ("object", False)
-    assert "$ref" not in json.dumps(schema)
-    for name, field in schema["properties"].items():
-        assert field["type"] in {"string", "integer", "number", "boolean"}, name
-        assert not {"title", "anyOf"} & set(field)
-        assert field.get("description"), f"{each.name}.{name} has no description"
+    for each in ALL:
+        with subtests.test(each=each):
+            assert re.fullmatch(r"[a-z]+(_[a-z]+)*", each.name)
+            assert 1 <= len(re.findall(r"[.!?](?= |$)", each.description)) <= 2
+            schema = each.schema
+            assert (schema["type"], schema["additionalProperties"]) == ("object", False)
+            assert "$ref" not in json.dumps(schema)
+            for name, field in schema["properties"].items():
+                assert field["type"] in {"string", "integer", "number", "boolean"}, name
+                assert not {"title", "anyOf"} & set(field)
+                assert field.get("description"), f"{each.name}.{name} has no description"
 
 
 def test_signatures_are_those_that_rows_are_written_with() -> None:

@@ -24,9 +24,9 @@ def grade(reference: Any, answer: str | None, **options: Any) -> GraderResult:
     return asyncio.run(grader.grade(make_recorded(task, final_answer=answer)))
 
 
-@pytest.mark.parametrize(
-    ("reference", "answer", "score", "kind"),
-    [
+def test_how_close_an_answer_is(subtests: pytest.Subtests) -> None:
+    """The kind of the reference decides; a full score passes."""
+    cases: list[tuple[Any, str, float, str]] = [
         ("100", "100", 1, "number"),
         ("100", "90", 1 - math.log(100 / 90), "number"),
         ("100", "10", 0, "number"),
@@ -49,14 +49,13 @@ def grade(reference: Any, answer: str | None, **options: Any) -> GraderResult:
         ("{'name': 'Ada'}\n{'name': 'Bob'}", '{"name": "Bob"}\n{"name": "Ada"}', 1, "blocks"),
         ('{"name": "Ada"}', "Ada", 0, "blocks"),
         ('{"name": "Ada"}', '["Ada", 3]', 0, "blocks"),
-    ],
-)
-def test_how_close_an_answer_is(reference: Any, answer: str, score: float, kind: str) -> None:
-    """The kind of the reference decides; a full score passes."""
-    result = grade(reference, answer)
-    assert result.score == pytest.approx(score)
-    assert result.verdict is (Verdict.PASSED if score == 1 else Verdict.FAILED)
-    assert (result.details["kind"], result.details["is_answered"]) == (kind, True)
+    ]
+    for reference, answer, score, kind in cases:
+        with subtests.test(reference=reference, answer=answer, score=score):
+            result = grade(reference, answer)
+            assert result.score == pytest.approx(score)
+            assert result.verdict is (Verdict.PASSED if score == 1 else Verdict.FAILED)
+            assert (result.details["kind"], result.details["is_answered"]) == (kind, True)
 
 
 @pytest.mark.parametrize("answer", [None, "", "[]", '["", ""]', "{}", "nan"])
@@ -66,9 +65,9 @@ def test_no_answer(answer: str | None) -> None:
     assert (result.verdict, result.score, result.details["is_answered"]) == (Verdict.FAILED, 0.0, False)
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
+def test_odd_answers_are_scored_all_the_same(subtests: pytest.Subtests) -> None:
+    """Whatever an agent writes, nothing breaks."""
+    cases: list[str] = [
         "null",
         "true",
         "[null]",
@@ -78,14 +77,13 @@ def test_no_answer(answer: str | None) -> None:
         "9" * 5_000,
         "-inf",
         "[true, 3]",
-    ],
-)
-@pytest.mark.parametrize("reference", ["100", "red", "red\nblue", '{"a": [1], "b": null}', "[1, 2]"])
-def test_odd_answers_are_scored_all_the_same(reference: str, answer: str) -> None:
-    """Whatever an agent writes, nothing breaks."""
-    result = grade(reference, answer)
-    assert 0 <= (result.score or 0) < 1
-    assert result.verdict is Verdict.FAILED
+    ]
+    for answer in cases:
+        for reference in ["100", "red", "red\nblue", '{"a": [1], "b": null}', "[1, 2]"]:
+            with subtests.test(answer=answer, reference=reference):
+                result = grade(reference, answer)
+                assert 0 <= (result.score or 0) < 1
+                assert result.verdict is Verdict.FAILED
 
 
 def test_the_mark_to_pass_is_a_setting() -> None:

@@ -19,9 +19,9 @@ def grade(reference: Any, answer: str | None) -> GraderResult:
     return asyncio.run(GaiaGrader().grade(make_recorded(task, final_answer=answer)))
 
 
-@pytest.mark.parametrize(
-    ("reference", "answer", "kind"),
-    [
+def test_same_answers(subtests: pytest.Subtests) -> None:
+    """The reference says what is compared: a number, a list, a text."""
+    cases: list[tuple[Any, str, str]] = [
         ("17", "17", "number"),
         ("17", " 17.0 ", "number"),
         (17, "$17", "number"),
@@ -37,17 +37,16 @@ def grade(reference: Any, answer: str | None) -> GraderResult:
         ("b, e", "B;E", "list"),
         ("Santa Clara, Boston", "santa clara, boston", "list"),
         ("a;$5", "a; $5", "list"),
-    ],
-)
-def test_same_answers(reference: Any, answer: str, kind: str) -> None:
-    """The reference says what is compared: a number, a list, a text."""
-    result = grade(reference, answer)
-    assert (result.verdict, result.score, result.details["kind"]) == (Verdict.PASSED, 1.0, kind)
+    ]
+    for reference, answer, kind in cases:
+        with subtests.test(reference=reference, answer=answer, kind=kind):
+            result = grade(reference, answer)
+            assert (result.verdict, result.score, result.details["kind"]) == (Verdict.PASSED, 1.0, kind)
 
 
-@pytest.mark.parametrize(
-    ("reference", "answer"),
-    [
+def test_other_answers(subtests: pytest.Subtests) -> None:
+    """More words are another answer, as the benchmark asks for the answer alone."""
+    cases: list[tuple[str, str | None]] = [
         ("17", "17 apples"),
         ("17", "seventeen"),
         ("17", "170"),
@@ -60,14 +59,13 @@ def test_same_answers(reference: Any, answer: str, kind: str) -> None:
         ("b, e", "b"),
         ("a.b, c", "ab, c"),  # in a list punctuation counts
         ("3, 4", "3, four"),
-    ],
-)
-def test_other_answers(reference: str, answer: str | None) -> None:
-    """More words are another answer, as the benchmark asks for the answer alone."""
-    result = grade(reference, answer)
-    assert (result.verdict, result.score) == (Verdict.FAILED, 0.0)
-    assert result.reasoning
-    assert result.details["is_answered"] is bool(answer)
+    ]
+    for reference, answer in cases:
+        with subtests.test(reference=reference, answer=answer):
+            result = grade(reference, answer)
+            assert (result.verdict, result.score) == (Verdict.FAILED, 0.0)
+            assert result.reasoning
+            assert result.details["is_answered"] is bool(answer)
 
 
 @pytest.mark.parametrize("reference", [None, "", "?", True, ["a"]])

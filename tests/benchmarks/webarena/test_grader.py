@@ -133,9 +133,9 @@ def test_all_of_a_row_has_to_hold() -> None:
     assert result.reasoning.startswith("1 of 2 checks hold; url_match")
 
 
-@pytest.mark.parametrize(
-    ("evals", "message"),
-    [
+def test_rules_that_cannot_be_judged_are_refused(subtests: pytest.Subtests) -> None:
+    """Before anything is spent, with what is wrong."""
+    cases: list[tuple[list[dict[str, Any]], str]] = [
         ([], "needs `evals`"),
         ([block(reference_answers={"exakt": "5"})], "'exakt' is unknown"),
         ([block(eval_types=["string_match"])], "names 'string_match', and the block has nothing for it"),
@@ -184,12 +184,10 @@ def test_all_of_a_row_has_to_hold() -> None:
         ),
         ([block(program_html=[part_at("file:///etc/passwd")])], "is not an address"),
         ([block(program_html=[part_at("http://[x")])], "is not an address"),
-    ],
-)
-def test_rules_that_cannot_be_judged_are_refused(evals: list[dict[str, Any]], message: str) -> None:
-    """Before anything is spent, with what is wrong."""
-    with pytest.raises(ValueError, match=message):
-        WebArenaGrader().check(make_task(evals=evals), Path())
+    ]
+    for evals, message in cases:
+        with subtests.test(evals=evals, message=message), pytest.raises(ValueError, match=message):
+            WebArenaGrader().check(make_task(evals=evals), Path())
 
 
 @pytest.mark.parametrize(

@@ -47,9 +47,9 @@ def attached(run: Run, url: str, **options: Any) -> Iterator[CdpBrowser]:
 # -- the config
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
+def test_a_wrong_config_is_refused(subtests: pytest.Subtests) -> None:
+    """Addresses that are none, options of a launch, and what a shared context cannot have are errors."""
+    cases: list[tuple[dict[str, Any], str]] = [
         ({}, "Field required"),
         (
             {"url": "9333"},
@@ -73,12 +73,10 @@ def attached(run: Run, url: str, **options: Any) -> Iterator[CdpBrowser]:
         ),
         ({"url": "http://h:1", "context": "none"}, "'own' or 'shared'"),
         ({"url": "http://h:1", "timezone": "Nowhere"}, "is not a time zone"),
-    ],
-)
-def test_a_wrong_config_is_refused(options: dict[str, Any], message: str) -> None:
-    """Addresses that are none, options of a launch, and what a shared context cannot have are errors."""
-    with pytest.raises(ValidationError, match=message):
-        CdpBrowserConfig.model_validate({"type": "cdp", **options})
+    ]
+    for options, message in cases:
+        with subtests.test(options=options, message=message), pytest.raises(ValidationError, match=message):
+            CdpBrowserConfig.model_validate({"type": "cdp", **options})
 
 
 def test_a_headed_run_needs_a_browser_of_its_own(tmp_path: Path) -> None:

@@ -313,16 +313,17 @@ def test_one_part_is_a_run_too(evals: Evals) -> None:
     assert "--eval-shard=1/1" in container(part)["command"]
 
 
-@pytest.mark.parametrize("name", ["Nightly", "1", "a" * 100, "a_b", "a.b-"])
-@pytest.mark.parametrize("eval_name", ["shop", "Shop $(x)", "1", "é😀"])
-def test_names_of_objects(name: str, eval_name: str) -> None:
+def test_names_of_objects(subtests: pytest.Subtests) -> None:
     """Kubernetes takes them, with what it adds for pods, and another run has another one."""
-    made = ClusterPlan("c", eval_name, 3, 3, "s3://b/e", name, "r", Resources(1, 1, 60))
-    assert NAME.fullmatch(made.label)
-    assert len(f"{made.label}-verdict") <= 63
-    assert len(f"{made.label}-99999") <= 63
-    other = ClusterPlan("c", eval_name, 3, 3, "s3://b/e", f"{name}-2", "r", Resources(1, 1, 60))
-    assert made.label != other.label
+    for name in ["Nightly", "1", "a" * 100, "a_b", "a.b-"]:
+        for eval_name in ["shop", "Shop $(x)", "1", "é😀"]:
+            with subtests.test(name=name, eval_name=eval_name):
+                made = ClusterPlan("c", eval_name, 3, 3, "s3://b/e", name, "r", Resources(1, 1, 60))
+                assert NAME.fullmatch(made.label)
+                assert len(f"{made.label}-verdict") <= 63
+                assert len(f"{made.label}-99999") <= 63
+                other = ClusterPlan("c", eval_name, 3, 3, "s3://b/e", f"{name}-2", "r", Resources(1, 1, 60))
+                assert made.label != other.label
 
 
 # -- bad input

@@ -98,9 +98,9 @@ def grade(grader: CombinedGrader, **fields: Any) -> GraderResult:
     return asyncio.run(grader.grade(make_recorded(make_task(answer="42"), **fields)))
 
 
-@pytest.mark.parametrize(
-    ("rule", "scores", "expected"),
-    [
+def test_rules(subtests: pytest.Subtests) -> None:
+    """A part that errs is no vote against; it makes the grade errored where it could have decided."""
+    cases: list[tuple[str, list[Score], Verdict]] = [
         ("all", [1.0, 1.0], PASSED),
         ("all", [1.0, 0.0], FAILED),
         ("all", [1.0, "errs"], ERRORED),
@@ -112,13 +112,12 @@ def grade(grader: CombinedGrader, **fields: Any) -> GraderResult:
         ("majority", [1.0, 0.0, "errs"], ERRORED),
         ("majority", [0.0, 0.0, "errs"], FAILED),
         ("majority", [1.0, 0.0], FAILED),
-    ],
-)
-def test_rules(rule: str, scores: list[Score], expected: Verdict) -> None:
-    """A part that errs is no vote against; it makes the grade errored where it could have decided."""
-    result = grade(combined(*scores, rule=rule))
-    assert result.verdict is expected
-    assert (result.score is None) == (expected is ERRORED)
+    ]
+    for rule, scores, expected in cases:
+        with subtests.test(rule=rule, scores=scores, expected=expected):
+            result = grade(combined(*scores, rule=rule))
+            assert result.verdict is expected
+            assert (result.score is None) == (expected is ERRORED)
 
 
 @pytest.mark.parametrize(

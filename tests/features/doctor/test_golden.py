@@ -27,12 +27,13 @@ def tried(member: type[GraderConfig]) -> list[Tried]:
     return asyncio.run(course())
 
 
-@pytest.mark.parametrize("name", MEMBERS)
-def test_graders_know_their_golden_attempts(name: str) -> None:
+def test_graders_know_their_golden_attempts(subtests: pytest.Subtests) -> None:
     """Each tells its own right and wrong attempts apart; there is one of either kind."""
-    results = tried(MEMBERS[name])
-    assert [f"{r.golden.name}: {r.outcome}" for r in results if not r.is_right] == []
-    assert {r.golden.verdict for r in results} >= {Verdict.PASSED, Verdict.FAILED}
+    for name, member in MEMBERS.items():
+        with subtests.test(name=name):
+            results = tried(member)
+            assert [f"{r.golden.name}: {r.outcome}" for r in results if not r.is_right] == []
+            assert {r.golden.verdict for r in results} >= {Verdict.PASSED, Verdict.FAILED}
 
 
 def test_who_has_none() -> None:

@@ -181,9 +181,9 @@ def test_nothing_measured_or_seen_is_errored_without_a_call(tmp_path: Path) -> N
     assert details["facts"]["input_tokens"] is None
 
 
-@pytest.mark.parametrize(
-    ("seconds", "kind", "points"),
-    [
+def test_speed(subtests: pytest.Subtests) -> None:
+    """The anchors of each kind, and straight lines between them."""
+    cases: list[tuple[float, Kind, float]] = [
         (0, "simple", 100),
         (30, "simple", 100),
         (45, "simple", 87.5),
@@ -195,11 +195,10 @@ def test_nothing_measured_or_seen_is_errored_without_a_call(tmp_path: Path) -> N
         (180, "form_or_comparison", 75),
         (600, "several_sites", 75),
         (390, "several_sites", 87.5),
-    ],
-)
-def test_speed(seconds: float, kind: Kind, points: float) -> None:
-    """The anchors of each kind, and straight lines between them."""
-    assert compute_speed(seconds, kind) == points
+    ]
+    for seconds, kind, points in cases:
+        with subtests.test(seconds=seconds, kind=kind, points=points):
+            assert compute_speed(seconds, kind) == points
 
 
 def test_efficiency() -> None:

@@ -53,9 +53,9 @@ def test_the_identity_tells_rubrics_apart() -> None:
     assert first.identity == same.identity != other.identity
 
 
-@pytest.mark.parametrize(
-    ("rubric", "told"),
-    [
+def test_a_malformed_rubric_is_refused_before_anything_is_spent(subtests: pytest.Subtests) -> None:
+    """With its place and what to write, by every grader that would use it."""
+    cases: list[tuple[Any, str]] = [
         ("be good", "the row's rubric is not a rubric: 'be good'. Write {\"items\":"),
         ([ITEM], "is not a rubric"),
         ({}, "is not a rubric"),
@@ -78,18 +78,17 @@ def test_the_identity_tells_rubrics_apart() -> None:
         ({"rubrics": {"R1": "buy"}}, "criterion 1 that is not a block: 'buy'"),
         ({"rubrics": {"R1": {"verification": "buy"}}}, "without `requirement`"),
         ({"rubrics": {"R1: 9 of 9\nR2": {"requirement": "buy"}}}, "names a criterion 'R1: 9 of 9"),
-    ],
-)
-def test_a_malformed_rubric_is_refused_before_anything_is_spent(rubric: Any, told: str) -> None:
-    """With its place and what to write, by every grader that would use it."""
-    for make in (FaraRubricGrader, FaraCombinedGrader, RubricGrader):
-        with pytest.raises(ValueError, match=r"^the row's rubric") as caught:
-            make().check(make_task(rubric=rubric), Path())
-        assert told in str(caught.value)
-        make().check(make_task(rubric={"items": [ITEM]}), Path())
-    additional = {"additional": {"precomputed_rubric": rubric}}
-    with pytest.raises(ValueError, match=r"^the row's metadata\.additional\.precomputed_rubric "):
-        FaraRubricGrader().check(make_task(metadata=additional), Path())
+    ]
+    for rubric, told in cases:
+        with subtests.test(rubric=rubric, told=told):
+            for make in (FaraRubricGrader, FaraCombinedGrader, RubricGrader):
+                with pytest.raises(ValueError, match=r"^the row's rubric") as caught:
+                    make().check(make_task(rubric=rubric), Path())
+                assert told in str(caught.value)
+                make().check(make_task(rubric={"items": [ITEM]}), Path())
+            additional = {"additional": {"precomputed_rubric": rubric}}
+            with pytest.raises(ValueError, match=r"^the row's metadata\.additional\.precomputed_rubric "):
+                FaraRubricGrader().check(make_task(metadata=additional), Path())
 
 
 def test_a_rubric_is_made_of_the_task_alone(tmp_path: Path) -> None:

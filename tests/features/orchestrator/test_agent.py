@@ -286,9 +286,9 @@ def test_a_block_as_browseros_writes_it() -> None:
     assert pair_config(executor="noop").needs() == Needs()
 
 
-@pytest.mark.parametrize(
-    ("fields", "told"),
-    [
+def test_a_wrong_block_is_refused(subtests: pytest.Subtests) -> None:
+    """Before anything is spent, with what to write."""
+    cases: list[tuple[dict[str, Any], str]] = [
         ({"executor": pair_config(executor="noop")}, "cannot delegate in its turn"),
         ({"executor": {"type": "orchestrated", "executor": "noop"}}, "orchestrator"),
         ({"executor": {"type": "singel"}}, "Did you mean 'single'?"),
@@ -305,13 +305,12 @@ def test_a_block_as_browseros_writes_it() -> None:
         ({"executor": "noop", "max_actions": 0}, "greater than or equal to 1"),
         ({"executor": "noop", "delegation_timeout_s": 0}, "greater than 0"),
         ({}, "executor"),
-    ],
-)
-def test_a_wrong_block_is_refused(fields: dict[str, Any], told: str) -> None:
-    """Before anything is spent, with what to write."""
-    with pytest.raises(ValidationError) as caught:
-        pair_config(**fields)
-    assert told in str(caught.value)
+    ]
+    for fields, told in cases:
+        with subtests.test(fields=fields, told=told):
+            with pytest.raises(ValidationError) as caught:
+                pair_config(**fields)
+            assert told in str(caught.value)
 
 
 def test_keys_of_both_parts_are_checked_and_kept_secret(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -37,9 +37,9 @@ def performs(given: dict[str, Any], geometry: Geometry = GRID, **options: Any) -
 # -- geometry
 
 
-@pytest.mark.parametrize(
-    ("coordinates", "picture", "given", "point"),
-    [
+def test_points_become_css_pixels(subtests: pytest.Subtests) -> None:
+    """Scaled by picture and viewport, rounded to the nearest whole pixel, and never out of the viewport."""
+    cases: list[tuple[Coordinates, tuple[int, int], tuple[float, float], tuple[int, int]]] = [
         ("normalized", VIEW, (0, 0), (0, 0)),
         ("normalized", VIEW, (500, 500), (640, 360)),
         ("normalized", VIEW, (999, 999), (1279, 719)),
@@ -53,13 +53,10 @@ def performs(given: dict[str, Any], geometry: Geometry = GRID, **options: Any) -
         ("pixels", (2560, 1440), (1101, 781), (551, 391)),  # 550.5 and 390.5: half up
         ("pixels", (512, 288), (220, 156), (550, 390)),
         ("pixels", (640, 360), (639.9, 359.9), (1279, 719)),
-    ],
-)
-def test_points_become_css_pixels(
-    coordinates: Coordinates, picture: tuple[int, int], given: tuple[float, float], point: tuple[int, int]
-) -> None:
-    """Scaled by picture and viewport, rounded to the nearest whole pixel, and never out of the viewport."""
-    assert Geometry(VIEW, picture, coordinates).point(*given) == point
+    ]
+    for coordinates, picture, given, point in cases:
+        with subtests.test(coordinates=coordinates, picture=picture, given=given):
+            assert Geometry(VIEW, picture, coordinates).point(*given) == point
 
 
 @pytest.mark.parametrize("size", [1, 320, 399, 400, 412, 1280, 1281, 3840])
@@ -152,9 +149,9 @@ def test_typing_can_click_clear_and_press_enter() -> None:
     assert performs({"action": "type", "text": "", "clear": True})[0][1] == {"text": "", "clear": True}
 
 
-@pytest.mark.parametrize(
-    ("given", "options", "expected"),
-    [
+def test_scrolling_is_counted_in_notches(subtests: pytest.Subtests) -> None:
+    """Whatever the model counts in: notches, pixels of either sign, thousandths of the page's height."""
+    cases: list[tuple[dict[str, Any], dict[str, Any], tuple[str, int]]] = [
         ({"amount": 5}, {}, ("down", 5)),
         ({"amount": 0.2}, {}, ("down", 1)),
         ({"amount": 100_000}, {}, ("down", 100)),
@@ -166,14 +163,11 @@ def test_typing_can_click_clear_and_press_enter() -> None:
         ({"direction": None, "scroll_x": 0, "scroll_y": 360}, {}, ("down", 3)),
         ({"direction": None, "scroll_x": -120, "scroll_y": 0}, {}, ("left", 1)),
         ({"direction": "UP "}, {}, ("up", 3)),
-    ],
-)
-def test_scrolling_is_counted_in_notches(
-    given: dict[str, Any], options: dict[str, Any], expected: tuple[str, int]
-) -> None:
-    """Whatever the model counts in: notches, pixels of either sign, thousandths of the page's height."""
-    ((_, arguments),) = performs({"action": "scroll", "direction": "down", **given}, **options)
-    assert (arguments["direction"], arguments["amount"]) == expected
+    ]
+    for given, options, expected in cases:
+        with subtests.test(given=given, options=options, expected=expected):
+            ((_, arguments),) = performs({"action": "scroll", "direction": "down", **given}, **options)
+            assert (arguments["direction"], arguments["amount"]) == expected
 
 
 # -- spellings
@@ -182,9 +176,9 @@ def test_scrolling_is_counted_in_notches(
 CLICK = [("click_at", {"x": 640, "y": 360})]
 
 
-@pytest.mark.parametrize(
-    "given",
-    [
+def test_a_click_is_a_click_however_it_is_spelled(subtests: pytest.Subtests) -> None:
+    """Names, pairs, numbers in text, wrappers: what real models write."""
+    cases: list[dict[str, Any]] = [
         {"action": "left_click", "coordinate": [500, 500]},
         {"action": "Left-Click", "coordinates": "(500, 500)"},
         {"action": "leftClick", "x": "500", "y": 500.0},
@@ -200,11 +194,10 @@ CLICK = [("click_at", {"x": 640, "y": 360})]
         {"click": {"x": 500, "y": 500}},
         {"action": "click", "args": {"x": 500, "y": 500}},
         {"thought": "I click.", "name": "click", "parameters": {"x": 500, "y": 500}},
-    ],
-)
-def test_a_click_is_a_click_however_it_is_spelled(given: dict[str, Any]) -> None:
-    """Names, pairs, numbers in text, wrappers: what real models write."""
-    assert performs(given) == CLICK
+    ]
+    for given in cases:
+        with subtests.test(given=given):
+            assert performs(given) == CLICK
 
 
 @pytest.mark.parametrize(
@@ -222,9 +215,9 @@ def test_a_drag_is_a_drag_however_it_is_spelled(given: dict[str, Any]) -> None:
     assert performs(given) == [("drag_at", {"start_x": 128, "start_y": 144, "end_x": 384, "end_y": 288})]
 
 
-@pytest.mark.parametrize(
-    ("given", "expected"),
-    [
+def test_other_names_are_known(subtests: pytest.Subtests) -> None:
+    """Words of other vocabularies."""
+    cases: list[tuple[dict[str, Any], tuple[str, Any]]] = [
         ({"action": "key", "text": "ctrl+a"}, ("press_key", {"key": "Control+a"})),
         ({"action": "hotkey", "keys": ["CTRL", "shift", "T"]}, ("press_key", {"key": "Control+Shift+T"})),
         ({"action": "press_enter"}, ("press_key", {"key": "Enter"})),
@@ -235,11 +228,10 @@ def test_a_drag_is_a_drag_however_it_is_spelled(given: dict[str, Any]) -> None:
         ({"action": "finish", "message": "8"}, ("done", {"answer": "8"})),
         ({"action": "goto_url", "url": "https://a.test"}, ("navigate", {"url": "https://a.test"})),
         ({"action": "dismiss_dialog"}, ("handle_dialog", {"accept": False})),
-    ],
-)
-def test_other_names_are_known(given: dict[str, Any], expected: tuple[str, Any]) -> None:
-    """Words of other vocabularies."""
-    assert performs(given) == [expected]
+    ]
+    for given, expected in cases:
+        with subtests.test(given=given, expected=expected):
+            assert performs(given) == [expected]
 
 
 def test_an_ending_without_words_can_be_given_some() -> None:
@@ -250,9 +242,9 @@ def test_an_ending_without_words_can_be_given_some() -> None:
         performs({"action": "end"})
 
 
-@pytest.mark.parametrize(
-    ("given", "name"),
-    [
+def test_keys_have_one_name(subtests: pytest.Subtests) -> None:
+    """Names of X, Emacs and others become those that the tools take."""
+    cases: list[tuple[str, str]] = [
         ("Return", "Enter"),
         ("esc", "Escape"),
         ("Page_Down", "PageDown"),
@@ -269,19 +261,18 @@ def test_an_ending_without_words_can_be_given_some() -> None:
         ("ctrl++", "Control++"),
         ("cmd + a", "Meta+a"),
         ("Control+A", "Control+A"),
-    ],
-)
-def test_keys_have_one_name(given: str, name: str) -> None:
-    """Names of X, Emacs and others become those that the tools take."""
-    assert key_name(given) == name
+    ]
+    for given, name in cases:
+        with subtests.test(given=given, name=name):
+            assert key_name(given) == name
 
 
 # -- what is no action
 
 
-@pytest.mark.parametrize(
-    ("given", "why"),
-    [
+def test_what_is_no_action_is_told(subtests: pytest.Subtests) -> None:
+    """In a sentence that the model can act on, and a short one."""
+    cases: list[tuple[dict[str, Any], str]] = [
         ({}, "it names no action"),
         ({"action": None}, "the action is null"),
         ({"action": ["click"]}, 'the action is ["click"]'),
@@ -308,14 +299,13 @@ def test_keys_have_one_name(given: str, name: str) -> None:
         ({"action": "scroll", "direction": "north"}, "direction: Input should be 'up', 'down'"),
         ({"action": "scroll", "direction": "up", "amount": -1}, "amount: Input should be greater than 0"),
         ({"action": "select_tab", "tab": "last"}, "tab: Input should be a valid integer"),
-    ],
-)
-def test_what_is_no_action_is_told(given: dict[str, Any], why: str) -> None:
-    """In a sentence that the model can act on, and a short one."""
-    with pytest.raises(BadAction) as caught:
-        performs(given)
-    assert why in str(caught.value)
-    assert len(str(caught.value)) < 200
+    ]
+    for given, why in cases:
+        with subtests.test(given=given, why=why):
+            with pytest.raises(BadAction) as caught:
+                performs(given)
+            assert why in str(caught.value)
+            assert len(str(caught.value)) < 200
 
 
 # -- actions in text

@@ -373,9 +373,9 @@ def test_files_that_are_too_much_to_search_are_told(desk: Desk, monkeypatch: pyt
 # -- blocks
 
 
-@pytest.mark.parametrize(
-    ("block", "told"),
-    [
+def test_wrong_blocks_are_refused(subtests: pytest.Subtests) -> None:
+    """What is unknown, does not fit together or is no list of words is told when the config is read."""
+    cases: list[tuple[dict[str, Any], str]] = [
         ({}, r"neither a command nor a preset"),
         ({"command": []}, r"neither a command nor a preset"),
         ({"command": ["x", "{taks}"]}, r"placeholder \{taks\}, which is unknown\. Did you mean 'task'\?"),
@@ -394,12 +394,10 @@ def test_files_that_are_too_much_to_search_are_told(desk: Desk, monkeypatch: pyt
         ({"command": ["x"], "answer": "first_line"}, r"last_line"),
         ({"command": ["x"], "comand": 1}, r"comand"),
         ({"command": "claude -p"}, r"tuple"),
-    ],
-)
-def test_wrong_blocks_are_refused(block: dict[str, Any], told: str) -> None:
-    """What is unknown, does not fit together or is no list of words is told when the config is read."""
-    with pytest.raises(ValidationError, match=told):
-        agent(**block)
+    ]
+    for block, told in cases:
+        with subtests.test(block=block, told=told), pytest.raises(ValidationError, match=told):
+            agent(**block)
 
 
 def test_what_is_missing_is_found_before_anything_runs(

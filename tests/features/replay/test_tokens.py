@@ -30,9 +30,9 @@ def html(text: str) -> dict[str, Any]:
     return entry(reply=body("text/html; charset=utf-8", text))
 
 
-@pytest.mark.parametrize(
-    ("leak", "secret"),
-    [
+def test_what_logs_somebody_in_is_nowhere(subtests: pytest.Subtests) -> None:
+    """By its name or its form; another entry that only has the value is cleaned too, if it is long enough."""
+    cases: list[tuple[dict[str, Any], str]] = [
         (entry(reply=body("application/json", json.dumps({"jwt": TOKEN}))), TOKEN),
         (entry(reply=body("application/json", json.dumps({"refreshJwt": TOKEN}))), TOKEN),
         (entry(reply=body("application/json", json.dumps({"tokens": [TOKEN], "accessToken": TOKEN}))), TOKEN),
@@ -52,14 +52,13 @@ def html(text: str) -> dict[str, Any]:
         (html(f'<a href="/file?signature={TOKEN}">'), TOKEN),
         (html(f"<script>start('{JWT}')</script>"), JWT),
         (entry(headers=[{"name": "X-Anything", "value": f"a {JWT}"}]), JWT),
-    ],
-)
-def test_what_logs_somebody_in_is_nowhere(leak: dict[str, Any], secret: str) -> None:
-    """By its name or its form; another entry that only has the value is cleaned too, if it is long enough."""
-    other = html(f"Hello {secret}, {json.dumps(secret)}") if len(secret) > 12 else html("Hello")
-    safe = json.dumps(remove_tokens({"log": {"entries": [leak, other]}}))
-    assert secret not in safe
-    assert "-removed-1-" in safe
+    ]
+    for leak, secret in cases:
+        with subtests.test(leak=leak, secret=secret):
+            other = html(f"Hello {secret}, {json.dumps(secret)}") if len(secret) > 12 else html("Hello")
+            safe = json.dumps(remove_tokens({"log": {"entries": [leak, other]}}))
+            assert secret not in safe
+            assert "-removed-1-" in safe
 
 
 def test_a_kind_of_token_and_an_ordinary_word_stay() -> None:

@@ -18,9 +18,9 @@ from pytest_browsereval.features.replay.volatile import (
 DATA = "data:image/png;base64," + "iVBORw0KGgo" * 30
 
 
-@pytest.mark.parametrize(
-    ("text", "mark"),
-    [
+def test_what_differs_each_time_is_marked(subtests: pytest.Subtests) -> None:
+    """Ports of this machine, dates and times, random ids."""
+    cases: list[tuple[str, str]] = [
         ("http://127.0.0.1:23456/cart", "http://<origin>/cart"),
         ("http://localhost:80/", "http://<origin>/"),
         ("http://[::1]:8080/", "http://<origin>/"),
@@ -33,13 +33,12 @@ DATA = "data:image/png;base64," + "iVBORw0KGgo" * 30
         ("t=1795341909123", "t=<time>"),
         ("6f1c2d3e-0a1b-4c5d-8e9f-0123456789ab", "<id>"),
         ("[task 0123456789abcdef]", "[task <id>]"),
-    ],
-)
-def test_what_differs_each_time_is_marked(text: str, mark: str) -> None:
-    """Ports of this machine, dates and times, random ids."""
-    given, found = mark_volatile({"messages": [{"content": text}]})
-    assert given == {"messages": [{"content": mark}]}
-    assert len(found) == 1
+    ]
+    for text, mark in cases:
+        with subtests.test(text=text, mark=mark):
+            given, found = mark_volatile({"messages": [{"content": text}]})
+            assert given == {"messages": [{"content": mark}]}
+            assert len(found) == 1
 
 
 @pytest.mark.parametrize(

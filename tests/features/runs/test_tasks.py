@@ -23,9 +23,9 @@ def cells_of(results: Path) -> dict[str, tuple[str, str]]:
     return {task.query_id: (task.cells, str(task.change)) for task in grid_of(results).tasks}
 
 
-@pytest.mark.parametrize(
-    ("cells", "change"),
-    [
+def test_what_has_changed(subtests: pytest.Subtests) -> None:
+    """Verdicts count in their order; an error is no verdict, and an edited row is another task."""
+    cases: list[tuple[str, str]] = [
         ("PPF", "newly failing"),
         ("PFF", "newly failing"),
         ("PE.F", "newly failing"),
@@ -45,11 +45,10 @@ def cells_of(results: Path) -> dict[str, tuple[str, str]]:
         ("~~P", "row edited"),
         ("~~", "row edited"),
         ("~F", "never passed"),
-    ],
-)
-def test_what_has_changed(cells: str, change: str) -> None:
-    """Verdicts count in their order; an error is no verdict, and an edited row is another task."""
-    assert judge_change(cells) == change
+    ]
+    for cells, change in cases:
+        with subtests.test(cells=cells, change=change):
+            assert judge_change(cells) == change
 
 
 def test_what_changed_is_in_front(tmp_path: Path) -> None:

@@ -24,9 +24,9 @@ def azure(which: int, of: int) -> dict[str, str]:
     return {"SYSTEM_JOBPOSITIONINPHASE": str(which), "SYSTEM_TOTALJOBSINPHASE": str(of)}
 
 
-@pytest.mark.parametrize(
-    ("given", "environment", "shard", "engine"),
-    [
+def test_every_engine_is_understood(subtests: pytest.Subtests) -> None:
+    """Where they begin to count differs; a CI that says "one of one" in every job counts only alone."""
+    cases: list[tuple[str, dict[str, str], Shard, str]] = [
         ("auto", slurm(2), Shard(2, 4), "Slurm"),
         ("auto/4", slurm(4), Shard(4, 4), "Slurm"),
         ("auto", slurm(0, least=0, most=3), Shard(1, 4), "Slurm"),
@@ -43,19 +43,16 @@ def azure(which: int, of: int) -> dict[str, str]:
         ("auto", azure(2, 5), Shard(2, 5), "Azure"),
         ("auto", {"EVAL_JOB_INDEX": "3", "EVAL_JOB_TOTAL": "4"}, Shard(4, 4), "GitHub"),
         ("auto", slurm(2) | azure(1, 1) | {"CI_NODE_TOTAL": "1"}, Shard(2, 4), "Slurm"),
-    ],
-)
-def test_every_engine_is_understood(
-    given: str, environment: dict[str, str], shard: Shard, engine: str
-) -> None:
-    """Where they begin to count differs; a CI that says "one of one" in every job counts only alone."""
-    found, source = find_shard(given, environment)
-    assert (found, source.partition(" ")[0]) == (shard, engine)
+    ]
+    for given, environment, shard, engine in cases:
+        with subtests.test(given=given, environment=environment, shard=shard):
+            found, source = find_shard(given, environment)
+            assert (found, source.partition(" ")[0]) == (shard, engine)
 
 
-@pytest.mark.parametrize(
-    ("given", "environment", "message"),
-    [
+def test_whatever_is_unclear_is_refused(subtests: pytest.Subtests) -> None:
+    """A job that ran all rows would look like a success."""
+    cases: list[tuple[str, dict[str, str], str]] = [
         (
             "auto",
             {},
@@ -89,12 +86,13 @@ def test_every_engine_is_understood(
         ("auto/0", slurm(1), r"is not a part of a run"),
         ("auto/", slurm(1), r"is not a part of a run"),
         ("automatic", slurm(1), r"is not a part of a run"),
-    ],
-)
-def test_whatever_is_unclear_is_refused(given: str, environment: dict[str, str], message: str) -> None:
-    """A job that ran all rows would look like a success."""
-    with pytest.raises(UsageError, match=message):
-        find_shard(given, environment)
+    ]
+    for given, environment, message in cases:
+        with (
+            subtests.test(given=given, environment=environment, message=message),
+            pytest.raises(UsageError, match=message),
+        ):
+            find_shard(given, environment)
 
 
 @pytest.mark.slow

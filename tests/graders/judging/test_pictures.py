@@ -47,17 +47,18 @@ def test_a_picture_that_is_gone_is_missing_evidence(tmp_path: Path) -> None:
         load_pictures(recorded)
 
 
-@pytest.mark.parametrize("count", [0, 1, 5, 29, 30, 31, 45, 59, 60, 61, 500])
-def test_a_sample_spans_all_and_keeps_the_last(count: int) -> None:
+def test_a_sample_spans_all_and_keeps_the_last(subtests: pytest.Subtests) -> None:
     """Never more than the cap, no item twice, in order, the last five always, the first too."""
-    items = list(range(count))
-    taken = sample_evenly(items, 30, keep_last=5)
-    assert len(taken) == min(count, 30)
-    assert taken == sorted(set(taken))
-    assert taken[-5:] == items[-5:]
-    assert taken[:1] == items[:1]
-    gaps = [b - a for a, b in itertools.pairwise(taken[:-5])]
-    assert not gaps or max(gaps) - min(gaps) <= 1
+    for count in [0, 1, 5, 29, 30, 31, 45, 59, 60, 61, 500]:
+        with subtests.test(count=count):
+            items = list(range(count))
+            taken = sample_evenly(items, 30, keep_last=5)
+            assert len(taken) == min(count, 30)
+            assert taken == sorted(set(taken))
+            assert taken[-5:] == items[-5:]
+            assert taken[:1] == items[:1]
+            gaps = [b - a for a, b in itertools.pairwise(taken[:-5])]
+            assert not gaps or max(gaps) - min(gaps) <= 1
 
 
 def test_more_last_ones_than_the_cap() -> None:

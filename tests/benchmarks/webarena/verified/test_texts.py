@@ -30,9 +30,9 @@ def test_a_value_has_one_spelling(read: Callable[[Any], Any], value: Any, expect
     assert read(value) == expected
 
 
-@pytest.mark.parametrize(
-    ("read", "value"),
-    [
+def test_a_value_of_another_kind_is_refused(subtests: pytest.Subtests) -> None:
+    """What is not of the kind is an error, never an empty value that equals another one."""
+    cases: list[tuple[Callable[[Any], Any], Any]] = [
         (texts.read_list, " , "),
         (texts.read_list, None),
         (texts.read_json, 3),
@@ -44,12 +44,10 @@ def test_a_value_has_one_spelling(read: Callable[[Any], Any], value: Any, expect
         (texts.read_empty, "something"),
         (texts.read_markdown, ""),
         (texts.read_markdown, ["# a"]),
-    ],
-)
-def test_a_value_of_another_kind_is_refused(read: Callable[[Any], Any], value: Any) -> None:
-    """What is not of the kind is an error, never an empty value that equals another one."""
-    with pytest.raises(ValueError, match=r"\S"):
-        read(value)
+    ]
+    for read, value in cases:
+        with subtests.test(read=read, value=value), pytest.raises(ValueError, match=r"\S"):
+            read(value)
 
 
 @pytest.mark.parametrize(
