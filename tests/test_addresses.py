@@ -18,18 +18,18 @@ LOCAL = (
 ELSEWHERE = ("http://10.0.0.1/v1", "http://localhost.example/v1", "http://0x7f.example", "http://")
 
 
-@pytest.mark.parametrize(
-    ("url", "expected"), [(url, True) for url in LOCAL] + [(url, False) for url in ELSEWHERE]
-)
-def test_loopback_addresses_are_local(url: str, expected: bool) -> None:  # noqa: FBT001 a table
+def test_loopback_addresses_are_local(subtests: pytest.Subtests) -> None:
     """Only what stays on this machine is local."""
-    assert is_local(url) is expected
+    for url, expected in [(url, True) for url in LOCAL] + [(url, False) for url in ELSEWHERE]:
+        with subtests.test(url=url, expected=expected):
+            assert is_local(url) is expected
 
 
-@pytest.mark.parametrize("url", [*ELSEWHERE, *(url.replace("http:", "https:") for url in LOCAL)])
-def test_certificates_are_checked_as_the_library_does(url: str) -> None:
+def test_certificates_are_checked_as_the_library_does(subtests: pytest.Subtests) -> None:
     """Whoever may be asked for a certificate is asked for one."""
-    assert find_certificates(url) is True
+    for url in [*ELSEWHERE, *(url.replace("http:", "https:") for url in LOCAL)]:
+        with subtests.test(url=url):
+            assert find_certificates(url) is True
 
 
 @pytest.mark.parametrize("url", LOCAL)

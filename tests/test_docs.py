@@ -209,11 +209,12 @@ def test_rows_are_accepted(subtests: pytest.Subtests) -> None:
             assert wrong == []
 
 
-@pytest.mark.parametrize("kind", PAGE_CHECKS)
-def test_examples_of_checks_are_right(kind: str) -> None:
+def test_examples_of_checks_are_right(subtests: pytest.Subtests) -> None:
     """What the reference shows of a check of the page is read as one."""
-    checks = json.loads(PAGE_CHECKS[kind].example)
-    assert {read_page_check(check).kind for check in checks} == {kind}
+    for kind in PAGE_CHECKS:
+        with subtests.test(kind=kind):
+            checks = json.loads(PAGE_CHECKS[kind].example)
+            assert {read_page_check(check).kind for check in checks} == {kind}
 
 
 def find_missing_names(tree: ast.Module) -> Iterator[str]:

@@ -335,12 +335,13 @@ def test_nothing_private_of_pytest_is_used() -> None:
     assert {name for module, name in found if module == "hooks.xdist"} == set(PRIVATE_OF_XDIST)
 
 
-@pytest.mark.parametrize("library", DOORS)
-def test_heavy_libraries_stay_behind_their_doors(library: str) -> None:
+def test_heavy_libraries_stay_behind_their_doors(subtests: pytest.Subtests) -> None:
     """A heavy library is imported by the modules of the table, inside the functions that need it."""
-    found = [a for a in every_arrow() if part(a.target) == library and not a.is_for_types]
-    assert {arrow.source for arrow in found} == DOORS[library]
-    assert all(arrow.is_lazy for arrow in found)
+    for library, doors in DOORS.items():
+        with subtests.test(library=library):
+            found = [a for a in every_arrow() if part(a.target) == library and not a.is_for_types]
+            assert {arrow.source for arrow in found} == doors
+            assert all(arrow.is_lazy for arrow in found)
 
 
 def test_playwright_stays_behind_its_doors() -> None:

@@ -45,9 +45,9 @@ def test_a_head_request_gets_no_body() -> None:
         connection.close()
 
 
-@pytest.mark.parametrize(
-    ("headers", "refusal"),
-    [
+def test_who_may_ask_for_a_page(subtests: pytest.Subtests) -> None:
+    """A request names the server itself, once, and comes from its own page."""
+    cases: list[tuple[list[tuple[str, str]], str | None]] = [
         ([("Host", "127.0.0.1:80")], None),
         ([("host", "localhost:80"), ("origin", "http://127.0.0.1:80")], None),
         ([("Host", "127.0.0.1:80"), ("Host", "127.0.0.1:80")], None),
@@ -56,13 +56,12 @@ def test_a_head_request_gets_no_body() -> None:
         ([], "not this server's"),
         ([("Host", "127.0.0.1:80"), ("Origin", "http://evil.test")], "another origin"),
         ([("Host", "127.0.0.1:80"), ("Origin", "null")], "another origin"),
-    ],
-)
-def test_who_may_ask_for_a_page(headers: list[tuple[str, str]], refusal: str | None) -> None:
-    """A request names the server itself, once, and comes from its own page."""
-    access = PageAccess(80)
-    found = access.find_refusal(headers, access.token)
-    assert found is None if refusal is None else refusal in (found or "")
+    ]
+    for headers, refusal in cases:
+        with subtests.test(headers=headers, refusal=refusal):
+            access = PageAccess(80)
+            found = access.find_refusal(headers, access.token)
+            assert found is None if refusal is None else refusal in (found or "")
 
 
 def test_a_page_needs_its_token() -> None:

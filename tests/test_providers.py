@@ -60,12 +60,15 @@ def test_a_provider_has_a_key_variable_or_needs_no_key(subtests: pytest.Subtests
                 assert is_variable_name(provider.key_variable)
 
 
-@pytest.mark.parametrize("name", sorted(REFUSED))
-def test_a_provider_of_another_protocol_is_refused_with_what_to_write(name: str) -> None:
+def test_a_provider_of_another_protocol_is_refused_with_what_to_write(subtests: pytest.Subtests) -> None:
     """A BrowserOS provider that cannot be used is told by name, with a line to write instead."""
-    with pytest.raises(ValueError, match=f"provider '{name}' .*write ") as caught:
-        provider_named(name)
-    assert any(word in str(caught.value) for word in ("provider: ", "{type: ", "`provider`, ")), caught.value
+    for name in sorted(REFUSED):
+        with subtests.test(name=name):
+            with pytest.raises(ValueError, match=f"provider '{name}' .*write ") as caught:
+                provider_named(name)
+            assert any(word in str(caught.value) for word in ("provider: ", "{type: ", "`provider`, ")), (
+                caught.value
+            )
 
 
 @pytest.mark.parametrize(

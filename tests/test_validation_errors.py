@@ -59,9 +59,9 @@ def told(raw: dict[str, Any], registry: Registry) -> dict[str, str]:
 INNER = "Allowed: api_key, max_steps, mode."
 
 
-@pytest.mark.parametrize(
-    ("raw", "where", "message"),
-    [
+def test_each_problem_has_a_path_and_a_sentence(registry: Registry, subtests: pytest.Subtests) -> None:
+    """The path is as the user wrote it; the sentence has the value and what is allowed."""
+    cases: list[tuple[dict[str, Any], str, str | None]] = [
         ({"inner": {"max_stepz": 1}}, "inner.max_stepz", f"unknown key. Did you mean 'max_steps'? {INNER}"),
         ({"inner": {"maxStepz": 1}}, "inner.maxStepz", f"unknown key. Did you mean 'max_steps'? {INNER}"),
         ({"many": [{}, {"x": 1}]}, "many.1.x", f"unknown key. {INNER}"),
@@ -92,16 +92,13 @@ INNER = "Allowed: api_key, max_steps, mode."
             "unknown key. Did you mean 'turns'? Allowed: executor, tools, turns, type.",
         ),
         ({"agents": {"a": {"type": "pair"}}}, "agents.a.executor", "missing; it has to be given."),
-    ],
-)
-def test_each_problem_has_a_path_and_a_sentence(
-    raw: dict[str, Any], where: str, message: str | None, registry: Registry
-) -> None:
-    """The path is as the user wrote it; the sentence has the value and what is allowed."""
-    found = told(raw, registry)
-    assert where in found
-    if message is not None:
-        assert found[where] == message
+    ]
+    for raw, where, message in cases:
+        with subtests.test(raw=raw, where=where, message=message):
+            found = told(raw, registry)
+            assert where in found
+            if message is not None:
+                assert found[where] == message
 
 
 def test_choices_and_members_are_listed(registry: Registry) -> None:

@@ -55,9 +55,9 @@ def test_limits_and_faults_pass_through(make_desk: MakeDesk) -> None:
         play(dying, CLICK, DONE)
 
 
-@pytest.mark.parametrize(
-    ("solution", "told"),
-    [
+def test_a_row_that_cannot_be_played_is_refused(subtests: pytest.Subtests) -> None:
+    """Before anything is spent, the message names the step and what to write."""
+    cases: list[tuple[tuple[dict[str, Any], ...], str]] = [
         ((), 'there is none. Write "solution": ['),
         ((DONE, CLICK), "step 1 of the solution is 'done', which ends the task"),
         (
@@ -69,13 +69,12 @@ def test_limits_and_faults_pass_through(make_desk: MakeDesk) -> None:
         (({"tool": "click"},), "target: Field required. It takes: target"),
         (({"tool": "click", "target": "x", "ref": "e1"},), "ref: Extra inputs are not permitted"),
         (({"tool": "wait", "seconds": "long"},), "wrong arguments for wait: seconds"),
-    ],
-)
-def test_a_row_that_cannot_be_played_is_refused(solution: tuple[dict[str, Any], ...], told: str) -> None:
-    """Before anything is spent, the message names the step and what to write."""
-    task = Task.model_validate({"query_id": "a", "query": "b", "solution": solution})
-    with pytest.raises(ValueError, match=told.replace("[", r"\[")):
-        ScriptedConfig().check(task, TOOLS_BY_NAME)
+    ]
+    for solution, told in cases:
+        with subtests.test(solution=solution, told=told):
+            task = Task.model_validate({"query_id": "a", "query": "b", "solution": solution})
+            with pytest.raises(ValueError, match=told.replace("[", r"\[")):
+                ScriptedConfig().check(task, TOOLS_BY_NAME)
 
 
 def test_a_row_that_can_be_played_passes() -> None:

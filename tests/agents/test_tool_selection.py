@@ -174,9 +174,9 @@ BY_NAME = {tool.name: tool for tool in TOOLS}
 BUILTIN = tuple(CATALOG.values())
 
 
-@pytest.mark.parametrize(
-    ("rule", "told"),
-    [
+def test_what_a_directive_names_has_to_be_there(subtests: pytest.Subtests) -> None:
+    """Unknown names with the nearest, what is off with its switch, what is vetoed with the reason."""
+    cases: list[tuple[dict[str, Any], str]] = [
         (
             {"active_tools": ["snapshto"]},
             r"number 1 names 'snapshto', which is not a tool.* mean 'snapshot'\?",
@@ -193,15 +193,14 @@ BUILTIN = tuple(CATALOG.values())
         ({"active_tools": ["pointer"]}, r"names 'pointer', which is not offered: the model is shown no pict"),
         ({"active_tools": ["done"]}, r"names the finishing tool only"),
         ({"active_tools": ["finish", "done"]}, r"names the finishing tool only"),
-    ],
-)
-def test_what_a_directive_names_has_to_be_there(rule: dict[str, Any], told: str) -> None:
-    """Unknown names with the nearest, what is off with its switch, what is vetoed with the reason."""
-    config = SingleConfig.model_validate(
-        {"base_url": "http://127.0.0.1:9/v1", "model": "m", "directives": [rule]}
-    )
-    with pytest.raises(ValueError, match=told):
-        config.check_tools(BY_NAME, BUILTIN)
+    ]
+    for rule, told in cases:
+        with subtests.test(rule=rule, told=told):
+            config = SingleConfig.model_validate(
+                {"base_url": "http://127.0.0.1:9/v1", "model": "m", "directives": [rule]}
+            )
+            with pytest.raises(ValueError, match=told):
+                config.check_tools(BY_NAME, BUILTIN)
 
 
 def test_a_directive_about_what_its_toolkit_vetoes_is_refused() -> None:

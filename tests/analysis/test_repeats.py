@@ -70,9 +70,9 @@ def test_without_repeats_there_is_nothing_to_say() -> None:
     assert (few.k, few.pass_at_k, few.pass_hat_k) == (2, None, None)
 
 
-@pytest.mark.parametrize(
-    ("verdicts", "kind"),
-    [
+def test_what_makes_a_task_unsteady(subtests: pytest.Subtests) -> None:
+    """An error is never the agent's failure, and never its success."""
+    cases: list[tuple[tuple[Verdict, ...], Stability]] = [
         ((PASSED, PASSED), Stability.STABLE_PASS),
         ((FAILED, FAILED), Stability.STABLE_FAIL),
         ((PASSED, FAILED), Stability.FLAKY_AGENT),
@@ -80,13 +80,12 @@ def test_without_repeats_there_is_nothing_to_say() -> None:
         ((PASSED, ERRORED), Stability.FLAKY_ENVIRONMENT),
         ((FAILED, ERRORED), Stability.FLAKY_ENVIRONMENT),
         ((ERRORED, ERRORED), Stability.ERRORED),
-    ],
-)
-def test_what_makes_a_task_unsteady(verdicts: tuple[Verdict, ...], kind: Stability) -> None:
-    """An error is never the agent's failure, and never its success."""
-    run = found(trials("a", *verdicts))
-    assert run.counts == {kind: 1}
-    assert bool(run.unsteady) == kind.startswith("flaky")
+    ]
+    for verdicts, kind in cases:
+        with subtests.test(verdicts=verdicts, kind=kind):
+            run = found(trials("a", *verdicts))
+            assert run.counts == {kind: 1}
+            assert bool(run.unsteady) == kind.startswith("flaky")
 
 
 def test_an_error_that_a_retry_made_good_is_seen() -> None:

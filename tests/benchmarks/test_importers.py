@@ -128,9 +128,9 @@ def test_online_mind2web_keeps_its_dates(imported: Import) -> None:
     assert (new.graders, new.start_url) == (("mind2web",), ONLINE["website"])
 
 
-@pytest.mark.parametrize(
-    ("kind", "row", "told"),
-    [
+def test_a_row_of_another_shape_has_a_line(imported: Import, subtests: pytest.Subtests) -> None:
+    """Problems have file and line, for every benchmark."""
+    cases: list[tuple[str, Any, str]] = [
         ("webvoyager", {**VOYAGE, "web": "no page"}, "'no page' is not the address of a page"),
         ("webvoyager", {"id": "A--1"}, "there is no 'web_name'; the benchmark's rows have one. Keys: id."),
         ("webvoyager", ["A--1"], "a row is a block of keys"),
@@ -143,14 +143,13 @@ def test_online_mind2web_keeps_its_dates(imported: Import) -> None:
         ("odysseys", {**LONG, "rubrics": "{"}, "the rubric is text, and "),
         ("webtailbench", {"id": "h1", "ques": "q", "web": ""}, "row 'h1' has no start page"),
         ("webbench", {"ID": 1, "Category": "READ"}, "there is no 'Starting URL'"),
-    ],
-)
-def test_a_row_of_another_shape_has_a_line(imported: Import, kind: str, row: Any, told: str) -> None:
-    """Problems have file and line, for every benchmark."""
-    content = "\n" + json.dumps(row) + "\n"
-    message = problem(imported(kind, content))
-    assert message.startswith("rows.jsonl:2: ")
-    assert told in message
+    ]
+    for kind, row, told in cases:
+        with subtests.test(kind=kind, row=row, told=told):
+            content = "\n" + json.dumps(row) + "\n"
+            message = problem(imported(kind, content))
+            assert message.startswith("rows.jsonl:2: ")
+            assert told in message
 
 
 def test_mind2web_is_marked_as_not_live(imported: Import) -> None:

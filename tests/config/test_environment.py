@@ -42,9 +42,9 @@ def test_all_unset_variables_are_reported(refused: Refused) -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
+def test_secret_variables_are_remembered(load: Load, subtests: pytest.Subtests) -> None:
+    """The value of a variable with a secret name is redacted, and never dumped."""
+    cases: list[str] = [
         "SHOP_TOKEN",
         "DB_PASSWORD",
         "STRIPE_KEY",
@@ -53,16 +53,15 @@ def test_all_unset_variables_are_reported(refused: Refused) -> None:
         "CARD_PIN_2",
         "GPG_PASSPHRASE",
         "Otp",
-    ],
-)
-def test_secret_variables_are_remembered(load: Load, name: str) -> None:
-    """The value of a variable with a secret name is redacted, and never dumped."""
-    text = "agent: noop\ndataset: a.jsonl\nsites: {shop: {command: [serve, '--key=${%s}']}}\n" % name  # noqa: UP031
-    config = load(text, environ={name: "hunter22"})
-    assert config.sites["shop"].command == ("serve", "--key=hunter22")
-    assert config.secrets() == ("hunter22",)
-    assert "hunter22" not in str(config.public_dump())
-    assert config.public_dump()["sites"]["shop"]["command"] == ["serve", "--key=***"]
+    ]
+    for name in cases:
+        with subtests.test(name=name):
+            text = "agent: noop\ndataset: a.jsonl\nsites: {shop: {command: [serve, '--key=${%s}']}}\n" % name  # noqa: UP031
+            config = load(text, environ={name: "hunter22"})
+            assert config.sites["shop"].command == ("serve", "--key=hunter22")
+            assert config.secrets() == ("hunter22",)
+            assert "hunter22" not in str(config.public_dump())
+            assert config.public_dump()["sites"]["shop"]["command"] == ["serve", "--key=***"]
 
 
 def test_names_of_other_variables_are_remembered(load: Load) -> None:

@@ -115,10 +115,11 @@ def test_every_key_of_ours_has_its_way_back() -> None:
     assert len(kinds) > 4
 
 
-@pytest.mark.parametrize("key", ["PATH", "X-Header", "maxSTeps", "Max_Steps", "", "a b", "0"])
-def test_other_keys_stay(key: str) -> None:
+def test_other_keys_stay(subtests: pytest.Subtests) -> None:
     """Only camelCase is a spelling of something else."""
-    assert canonical_key(key) == key
+    for key in ["PATH", "X-Header", "maxSTeps", "Max_Steps", "", "a b", "0"]:
+        with subtests.test(key=key):
+            assert canonical_key(key) == key
 
 
 def test_names_that_differ_in_spelling_are_two(load: Load) -> None:

@@ -191,9 +191,9 @@ def test_every_format_has_lines(refused: Refused, name: str) -> None:
     assert line.startswith(f"evals/{name}:5: limits.max_step: unknown key. Did you mean 'max_steps'?")
 
 
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
+def test_one_problem(refused: Refused, subtests: pytest.Subtests) -> None:
+    """A problem has a line, the value, and what is allowed."""
+    cases: list[tuple[str, str]] = [
         ("", "evals/shop.yaml: the file is empty. Write at least `agent: ...` and `dataset: ...`."),
         ("# nothing\n", "evals/shop.yaml: the file is empty."),
         ("{}", "evals/shop.yaml: the file is empty."),
@@ -253,11 +253,10 @@ def test_every_format_has_lines(refused: Refused, name: str) -> None:
             "evals/shop.yaml:1: variants: A, a differ only in case",
         ),
         ("agent:\n  type: noop\n  x: 1\ndataset: a.jsonl\n", "evals/shop.yaml:3: agent.x: unknown key."),
-    ],
-)
-def test_one_problem(refused: Refused, text: str, told: str) -> None:
-    """A problem has a line, the value, and what is allowed."""
-    assert any(told in line for line in refused(text)), refused(text)
+    ]
+    for text, told in cases:
+        with subtests.test(text=text, told=told):
+            assert any(told in line for line in refused(text)), refused(text)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -69,9 +70,9 @@ def test_one_of_two_rivals_removes_the_other(load: Load) -> None:
     assert list(load(SMALL, "variants={a: noop}").variants) == ["a"]
 
 
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
+def test_messages_quote_wrong_overrides(refused: Refused, subtests: pytest.Subtests) -> None:
+    """A problem of the command line quotes what was typed, and has no line of the file."""
+    cases: list[tuple[str, str]] = [
         ("trials", "--eval-set 'trials': trials: write `KEY.PATH=VALUE`, such as `limits.max_steps=20`."),
         ("=3", "--eval-set '=3': : write `KEY.PATH=VALUE`"),
         ("a..b=3", "--eval-set 'a..b=3': a..b: write `KEY.PATH=VALUE`"),
@@ -90,12 +91,11 @@ def test_one_of_two_rivals_removes_the_other(load: Load) -> None:
         ("limits={a: 1, a: 2}", "limits: the key 'a' occurs twice"),
         ("timeout_ms=1", "--eval-set 'timeout_ms=1': limits.timeout_ms: must be at least 1_000; it is 1."),
         ("gate.groups=3", "--eval-set 'gate.groups=3': gate.groups: unknown key."),
-    ],
-)
-def test_messages_quote_wrong_overrides(refused: Refused, text: str, told: str) -> None:
-    """A problem of the command line quotes what was typed, and has no line of the file."""
-    lines = refused(SMALL + "trials: 1\ngraders: [answer]\n", text)
-    assert any(told in line for line in lines), lines
+    ]
+    for text, told in cases:
+        with subtests.test(text=text, told=told):
+            lines = refused(SMALL + "trials: 1\ngraders: [answer]\n", text)
+            assert any(told in line for line in lines), lines
 
 
 def test_messages_have_no_secrets_of_the_command_line(refused: Refused) -> None:

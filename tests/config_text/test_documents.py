@@ -228,9 +228,9 @@ def test_lines_of_yaml(subtests: pytest.Subtests) -> None:
             assert parse(YAML, ".yaml").line_of(path) == line
 
 
-@pytest.mark.parametrize(
-    ("path", "line"),
-    [
+def test_lines_of_json(subtests: pytest.Subtests) -> None:
+    """Values in JSON have lines, also after strings with brackets and quotes."""
+    cases: list[tuple[KeyPath, int]] = [
         ((), 1),
         (("agent",), 2),
         (("agent", "nested"), 4),
@@ -239,16 +239,15 @@ def test_lines_of_yaml(subtests: pytest.Subtests) -> None:
         (("agent", "last", 0), 9),
         (("agent", "last", 0, 1), 10),
         (("agent", "nope", "x"), 2),
-    ],
-)
-def test_lines_of_json(path: KeyPath, line: int) -> None:
-    """Values in JSON have lines, also after strings with brackets and quotes."""
-    assert parse(JSON, ".json").line_of(path) == line
+    ]
+    for path, line in cases:
+        with subtests.test(path=path, line=line):
+            assert parse(JSON, ".json").line_of(path) == line
 
 
-@pytest.mark.parametrize(
-    ("path", "line"),
-    [
+def test_lines_of_toml(subtests: pytest.Subtests) -> None:
+    """Values in TOML have the lines of their tables and keys."""
+    cases: list[tuple[KeyPath, int]] = [
         (("name",), 1),
         (("agent",), 2),
         (("agent", "type"), 3),
@@ -256,11 +255,10 @@ def test_lines_of_json(path: KeyPath, line: int) -> None:
         (("agent", "nope"), 2),
         (("dataset", 0, "path"), 6),
         (("nope",), 1),
-    ],
-)
-def test_lines_of_toml(path: KeyPath, line: int) -> None:
-    """Values in TOML have the lines of their tables and keys."""
-    assert parse(TOML, ".toml").line_of(path) == line
+    ]
+    for path, line in cases:
+        with subtests.test(path=path, line=line):
+            assert parse(TOML, ".toml").line_of(path) == line
 
 
 def test_lines_of_random_json_agree_with_its_layout() -> None:

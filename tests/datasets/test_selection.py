@@ -87,29 +87,28 @@ def test_a_sample_by_groups_is_the_same_everywhere() -> None:
     assert taken(sample=100, by="level") == taken()
 
 
-@pytest.mark.parametrize(
-    ("by", "sample", "shares"),
-    [
+def test_a_sample_has_its_part_of_each_group(subtests: pytest.Subtests) -> None:
+    """Each group has its share, by any key that groups rows."""
+    cases: list[tuple[str, int, dict[str, int]]] = [
         ("level", 10, {"easy": 5, "medium": 4, "hard": 1}),  # 5, 3.5, 1.5: the first of equal remainders
         ("level", 1, {"easy": 1}),
         ("level", 99, {"easy": 49, "medium": 35, "hard": 15}),  # 49.5, 34.65, 14.85
         ("category", 4, {"a": 2, "b": 1, "c": 1}),  # 34, 33, 33 rows
         ("tag", 6, {"even": 3, "odd": 3}),
         ("additional.topic", 20, {"0": 18, "1": 2}),
-    ],
-)
-def test_a_sample_has_its_part_of_each_group(by: str, sample: int, shares: dict[str, int]) -> None:
-    """Each group has its share, by any key that groups rows."""
-    drawn = taken(sample=sample, by=by, seed=3)
-    rows = [row_of(REFS[int(query_id[1:])]) for query_id in drawn]
-    groups: dict[str, Callable[[dict[str, Any]], str]] = {
-        "level": lambda row: row["level"],
-        "category": lambda row: row["metadata"]["category"],
-        "tag": lambda row: row["tags"][0],
-        "additional.topic": lambda row: str(row["metadata"]["additional"]["topic"]),
-    }
-    assert Counter(groups[by](row) for row in rows) == shares
-    assert drawn == sorted(drawn)
+    ]
+    for by, sample, shares in cases:
+        with subtests.test(by=by, sample=sample, shares=shares):
+            drawn = taken(sample=sample, by=by, seed=3)
+            rows = [row_of(REFS[int(query_id[1:])]) for query_id in drawn]
+            groups: dict[str, Callable[[dict[str, Any]], str]] = {
+                "level": lambda row: row["level"],
+                "category": lambda row: row["metadata"]["category"],
+                "tag": lambda row: row["tags"][0],
+                "additional.topic": lambda row: str(row["metadata"]["additional"]["topic"]),
+            }
+            assert Counter(groups[by](row) for row in rows) == shares
+            assert drawn == sorted(drawn)
 
 
 def test_a_sample_by_a_key_that_no_row_has_is_refused() -> None:
@@ -118,21 +117,19 @@ def test_a_sample_by_a_key_that_no_row_has_is_refused() -> None:
         taken(sample=5, by="website")
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
+def test_a_wrong_selection_is_refused(subtests: pytest.Subtests) -> None:
+    """A selection of nothing, or by an unknown key, is an error."""
+    cases: list[dict[str, Any]] = [
         {"limit": 0},
         {"sample": 0},
         {"limits": 1},
         {"ids": "abc"},
         {"by": "level"},
         {"by": "size", "sample": 1},
-    ],
-)
-def test_a_wrong_selection_is_refused(wrong: dict[str, Any]) -> None:
-    """A selection of nothing, or by an unknown key, is an error."""
-    with pytest.raises(ValueError, match="validation error"):
-        Select.model_validate(wrong)
+    ]
+    for wrong in cases:
+        with subtests.test(wrong=wrong), pytest.raises(ValueError, match="validation error"):
+            Select.model_validate(wrong)
 
 
 def test_many_wrong_rows_make_one_message(jsonl: Callable[..., JsonLinesConfig], tmp_path: Path) -> None:

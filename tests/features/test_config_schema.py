@@ -182,14 +182,15 @@ ACCEPTED: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("change", ACCEPTED, ids=json.dumps)
 def test_shorthands_and_both_spellings_are_accepted(
-    check: Draft202012Validator, change: dict[str, Any]
+    check: Draft202012Validator, subtests: pytest.Subtests
 ) -> None:
     """What the loader accepts, an editor accepts."""
-    agent = {} if "variants" in change else {"agent": "noop"}
-    config = {**agent, "dataset": "rows.jsonl", **change}
-    assert [error.message for error in check.iter_errors(config)] == []
+    for change in ACCEPTED:
+        with subtests.test(change=change):
+            agent = {} if "variants" in change else {"agent": "noop"}
+            config = {**agent, "dataset": "rows.jsonl", **change}
+            assert [error.message for error in check.iter_errors(config)] == []
 
 
 def test_a_file_may_have_a_gate_only(check: Draft202012Validator) -> None:

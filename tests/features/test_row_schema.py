@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
@@ -19,9 +18,9 @@ def check() -> Draft202012Validator:
     return Draft202012Validator(row_schema(builtin_registry()))
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
+def test_rows_are_accepted(check: Draft202012Validator, subtests: pytest.Subtests) -> None:
+    """A row, a list of rows and a file with ``tasks`` are all fine."""
+    cases: list[dict[str, Any]] = [
         {"graders": ["answer", {"type": "page_state", "mode": "lenient"}], "answer": 12.5, "tags": None},
         {"checks": [{"text": "2 items"}, {"path": "cart", "equals": []}, {"acme/colour": "red"}]},
         {"graders": ["page_state"], "checks": [{"role": "heading", "count": 2, "weight": 0.5}]},
@@ -46,19 +45,17 @@ def check() -> Draft202012Validator:
         },
         {"solution": [{"tool": "click", "target": "text=Buy"}, {"tool": "acme/press"}]},
         {"metadata": {"original_task_id": "1", "additional": {"ground_truth": "x"}}},
-    ],
-    ids=json.dumps,
-)
-def test_rows_are_accepted(check: Draft202012Validator, change: dict[str, Any]) -> None:
-    """A row, a list of rows and a file with ``tasks`` are all fine."""
-    row = {**ROW, **change}
-    for form in (row, [row, row], {"tasks": [row]}, {"$schema": "rows.schema.json", "tasks": [row]}):
-        assert [error.message for error in check.iter_errors(form)] == []
+    ]
+    for change in cases:
+        with subtests.test(change=change):
+            row = {**ROW, **change}
+            for form in (row, [row, row], {"tasks": [row]}, {"$schema": "rows.schema.json", "tasks": [row]}):
+                assert [error.message for error in check.iter_errors(form)] == []
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
+def test_mistakes_are_refused(check: Draft202012Validator, subtests: pytest.Subtests) -> None:
+    """In each of the forms that a file may have."""
+    cases: list[dict[str, Any]] = [
         {"question": "What?"},
         {"query": 3},
         {"query": ""},
@@ -81,14 +78,12 @@ def test_rows_are_accepted(check: Draft202012Validator, change: dict[str, Any]) 
         {"tags": "smoke"},
         {"metadata": {"site": "shop"}},
         {"requires_reset": "no way"},
-    ],
-    ids=json.dumps,
-)
-def test_mistakes_are_refused(check: Draft202012Validator, change: dict[str, Any]) -> None:
-    """In each of the forms that a file may have."""
-    row = {**ROW, **change}
-    for form in (row, [ROW, row], {"tasks": [row]}):
-        assert not check.is_valid(form), form
+    ]
+    for change in cases:
+        with subtests.test(change=change):
+            row = {**ROW, **change}
+            for form in (row, [ROW, row], {"tasks": [row]}):
+                assert not check.is_valid(form), form
 
 
 def test_other_keys_beside_tasks_are_refused(check: Draft202012Validator) -> None:

@@ -155,9 +155,9 @@ def test_a_strict_failure_says_that_lenient_would_do() -> None:
     assert "lenient" not in read_comparator({"equals": "Mug"}).criterion("it", "cup").reason
 
 
-@pytest.mark.parametrize(
-    ("check", "actual", "reason"),
-    [
+def test_reasons(subtests: pytest.Subtests) -> None:
+    """Reasons name what is, what should be and what is missing."""
+    cases: list[tuple[dict[str, Any], Any, str]] = [
         ({"set_equals": ["a", "b"]}, ["b", "c"], 'the list lacks ["a"] and has also ["c"]'),
         ({"number": 5, "tolerance": 0.5}, 7, "it is 7, not 5 within 0.5"),
         ({"number": 5}, "5 km", '"5 km" cannot be read as a number for sure'),
@@ -166,11 +166,10 @@ def test_a_strict_failure_says_that_lenient_would_do() -> None:
         ({"exists": True}, None, "it does not exist, or is null"),
         ({"contains": "mug"}, None, 'there is no value where contains "mug" is expected'),
         ({"contains": "mug"}, [], 'none of its 0 items is "mug"'),
-    ],
-)
-def test_reasons(check: dict[str, Any], actual: Any, reason: str) -> None:
-    """Reasons name what is, what should be and what is missing."""
-    assert read_comparator(check).problem(actual) == reason
+    ]
+    for check, actual, reason in cases:
+        with subtests.test(check=check, actual=actual, reason=reason):
+            assert read_comparator(check).problem(actual) == reason
 
 
 def test_long_values_are_cut_in_criteria() -> None:
@@ -228,11 +227,12 @@ def test_share() -> None:
     assert compute_share([criterion(passed, 0.1)] * 10) == 1
 
 
-@pytest.mark.parametrize("weight", [0, -1, True, "2", None, 10**400])
-def test_wrong_weights_are_refused(weight: Any) -> None:
+def test_wrong_weights_are_refused(subtests: pytest.Subtests) -> None:
     """A weight is a number above 0."""
-    with pytest.raises(ValueError, match=r"'weight' is .*; write a number"):
-        read_weight({"weight": weight})
+    cases: list[Any] = [0, -1, True, "2", None, 10**400]
+    for weight in cases:
+        with subtests.test(weight=weight), pytest.raises(ValueError, match=r"'weight' is .*; write a number"):
+            read_weight({"weight": weight})
 
 
 def test_weights() -> None:

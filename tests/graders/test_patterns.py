@@ -12,9 +12,9 @@ EVIL = r"^(a+)+$"
 BAIT = "a" * 40 + "!"
 
 
-@pytest.mark.parametrize(
-    ("pattern", "text", "is_found"),
-    [
+def test_both_ways_of_searching_agree(subtests: pytest.Subtests) -> None:
+    """A pattern is found or not, whether it is searched for here or in a process of its own."""
+    cases: list[tuple[str, str, bool]] = [
         ("mug", "a mug", True),
         ("^mug$", "a mug", False),
         (r"^Order #\d+$", "Order #17", True),
@@ -22,12 +22,11 @@ BAIT = "a" * 40 + "!"
         (r"[?&]min=10(&|$)", "/?min=100", False),
         (r"(\w+) \1", "say hello hello", True),
         (r"a*b*c*d", "x" * 5_000 + "aabbccd", True),
-    ],
-)
-def test_both_ways_of_searching_agree(pattern: str, text: str, is_found: bool) -> None:  # noqa: FBT001
-    """A pattern is found or not, whether it is searched for here or in a process of its own."""
-    assert has_match(pattern, text) is is_found
-    assert has_match(f"(?:{pattern})|(?:a+b+c+zzz)+", text) is is_found
+    ]
+    for pattern, text, is_found in cases:
+        with subtests.test(pattern=pattern, text=text, is_found=is_found):
+            assert has_match(pattern, text) is is_found
+            assert has_match(f"(?:{pattern})|(?:a+b+c+zzz)+", text) is is_found
 
 
 def test_case() -> None:
@@ -51,11 +50,14 @@ def test_text_beyond_the_limit_is_not_searched() -> None:
     assert not has_match("x", "a" * 100_000 + "x")
 
 
-@pytest.mark.parametrize("pattern", ["(", "[a", "a{2,1}", "*", "(?P<n>a)(?P<n>b)", "[[a]", r"\y"])
-def test_what_is_no_pattern(pattern: str) -> None:
+def test_what_is_no_pattern(subtests: pytest.Subtests) -> None:
     """A wrong or ambiguous pattern is refused, with the pattern and what to do."""
-    with pytest.raises(ValueError, match=r"is not a regular expression.*`contains`"):
-        check_pattern(pattern)
+    for pattern in ["(", "[a", "a{2,1}", "*", "(?P<n>a)(?P<n>b)", "[[a]", r"\y"]:
+        with (
+            subtests.test(pattern=pattern),
+            pytest.raises(ValueError, match=r"is not a regular expression.*`contains`"),
+        ):
+            check_pattern(pattern)
 
 
 @pytest.mark.parametrize("text", ["half a pair \ud800 of surrogates", "nul \0", "\N{EURO SIGN}"])

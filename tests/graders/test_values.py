@@ -187,9 +187,9 @@ def test_dates_that_agree(subtests: pytest.Subtests) -> None:
             assert mismatch(expected, actual) is None
 
 
-@pytest.mark.parametrize(
-    ("expected", "actual", "why"),
-    [
+def test_dates_that_do_not_agree(subtests: pytest.Subtests) -> None:
+    """The first field that is missing or differs is named; nothing is filled in from today's date."""
+    cases: list[tuple[str, Any, str]] = [
         ("2025-03-04", "2025-03-05", "the day is 5, not 4"),
         ("2025-03-04", "March 4", "it names no year"),
         ("2025-03-04", "March 2025", "it names no day"),
@@ -199,11 +199,10 @@ def test_dates_that_agree(subtests: pytest.Subtests) -> None:
         ("2025-03-04", 1741046400000, "unreadable"),
         ("2025-03-04", "2025-02-30", "unreadable"),
         ("2025-03-04", "March 4, 2025 " * 20, "unreadable"),
-    ],
-)
-def test_dates_that_do_not_agree(expected: str, actual: Any, why: str) -> None:
-    """The first field that is missing or differs is named; nothing is filled in from today's date."""
-    assert mismatch(expected, actual) == why
+    ]
+    for expected, actual, why in cases:
+        with subtests.test(expected=expected, actual=actual, why=why):
+            assert mismatch(expected, actual) == why
 
 
 def test_day_first() -> None:
@@ -212,20 +211,19 @@ def test_day_first() -> None:
     assert mismatch("2025-04-03", "03/04/2025") == "the month is 3, not 4"
 
 
-@pytest.mark.parametrize(
-    ("text", "count"),
-    [
+def test_dates_in_a_sentence(subtests: pytest.Subtests) -> None:
+    """The different dates of a sentence are found, whichever way they are written."""
+    cases: list[tuple[str, int]] = [
         ("The meeting is on March 4, 2025 at noon.", 1),
         ("From 2025-03-04 until 2025-03-06", 2),
         ("2025-03-04, that is March 4, 2025", 1),
         ("on the 4th of March", 1),
         ("Order 2025/17 of May", 0),
         ("in May you may", 0),
-    ],
-)
-def test_dates_in_a_sentence(text: str, count: int) -> None:
-    """The different dates of a sentence are found, whichever way they are written."""
-    assert len(find_dates(text)) == count
+    ]
+    for text, count in cases:
+        with subtests.test(text=text, count=count):
+            assert len(find_dates(text)) == count
 
 
 def test_lists_that_were_written_out(subtests: pytest.Subtests) -> None:

@@ -76,15 +76,18 @@ def test_an_errored_grade_never_decides(subtests: pytest.Subtests) -> None:
                     assert combine(grades(*verdicts), rule)[0] is expected
 
 
-@pytest.mark.parametrize("rule", ["all", "any", Primary(primary="g0")])
-@pytest.mark.parametrize("own", [P, F, E])
-def test_a_grade_that_vetoes_decides_unless_it_passes(rule: Any, own: Verdict) -> None:
+def test_a_grade_that_vetoes_decides_unless_it_passes(subtests: pytest.Subtests) -> None:
     """Where it errs, nothing is known of the attempt, whatever the others say."""
-    for veto in (P, F, E):
-        given = grades(own, veto)
-        given["g1"] = given["g1"].model_copy(update={"vetoes": True})
-        wanted = {P: own, F: F, E: E}[veto]
-        assert combine(given, rule)[0] is wanted
+    cases: list[Any] = ["all", "any", Primary(primary="g0")]
+    others: list[Verdict] = [P, F, E]
+    for rule in cases:
+        for own in others:
+            with subtests.test(rule=rule, own=own):
+                for veto in (P, F, E):
+                    given = grades(own, veto)
+                    given["g1"] = given["g1"].model_copy(update={"vetoes": True})
+                    wanted = {P: own, F: F, E: E}[veto]
+                    assert combine(given, rule)[0] is wanted
 
 
 @pytest.mark.parametrize("verdict", [P, F, E])

@@ -47,11 +47,12 @@ def test_of_several_choices_the_first_is_the_reply() -> None:
     assert read_body(check_body({"choices": choices[:1]})).text == "1"
 
 
-@pytest.mark.parametrize("reason", [{"type": "length"}, ["length"], 1, False, "?", "None"])
-def test_a_reason_in_another_form_is_not_a_missing_one(reason: Any) -> None:
+def test_a_reason_in_another_form_is_not_a_missing_one(subtests: pytest.Subtests) -> None:
     """It may say that the reply was broken off."""
-    with pytest.raises(TryFailed, match="broke the reply off"):
-        check_body({"choices": [{"finish_reason": reason, "message": {"content": "7"}}]})
+    cases: list[Any] = [{"type": "length"}, ["length"], 1, False, "?", "None"]
+    for reason in cases:
+        with subtests.test(reason=reason), pytest.raises(TryFailed, match="broke the reply off"):
+            check_body({"choices": [{"finish_reason": reason, "message": {"content": "7"}}]})
 
 
 def test_an_error_in_a_good_response_has_its_status() -> None:
@@ -70,9 +71,9 @@ def test_text_is_read_from_strings_parts_and_refusals() -> None:
     assert read_body(body({"content": None})).text == ""
 
 
-@pytest.mark.parametrize(
-    ("given", "arguments"),
-    [
+def test_arguments_are_an_object_or_nothing(subtests: pytest.Subtests) -> None:
+    """Servers that send an object instead of text are understood; what is no object is None."""
+    cases: list[tuple[Any, dict[str, Any] | None]] = [
         ('{"x": 1}', {"x": 1}),
         ("", {}),
         (None, {}),
@@ -80,12 +81,11 @@ def test_text_is_read_from_strings_parts_and_refusals() -> None:
         ('{"x": ', None),
         ("[1]", None),
         ("null", None),
-    ],
-)
-def test_arguments_are_an_object_or_nothing(given: Any, arguments: dict[str, Any] | None) -> None:
-    """Servers that send an object instead of text are understood; what is no object is None."""
-    reply = read_body(body({"content": None, "tool_calls": [function("click", given)]}))
-    assert reply.tool_calls[0].arguments == arguments
+    ]
+    for given, arguments in cases:
+        with subtests.test(given=given, arguments=arguments):
+            reply = read_body(body({"content": None, "tool_calls": [function("click", given)]}))
+            assert reply.tool_calls[0].arguments == arguments
 
 
 def test_half_a_character_of_a_model_spoils_nothing() -> None:

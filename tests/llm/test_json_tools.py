@@ -237,9 +237,9 @@ def test_a_reply_is_read_as_a_call(text: str) -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("text", "name", "told"),
-    [
+def test_what_is_no_call_is_told(subtests: pytest.Subtests) -> None:
+    """Nothing is guessed: such a reply is a call that cannot be made, with the reason for the model."""
+    cases: list[tuple[str, str, str]] = [
         ("I would click the button.", "unreadable", "not valid JSON"),
         ('{"tool": "click", "arguments": {"tar', "click", "not valid JSON"),
         ('Sure! {"tool": "click", "arguments": {}}', "unreadable", "not valid JSON"),
@@ -249,16 +249,15 @@ def test_a_reply_is_read_as_a_call(text: str) -> None:
         ('{"tool": "click", "arguments": "e1"}', "click", "the arguments are not an object"),
         ('{"tool": "click", "target": "e1"}', "click", "more keys: 'target'"),
         ("[" * 100_000, "unreadable", "not valid JSON"),
-    ],
-)
-def test_what_is_no_call_is_told(text: str, name: str, told: str) -> None:
-    """Nothing is guessed: such a reply is a call that cannot be made, with the reason for the model."""
-    with ScriptedModel([text]) as model:
-        reply = complete(model, HELLO)
-    (made,) = reply.tool_calls
-    assert (made.name, made.arguments, made.raw, reply.text) == (name, None, text, "")
-    assert told in made.problem
-    assert '{"tool": NAME' in made.problem
+    ]
+    for text, name, told in cases:
+        with subtests.test(text=text, name=name, told=told):
+            with ScriptedModel([text]) as model:
+                reply = complete(model, HELLO)
+            (made,) = reply.tool_calls
+            assert (made.name, made.arguments, made.raw, reply.text) == (name, None, text, "")
+            assert told in made.problem
+            assert '{"tool": NAME' in made.problem
 
 
 def test_an_empty_reply_stays_empty() -> None:

@@ -25,9 +25,9 @@ def test_a_listed_model_has_its_price() -> None:
     assert 0 < cached < full
 
 
-@pytest.mark.parametrize(
-    ("provider", "model", "more"),
-    [
+def test_every_provider_is_in_the_price_list(subtests: pytest.Subtests) -> None:
+    """A known model of each has its price at the provider's own address; an unknown one has none."""
+    cases: list[tuple[str, str, dict[str, Any]]] = [
         ("openai", "gpt-4o-mini", {}),
         ("azure", "gpt-4o", {"resource_name": "mine"}),
         ("anthropic", "claude-sonnet-4-5", {}),
@@ -35,14 +35,13 @@ def test_a_listed_model_has_its_price() -> None:
         ("openrouter", "moonshotai/kimi-k2", {}),
         ("moonshot", "kimi-k2-0905-preview", {}),
         ("bedrock", "openai.gpt-oss-20b-1:0", {"region": "us-west-2"}),
-    ],
-)
-def test_every_provider_is_in_the_price_list(provider: str, model: str, more: dict[str, Any]) -> None:
-    """A known model of each has its price at the provider's own address; an unknown one has none."""
-    known = cost(provider=provider, model=model, **more)
-    assert known is not None
-    assert known > 0
-    assert cost(provider=provider, model="no-such-model-9", **more) is None
+    ]
+    for provider, model, more in cases:
+        with subtests.test(provider=provider, model=model, more=more):
+            known = cost(provider=provider, model=model, **more)
+            assert known is not None
+            assert known > 0
+            assert cost(provider=provider, model="no-such-model-9", **more) is None
 
 
 def test_nothing_is_free_unless_the_list_says_so() -> None:
@@ -65,20 +64,19 @@ def test_the_name_in_the_reply_helps_where_the_configured_one_is_unknown() -> No
     assert cost(answered_as="gpt-4o", **azure) == cost(provider="openai", model="gpt-4o")
 
 
-@pytest.mark.parametrize(
-    "fields",
-    [
+def test_a_price_is_never_guessed(subtests: pytest.Subtests) -> None:
+    """Unknown models, local ones and unknown servers have no price, whatever the model is called."""
+    cases: list[dict[str, Any]] = [
         {"provider": "openai", "model": "no-such-model-9"},
         {"provider": "ollama", "model": "gpt-4o"},
         {"provider": "ollama", "model": "llama3", "base_url": "http://gpu.example:11434/v1"},
         {"provider": "lmstudio", "model": "gpt-4o"},
         {"base_url": "http://127.0.0.1:1/v1", "model": "gpt-4o"},
         {"base_url": "https://gateway.example/v1", "model": "gpt-4o"},
-    ],
-)
-def test_a_price_is_never_guessed(fields: dict[str, Any]) -> None:
-    """Unknown models, local ones and unknown servers have no price, whatever the model is called."""
-    assert cost(**fields) is None
+    ]
+    for fields in cases:
+        with subtests.test(fields=fields):
+            assert cost(**fields) is None
 
 
 def test_a_reply_without_usage_has_no_price() -> None:

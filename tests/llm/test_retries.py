@@ -25,9 +25,9 @@ def test_the_provider_s_word_is_a_lower_bound() -> None:
     assert 20 < RetryPolicy(draw=lambda: 1.0).delay(1, failure) <= 21
 
 
-@pytest.mark.parametrize(
-    ("headers", "seconds"),
-    [
+def test_retry_after_is_read_in_seconds(subtests: pytest.Subtests) -> None:
+    """Seconds, milliseconds and nonsense are told apart."""
+    cases: list[tuple[dict[str, str], float | None]] = [
         ({"retry-after": "7"}, 7),
         ({"retry-after": "0.25"}, 0.25),
         ({"retry-after-ms": "1500", "retry-after": "9"}, 1.5),
@@ -35,11 +35,10 @@ def test_the_provider_s_word_is_a_lower_bound() -> None:
         ({"retry-after": "nan"}, None),
         ({"retry-after": "soon"}, None),
         ({}, None),
-    ],
-)
-def test_retry_after_is_read_in_seconds(headers: dict[str, str], seconds: float | None) -> None:
-    """Seconds, milliseconds and nonsense are told apart."""
-    assert retry_after(headers) == seconds
+    ]
+    for headers, seconds in cases:
+        with subtests.test(headers=headers, seconds=seconds):
+            assert retry_after(headers) == seconds
 
 
 def test_retry_after_is_read_as_a_date() -> None:

@@ -127,9 +127,9 @@ def test_events_are_read_as_servers_write_them(subtests: pytest.Subtests) -> Non
             assert read_body(check_body(read_stream(text))).text == "one two"
 
 
-@pytest.mark.parametrize(
-    ("chunks", "told", "status"),
-    [
+def test_a_stream_that_breaks_off_is_not_a_reply(subtests: pytest.Subtests) -> None:
+    """Half an answer is never taken for a whole one, and an error in a stream is one."""
+    cases: list[tuple[list[Any], str, int | None]] = [
         (WHOLE[:2], "no finish_reason", None),
         ([], "no finish_reason", None),
         ([*WHOLE[:2], {"error": {"code": 502, "message": "died"}, **chunk({}, "error")}], "died", 502),
@@ -140,13 +140,12 @@ def test_events_are_read_as_servers_write_them(subtests: pytest.Subtests) -> Non
             None,
         ),
         ([{"detail": "no such model"}], "no such model", None),
-    ],
-)
-def test_a_stream_that_breaks_off_is_not_a_reply(chunks: list[Any], told: str, status: int | None) -> None:
-    """Half an answer is never taken for a whole one, and an error in a stream is one."""
-    with pytest.raises(TryFailed, match=told) as caught:
-        check_body(read_stream(events(chunks)))
-    assert caught.value.status == status
+    ]
+    for chunks, told, status in cases:
+        with subtests.test(chunks=chunks, told=told, status=status):
+            with pytest.raises(TryFailed, match=told) as caught:
+                check_body(read_stream(events(chunks)))
+            assert caught.value.status == status
 
 
 def test_zeros_at_the_end_overwrite_nothing() -> None:

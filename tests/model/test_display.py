@@ -34,12 +34,11 @@ def test_text_keeps_its_lines() -> None:
     assert printable("\n".join("abcd"), most_lines=2) == "a\n  b\n  … 2 more lines"
 
 
-@pytest.mark.parametrize(
-    ("text", "width"), [("abc", 3), ("カート", 6), ("🛒", 2), ("e\u0301", 1), ("", 0), ("→…✓", 3)]
-)
-def test_width_is_what_terminals_take(text: str, width: int) -> None:
+def test_width_is_what_terminals_take(subtests: pytest.Subtests) -> None:
     """Wide characters take two columns, combining ones none."""
-    assert width_of(text) == width
+    for text, width in [("abc", 3), ("カート", 6), ("🛒", 2), ("e\u0301", 1), ("", 0), ("→…✓", 3)]:
+        with subtests.test(text=text, width=width):
+            assert width_of(text) == width
 
 
 def test_a_column_is_filled_exactly(subtests: pytest.Subtests) -> None:

@@ -39,17 +39,21 @@ WRONG = (
 )
 
 
-@pytest.mark.parametrize("given", RIGHT)
-def test_a_timestamp_is_kept_as_it_is_written(given: str) -> None:
+def test_a_timestamp_is_kept_as_it_is_written(subtests: pytest.Subtests) -> None:
     """ISO 8601 with a date and a time; empty if another system has none."""
-    assert UserMessage(content="Go.", timestamp=given).timestamp == given
+    for given in RIGHT:
+        with subtests.test(given=given):
+            assert UserMessage(content="Go.", timestamp=given).timestamp == given
 
 
-@pytest.mark.parametrize("given", WRONG)
-def test_what_is_not_a_date_time_is_refused(given: str) -> None:
+def test_what_is_not_a_date_time_is_refused(subtests: pytest.Subtests) -> None:
     """The message has an example."""
-    with pytest.raises(ValidationError, match="is not an ISO 8601 date-time, such as 2026-05-01T10:00"):
-        UserMessage(content="Go.", timestamp=given)
+    for given in WRONG:
+        with (
+            subtests.test(given=given),
+            pytest.raises(ValidationError, match="is not an ISO 8601 date-time, such as 2026-05-01T10:00"),
+        ):
+            UserMessage(content="Go.", timestamp=given)
 
 
 def test_a_line_has_its_own_time() -> None:

@@ -22,20 +22,19 @@ def task(query_id: str = "a", **fields: Any) -> Task:
     return Task.model_validate({"query_id": query_id, "query": "Do it.", **fields})
 
 
-@pytest.mark.parametrize(
-    ("ties", "firsts"),
-    [
+def test_what_shares_a_tie_belongs_together(subtests: pytest.Subtests) -> None:
+    """Also by way of others, whatever order they come in."""
+    cases: list[tuple[list[str], list[int]]] = [
         ([], []),
         (["", "", ""], [0, 1, 2]),
         (["x", "", "x"], [0, 1, 0]),
         (["x", "y", "z", "xz", "yz"], [0, 0, 0, 0, 0]),
         (["", "y", "x", "y", "x", "w"], [0, 1, 2, 1, 2, 5]),
         (["", "a", "b", "ab"], [0, 1, 1, 1]),
-    ],
-)
-def test_what_shares_a_tie_belongs_together(ties: list[str], firsts: list[int]) -> None:
-    """Also by way of others, whatever order they come in."""
-    assert together(ties) == firsts
+    ]
+    for ties, firsts in cases:
+        with subtests.test(ties=ties, firsts=firsts):
+            assert together(ties) == firsts
 
 
 def test_a_long_chain_is_no_matter_of_depth() -> None:

@@ -12,17 +12,26 @@ import scipy  # its parts are imported when they are used
 from pytest_browsereval.stats.paired import Judgement, binomial, bootstrap, compare_pairs, mcnemar
 
 
-@pytest.mark.parametrize(
-    ("gained", "lost"), [(0, 0), (1, 0), (3, 3), (0, 6), (12, 4), (86, 150), (2342, 1893), (10_000, 9_999)]
-)
-def test_mcnemars_test_is_exact(gained: int, lost: int) -> None:
+def test_mcnemars_test_is_exact(subtests: pytest.Subtests) -> None:
     """The p-value is statsmodels', for few and for many tasks, whichever way they changed."""
-    from statsmodels.stats import contingency_tables
+    cases: list[tuple[int, int]] = [
+        (0, 0),
+        (1, 0),
+        (3, 3),
+        (0, 6),
+        (12, 4),
+        (86, 150),
+        (2342, 1893),
+        (10_000, 9_999),
+    ]
+    for gained, lost in cases:
+        with subtests.test(gained=gained, lost=lost):
+            from statsmodels.stats import contingency_tables
 
-    table = [[50, gained], [lost, 7]]
-    expected = contingency_tables.mcnemar(table, exact=True).pvalue
-    assert mcnemar(gained, lost) == pytest.approx(expected, rel=1e-9)
-    assert mcnemar(lost, gained) == mcnemar(gained, lost)
+            table = [[50, gained], [lost, 7]]
+            expected = contingency_tables.mcnemar(table, exact=True).pvalue
+            assert mcnemar(gained, lost) == pytest.approx(expected, rel=1e-9)
+            assert mcnemar(lost, gained) == mcnemar(gained, lost)
 
 
 def test_a_hopeless_split_has_no_chance() -> None:
@@ -30,20 +39,19 @@ def test_a_hopeless_split_has_no_chance() -> None:
     assert mcnemar(0, 20_000) == 0.0
 
 
-@pytest.mark.parametrize(
-    ("tosses", "chance"), [(5, 0.3), (40, 0.9), (100, 0.1), (1_000, 0.4), (20_000, 0.03), (20_000, 0.97)]
-)
-def test_draws_are_binomial(tosses: int, chance: float) -> None:
+def test_draws_are_binomial(subtests: pytest.Subtests) -> None:
     """How often each number of heads comes is what scipy says, by a chi-square test over its deciles."""
-    numbers = random.Random(7)  # noqa: S311 repeatable, no secret
-    draws = [binomial(numbers, tosses, chance) for _ in range(20_000)]
-    law = scipy.stats.binom(tosses, chance)
-    edges = sorted({int(law.ppf(share)) for share in np.linspace(0.1, 0.9, 9)})
-    seen = np.histogram(draws, [-1, *(edge + 0.5 for edge in edges), tosses + 1])[0]
-    expected = np.diff([0, *law.cdf(edges), 1]) * len(draws)
-    assert scipy.stats.chisquare(seen, expected).pvalue > 1e-4
-    assert {binomial(numbers, 9, 0.0), binomial(numbers, 9, 1.0)} == {0, 9}
-    assert binomial(numbers, 0, 0.5) == 0
+    for tosses, chance in [(5, 0.3), (40, 0.9), (100, 0.1), (1_000, 0.4), (20_000, 0.03), (20_000, 0.97)]:
+        with subtests.test(tosses=tosses, chance=chance):
+            numbers = random.Random(7)  # noqa: S311 repeatable, no secret
+            draws = [binomial(numbers, tosses, chance) for _ in range(20_000)]
+            law = scipy.stats.binom(tosses, chance)
+            edges = sorted({int(law.ppf(share)) for share in np.linspace(0.1, 0.9, 9)})
+            seen = np.histogram(draws, [-1, *(edge + 0.5 for edge in edges), tosses + 1])[0]
+            expected = np.diff([0, *law.cdf(edges), 1]) * len(draws)
+            assert scipy.stats.chisquare(seen, expected).pvalue > 1e-4
+            assert {binomial(numbers, 9, 0.0), binomial(numbers, 9, 1.0)} == {0, 9}
+            assert binomial(numbers, 0, 0.5) == 0
 
 
 @pytest.mark.parametrize(
@@ -77,9 +85,9 @@ def test_intervals_are_those_of_bonett_and_price(gained: int, lost: int, alike: 
     assert (found.low, found.high) == pytest.approx((up - down - reach, up - down + reach), abs=0.012)
 
 
-@pytest.mark.parametrize(
-    ("gained", "lost", "alike", "judgement"),
-    [
+def test_words(subtests: pytest.Subtests) -> None:
+    """Better and worse need the interval and the exact test; few tasks that agree prove nothing."""
+    cases: list[tuple[int, int, int, Judgement]] = [
         (20, 4, 76, Judgement.BETTER),
         (4, 20, 76, Judgement.WORSE),
         (2, 2, 296, Judgement.NOT_WORSE),
@@ -87,12 +95,11 @@ def test_intervals_are_those_of_bonett_and_price(gained: int, lost: int, alike: 
         (5, 0, 0, Judgement.NOT_WORSE),
         (6, 0, 0, Judgement.BETTER),
         (0, 0, 3, Judgement.CANNOT_TELL),
-    ],
-)
-def test_words(gained: int, lost: int, alike: int, judgement: Judgement) -> None:
-    """Better and worse need the interval and the exact test; few tasks that agree prove nothing."""
-    found = compare_pairs([1.0] * gained + [-1.0] * lost + [0.0] * alike)
-    assert found.judge(0.05) is judgement
+    ]
+    for gained, lost, alike, judgement in cases:
+        with subtests.test(gained=gained, lost=lost, alike=alike):
+            found = compare_pairs([1.0] * gained + [-1.0] * lost + [0.0] * alike)
+            assert found.judge(0.05) is judgement
 
 
 def test_margins_decide_what_is_not_worse() -> None:

@@ -38,9 +38,9 @@ def test_intervals_of_shares_end_at_nothing_and_all() -> None:
             wilson(hits, of)
 
 
-@pytest.mark.parametrize(
-    ("values", "share", "expected"),
-    [
+def test_percentiles(subtests: pytest.Subtests) -> None:
+    """They are what one computes by hand, and what numpy says by default."""
+    cases: list[tuple[list[float], float, float]] = [
         ([7], 0.95, 7),
         ([1, 2], 0.95, 1.95),
         ([4, 1, 3, 2], 0.5, 2.5),
@@ -49,12 +49,11 @@ def test_intervals_of_shares_end_at_nothing_and_all() -> None:
         ([*range(1, 22)], 0.95, 20),  # place 19: a value itself
         ([5, 1, 9], 0, 1),
         ([5, 1, 9], 1, 9),
-    ],
-)
-def test_percentiles(values: list[float], share: float, expected: float) -> None:
-    """They are what one computes by hand, and what numpy says by default."""
-    assert percentile(values, share) == pytest.approx(expected)
-    assert percentile(values, share) == pytest.approx(np.percentile(values, 100 * share))
+    ]
+    for values, share, expected in cases:
+        with subtests.test(values=values, share=share, expected=expected):
+            assert percentile(values, share) == pytest.approx(expected)
+            assert percentile(values, share) == pytest.approx(np.percentile(values, 100 * share))
 
 
 @pytest.mark.parametrize(("values", "share"), [([], 0.95), ([1], 95), ([1], -0.1)])

@@ -96,10 +96,12 @@ def test_the_table_is_complete() -> None:
     assert len(TABLE) == 18
 
 
-@pytest.mark.parametrize("value", ["false", 0, 1, None, [], "off"])
-def test_what_is_neither_true_nor_false_counts_as_not_set(value: object) -> None:
+def test_what_is_neither_true_nor_false_counts_as_not_set(subtests: pytest.Subtests) -> None:
     """Neither a toolkit nor a member is switched by it."""
-    assert names(tabs=value, open_tab=value, scripting=value, evaluate=value) == names()
+    cases: list[object] = ["false", 0, 1, None, [], "off"]
+    for value in cases:
+        with subtests.test(value=value):
+            assert names(tabs=value, open_tab=value, scripting=value, evaluate=value) == names()
 
 
 def test_one_members_switch_leaves_the_others() -> None:

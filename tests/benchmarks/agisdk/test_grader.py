@@ -95,24 +95,23 @@ def test_all_checks_have_to_hold() -> None:
     assert grade(row(query(ITEM, "The Blue Mug"), query(COUNT, 2))).verdict is Verdict.PASSED
 
 
-@pytest.mark.parametrize(
-    ("path", "expected", "scores"),
-    [
+def test_both_readings_of_strings(subtests: pytest.Subtests) -> None:
+    """The strict one is REAL's own; the lenient one takes whole words; both scores are reported."""
+    cases: list[tuple[str, Any, tuple[float, float]]] = [
         (ITEM, "blue mug", (0.0, 1.0)),
         (ITEM, "The Blue Mug", (1.0, 1.0)),
         (ITEM, "lue", (0.0, 0.0)),  # BrowserOS takes any part of a text, and so "5" in "15"
         (COUNT, "2", (0.0, 0.0)),
         ('differences.orders.added."0".paid', "True", (0.0, 0.0)),
         ("length(nothing)", 0, (0.0, 0.0)),
-    ],
-)
-def test_both_readings_of_strings(path: str, expected: Any, scores: tuple[float, float]) -> None:
-    """The strict one is REAL's own; the lenient one takes whole words; both scores are reported."""
-    for strings, score in zip(("strict", "lenient"), scores, strict=True):
-        result = grade(row(query(path, expected)), strings=strings)
-        assert result.score == score
-        assert (result.details["strict_score"], result.details["lenient_score"]) == scores
-        assert result.details["softened"] == ([path] if scores[0] != scores[1] else [])
+    ]
+    for path, expected, scores in cases:
+        with subtests.test(path=path, expected=expected, scores=scores):
+            for strings, score in zip(("strict", "lenient"), scores, strict=True):
+                result = grade(row(query(path, expected)), strings=strings)
+                assert result.score == score
+                assert (result.details["strict_score"], result.details["lenient_score"]) == scores
+                assert result.details["softened"] == ([path] if scores[0] != scores[1] else [])
 
 
 # -- scripts

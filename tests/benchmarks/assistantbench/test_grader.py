@@ -58,11 +58,17 @@ def test_how_close_an_answer_is(subtests: pytest.Subtests) -> None:
             assert (result.details["kind"], result.details["is_answered"]) == (kind, True)
 
 
-@pytest.mark.parametrize("answer", [None, "", "[]", '["", ""]', "{}", "nan"])
-def test_no_answer(answer: str | None) -> None:
+def test_no_answer(subtests: pytest.Subtests) -> None:
     """It scores 0, and is told apart from a wrong one: the benchmark reports a rate of answers."""
-    result = grade("100", answer)
-    assert (result.verdict, result.score, result.details["is_answered"]) == (Verdict.FAILED, 0.0, False)
+    cases: list[str | None] = [None, "", "[]", '["", ""]', "{}", "nan"]
+    for answer in cases:
+        with subtests.test(answer=answer):
+            result = grade("100", answer)
+            assert (result.verdict, result.score, result.details["is_answered"]) == (
+                Verdict.FAILED,
+                0.0,
+                False,
+            )
 
 
 def test_odd_answers_are_scored_all_the_same(subtests: pytest.Subtests) -> None:
@@ -94,11 +100,12 @@ def test_the_mark_to_pass_is_a_setting() -> None:
     assert strict.fingerprint != loose.fingerprint
 
 
-@pytest.mark.parametrize("reference", [None, "", [], {"a": 1}, True, [1, 2]])
-def test_rows_without_a_reference_are_refused(reference: Any) -> None:
+def test_rows_without_a_reference_are_refused(subtests: pytest.Subtests) -> None:
     """Answers of the test set are not published."""
-    with pytest.raises(ValueError, match="take its validation rows"):
-        grade(reference, "100")
+    cases: list[Any] = [None, "", [], {"a": 1}, True, [1, 2]]
+    for reference in cases:
+        with subtests.test(reference=reference), pytest.raises(ValueError, match="take its validation rows"):
+            grade(reference, "100")
 
 
 def test_the_best_pairing_is_found() -> None:

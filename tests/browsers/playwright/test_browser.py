@@ -64,9 +64,9 @@ def test_a_config_needs_nothing_but_its_type() -> None:
     assert (rules.action_s, rules.navigation_s, bool(rules.allowed)) == (5, 30, False)
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
+def test_a_wrong_config_is_refused(subtests: pytest.Subtests) -> None:
+    """Unknown keys, impossible sizes, patterns that are none and recording of traffic are errors."""
+    cases: list[tuple[dict[str, Any], str]] = [
         ({"har": "all.har"}, "leave har out of the browser"),
         ({"har": {"path": "x"}}, "recorded by `capture: {har: true}`"),
         ({"allowed_origins": ["https://shop.example/cart"]}, "is not a pattern of origins"),
@@ -75,12 +75,10 @@ def test_a_config_needs_nothing_but_its_type() -> None:
         ({"device_scale_factor": 0}, "greater than 0"),
         ({"action_timeout_ms": 0}, "greater than 0"),
         ({"headles": True}, "Extra inputs"),
-    ],
-)
-def test_a_wrong_config_is_refused(options: dict[str, Any], message: str) -> None:
-    """Unknown keys, impossible sizes, patterns that are none and recording of traffic are errors."""
-    with pytest.raises(ValidationError, match=message):
-        PlaywrightBrowserConfig.model_validate({"type": "playwright", **options})
+    ]
+    for options, message in cases:
+        with subtests.test(options=options, message=message), pytest.raises(ValidationError, match=message):
+            PlaywrightBrowserConfig.model_validate({"type": "playwright", **options})
 
 
 def test_an_unknown_time_zone_is_refused_with_the_nearest_one() -> None:

@@ -81,9 +81,9 @@ def test_a_pair_has_the_actions_of_browseros(load: Load) -> None:
     assert (timed.limits.max_steps, timed.limits.timeout_ms) == (301, 60_000)
 
 
-@pytest.mark.parametrize(
-    ("keys", "overrides", "steps"),
-    [
+def test_any_other_limit_stays(load: Load, subtests: pytest.Subtests) -> None:
+    """A given limit counts, and our own files have our own default, without a note."""
+    cases: list[tuple[dict[str, Any], list[str], int]] = [
         ({"browseros": {}, "limits": {"max_steps": 7}}, [], 7),
         ({"browseros": {}, "limits": {"maxSteps": 7}}, [], 7),
         ({"browseros": {}}, ["limits.max_steps=7"], 7),
@@ -91,17 +91,12 @@ def test_a_pair_has_the_actions_of_browseros(load: Load) -> None:
         ({"browseros": {}, "agent": {"type": "single", **MODEL}}, [], 100),
         ({"limits": {}}, [], 100),
         ({}, [], 100),
-    ],
-    ids=[
-        *("the file says it", "in its other spelling", "the command line says it", "another agent then"),
-        *("no pair", "a file of ours with limits", "a file of ours"),
-    ],
-)
-def test_any_other_limit_stays(load: Load, keys: dict[str, Any], overrides: list[str], steps: int) -> None:
-    """A given limit counts, and our own files have our own default, without a note."""
-    config = load(run(**{"agent": PAIR, **keys}), *overrides)
-    assert config.limits.max_steps == steps
-    assert not [note for note in config.notes if "max_steps" in note]
+    ]
+    for keys, overrides, steps in cases:
+        with subtests.test(keys=keys, overrides=overrides, steps=steps):
+            config = load(run(**{"agent": PAIR, **keys}), *overrides)
+            assert config.limits.max_steps == steps
+            assert not [note for note in config.notes if "max_steps" in note]
 
 
 def test_limits_have_to_be_a_block(refused: Refused) -> None:

@@ -201,9 +201,9 @@ def test_an_option_that_the_browser_lacks_is_refused(refused: Refused) -> None:
     assert refused(run(), "browser.headless=false")[0].startswith(told)
 
 
-@pytest.mark.parametrize(
-    ("changes", "told"),
-    [
+def test_a_wrong_run_config_is_refused(refused: Refused, subtests: pytest.Subtests) -> None:
+    """Keys of BrowserOS are checked like ours, and named as they are written."""
+    cases: list[tuple[dict[str, Any], str]] = [
         ({"browseros": {"server_ur": "x"}}, "browseros.server_ur: unknown key. Did you mean 'server_url'?"),
         ({"browseros": {"base_cdp_port": "x"}}, "browseros.base_cdp_port: expected a whole number, not 'x'."),
         (
@@ -224,11 +224,10 @@ def test_an_option_that_the_browser_lacks_is_refused(refused: Refused) -> None:
         ({"browseros": {"server_url": 5}}, "browseros.server_url: expected a text, not 5."),
         ({"browseros": {"server_url": "nowhere"}}, "browseros.server_url: "),
         ({"browseros": {"server_url": "http://["}}, "browseros.server_url: "),
-    ],
-)
-def test_a_wrong_run_config_is_refused(refused: Refused, changes: dict[str, Any], told: str) -> None:
-    """Keys of BrowserOS are checked like ours, and named as they are written."""
-    lines = refused(run(**changes), name="run.json")
-    assert len(lines) == 1
-    assert lines[0].startswith("evals/run.json:")
-    assert told in lines[0]
+    ]
+    for changes, told in cases:
+        with subtests.test(changes=changes, told=told):
+            lines = refused(run(**changes), name="run.json")
+            assert len(lines) == 1
+            assert lines[0].startswith("evals/run.json:")
+            assert told in lines[0]

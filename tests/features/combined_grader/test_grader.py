@@ -120,9 +120,9 @@ def test_rules(subtests: pytest.Subtests) -> None:
             assert (result.score is None) == (expected is ERRORED)
 
 
-@pytest.mark.parametrize(
-    ("scores", "options", "expected", "score"),
-    [
+def test_weighted(subtests: pytest.Subtests) -> None:
+    """The weighted mean against the threshold; an errored part decides nothing, either way."""
+    cases: list[tuple[list[Score], dict[str, Any], Verdict, Any]] = [
         ([1.0, 0.0], {}, PASSED, 0.5),
         ([1.0, 0.0], {"threshold": 0.51}, FAILED, 0.5),
         ([0.8, 0.4], {"weights": {"g1": 3}, "threshold": 0.7}, PASSED, 0.7),
@@ -132,14 +132,13 @@ def test_rules(subtests: pytest.Subtests) -> None:
         ([1.0, "errs"], {"threshold": 0.75}, ERRORED, None),
         ([0.5, "errs"], {"threshold": 0.75}, ERRORED, None),  # 0.75 at the most, which would pass
         (["errs", "raises"], {}, ERRORED, None),
-    ],
-)
-def test_weighted(scores: list[Score], options: dict[str, Any], expected: Verdict, score: Any) -> None:
-    """The weighted mean against the threshold; an errored part decides nothing, either way."""
-    result = grade(combined(*scores, rule="weighted", **options))
-    assert (result.verdict, result.score) == (expected, score)
-    if expected is ERRORED:
-        assert "out of order" in result.reasoning
+    ]
+    for scores, options, expected, score in cases:
+        with subtests.test(scores=scores, options=options, expected=expected):
+            result = grade(combined(*scores, rule="weighted", **options))
+            assert (result.verdict, result.score) == (expected, score)
+            if expected is ERRORED:
+                assert "out of order" in result.reasoning
 
 
 def test_disagreement_is_told() -> None:
@@ -274,9 +273,9 @@ def test_a_protected_answer_is_in_no_part() -> None:
     assert "4211" not in result.model_dump_json()
 
 
-@pytest.mark.parametrize(
-    ("options", "problem"),
-    [
+def test_mistakes_are_told_before_the_run(subtests: pytest.Subtests) -> None:
+    """With what is wrong and what to write."""
+    cases: list[tuple[dict[str, Any], str]] = [
         ({"graders": ["answer"]}, "at least 2 items"),
         ({"graders": ["answer", "answer"]}, "share a name. Give one a `name` of its own"),
         ({"graders": ["answer", "anser"]}, "unknown grader 'anser'. Did you mean 'answer'"),
@@ -289,10 +288,9 @@ def test_a_protected_answer_is_in_no_part() -> None:
             {"graders": [{"type": "answer", "advisory": True}, {"type": "saying", "advisory": True}]},
             "all graders are advisory",
         ),
-    ],
-)
-def test_mistakes_are_told_before_the_run(options: dict[str, Any], problem: str) -> None:
-    """With what is wrong and what to write."""
-    with pytest.raises(ValidationError) as caught:
-        combined(1.0, 0.0, **options)
-    assert problem in str(caught.value)
+    ]
+    for options, problem in cases:
+        with subtests.test(options=options, problem=problem):
+            with pytest.raises(ValidationError) as caught:
+                combined(1.0, 0.0, **options)
+            assert problem in str(caught.value)

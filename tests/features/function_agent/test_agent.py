@@ -298,11 +298,11 @@ def test_a_cancelled_attempt_ends_its_thread(desk: Desk) -> None:
     assert desk.called == ["wait"]
 
 
-@pytest.mark.parametrize("given", ["solve", "my_agent:", ":solve", "my-agent:solve", "a b:c", "../x:y"])
-def test_what_names_no_callable_is_refused(given: str) -> None:
+def test_what_names_no_callable_is_refused(subtests: pytest.Subtests) -> None:
     """The form is module:callable; a path is none."""
-    with pytest.raises(ValidationError, match="pattern"):
-        FunctionConfig(function=given)
+    for given in ["solve", "my_agent:", ":solve", "my-agent:solve", "a b:c", "../x:y"]:
+        with subtests.test(given=given), pytest.raises(ValidationError, match="pattern"):
+            FunctionConfig(function=given)
 
 
 def test_the_label_names_the_callable() -> None:

@@ -155,9 +155,9 @@ def test_rules(rule: Rule, passing: set[str], failing: str) -> None:
         assert Ballot(rule).decide(said(words)) == expected, words
 
 
-@pytest.mark.parametrize(
-    ("words", "expected"),
-    [
+def test_weighted_votes(subtests: pytest.Subtests) -> None:
+    """The share of the weights that pass is compared; a vote that is missing may be either."""
+    cases: list[tuple[str, str]] = [
         ("fpf", "passed"),  # 0.5 of the weights: exactly the threshold
         ("pff", "failed"),
         ("pfp", "passed"),
@@ -167,15 +167,14 @@ def test_rules(rule: Rule, passing: set[str], failing: str) -> None:
         ("eff", "failed"),
         ("fep", "undecided"),
         ("fef", "undecided"),
-    ],
-)
-def test_weighted_votes(words: str, expected: str) -> None:
-    """The share of the weights that pass is compared; a vote that is missing may be either."""
-    ballot = Ballot("weighted", {"alignment": 0.1, "rubric": 0.3, "multimodal": 0.2}, 0.5)
-    assert ballot.decide(said(words)) == expected
-    score = {"fpf": 0.5, "pff": 1 / 6, "pfp": 0.5, "epf": 0.6, "efp": 0.4, "fep": 2 / 3}
-    if words in score:
-        assert ballot.score(said(words)) == pytest.approx(score[words])
+    ]
+    for words, expected in cases:
+        with subtests.test(words=words, expected=expected):
+            ballot = Ballot("weighted", {"alignment": 0.1, "rubric": 0.3, "multimodal": 0.2}, 0.5)
+            assert ballot.decide(said(words)) == expected
+            score = {"fpf": 0.5, "pff": 1 / 6, "pfp": 0.5, "epf": 0.6, "efp": 0.4, "fep": 2 / 3}
+            if words in score:
+                assert ballot.score(said(words)) == pytest.approx(score[words])
 
 
 def test_a_weighted_grade(tmp_path: Path) -> None:
@@ -190,9 +189,9 @@ def test_a_weighted_grade(tmp_path: Path) -> None:
     assert result.verdict is Verdict.FAILED
 
 
-@pytest.mark.parametrize(
-    ("options", "told"),
-    [
+def test_rules_that_cannot_be_meant_are_refused(subtests: pytest.Subtests) -> None:
+    """Before anything is spent."""
+    cases: list[tuple[dict[str, Any], str]] = [
         ({"weights": {"alignment": 1, "rubric": 1, "multimodal": 1}}, "belong to the rule 'weighted'"),
         ({"rule": "all", "threshold": 0.9}, "the rule is 'all'"),
         ({"rule": "weighted", "weights": {"rubric": 1}}, "weights names alignment, rubric and multimodal"),
@@ -200,13 +199,12 @@ def test_a_weighted_grade(tmp_path: Path) -> None:
         ({"rule": "weighted", "weights": {**dict.fromkeys(NAMES, 1), "rubric": -1}}, "greater than or equal"),
         ({"rule": "weighted", "weights": {"pictures": 1}}, "'alignment', 'rubric' or 'multimodal'"),
         ({"rule": "most"}, "'majority', 'all' or 'weighted'"),
-    ],
-)
-def test_rules_that_cannot_be_meant_are_refused(options: dict[str, Any], told: str) -> None:
-    """Before anything is spent."""
-    with pytest.raises(ValidationError) as caught:
-        FaraCombinedGrader(**options)
-    assert told in str(caught.value)
+    ]
+    for options, told in cases:
+        with subtests.test(options=options, told=told):
+            with pytest.raises(ValidationError) as caught:
+                FaraCombinedGrader(**options)
+            assert told in str(caught.value)
 
 
 def test_all_that_is_asked_is_in_the_fingerprint(tmp_path: Path) -> None:

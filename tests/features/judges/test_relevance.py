@@ -12,20 +12,19 @@ from pytest_browsereval.features.judges.relevance import (
 from pytest_browsereval.graders.judging.base import Opinion, doubt_failure
 
 
-@pytest.mark.parametrize(
-    ("ratings", "expected"),
-    [
+def test_the_best_pictures(subtests: pytest.Subtests) -> None:
+    """From 3 on, ten at most; fewer than three are joined by the five best; in the order of their numbers."""
+    cases: list[tuple[dict[int, int], list[int]]] = [
         ({1: 5, 2: 3, 3: 2, 4: 4}, [1, 2, 4]),
         (dict.fromkeys(range(1, 31), 3), list(range(21, 31))),  # among equals the later ones
         ({n: 5 if n <= 10 else 4 for n in range(1, 31)}, list(range(1, 11))),
         (dict.fromkeys(range(1, 12), 1), [7, 8, 9, 10, 11]),  # none is kept: the five best of all
         ({1: 5, 2: 5, **dict.fromkeys(range(3, 12), 2)}, [1, 2, 9, 10, 11]),  # two are kept
         ({1: 2, 2: 1}, [1, 2]),
-    ],
-)
-def test_the_best_pictures(ratings: dict[int, int], expected: list[int]) -> None:
-    """From 3 on, ten at most; fewer than three are joined by the five best; in the order of their numbers."""
-    assert pick_best(ratings, keep=3, most=10) == expected
+    ]
+    for ratings, expected in cases:
+        with subtests.test(ratings=ratings, expected=expected):
+            assert pick_best(ratings, keep=3, most=10) == expected
 
 
 def test_the_best_pictures_of_each_criterion() -> None:

@@ -86,26 +86,25 @@ def test_ten_calls_two_failed_one_retry(tmp_path: Path) -> None:
     assert grade(TrajectoryScoreGrader(threshold=0.71), tmp_path).verdict is Verdict.FAILED
 
 
-@pytest.mark.parametrize(
-    ("tools", "plan", "goal"),
-    [
+def test_goal_and_plan_by_rules(subtests: pytest.Subtests) -> None:
+    """Named tools and the number of calls decide, exactly as in the table."""
+    cases: list[tuple[list[str], float, float]] = [
         (["click"], 0.5, 0.3),
         (["click", "done"], 0.5, 0.8),
         (["planner_tool", "done_tool"], 0.7, 0.8),
         (["classification_tool"], 0.7, 0.3),
         (["click"] * 20, 0.5, 0.3),
         (["planner_tool"] + ["click"] * 20, 0.3, 0.3),
-    ],
-)
-def test_goal_and_plan_by_rules(tools: list[str], plan: float, goal: float) -> None:
-    """Named tools and the number of calls decide, exactly as in the table."""
-    scores = score_by_rules(play(*((tool, OK) for tool in tools)))
-    assert (scores["planCorrectness"], scores["goalCompletion"]) == (plan, goal)
+    ]
+    for tools, plan, goal in cases:
+        with subtests.test(tools=tools, plan=plan, goal=goal):
+            scores = score_by_rules(play(*((tool, OK) for tool in tools)))
+            assert (scores["planCorrectness"], scores["goalCompletion"]) == (plan, goal)
 
 
-@pytest.mark.parametrize(
-    ("characters", "score"),
-    [
+def test_token_bands(subtests: pytest.Subtests) -> None:
+    """Four characters are a token; each band ends with its own last token."""
+    cases: list[tuple[int, float]] = [
         (0, 1.0),
         (128_003, 1.0),
         (128_004, 0.8),
@@ -113,11 +112,10 @@ def test_goal_and_plan_by_rules(tools: list[str], plan: float, goal: float) -> N
         (512_004, 0.4),
         (1_024_003, 0.4),
         (1_024_004, 0.2),
-    ],
-)
-def test_token_bands(characters: int, score: float) -> None:
-    """Four characters are a token; each band ends with its own last token."""
-    assert score_by_rules([UserMessage(content="x" * characters)])["contextEfficiency"] == score
+    ]
+    for characters, score in cases:
+        with subtests.test(characters=characters, score=score):
+            assert score_by_rules([UserMessage(content="x" * characters)])["contextEfficiency"] == score
 
 
 def test_results_are_read_by_their_contract(tmp_path: Path) -> None:

@@ -119,18 +119,17 @@ def test_a_labeller_has_one_word(tmp_path: Path) -> None:
     assert settle_labels(labels) == "fail"
 
 
-@pytest.mark.parametrize(
-    ("words", "together"),
-    [
+def test_the_majority_counts(subtests: pytest.Subtests) -> None:
+    """Of those who say pass or fail the majority counts; without one it is a tie, or unclear."""
+    cases: list[tuple[list[Any], str | None]] = [
         (["pass"], "pass"),
         (["pass", "fail"], "tie"),
         (["pass", "fail", "fail"], "fail"),
         (["pass", "unclear", "unclear"], "pass"),
         (["unclear", None], "unclear"),
         ([None], None),
-    ],
-)
-def test_the_majority_counts(words: list[Any], together: str | None) -> None:
-    """Of those who say pass or fail the majority counts; without one it is a tie, or unclear."""
-    labels = {str(n): Label(query_id="a", label=word) for n, word in enumerate(words)}
-    assert settle_labels(labels) == together
+    ]
+    for words, together in cases:
+        with subtests.test(words=words, together=together):
+            labels = {str(n): Label(query_id="a", label=word) for n, word in enumerate(words)}
+            assert settle_labels(labels) == together

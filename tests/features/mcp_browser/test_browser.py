@@ -417,9 +417,9 @@ def test_nobody_listens(run: Run) -> None:
         run(odd.over_http("http://127.0.0.1:9").survey())
 
 
-@pytest.mark.parametrize(
-    ("block", "told"),
-    [
+def test_a_wrong_block_is_refused(subtests: pytest.Subtests) -> None:
+    """Each with what is allowed."""
+    cases: list[tuple[dict[str, Any], str]] = [
         ({}, "exactly one of `url"),
         ({"url": "http://a/mcp", "command": ["b"]}, "exactly one of `url"),
         ({"url": "ftp://a"}, "not the URL of a server"),
@@ -428,13 +428,12 @@ def test_nobody_listens(run: Run) -> None:
         ({"command": ["b"], "sessions": "isolated"}, "sessions goes with a url"),
         ({"url": "http://a", "tools": {"pages": {"tool": "a", "pattern": "("}}}, "not a regular expression"),
         ({"url": "http://a", "tools": {"pages": {"tool": "a", "pattern": "(?P<site>a)"}}}, "a group 'site'"),
-    ],
-)
-def test_a_wrong_block_is_refused(block: dict[str, Any], told: str) -> None:
-    """Each with what is allowed."""
-    with pytest.raises(ValidationError) as caught:
-        McpBrowserConfig.model_validate(block)
-    assert told in str(caught.value)
+    ]
+    for block, told in cases:
+        with subtests.test(block=block, told=told):
+            with pytest.raises(ValidationError) as caught:
+                McpBrowserConfig.model_validate(block)
+            assert told in str(caught.value)
 
 
 def test_a_missing_program_or_folder_is_refused(tmp_path: Path) -> None:

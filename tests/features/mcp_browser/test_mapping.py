@@ -74,9 +74,9 @@ def test_declared_arguments_are_filled_in() -> None:
     assert arguments(mapped(uses, tools), "navigate") == {"to": "view:http://a/", "more": [{"id": "7"}]}
 
 
-@pytest.mark.parametrize(
-    ("change", "told"),
-    [
+def test_everything_that_is_missing_is_named(subtests: pytest.Subtests) -> None:
+    """With the tools that there are, and what to write."""
+    cases: list[tuple[dict[str, Any], str]] = [
         ({"navigate": None}, "tools.navigate names no tool, and the server is not a known one"),
         (
             {"snapshot": "reed"},
@@ -89,16 +89,15 @@ def test_declared_arguments_are_filled_in() -> None:
         ),
         ({"pages": None}, "tools.pages: no tool gives the page that other tools need"),
         ({"close": None}, "tools.close names no tool"),
-    ],
-)
-def test_everything_that_is_missing_is_named(change: dict[str, Any], told: str) -> None:
-    """With the tools that there are, and what to write."""
-    with pytest.raises(MappingProblem) as caught:
-        mapped({**USES, **change})
-    text = str(caught.value)
-    assert told in text
-    assert "The server has the tools open, read, draw, shut, tabs." in text
-    assert "Write `tools: {navigate: NAME" in text
+    ]
+    for change, told in cases:
+        with subtests.test(change=change, told=told):
+            with pytest.raises(MappingProblem) as caught:
+                mapped({**USES, **change})
+            text = str(caught.value)
+            assert told in text
+            assert "The server has the tools open, read, draw, shut, tabs." in text
+            assert "Write `tools: {navigate: NAME" in text
 
 
 def test_all_problems_are_told_at_once() -> None:
@@ -157,9 +156,9 @@ def pattern_of(server: str, purpose: str) -> ToolUse:
     return ToolUse.model_validate(known.uses[purpose])
 
 
-@pytest.mark.parametrize(
-    ("server", "purpose", "text", "where"),
-    [
+def test_texts_of_known_servers_are_read(subtests: pytest.Subtests) -> None:
+    """As they were seen from the servers, or stand in their source."""
+    cases: list[tuple[str, str, str, Where]] = [
         (
             "Playwright",
             "snapshot",
@@ -184,8 +183,7 @@ def pattern_of(server: str, purpose: str) -> ToolUse:
             "1. A (tab 3)\n   http://a/\n\n7. B (tab 4)\n   http://b/",
             Where(None, "http://b/", "B"),
         ),
-    ],
-)
-def test_texts_of_known_servers_are_read(server: str, purpose: str, text: str, where: Where) -> None:
-    """As they were seen from the servers, or stand in their source."""
-    assert read_where(pattern_of(server, purpose), text, "7") == where
+    ]
+    for server, purpose, text, where in cases:
+        with subtests.test(server=server, purpose=purpose, text=text):
+            assert read_where(pattern_of(server, purpose), text, "7") == where

@@ -59,36 +59,36 @@ def test_points_become_css_pixels(subtests: pytest.Subtests) -> None:
             assert Geometry(VIEW, picture, coordinates).point(*given) == point
 
 
-@pytest.mark.parametrize("size", [1, 320, 399, 400, 412, 1280, 1281, 3840])
-def test_every_point_of_the_grid_is_in_the_viewport(size: int) -> None:
+def test_every_point_of_the_grid_is_in_the_viewport(subtests: pytest.Subtests) -> None:
     """Whatever the size, and within one pixel of where it points."""
-    geometry = Geometry((size, size), (size, size))
-    for n in range(1000):
-        x, y = geometry.point(n, n)
-        assert x == y
-        assert 0 <= x < size
-        assert abs(x - n * size / 1000) <= 1
+    for size in [1, 320, 399, 400, 412, 1280, 1281, 3840]:
+        with subtests.test(size=size):
+            geometry = Geometry((size, size), (size, size))
+            for n in range(1000):
+                x, y = geometry.point(n, n)
+                assert x == y
+                assert 0 <= x < size
+                assert abs(x - n * size / 1000) <= 1
 
 
-@pytest.mark.parametrize(
-    ("coordinates", "x", "y"),
-    [
+def test_a_point_outside_is_refused(subtests: pytest.Subtests) -> None:
+    """The sentence has the point and the range that there is; nothing is clamped."""
+    cases: list[tuple[Coordinates, float, float]] = [
         ("normalized", 1000, 5),
         ("normalized", 5, -1),
         ("normalized", -0.01, 5),
         ("pixels", 640, 5),
         ("pixels", 5, 360),
         ("pixels", 1e300, 5),
-    ],
-)
-def test_a_point_outside_is_refused(coordinates: Coordinates, x: float, y: float) -> None:
-    """The sentence has the point and the range that there is; nothing is clamped."""
-    geometry = Geometry(VIEW, (640, 360), coordinates)
-    with pytest.raises(BadAction, match="outside the picture") as caught:
-        performs({"action": "click", "x": x, "y": y}, geometry)
-    assert f"({x:g}, {y:g})" in str(caught.value)
-    most = "999" if coordinates == "normalized" else "639"
-    assert f"x goes from 0 to {most}," in str(caught.value)
+    ]
+    for coordinates, x, y in cases:
+        with subtests.test(coordinates=coordinates, x=x, y=y):
+            geometry = Geometry(VIEW, (640, 360), coordinates)
+            with pytest.raises(BadAction, match="outside the picture") as caught:
+                performs({"action": "click", "x": x, "y": y}, geometry)
+            assert f"({x:g}, {y:g})" in str(caught.value)
+            most = "999" if coordinates == "normalized" else "639"
+            assert f"x goes from 0 to {most}," in str(caught.value)
 
 
 def test_both_ends_of_a_drag_are_checked() -> None:

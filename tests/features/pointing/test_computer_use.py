@@ -433,12 +433,19 @@ def test_sizes_are_read_from_the_first_bytes(subtests: pytest.Subtests) -> None:
                 assert smaller[:4] == data[:4] or kind in ("webp", "lossless", "alpha")
 
 
-@pytest.mark.parametrize(
-    "data", [b"", b"GIF89a", b"\xff\xd8", b"\xff\xd8\xff\xe0\x00\x00", b"\x89PNG", b"RIFF1234WEBPVP8 "]
-)
-def test_what_is_no_picture_has_no_size(data: bytes) -> None:
+def test_what_is_no_picture_has_no_size(subtests: pytest.Subtests) -> None:
     """Cut and foreign files end the search."""
-    assert size_of(data) is None
+    cases: list[bytes] = [
+        b"",
+        b"GIF89a",
+        b"\xff\xd8",
+        b"\xff\xd8\xff\xe0\x00\x00",
+        b"\x89PNG",
+        b"RIFF1234WEBPVP8 ",
+    ]
+    for data in cases:
+        with subtests.test(data=data):
+            assert size_of(data) is None
 
 
 # -- as an executor

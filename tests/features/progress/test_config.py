@@ -71,9 +71,9 @@ def of(share: float | None, verdict: Verdict = Verdict.FAILED) -> AttemptDigest:
     return digest(attempt("a", verdict, progress=progress))
 
 
-@pytest.mark.parametrize(
-    ("trials", "word", "message"),
-    [
+def test_the_rule_takes_the_mean_of_judged_trials(subtests: pytest.Subtests) -> None:
+    """Errored ones do not count; what is not known is not met, and says so."""
+    cases: list[tuple[list[AttemptDigest], str, str]] = [
         ([of(0.25), of(0.75)], "met", "progress 50.0% (mean of 2 judged trials) meets 50.0%"),
         ([of(0.25), of(0.5)], "not met", "progress 37.5% (mean of 2 judged trials) is under 50.0%"),
         ([of(1.0), of(0.0, Verdict.ERRORED)], "met", "progress 100.0% (mean of 1 judged trial) meets 50.0%"),
@@ -81,14 +81,11 @@ def of(share: float | None, verdict: Verdict = Verdict.FAILED) -> AttemptDigest:
         ([of(1.0, Verdict.PASSED), of(None, Verdict.ERRORED)], "met", "progress 100.0%"),
         ([of(None, Verdict.ERRORED)], "not met", "no trial was judged"),
         ([], "not met", "no trial was judged"),
-    ],
-)
-def test_the_rule_takes_the_mean_of_judged_trials(
-    trials: list[AttemptDigest], word: str, message: str
-) -> None:
-    """Errored ones do not count; what is not known is not met, and says so."""
-    result = MinProgressRule(least=0.5).check(trials)
-    assert (result.word, message in result.message) == (word, True), result.message
+    ]
+    for trials, word, message in cases:
+        with subtests.test(trials=trials, word=word, message=message):
+            result = MinProgressRule(least=0.5).check(trials)
+            assert (result.word, message in result.message) == (word, True), result.message
 
 
 def test_a_config_without_the_key_is_what_it_was(evals: Evals) -> None:

@@ -121,9 +121,9 @@ def test_a_line_is_one_line() -> None:
     assert json.loads(line)["solution"][0]["text"] == "q\ufffd\n"
 
 
-@pytest.mark.parametrize(
-    ("query", "made"),
-    [
+def test_an_id_is_made_of_the_query(subtests: pytest.Subtests) -> None:
+    """In plain letters, short, and not taken."""
+    cases: list[tuple[str, str]] = [
         ("Buy a red mug.", "buy-a-red-mug"),
         ("Überweise 5 € an Zoë!", "uberweise-5-an-zoe"),
         ("买一个杯子", "row"),
@@ -131,11 +131,10 @@ def test_a_line_is_one_line() -> None:
         ("word " * 30, "word-word-word-word-word-word-word-word-word"),
         ("x" * 100, "x" * 48),
         ("Taken", "taken-3"),
-    ],
-)
-def test_an_id_is_made_of_the_query(query: str, made: str) -> None:
-    """In plain letters, short, and not taken."""
-    assert make_id(query, ["taken", "taken-2"]) == made
+    ]
+    for query, made in cases:
+        with subtests.test(query=query, made=made):
+            assert make_id(query, ["taken", "taken-2"]) == made
 
 
 # -- joining

@@ -72,17 +72,16 @@ def site(evals: Evals) -> Iterator[str]:
         yield server.url
 
 
-@pytest.mark.parametrize(
-    ("path", "kind"),
-    [
+def test_what_attempts_have_left_is_no_page(subtests: pytest.Subtests) -> None:
+    """A script of a site that was visited would run with the rights of the bucket's own pages."""
+    cases: list[tuple[str, str]] = [
         ("parts/1-of-1/try-1/files/index.html", "text/html; charset=utf-8"),
         ("parts/1-of-1/try-1/files/index.files/0001.js", "text/javascript; charset=utf-8"),
         ("parts/1-of-1/try-1/files/tasks/a/default/1/attempt-1/screenshots/001.jpeg", "image/jpeg"),
         ("parts/1-of-1/try-1/files/tasks/a/default/1/attempt-1/dom/001.html", "application/octet-stream"),
         ("parts/1-of-1/try-1/files/tasks/a/default/1/attempt-1/agent/x.svg", "application/octet-stream"),
         ("parts/1-of-1/done", "application/octet-stream"),
-    ],
-)
-def test_what_attempts_have_left_is_no_page(path: str, kind: str) -> None:
-    """A script of a site that was visited would run with the rights of the bucket's own pages."""
-    assert _find_kind(path) == kind
+    ]
+    for path, kind in cases:
+        with subtests.test(path=path, kind=kind):
+            assert _find_kind(path) == kind

@@ -18,9 +18,9 @@ def mask_of(answer: Any, **row: Any) -> AnswerMask:
     return found
 
 
-@pytest.mark.parametrize(
-    ("answer", "said"),
-    [
+def test_a_reply_comes_back_as_it_was(subtests: pytest.Subtests) -> None:
+    """To the letter: it has to stay JSON, and the words of its form to be those of the form."""
+    cases: list[tuple[Any, str]] = [
         ("Plastic Man, 1988", "the reference answer:\nPlastic Man, 1988\n; PLASTIC or plastic, 1988"),
         ("pass", '{"reasoning": "Pass it is", "verdict": "pass"}'),
         (12.5, '{"points": 12.5, "of": 12.50}'),
@@ -30,16 +30,15 @@ def mask_of(answer: Any, **row: Any) -> AnswerMask:
         ("3", "[withheld 3] of 3"),
         ("2024-03-15", "it was 2024-03-15"),
         ("???", "is it ???"),
-    ],
-)
-def test_a_reply_comes_back_as_it_was(answer: Any, said: str) -> None:
-    """To the letter: it has to stay JSON, and the words of its form to be those of the form."""
-    kept = mask_of(answer)
-    masked = kept.mask({"role": "judge", "content": [{"text": said}]})
-    assert masked["role"] == "judge"
-    for text in json.dumps(answer, ensure_ascii=False).strip('"'), said:
-        assert text not in json.dumps(masked, ensure_ascii=False)
-    assert kept.unmask(masked) == {"role": "judge", "content": [{"text": said}]}
+    ]
+    for answer, said in cases:
+        with subtests.test(answer=answer, said=said):
+            kept = mask_of(answer)
+            masked = kept.mask({"role": "judge", "content": [{"text": said}]})
+            assert masked["role"] == "judge"
+            for text in json.dumps(answer, ensure_ascii=False).strip('"'), said:
+                assert text not in json.dumps(masked, ensure_ascii=False)
+            assert kept.unmask(masked) == {"role": "judge", "content": [{"text": said}]}
 
 
 def test_another_spelling_is_gone_for_good() -> None:

@@ -41,9 +41,9 @@ def test_what_differs_each_time_is_marked(subtests: pytest.Subtests) -> None:
             assert len(found) == 1
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_what_means_something_is_not(subtests: pytest.Subtests) -> None:
+    """Numbers, addresses of others, references."""
+    cases: list[str] = [
         "In stock: 3",
         "https://shop.example:8443/",
         "call 0800 123 456",
@@ -51,11 +51,10 @@ def test_what_differs_each_time_is_marked(subtests: pytest.Subtests) -> None:
         "order 10:05",
         "v2026-1",
         "facade",
-    ],
-)
-def test_what_means_something_is_not(text: str) -> None:
-    """Numbers, addresses of others, references."""
-    assert mark_volatile(text) == (text, [])
+    ]
+    for text in cases:
+        with subtests.test(text=text):
+            assert mark_volatile(text) == (text, [])
 
 
 def test_pictures_are_left_out_wherever_they_stand() -> None:
@@ -89,9 +88,9 @@ def test_what_has_become_two_things_is_left_as_it_was() -> None:
     assert replace_volatile("on 2026-01-01", then, now) == "on 2026-01-01"
 
 
-@pytest.mark.parametrize(
-    ("expected", "got", "told"),
-    [
+def test_the_first_difference_is_told(subtests: pytest.Subtests) -> None:
+    """Where it is, what was expected, what came."""
+    cases: list[tuple[Any, Any, str]] = [
         ({"a": 1}, {"a": 1}, ""),
         ({"model": "x"}, {"model": "y"}, "model at character 1: expected 'x', got 'y'"),
         (
@@ -104,12 +103,11 @@ def test_what_has_become_two_things_is_left_as_it_was() -> None:
         ({}, {"tools": ["a"]}, 'tools: expected nothing, got ["a"]'),
         ({"t": 0.5}, {"t": "0.5"}, 't: expected 0.5, got "0.5"'),
         ({"t": "ab"}, {"t": "a"}, "t at character 2: expected 'ab', got 'a'"),
-    ],
-)
-def test_the_first_difference_is_told(expected: Any, got: Any, told: str) -> None:
-    """Where it is, what was expected, what came."""
-    assert describe_difference(expected, got) == told
-    assert (compute_digest(expected) == compute_digest(got)) == (not told)
+    ]
+    for expected, got, told in cases:
+        with subtests.test(expected=expected, got=got, told=told):
+            assert describe_difference(expected, got) == told
+            assert (compute_digest(expected) == compute_digest(got)) == (not told)
 
 
 def test_a_difference_in_a_long_text_is_shown_with_what_is_around_it() -> None:

@@ -233,9 +233,9 @@ def test_it_says_what_it_looks_at_in_the_traffic() -> None:
     assert needs.traffic == Traffic(replies=True, cookies=frozenset({"_engine", "note"}))
 
 
-@pytest.mark.parametrize(
-    ("evals", "message"),
-    [
+def test_rows_that_cannot_be_judged_are_refused(subtests: pytest.Subtests) -> None:
+    """Before anything is spent."""
+    cases: list[tuple[list[dict[str, Any]], str]] = [
         ([], "needs `evals` with an AgentResponseEvaluator"),
         ([request(SAVE)], "needs `evals` with an AgentResponseEvaluator"),
         ([{"evaluator": "DomEvaluator"}], "'DomEvaluator' is unknown. Known: AgentResponseEvaluator"),
@@ -251,12 +251,10 @@ def test_it_says_what_it_looks_at_in_the_traffic() -> None:
             "not understood",
         ),
         ([response({}, expected=DONE), request({**SAVE, "url": "^(save$"})], "not a regular expression"),
-    ],
-)
-def test_rows_that_cannot_be_judged_are_refused(evals: list[dict[str, Any]], message: str) -> None:
-    """Before anything is spent."""
-    with pytest.raises(ValueError, match=message):
-        WebArenaVerifiedGrader().check(make_task(evals=evals), Path())
+    ]
+    for evals, message in cases:
+        with subtests.test(evals=evals, message=message), pytest.raises(ValueError, match=message):
+            WebArenaVerifiedGrader().check(make_task(evals=evals), Path())
 
 
 def test_paths_lead_into_what_was_sent() -> None:

@@ -24,10 +24,11 @@ READ: list[tuple[Callable[[Any], Any], Any, Any]] = [
 ]
 
 
-@pytest.mark.parametrize(("read", "value", "expected"), READ)
-def test_a_value_has_one_spelling(read: Callable[[Any], Any], value: Any, expected: Any) -> None:
+def test_a_value_has_one_spelling(subtests: pytest.Subtests) -> None:
     """Blanks, order, line ends and marks that say nothing are made alike."""
-    assert read(value) == expected
+    for read, value, expected in READ:
+        with subtests.test(read=read, value=value, expected=expected):
+            assert read(value) == expected
 
 
 def test_a_value_of_another_kind_is_refused(subtests: pytest.Subtests) -> None:

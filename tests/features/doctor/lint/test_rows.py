@@ -161,17 +161,18 @@ FOUND: list[tuple[str, str, dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("rule", "level", "more", "told"), FOUND)
-def test_a_rule_finds(linted: Lint, rule: str, level: str, more: dict[str, Any], told: str) -> None:
+def test_a_rule_finds(linted: Lint, subtests: pytest.Subtests) -> None:
     """Each rule finds its kind of row, with level, line and what to do; a sound row is left alone."""
-    sound = row(query_id="sound")
-    findings = linted(sound, row(**more))
-    assert [f.query_id for f in findings if f.query_id == "sound"] == []
-    found = [f for f in findings if f.rule == rule]
-    assert [f.level for f in found] == [level]
-    assert found[0].where == "rows.jsonl:2"
-    assert told in found[0].message
-    assert found[0].advice.endswith((".", ")", "}"))
+    for rule, level, more, told in FOUND:
+        with subtests.test(rule=rule, level=level, more=more):
+            sound = row(query_id="sound")
+            findings = linted(sound, row(**more))
+            assert [f.query_id for f in findings if f.query_id == "sound"] == []
+            found = [f for f in findings if f.rule == rule]
+            assert [f.level for f in found] == [level]
+            assert found[0].where == "rows.jsonl:2"
+            assert told in found[0].message
+            assert found[0].advice.endswith((".", ")", "}"))
 
 
 def test_sound_rows_have_no_findings(linted: Lint) -> None:
