@@ -150,19 +150,20 @@ def read_config(block: Mapping[str, Any], text: str, file: Path, registry: Regis
     load_config(file, registry=registry, environ=environ)
 
 
-@pytest.mark.parametrize("page", WITH_EXAMPLES)
-def test_configs_are_accepted(page: str, tmp_path: Path) -> None:
+def test_configs_are_accepted(tmp_path: Path, subtests: pytest.Subtests) -> None:
     """Each block of YAML whose keys are those of a config is one, with a dataset where it names none."""
-    wrong = []
-    registry = make_registry(page)
-    for example in find_examples(page, "yaml"):
-        try:
-            block = yaml.safe_load(example.text)
-            if isinstance(block, dict) and block.keys() <= KEYS:
-                read_config(block, example.text, tmp_path / "example.yaml", registry)
-        except Exception as error:  # noqa: BLE001 each is a line of the report
-            wrong.append(describe(page, example.line, error))
-    assert wrong == []
+    for page in WITH_EXAMPLES:
+        with subtests.test(page=page):
+            wrong = []
+            registry = make_registry(page)
+            for example in find_examples(page, "yaml"):
+                try:
+                    block = yaml.safe_load(example.text)
+                    if isinstance(block, dict) and block.keys() <= KEYS:
+                        read_config(block, example.text, tmp_path / "example.yaml", registry)
+                except Exception as error:  # noqa: BLE001 each is a line of the report
+                    wrong.append(describe(page, example.line, error))
+            assert wrong == []
 
 
 def read_rows(text: str) -> Iterator[Any]:
@@ -257,24 +258,25 @@ def find_commands(page: str) -> Iterator[tuple[int, list[str]]]:
                     yield number, words
 
 
-@pytest.mark.parametrize("page", WITH_EXAMPLES)
 def test_commands_are_accepted(
-    page: str, pytestconfig: pytest.Config, capsys: pytest.CaptureFixture[str]
+    pytestconfig: pytest.Config, capsys: pytest.CaptureFixture[str], subtests: pytest.Subtests
 ) -> None:
     """Each command of pytest or browsereval has arguments that its parser takes."""
-    wrong = []
-    for number, (program, *arguments) in find_commands(page):
-        try:
-            if program == "browsereval":
-                make_parser().parse_args(arguments)
-            else:
-                pytestconfig._parser.parse(arguments)
-        except SystemExit as error:
-            if error.code:
-                wrong.append(describe(page, number, capsys.readouterr().err.splitlines()[-1]))
-        except pytest.UsageError as error:
-            wrong.append(describe(page, number, error))
-    assert wrong == []
+    for page in WITH_EXAMPLES:
+        with subtests.test(page=page):
+            wrong = []
+            for number, (program, *arguments) in find_commands(page):
+                try:
+                    if program == "browsereval":
+                        make_parser().parse_args(arguments)
+                    else:
+                        pytestconfig._parser.parse(arguments)
+                except SystemExit as error:
+                    if error.code:
+                        wrong.append(describe(page, number, capsys.readouterr().err.splitlines()[-1]))
+                except pytest.UsageError as error:
+                    wrong.append(describe(page, number, error))
+            assert wrong == []
 
 
 # -- commands of contributors

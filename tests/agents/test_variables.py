@@ -80,9 +80,11 @@ def test_a_variable_is_not_written_without_its_line_break(
     assert SECRET not in run.stdout.str() + run.stderr.str()
 
 
-@pytest.mark.parametrize(
-    ("keys", "value", "message"),
-    [
+def test_a_variable_that_cannot_be_typed_is_refused(
+    evals: Evals, pages: PageServer, subtests: pytest.Subtests
+) -> None:
+    """A row gets no variable of the environment that the config does not name: exit 4, and nothing is run."""
+    cases: list[tuple[dict[str, Any], str | None, str]] = [
         ({}, SECRET, "types ${DOOR}, which `variables` of the config does not have"),
         ({"variables": ["DOORS"]}, SECRET, "Did you mean 'DOORS'? Write `variables: [DOOR]`"),
         ({"variables": ["DOOR"]}, None, "the environment variable 'DOOR' is not set. Set it."),
@@ -94,22 +96,19 @@ def test_a_variable_is_not_written_without_its_line_break(
             SECRET,
             "only those of a trusted dataset may do that",
         ),
-    ],
-)
-def test_a_variable_that_cannot_be_typed_is_refused(
-    evals: Evals, pages: PageServer, keys: dict[str, Any], value: str | None, message: str
-) -> None:
-    """A row gets no variable of the environment that the config does not name: exit 4, and nothing is run."""
-    write(evals, pages, fill("${DOOR}"), **keys)
-    before = list(pages.requests)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("DOOR", value or "")
-        run = evals.run()
-    assert run.ret == pytest.ExitCode.USAGE_ERROR
-    text = " ".join((run.stdout.str() + run.stderr.str()).split())
-    assert message in text
-    assert SECRET not in text
-    assert pages.requests == before
+    ]
+    for keys, value, message in cases:
+        with subtests.test(keys=keys, value=value, message=message):
+            write(evals, pages, fill("${DOOR}"), **keys)
+            before = list(pages.requests)
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setenv("DOOR", value or "")
+                run = evals.run()
+            assert run.ret == pytest.ExitCode.USAGE_ERROR
+            text = " ".join((run.stdout.str() + run.stderr.str()).split())
+            assert message in text
+            assert SECRET not in text
+            assert pages.requests == before
 
 
 @pytest.mark.slow

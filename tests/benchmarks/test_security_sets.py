@@ -145,9 +145,9 @@ def test_scripts_of_st_webagentbench(tmp_path: Path) -> None:
     assert notes[0] == "ST-WebAgentBench: 1 row left out (the site suitecrm is left out): 1"
 
 
-@pytest.mark.parametrize(
-    ("kind", "row", "said"),
-    [
+def test_what_is_no_row(tmp_path: Path, subtests: pytest.Subtests) -> None:
+    """The message names file and line."""
+    cases: list[tuple[str, dict[str, Any], str]] = [
         (
             "wasp",
             {**FORK, "sites": ["shop"]},
@@ -158,14 +158,13 @@ def test_scripts_of_st_webagentbench(tmp_path: Path) -> None:
         ("st-webagentbench", {**PLANNER, "policies": None}, "policies: expected a list of blocks"),
         ("st-webagentbench", {**PLANNER, "eval": 1}, "eval: expected a block with the list 'eval_types'"),
         ("st-webagentbench", {**PLANNER, "setup_scripts": [1]}, "setup_scripts: expected a list of texts"),
-    ],
-)
-def test_what_is_no_row(tmp_path: Path, kind: str, row: dict[str, Any], said: str) -> None:
-    """The message names file and line."""
-    sites = {"gitlab": "http://localhost:8023"}
-    with pytest.raises(DatasetError) as caught:
-        read(tmp_path, kind, [row], sites=sites)
-    assert said in str(caught.value)
+    ]
+    for kind, row, said in cases:
+        with subtests.test(kind=kind, row=row, said=said):
+            sites = {"gitlab": "http://localhost:8023"}
+            with pytest.raises(DatasetError) as caught:
+                read(tmp_path, kind, [row], sites=sites)
+            assert said in str(caught.value)
 
 
 @pytest.mark.parametrize("kind", ["wasp", "st-webagentbench"])

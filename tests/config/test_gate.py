@@ -68,9 +68,9 @@ def test_all_keys_of_the_gate(load: Load, tmp_path: Path) -> None:
     assert gate_from(None, registry=Registry, name="manifest.json") == GateConfig()
 
 
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
+def test_gates_that_are_refused(load: Load, tmp_path: Path, subtests: pytest.Subtests) -> None:
+    """The whole config and the gate alone have the same problems, with file and line."""
+    cases: list[tuple[str, str]] = [
         ("gate: {baseline: x}\n", "gate: baseline needs a rule. Add `max_regressions: 0`"),
         ("gate: {must_pass: [a], quarantine: {a: 2027-01-01}}\n", "'a' is in must_pass and in quarantine."),
         ("gate: {quarantine: {a: soon}}\n", "gate.quarantine.a: "),
@@ -92,16 +92,15 @@ def test_all_keys_of_the_gate(load: Load, tmp_path: Path) -> None:
         ("gate: {undecided: maybe}\n", "gate.undecided: 'maybe' is not allowed."),
         ("gate: {max_cost: 2}\n", "gate.max_cost: unknown key. Did you mean 'max_cost_usd'?"),
         ("gate: {per_tag: {a: 1}}\n", "gate.per_tag: unknown key."),
-    ],
-)
-def test_gates_that_are_refused(load: Load, tmp_path: Path, text: str, told: str) -> None:
-    """The whole config and the gate alone have the same problems, with file and line."""
-    with pytest.raises(ConfigError) as whole:
-        load(SMALL + text)
-    assert told in str(whole.value)
-    with pytest.raises(ConfigError) as alone:
-        load_gate(tmp_path / "evals/shop.yaml", registry=Registry)
-    assert str(alone.value) == str(whole.value)
+    ]
+    for text, told in cases:
+        with subtests.test(text=text, told=told):
+            with pytest.raises(ConfigError) as whole:
+                load(SMALL + text)
+            assert told in str(whole.value)
+            with pytest.raises(ConfigError) as alone:
+                load_gate(tmp_path / "evals/shop.yaml", registry=Registry)
+            assert str(alone.value) == str(whole.value)
 
 
 def test_no_more_trials_have_to_pass_than_there_are(load: Load, tmp_path: Path) -> None:

@@ -52,9 +52,9 @@ def renamed(tree: dict[str, Any], members: Registry) -> Draft:
     return draft
 
 
-@pytest.mark.parametrize(
-    ("tree", "canonical"),
-    [
+def test_keys_become_snake_case(members: Registry, subtests: pytest.Subtests) -> None:
+    """Keys of blocks are renamed; names that the user made, and keys of one spelling, are not."""
+    cases: list[tuple[dict[str, Any], dict[str, Any] | None]] = [
         ({"numWorkers": 2, "limits": {"maxSteps": 3}}, {"num_workers": 2, "limits": {"max_steps": 3}}),
         ({"gate": {"maxP95Steps": 3, "tags": {"aB": 1}}}, {"gate": {"max_p95_steps": 3, "tags": {"aB": 1}}}),
         (
@@ -73,14 +73,11 @@ def renamed(tree: dict[str, Any], members: Registry) -> Draft:
             {"agent": {"type": "nobody-s", "claude_path": "x", "env": {"myVar": "1"}}},
         ),
         ({"browseros": {"serverUrl": "x"}, "MAX": 1}, {"browseros": {"server_url": "x"}, "MAX": 1}),
-    ],
-)
-def test_keys_become_snake_case(
-    tree: dict[str, Any], canonical: dict[str, Any] | None, members: Registry
-) -> None:
-    """Keys of blocks are renamed; names that the user made, and keys of one spelling, are not."""
-    expected = copy.deepcopy(tree) if canonical is None else canonical
-    assert renamed(tree, members).tree == expected
+    ]
+    for tree, canonical in cases:
+        with subtests.test(tree=tree, canonical=canonical):
+            expected = copy.deepcopy(tree) if canonical is None else canonical
+            assert renamed(tree, members).tree == expected
 
 
 def test_renaming_again_changes_nothing(members: Registry) -> None:

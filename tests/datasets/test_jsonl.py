@@ -53,9 +53,9 @@ def test_a_byte_order_mark_is_accepted(jsonl: Make, tmp_path: Path) -> None:
     assert (found.offset, dataset.read(found).query) == (3, "do a")
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
+def test_the_id_is_the_one_of_the_top_level(jsonl: Make, tmp_path: Path, subtests: pytest.Subtests) -> None:
+    """Nested, quoted and escaped mentions of the key mislead neither scan nor search."""
+    cases: list[str] = [
         '{"query_id":"x","query":"q"}',
         '{ "query" : "q" , "query_id" : "x" }',
         '{"metadata":{"additional":{"query_id":"no"}},"query_id":"x","query":"q"}',
@@ -69,14 +69,13 @@ def test_a_byte_order_mark_is_accepted(jsonl: Make, tmp_path: Path) -> None:
         '{"query_id":"\\u0078","query":"q"}',
         '{"revision":-1.5e3,"answer":null,"setup_script":"1","query_id":"x","query":"}"}',
         '   {"query_id":"x","query":"q"}   ',
-    ],
-)
-def test_the_id_is_the_one_of_the_top_level(jsonl: Make, tmp_path: Path, line: str) -> None:
-    """Nested, quoted and escaped mentions of the key mislead neither scan nor search."""
-    dataset = jsonl(line, row("other"))
-    assert ids(dataset, tmp_path) == ["x", "other"]
-    assert ids(dataset, tmp_path, ids=["x"]) == ["x"]
-    assert ids(dataset, tmp_path, ids=["no"]) == []
+    ]
+    for line in cases:
+        with subtests.test(line=line):
+            dataset = jsonl(line, row("other"))
+            assert ids(dataset, tmp_path) == ["x", "other"]
+            assert ids(dataset, tmp_path, ids=["x"]) == ["x"]
+            assert ids(dataset, tmp_path, ids=["no"]) == []
 
 
 def test_scan_and_parse_agree_on_random_rows(jsonl: Make, tmp_path: Path) -> None:

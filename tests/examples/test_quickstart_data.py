@@ -44,7 +44,6 @@ def site_files(suffix: str) -> list[Path]:
 
 
 TASKS = rows("tasks.jsonl")
-each_task = pytest.mark.parametrize("task", TASKS, ids=lambda task: task.query_id)
 
 
 def test_ids_are_unique_and_there_are_enough_tasks() -> None:
@@ -64,32 +63,27 @@ def test_every_site_has_tasks() -> None:
         assert task.query_id.startswith(f"{task.metadata.website}-")
 
 
-@each_task
-def test_the_solution_ends_the_task(task: Task) -> None:
-    """A solution is one to ten calls, of which ``done`` is the last and only the last."""
-    names = [call["tool"] for call in task.solution]
-    assert 1 <= len(names) <= 10
-    assert names.index("done") == len(names) - 1
+def test_every_solution_fits_its_tools() -> None:
+    """One to ten calls of tools that are on by default, with arguments that fit; the last is ``done``."""
+    for task in TASKS:
+        names = [call["tool"] for call in task.solution]
+        assert 1 <= len(names) <= 10, task.query_id
+        assert names.index("done") == len(names) - 1, task.query_id
+        for call in task.solution:
+            arguments = {name: value for name, value in call.items() if name != "tool"}
+            TOOLS[str(call["tool"])].arguments.model_validate(arguments)
 
 
-@each_task
-def test_the_solution_calls_tools_as_they_are(task: Task) -> None:
-    """Every call of a solution names a tool that is on by default, with arguments that it accepts."""
-    for call in task.solution:
-        arguments = {name: value for name, value in call.items() if name != "tool"}
-        TOOLS[str(call["tool"])].arguments.model_validate(arguments)
-
-
-@each_task
-def test_the_graders_can_judge_the_row(task: Task) -> None:
+def test_the_graders_can_judge_every_row() -> None:
     """Each grader of a row finds in it what it needs, and no check is left that nobody reads."""
-    blocks = [{"type": grader} if isinstance(grader, str) else dict(grader) for grader in task.graders]
-    assert blocks
-    for block in blocks:
-        GRADERS[str(block["type"])].model_validate(block).check(task, Path())
-    kinds = {block["type"] for block in blocks}
-    read_by = {"state_diff" if "path" in check else "page_state" for check in task.checks}
-    assert kinds == read_by | ({"answer"} if task.answer is not None else set())
+    for task in TASKS:
+        blocks = [{"type": grader} if isinstance(grader, str) else dict(grader) for grader in task.graders]
+        for block in blocks:
+            GRADERS[str(block["type"])].model_validate(block).check(task, Path())
+        kinds = {block["type"] for block in blocks}
+        read_by = {"state_diff" if "path" in check else "page_state" for check in task.checks}
+        assert kinds == read_by | ({"answer"} if task.answer is not None else set()), task.query_id
+        assert kinds, task.query_id
 
 
 def test_pointer_tasks_need_one_site_only() -> None:

@@ -243,16 +243,17 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("change", "said"), REFUSED, ids=[json.dumps(change) for change, _ in REFUSED])
 def test_mistakes_are_refused(
-    check: Draft202012Validator, registry: Registry, change: dict[str, Any], said: str, tmp_path: Path
+    check: Draft202012Validator, registry: Registry, tmp_path: Path, subtests: pytest.Subtests
 ) -> None:
     """An editor marks what the loader refuses: unknown keys and members, wrong types, missing keys."""
-    config = {"agent": "noop", "dataset": "rows.jsonl", **change}
-    assert not check.is_valid(config), said
-    (tmp_path / "eval.json").write_text(json.dumps(config), encoding="utf-8")
-    with pytest.raises(ConfigError):
-        load_config(tmp_path / "eval.json", registry=registry)
+    for change, said in REFUSED:
+        with subtests.test(change=change, said=said):
+            config = {"agent": "noop", "dataset": "rows.jsonl", **change}
+            assert not check.is_valid(config), said
+            (tmp_path / "eval.json").write_text(json.dumps(config), encoding="utf-8")
+            with pytest.raises(ConfigError):
+                load_config(tmp_path / "eval.json", registry=registry)
 
 
 @pytest.mark.parametrize("name", ["agent", "dataset"])

@@ -43,19 +43,20 @@ def is_told(text: str) -> bool:
     return any(part in text for part in PARTS)
 
 
-@pytest.mark.parametrize("name", SHAPES)
 def test_values_of_a_wrong_shape_are_not_told(
-    evals: Evals, monkeypatch: pytest.MonkeyPatch, name: str
+    evals: Evals, monkeypatch: pytest.MonkeyPatch, subtests: pytest.Subtests
 ) -> None:
     """The error stands at its place, and what may be a secret is left out."""
-    monkeypatch.setenv("SHOP_KEY", KEY)
-    evals.write_rows(row("a"))
-    evals.write_config(**SHAPES[name])
-    run = evals.run("shop.eval.yaml", "--junit-xml=junit.xml")
-    assert run.ret == pytest.ExitCode.USAGE_ERROR
-    text = run.stdout.str() + run.stderr.str()
-    assert "ERROR: " in text
-    assert not is_told(text)
+    for name, shape in SHAPES.items():
+        with subtests.test(name=name):
+            monkeypatch.setenv("SHOP_KEY", KEY)
+            evals.write_rows(row("a"))
+            evals.write_config(**shape)
+            run = evals.run("shop.eval.yaml", "--junit-xml=junit.xml")
+            assert run.ret == pytest.ExitCode.USAGE_ERROR
+            text = run.stdout.str() + run.stderr.str()
+            assert "ERROR: " in text
+            assert not is_told(text)
 
 
 @pytest.mark.parametrize(

@@ -49,9 +49,9 @@ BUILDKITE = {"BUILDKITE_BRANCH": "main", "BUILDKITE_COMMIT": "HEAD"}
 AZURE = {"BUILD_SOURCEBRANCHNAME": "main"}
 
 
-@pytest.mark.parametrize(
-    ("environment", "branch"),
-    [
+def test_what_ci_systems_say(checkout: Path, subtests: pytest.Subtests) -> None:
+    """It counts instead of git's, whose head is detached there; a pull request is on no branch."""
+    cases: list[tuple[dict[str, str], str | None]] = [
         (GITHUB, "main"),
         ({**GITHUB, "GITHUB_HEAD_REF": "topic"}, None),  # pull_request_target: the ref is that of the target
         ({**GITHUB, "GITHUB_SHA": "f" * 40}, None),  # workflow_run: a pull request's commit was checked out
@@ -69,10 +69,9 @@ AZURE = {"BUILD_SOURCEBRANCHNAME": "main"}
         ({**AZURE, "BUILD_SOURCEBRANCH": "refs/heads/main"}, "main"),
         ({**AZURE, "BUILD_SOURCEBRANCH": "refs/heads/topic/main"}, "topic/main"),
         ({**AZURE, "BUILD_SOURCEBRANCH": "refs/pull/1/merge"}, None),
-    ],
-)
-def test_what_ci_systems_say(checkout: Path, environment: dict[str, str], branch: str | None) -> None:
-    """It counts instead of git's, whose head is detached there; a pull request is on no branch."""
-    commit = git(checkout, "rev-parse", "HEAD")
-    given = {key: commit if value == "COMMIT" else value for key, value in environment.items()}
-    assert find_commit(checkout, given) == (commit, branch)
+    ]
+    for environment, branch in cases:
+        with subtests.test(environment=environment, branch=branch):
+            commit = git(checkout, "rev-parse", "HEAD")
+            given = {key: commit if value == "COMMIT" else value for key, value in environment.items()}
+            assert find_commit(checkout, given) == (commit, branch)

@@ -100,9 +100,9 @@ def test_folders_get_their_slash(server: http.client.HTTPConnection) -> None:
     assert ask(server, "//sub%20dir")[1]["location"] == "/sub%20dir/"
 
 
-@pytest.mark.parametrize(
-    ("name", "kind"),
-    [
+def test_media_types(server: http.client.HTTPConnection, folder: Path, subtests: pytest.Subtests) -> None:
+    """Each suffix has the type that a browser insists on, whatever the machine has registered."""
+    cases: list[tuple[str, str]] = [
         ("a.js", "text/javascript; charset=utf-8"),
         ("a.mjs", "text/javascript; charset=utf-8"),
         ("a.css", "text/css; charset=utf-8"),
@@ -112,12 +112,11 @@ def test_folders_get_their_slash(server: http.client.HTTPConnection) -> None:
         ("a.png", "image/png"),
         ("a.woff2", "font/woff2"),
         ("a.unknown", "application/octet-stream"),
-    ],
-)
-def test_media_types(server: http.client.HTTPConnection, folder: Path, name: str, kind: str) -> None:
-    """Each suffix has the type that a browser insists on, whatever the machine has registered."""
-    (folder / name).write_bytes(b"x")
-    assert ask(server, f"/{name}")[1]["content-type"] == kind
+    ]
+    for name, kind in cases:
+        with subtests.test(name=name, kind=kind):
+            (folder / name).write_bytes(b"x")
+            assert ask(server, f"/{name}")[1]["content-type"] == kind
 
 
 def test_head_has_no_body(server: http.client.HTTPConnection) -> None:

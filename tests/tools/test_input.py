@@ -155,9 +155,9 @@ def test_fill_refuses_what_is_no_field(visit: Visits) -> None:
     assert opened.refusal("fill", target="#i", text="x") == "#i is read-only."
 
 
-@pytest.mark.parametrize(
-    ("key", "told", "seen"),
-    [
+def test_press_key_knows_the_usual_names(visit: Visits, subtests: pytest.Subtests) -> None:
+    """Names that models use are turned into the browser's."""
+    cases: list[tuple[str, str, list[str]]] = [
         ("Enter", "Enter", ["Enter"]),
         ("return", "Enter", ["Enter"]),
         ("esc", "Escape", ["Escape"]),
@@ -167,15 +167,14 @@ def test_fill_refuses_what_is_no_field(visit: Visits) -> None:
         ("ctrl+A", "Control+A", ["Control", "A"]),
         ("Control++", "Control++", ["Control", "+"]),
         ("Shift+down", "Shift+ArrowDown", ["Shift", "ArrowDown"]),
-    ],
-)
-def test_press_key_knows_the_usual_names(visit: Visits, key: str, told: str, seen: list[str]) -> None:
-    """Names that models use are turned into the browser's."""
-    opened = visit(f"<input id=i autofocus>{LOG}")
-    assert opened.output("press_key", key=key) == f"Pressed {told}."
-    assert opened.js("seen.filter((what) => what.startsWith('keydown'))") == [
-        f"keydown:{name}" for name in seen
     ]
+    for key, told, seen in cases:
+        with subtests.test(key=key, told=told, seen=seen):
+            opened = visit(f"<input id=i autofocus>{LOG}")
+            assert opened.output("press_key", key=key) == f"Pressed {told}."
+            assert opened.js("seen.filter((what) => what.startsWith('keydown'))") == [
+                f"keydown:{name}" for name in seen
+            ]
 
 
 def test_press_key_in_an_element_and_with_an_unknown_name(visit: Visits, pages: PageServer) -> None:

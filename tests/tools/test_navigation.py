@@ -61,9 +61,9 @@ def test_a_page_that_is_not_there_is_opened_and_told(visit: Visits, pages: PageS
     assert opened.output("navigate", url="/missing") == f"Opened {url}, titled ''. {url} answered HTTP 404."
 
 
-@pytest.mark.parametrize(
-    "url",
-    [
+def test_what_is_no_web_address_is_refused_without_a_look(visit: Visits, subtests: pytest.Subtests) -> None:
+    """Files, scripts, browser pages and inline data are refused in one sentence; the page stays."""
+    cases: list[str] = [
         "file:///etc/passwd",
         "chrome://version",
         "javascript:alert(1)",
@@ -74,17 +74,16 @@ def test_a_page_that_is_not_there_is_opened_and_told(visit: Visits, pages: PageS
         "http://",
         "blob:http://x.test/1",
         "",
-    ],
-)
-def test_what_is_no_web_address_is_refused_without_a_look(visit: Visits, url: str) -> None:
-    """Files, scripts, browser pages and inline data are refused in one sentence; the page stays."""
-    opened = visit()
-    before = opened.window.url
-    said = opened.refusal("navigate", url=url)
-    assert said == f"{url!r} cannot be opened. Write an address with http:// or https://."
-    assert opened.refusal("open_tab", url=url) == said
-    assert opened.window.url == before
-    assert len(opened.run(opened.window.tabs())) == 1
+    ]
+    for url in cases:
+        with subtests.test(url=url):
+            opened = visit()
+            before = opened.window.url
+            said = opened.refusal("navigate", url=url)
+            assert said == f"{url!r} cannot be opened. Write an address with http:// or https://."
+            assert opened.refusal("open_tab", url=url) == said
+            assert opened.window.url == before
+            assert len(opened.run(opened.window.tabs())) == 1
 
 
 def test_an_address_that_cannot_be_read_is_refused(visit: Visits) -> None:

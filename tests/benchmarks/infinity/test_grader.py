@@ -76,9 +76,9 @@ def test_the_verifier_decides(apps: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert grade(apps, {"starred": True}).fingerprint != right.fingerprint
 
 
-@pytest.mark.parametrize(
-    ("source", "why"),
-    [
+def test_a_verifier_that_breaks_is_a_fault(apps: Path, subtests: pytest.Subtests) -> None:
+    """It is never a score of 0, nor a pass that it only printed."""
+    cases: list[tuple[str, str]] = [
         ("def verify(url): return {}['x'], ''", "gave no verdict and ended with code 1: .*KeyError: 'x'"),
         ("def verify(url): raise SystemExit(0)", "gave no verdict and ended with code 0"),
         ("def verify(url): return True", "returned True, not"),
@@ -86,14 +86,13 @@ def test_the_verifier_decides(apps: Path, monkeypatch: pytest.MonkeyPatch) -> No
         ('def verify(url): print(\'{"passed": true, "message": ""}\'); import os; os._exit(0)', "no verdict"),
         ("verify = None", "not callable"),
         ("import no_such_package", "No module named 'no_such_package'"),
-    ],
-)
-def test_a_verifier_that_breaks_is_a_fault(apps: Path, source: str, why: str) -> None:
-    """It is never a score of 0, nor a pass that it only printed."""
-    put(apps, source)
-    with pytest.raises(Fault, match=why) as fault:
-        grade(apps, {"starred": True})
-    assert fault.value.source is ErrorSource.GRADER
+    ]
+    for source, why in cases:
+        with subtests.test(source=source, why=why):
+            put(apps, source)
+            with pytest.raises(Fault, match=why) as fault:
+                grade(apps, {"starred": True})
+            assert fault.value.source is ErrorSource.GRADER
 
 
 def test_a_verifier_that_hangs_is_killed(apps: Path) -> None:
@@ -119,9 +118,9 @@ def test_a_verifier_that_hangs_is_killed(apps: Path) -> None:
     assert_ended(mark)
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
+def test_a_row_names_no_file_outside_the_root(apps: Path, subtests: pytest.Subtests) -> None:
+    """Rows are written by others."""
+    cases: list[Any] = [
         "../outside.py",
         "/etc/passwd.py",
         "notes/../../outside.py",
@@ -130,12 +129,13 @@ def test_a_verifier_that_hangs_is_killed(apps: Path) -> None:
         "a\0.py",
         None,
         5,
-    ],
-)
-def test_a_row_names_no_file_outside_the_root(apps: Path, path: Any) -> None:
-    """Rows are written by others."""
-    with pytest.raises(ValueError, match="write the path of a Python file inside the folder of the apps"):
-        grade(apps, {}, row(path))
+    ]
+    for path in cases:
+        with (
+            subtests.test(path=path),
+            pytest.raises(ValueError, match="write the path of a Python file inside the folder of the apps"),
+        ):
+            grade(apps, {}, row(path))
 
 
 def test_links_and_apps_lead_nowhere_else(apps: Path) -> None:

@@ -223,15 +223,17 @@ def test_no_telling_picture_leaves_the_actions(recorded: Recorded) -> None:
 # -- questions that fail
 
 
-@pytest.mark.parametrize("score", ["8/10", "4", 0, 6, 810, 3.5, True, None], ids=repr)
-def test_a_number_out_of_form_is_no_score(recorded: Recorded, score: Any) -> None:
+def test_a_number_out_of_form_is_no_score(recorded: Recorded, subtests: pytest.Subtests) -> None:
     """Neither the neutral 3 nor a number read out of the text: the picture has none, and the grade errs."""
-    script = WebJudge({2: score})
-    grade = judged(script, recorded)
-    assert (grade.verdict, grade.score) == (Verdict.ERRORED, None)
-    assert "1 of 4 pictures could not be scored" in grade.reasoning
-    assert "score of picture 2" in grade.reasoning
-    assert script.counts == (1, 5, 0)
+    cases: list[Any] = ["8/10", "4", 0, 6, 810, 3.5, True, None]
+    for score in cases:
+        with subtests.test(score=score):
+            script = WebJudge({2: score})
+            grade = judged(script, recorded)
+            assert (grade.verdict, grade.score) == (Verdict.ERRORED, None)
+            assert "1 of 4 pictures could not be scored" in grade.reasoning
+            assert "score of picture 2" in grade.reasoning
+            assert script.counts == (1, 5, 0)
 
 
 def test_a_missing_picture_may_be_made_up_for_in_a_success_only(recorded: Recorded) -> None:
@@ -262,9 +264,9 @@ def test_what_was_paid_for_is_not_asked_again(recorded: Recorded) -> None:
     assert (grade.details["calls"], grade.details["calls_from_record"]) == (2, 4)
 
 
-@pytest.mark.parametrize(
-    ("reply", "asked"),
-    [
+def test_a_verdict_that_contradicts_itself_is_none(recorded: Recorded, subtests: pytest.Subtests) -> None:
+    """Findings and status have to agree, one finding for each key point; else the grade errs."""
+    cases: list[tuple[dict[str, Any] | Reply, int]] = [
         (verdict(("met", "missed"), "success"), 2),
         (verdict(("met", "met"), "failure"), 2),
         (verdict(("met", "met"), "unsuccessful"), 2),
@@ -274,17 +276,14 @@ def test_what_was_paid_for_is_not_asked_again(recorded: Recorded) -> None:
         (says("**Status**: success"), 2),
         (says("Thoughts: ... status: success is near\nStatus: failure"), 2),
         (says("{}").because("length"), 1),
-    ],
-)
-def test_a_verdict_that_contradicts_itself_is_none(
-    recorded: Recorded, reply: dict[str, Any] | Reply, asked: int
-) -> None:
-    """Findings and status have to agree, one finding for each key point; else the grade errs."""
-    script = WebJudge(verdicts=[reply])
-    grade = judged(script, recorded)
-    assert (grade.verdict, grade.score) == (Verdict.ERRORED, None)
-    assert "gave no verdict" in grade.reasoning
-    assert len(script.asked["verdict"]) == asked
+    ]
+    for reply, asked in cases:
+        with subtests.test(reply=reply, asked=asked):
+            script = WebJudge(verdicts=[reply])
+            grade = judged(script, recorded)
+            assert (grade.verdict, grade.score) == (Verdict.ERRORED, None)
+            assert "gave no verdict" in grade.reasoning
+            assert len(script.asked["verdict"]) == asked
 
 
 def test_a_contradiction_may_be_mended_when_asked_again(recorded: Recorded) -> None:

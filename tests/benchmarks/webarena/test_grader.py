@@ -91,13 +91,14 @@ ANSWERS: list[tuple[dict[str, Any], str | None, bool]] = [
 ]
 
 
-@pytest.mark.parametrize(("references", "answer", "passes"), ANSWERS)
-def test_answers_are_matched(references: dict[str, Any], answer: str | None, *, passes: bool) -> None:
+def test_answers_are_matched(subtests: pytest.Subtests) -> None:
     """By every rule that rows have, each with a criterion and a reason."""
-    result = judged(block(reference_answers=references), answer=answer)
-    assert (result.verdict is Verdict.PASSED) is passes, result.reasoning
-    assert result.score == float(passes)
-    assert all(bool(one.reason) is (one.verdict is Verdict.FAILED) for one in result.criteria)
+    for references, answer, passes in ANSWERS:
+        with subtests.test(references=references, answer=answer, passes=passes):
+            result = judged(block(reference_answers=references), answer=answer)
+            assert (result.verdict is Verdict.PASSED) is passes, result.reasoning
+            assert result.score == float(passes)
+            assert all(bool(one.reason) is (one.verdict is Verdict.FAILED) for one in result.criteria)
 
 
 ADDRESSES: list[tuple[dict[str, Any], str | None, bool]] = [
@@ -118,10 +119,11 @@ ADDRESSES: list[tuple[dict[str, Any], str | None, bool]] = [
 ]
 
 
-@pytest.mark.parametrize(("fields", "url", "passes"), ADDRESSES)
-def test_addresses_are_matched(fields: dict[str, Any], url: str | None, *, passes: bool) -> None:
+def test_addresses_are_matched(subtests: pytest.Subtests) -> None:
     """Contained or equal, by one of several, whatever the order of parameters."""
-    assert (judged(block(**fields), url=url).verdict is Verdict.PASSED) is passes
+    for fields, url, passes in ADDRESSES:
+        with subtests.test(fields=fields, url=url, passes=passes):
+            assert (judged(block(**fields), url=url).verdict is Verdict.PASSED) is passes
 
 
 def test_all_of_a_row_has_to_hold() -> None:

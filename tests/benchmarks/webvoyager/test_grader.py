@@ -126,9 +126,9 @@ def test_no_picture_is_no_grade(tmp_path: Path) -> None:
 GOOD = json.dumps(said())
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_what_is_not_exactly_the_form_is_no_verdict(folder: Path, subtests: pytest.Subtests) -> None:
+    """Old parsers read a success into many of these; here each is asked once more and then errored."""
+    cases: list[str] = [
         json.dumps(said("unsuccessful")),
         json.dumps(said("not a success")),
         json.dumps(said("**success**")),
@@ -145,15 +145,14 @@ GOOD = json.dumps(said())
         f"[{GOOD}]",
         GOOD[:-2],
         "[" * 5_000,
-    ],
-)
-def test_what_is_not_exactly_the_form_is_no_verdict(folder: Path, text: str) -> None:
-    """Old parsers read a success into many of these; here each is asked once more and then errored."""
-    grade, requests = judged(replies(text), recorded_in(folder))
-    assert (grade.verdict, grade.score) == (Verdict.ERRORED, None)
-    assert "no usable form" in grade.reasoning
-    assert len(requests) == 2
-    assert grade.details["calls"] == 2
+    ]
+    for text in cases:
+        with subtests.test(text=text):
+            grade, requests = judged(replies(text), recorded_in(folder))
+            assert (grade.verdict, grade.score) == (Verdict.ERRORED, None)
+            assert "no usable form" in grade.reasoning
+            assert len(requests) == 2
+            assert grade.details["calls"] == 2
 
 
 @pytest.mark.parametrize("text", [GOOD, f"```json\n{GOOD}\n```", f"```\n{GOOD}\n```\n", f"\n {GOOD}\n"])

@@ -102,9 +102,9 @@ def test_rows_that_are_left_out_are_told(capsys: pytest.CaptureFixture[str]) -> 
     assert "agisdk-omnizon-1" in Path("rows.jsonl").read_text()
 
 
-@pytest.mark.parametrize(
-    ("arguments", "told"),
-    [
+def test_wrong_usage(capsys: pytest.CaptureFixture[str], subtests: pytest.Subtests) -> None:
+    """What is wrong is told before anything is written."""
+    cases: list[tuple[list[str], str]] = [
         (["webvoyagr", "voyage.jsonl"], "Did you mean 'webvoyager'?"),
         (["webvoyager", "none.jsonl"], "none.jsonl: no such file"),
         (["webvoyager", "answers.json"], "answers.json:1: expected a list of rows."),
@@ -117,12 +117,11 @@ def test_rows_that_are_left_out_are_told(capsys: pytest.CaptureFixture[str]) -> 
         (["webvoyager", "voyage.jsonl", "--set", "select=1", "--set", "select.limit=1"], "'select' holds no"),
         (["csv", "voyage.jsonl"], "voyage.jsonl:1: "),
         (["webvoyager"], "webvoyager: path: missing; it has to be given."),
-    ],
-)
-def test_wrong_usage(arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """What is wrong is told before anything is written."""
-    assert told in refused(capsys, *arguments, "-o", "rows.jsonl")
-    assert not Path("rows.jsonl").exists()
+    ]
+    for arguments, told in cases:
+        with subtests.test(arguments=arguments, told=told):
+            assert told in refused(capsys, *arguments, "-o", "rows.jsonl")
+            assert not Path("rows.jsonl").exists()
 
 
 @pytest.mark.parametrize("kind", ["pipe", "folder"])

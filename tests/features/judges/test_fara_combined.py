@@ -38,33 +38,34 @@ def bench_of(folder: Path, *, text: bool, points: float, seen: bool) -> Bench:
     )
 
 
-@pytest.mark.parametrize("text", [True, False])
-@pytest.mark.parametrize("points", [25, 10])
-@pytest.mark.parametrize("seen", [True, False])
-def test_two_of_three_pass(tmp_path: Path, text: bool, points: int, seen: bool) -> None:  # noqa: FBT001
+def test_two_of_three_pass(tmp_path: Path, subtests: pytest.Subtests) -> None:
     """The parts are told one by one, and who disagrees."""
-    bench = bench_of(tmp_path, text=text, points=points, seen=seen)
-    result = bench.judged(FaraCombinedGrader, bench.attempt(pictures=2))
-    votes = [text, points == 25, seen]
-    assert result.verdict is (Verdict.PASSED if sum(votes) >= 2 else Verdict.FAILED)
-    assert result.score == pytest.approx((text + points / 25 + seen) / 3)
-    names = ("alignment", "rubric", "multimodal")
-    assert [(c.name, c.verdict is Verdict.PASSED) for c in result.criteria] == list(
-        zip(names, votes, strict=True)
-    )
-    passed = [name for name, vote in zip(names, votes, strict=True) if vote]
-    assert result.details["passed"] == passed
-    assert result.details["failed"] == [name for name in names if name not in passed]
-    assert result.details["disagree"] is (0 < len(passed) < 3)
-    if len(passed) == 2:
-        assert result.reasoning.startswith(f"passed: {', '.join(passed)}; failed: ")
-    parts: Any = result.details["parts"]
-    assert parts["rubric"]["score"] == points / 25
-    assert parts["rubric"]["details"]["rubric"]["source"] == "made"
-    assert parts["alignment"]["reasoning"] == "the actions fit"
-    assert result.evidence == ("screenshots/001.png", "screenshots/002.png")
-    assert result.usage.requests == 4
-    assert result.usage.input_tokens == 400
+    for text in [True, False]:
+        for points in [25, 10]:
+            for seen in [True, False]:
+                with subtests.test(text=text, points=points, seen=seen):
+                    bench = bench_of(tmp_path, text=text, points=points, seen=seen)
+                    result = bench.judged(FaraCombinedGrader, bench.attempt(pictures=2))
+                    votes = [text, points == 25, seen]
+                    assert result.verdict is (Verdict.PASSED if sum(votes) >= 2 else Verdict.FAILED)
+                    assert result.score == pytest.approx((text + points / 25 + seen) / 3)
+                    names = ("alignment", "rubric", "multimodal")
+                    assert [(c.name, c.verdict is Verdict.PASSED) for c in result.criteria] == list(
+                        zip(names, votes, strict=True)
+                    )
+                    passed = [name for name, vote in zip(names, votes, strict=True) if vote]
+                    assert result.details["passed"] == passed
+                    assert result.details["failed"] == [name for name in names if name not in passed]
+                    assert result.details["disagree"] is (0 < len(passed) < 3)
+                    if len(passed) == 2:
+                        assert result.reasoning.startswith(f"passed: {', '.join(passed)}; failed: ")
+                    parts: Any = result.details["parts"]
+                    assert parts["rubric"]["score"] == points / 25
+                    assert parts["rubric"]["details"]["rubric"]["source"] == "made"
+                    assert parts["alignment"]["reasoning"] == "the actions fit"
+                    assert result.evidence == ("screenshots/001.png", "screenshots/002.png")
+                    assert result.usage.requests == 4
+                    assert result.usage.input_tokens == 400
 
 
 def test_a_crashed_part_is_no_vote(tmp_path: Path) -> None:

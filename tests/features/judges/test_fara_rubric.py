@@ -25,9 +25,9 @@ def without(number: int, *earned: float) -> dict[str, Any]:
     return reply
 
 
-@pytest.mark.parametrize(
-    ("reply", "score", "verdict"),
-    [
+def test_the_sum_is_ours(tmp_path: Path, subtests: pytest.Subtests) -> None:
+    """Points are summed here; what does not apply leaves both sums; what is required has to be met."""
+    cases: list[tuple[Any, float, Verdict]] = [
         (scores(40, 40, 15, 5), 1.0, Verdict.PASSED),
         (scores(40, 20, 15, 5), 0.8, Verdict.PASSED),
         (scores(40, 19.9, 15, 5), 0.799, Verdict.FAILED),
@@ -35,13 +35,12 @@ def without(number: int, *earned: float) -> dict[str, Any]:
         (without(3, 40, 40, 0, 5), 1.0, Verdict.PASSED),
         (without(3, 40, 22.9, 0, 5), 67.9 / 85, Verdict.FAILED),
         (without(3, 40, 23, 0, 5), 0.8, Verdict.PASSED),
-    ],
-)
-def test_the_sum_is_ours(tmp_path: Path, reply: Any, score: float, verdict: Verdict) -> None:
-    """Points are summed here; what does not apply leaves both sums; what is required has to be met."""
-    result = scored(tmp_path, reply)
-    assert result.score == pytest.approx(score)
-    assert result.verdict is verdict
+    ]
+    for reply, score, verdict in cases:
+        with subtests.test(reply=reply, score=score, verdict=verdict):
+            result = scored(tmp_path, reply)
+            assert result.score == pytest.approx(score)
+            assert result.verdict is verdict
 
 
 def test_the_limit_holds_for_fractions(tmp_path: Path) -> None:
@@ -98,9 +97,9 @@ def twice() -> dict[str, Any]:
     return {**reply, "criteria": [*reply["criteria"], {**reply["criteria"][3], "earned_points": 1}]}
 
 
-@pytest.mark.parametrize(
-    ("reply", "told"),
-    [
+def test_a_judge_that_contradicts_itself_is_errored(tmp_path: Path, subtests: pytest.Subtests) -> None:
+    """Nothing is clamped, left out or taken for zero."""
+    cases: list[tuple[Any, str]] = [
         (marked(1, earned_points=41), "C1 has 41 of 40 points"),
         (marked(1, earned_points=-1), "C1 has -1 of 40 points"),
         (marked(1, id="C5"), "it scored C5, C2, C3, C4, not C1, C2, C3, C4"),
@@ -110,13 +109,12 @@ def twice() -> dict[str, Any]:
         (marked(1, applies=False), "C1 has no condition and is said not to apply"),
         (marked(1, met=False), "C1 is not met and has 40 of 40 points"),
         (marked(1, earned_points=0), "C1 is met and has 0 of 40 points"),
-    ],
-)
-def test_a_judge_that_contradicts_itself_is_errored(tmp_path: Path, reply: Any, told: str) -> None:
-    """Nothing is clamped, left out or taken for zero."""
-    result = scored(tmp_path, reply)
-    assert (result.verdict, result.score) == (Verdict.ERRORED, None)
-    assert told in result.reasoning
+    ]
+    for reply, told in cases:
+        with subtests.test(reply=reply, told=told):
+            result = scored(tmp_path, reply)
+            assert (result.verdict, result.score) == (Verdict.ERRORED, None)
+            assert told in result.reasoning
 
 
 def test_a_number_that_is_none_is_errored(tmp_path: Path) -> None:

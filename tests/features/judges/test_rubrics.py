@@ -105,9 +105,9 @@ def test_a_rubric_is_made_of_the_task_alone(tmp_path: Path) -> None:
     assert (rubric["source"], len(rubric["items"])) == ("made", 4)
 
 
-@pytest.mark.parametrize(
-    "bad",
-    [
+def test_a_rubric_that_is_none_is_asked_for_once_more(tmp_path: Path, subtests: pytest.Subtests) -> None:
+    """A second good one serves; after two bad ones the grade is errored. No general rubric stands in."""
+    cases: list[dict[str, Any]] = [
         made(25, 25, 25),
         made(*[10] * 9, 10),
         made(25, 25, 25, 24),
@@ -115,16 +115,15 @@ def test_a_rubric_is_made_of_the_task_alone(tmp_path: Path) -> None:
         made(25, 25, 25, 25, conditions=dict.fromkeys(range(1, 5), "if so")),
         {**made(25, 25, 25, 25), "total": 100},
         {"reasoning": "none", "items": []},
-    ],
-)
-def test_a_rubric_that_is_none_is_asked_for_once_more(tmp_path: Path, bad: dict[str, Any]) -> None:
-    """A second good one serves; after two bad ones the grade is errored. No general rubric stands in."""
-    bench = Bench(tmp_path, {"make": [bad, bad], "score": scores(25, 25, 25, 25)})
-    recorded = bench.attempt()
-    result = bench.judged(FaraRubricGrader, recorded)
-    assert (result.verdict, result.score) == (Verdict.ERRORED, None)
-    assert "gave no rubric: two replies in no usable form" in result.reasoning
-    assert bench.counts == {"make": 2}
-    bench.answers["make"] = [bad, made(25, 25, 25, 25)]
-    assert bench.judged(FaraRubricGrader, recorded).verdict is Verdict.PASSED
-    assert bench.counts == {"make": 2, "score": 1}
+    ]
+    for bad in cases:
+        with subtests.test(bad=bad):
+            bench = Bench(tmp_path, {"make": [bad, bad], "score": scores(25, 25, 25, 25)})
+            recorded = bench.attempt()
+            result = bench.judged(FaraRubricGrader, recorded)
+            assert (result.verdict, result.score) == (Verdict.ERRORED, None)
+            assert "gave no rubric: two replies in no usable form" in result.reasoning
+            assert bench.counts == {"make": 2}
+            bench.answers["make"] = [bad, made(25, 25, 25, 25)]
+            assert bench.judged(FaraRubricGrader, recorded).verdict is Verdict.PASSED
+            assert bench.counts == {"make": 2, "score": 1}

@@ -166,9 +166,9 @@ def test_an_unknown_grader_is_refused(tmp_path: Path) -> None:
         calibrated(tmp_path, [graded("a", grade("webvoyager"))], [says("a", "pass")], ("webvoyger",))
 
 
-@pytest.mark.parametrize(
-    ("bar", "told"),
-    [
+def test_the_bar(tmp_path: Path, subtests: pytest.Subtests) -> None:
+    """The estimate has to reach the bar; a strict one asks it of the unfavourable end of the interval."""
+    cases: list[tuple[Bar, dict[str, tuple[bool, str]]]] = [
         (Bar(min_kappa=0.7), {"min_kappa[j]": (True, "kappa 0.71 reaches 0.7")}),
         (Bar(min_kappa=0.72), {"min_kappa[j]": (False, "kappa 0.71 is under 0.72")}),
         (
@@ -184,16 +184,15 @@ def test_an_unknown_grader_is_refused(tmp_path: Path) -> None:
         ),
         (Bar(0.5, 0.5), {"min_kappa[j]": (True, "reaches 0.5"), "max_fpr[j]": (True, "is within 50.0%")}),
         (Bar(), {}),
-    ],
-)
-def test_the_bar(tmp_path: Path, bar: Bar, told: dict[str, tuple[bool, str]]) -> None:
-    """The estimate has to reach the bar; a strict one asks it of the unfavourable end of the interval."""
-    results = {rule.name: rule for rule in hold(of_counts(tmp_path, 18, 3, 12, 2), bar)}
-    assert results.keys() == told.keys()
-    for name, (is_met, message) in told.items():
-        assert results[name].is_met is is_met
-        assert results[name].message.endswith(message)
-        assert results[name].message.startswith(f"j ({PRINT}): ")
+    ]
+    for bar, told in cases:
+        with subtests.test(bar=bar, told=told):
+            results = {rule.name: rule for rule in hold(of_counts(tmp_path, 18, 3, 12, 2), bar)}
+            assert results.keys() == told.keys()
+            for name, (is_met, message) in told.items():
+                assert results[name].is_met is is_met
+                assert results[name].message.endswith(message)
+                assert results[name].message.startswith(f"j ({PRINT}): ")
 
 
 def test_nothing_to_compare_is_never_green(tmp_path: Path) -> None:

@@ -87,11 +87,12 @@ def test_what_is_written_is_read_again(tmp_path: Path) -> None:
     assert "/" not in path.name
 
 
-@pytest.mark.parametrize("separator", ["\u2028", "\u2029", "\x85", "\x0b", "\x0c", "\x1c", "\r", "\n"])
-def test_a_text_may_hold_any_separator_of_lines(tmp_path: Path, separator: str) -> None:
+def test_a_text_may_hold_any_separator_of_lines(tmp_path: Path, subtests: pytest.Subtests) -> None:
     """Pages hold some that are none in JSON."""
-    calls = [call("agent", 1, f"a{separator}b")]
-    assert list(read_cassette(kept(tmp_path, calls)).calls) == calls
+    for separator in ["\u2028", "\u2029", "\x85", "\x0b", "\x0c", "\x1c", "\r", "\n"]:
+        with subtests.test(separator=separator):
+            calls = [call("agent", 1, f"a{separator}b")]
+            assert list(read_cassette(kept(tmp_path, calls)).calls) == calls
 
 
 def test_a_file_holds_a_long_conversation_once(tmp_path: Path) -> None:
@@ -146,9 +147,9 @@ def _newer(text: str) -> str:
     return text.replace('"cassette": 1', '"cassette": 2')
 
 
-@pytest.mark.parametrize(
-    ("damage", "told"),
-    [
+def test_a_damaged_cassette_is_refused(tmp_path: Path, subtests: pytest.Subtests) -> None:
+    """With file and line: one that was cut off, edited by hand, or written by a newer version."""
+    cases: list[tuple[Callable[[str], str], str]] = [
         (_cut, r"\.jsonl:\d+: the cassette was cut off\. Record it again with `--eval-llm=record`"),
         (_without_end, r"\.jsonl:8: the cassette was cut off"),
         (lambda _: "", r"\.jsonl:1: the cassette was cut off"),
@@ -157,20 +158,19 @@ def _newer(text: str) -> str:
         (lambda text: "not JSON\n" + text, r"\.jsonl:1: this is not a line of a cassette"),
         (lambda text: "[1]\n" + text, r"\.jsonl:1: this is not a line of a cassette"),
         (_newer, r"\.jsonl:1: the cassette has format 2, of a newer version .* Upgrade"),
-    ],
-)
-def test_a_damaged_cassette_is_refused(tmp_path: Path, damage: Callable[[str], str], told: str) -> None:
-    """With file and line: one that was cut off, edited by hand, or written by a newer version."""
-    path = kept(tmp_path)
-    path.write_text(damage(path.read_text()))
-    with pytest.raises(CassetteError, match=told):
-        read_cassette(path)
-    cassettes = made(tmp_path, ModelCalls.REPLAY)
-    with pytest.raises(CassetteError, match=told):
-        cassettes.check([NAME])
-    with pytest.raises(Fault, match=told) as caught, cassettes.intercept_calls(NAME):
-        pass
-    assert caught.value.source is ErrorSource.REPLAY
+    ]
+    for damage, told in cases:
+        with subtests.test(damage=damage, told=told):
+            path = kept(tmp_path)
+            path.write_text(damage(path.read_text()))
+            with pytest.raises(CassetteError, match=told):
+                read_cassette(path)
+            cassettes = made(tmp_path, ModelCalls.REPLAY)
+            with pytest.raises(CassetteError, match=told):
+                cassettes.check([NAME])
+            with pytest.raises(Fault, match=told) as caught, cassettes.intercept_calls(NAME):
+                pass
+            assert caught.value.source is ErrorSource.REPLAY
 
 
 def test_what_is_missing_is_told_before_anything_runs(tmp_path: Path) -> None:

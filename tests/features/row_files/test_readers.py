@@ -87,9 +87,9 @@ def test_yaml_keeps_words_and_dates_as_texts(write: Write, tmp_path: Path) -> No
     assert found == ["no", "2025-01-31", "12:30", 1000.0, 16, True, 10]
 
 
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
+def test_broken_yaml_is_refused(write: Write, tmp_path: Path, subtests: pytest.Subtests) -> None:
+    """A YAML file without usable rows is refused with its line."""
+    cases: list[tuple[str, str]] = [
         ("", "rows.yaml: the file has no rows."),
         ("[]", "rows.yaml: the file has no rows."),
         ("tasks:", "rows.yaml: the file has no rows."),
@@ -105,12 +105,11 @@ def test_yaml_keeps_words_and_dates_as_texts(write: Write, tmp_path: Path) -> No
             "rows.yaml:1: the tag 'tag:yaml.org,2002:python/object:os.system' is",
         ),
         ("&a [*a]", "rows.yaml:1: not readable: too many values or levels (aliases?)."),
-    ],
-)
-def test_broken_yaml_is_refused(write: Write, tmp_path: Path, text: str, told: str) -> None:
-    """A YAML file without usable rows is refused with its line."""
-    write(text, "rows.yaml")
-    assert told in refusal(YamlConfig(path=Path("rows.yaml")), tmp_path)
+    ]
+    for text, told in cases:
+        with subtests.test(text=text, told=told):
+            write(text, "rows.yaml")
+            assert told in refusal(YamlConfig(path=Path("rows.yaml")), tmp_path)
 
 
 @pytest.mark.slow
@@ -186,9 +185,9 @@ def test_tabs_separate_if_asked(write: Write, tmp_path: Path) -> None:
     assert task.query == "b, c"
 
 
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
+def test_broken_csv_is_refused(write: Write, tmp_path: Path, subtests: pytest.Subtests) -> None:
+    """A CSV file without usable rows is refused with its line."""
+    cases: list[tuple[str, str]] = [
         ("", "rows.csv: the file has no rows."),
         ("query_id,query\n", "rows.csv: the file has no rows."),
         (
@@ -214,11 +213,10 @@ def test_tabs_separate_if_asked(write: Write, tmp_path: Path) -> None:
         ("query_id,query\n,b\n", "rows.csv:2: the row has no 'query_id'."),
         ("query_id,query\na,b\na,c\n", "rows.csv:3: the id 'a' is also in line 2."),
         ("query_id,query,start_url\na,,x\n", "rows.csv:2: query: missing; it has to be given."),
-    ],
-)
-def test_broken_csv_is_refused(write: Write, tmp_path: Path, text: str, told: str) -> None:
-    """A CSV file without usable rows is refused with its line."""
-    assert told in refusal(csv_of(text, write), tmp_path)
+    ]
+    for text, told in cases:
+        with subtests.test(text=text, told=told):
+            assert told in refusal(csv_of(text, write), tmp_path)
 
 
 def test_a_mapped_column_has_to_exist(write: Write, tmp_path: Path) -> None:

@@ -28,9 +28,9 @@ from tests.graders.support import overrun
 # -- what is read
 
 
-@pytest.mark.parametrize(
-    "reply",
-    [
+def test_what_is_not_the_form_is_never_a_score(tmp_path: Path, subtests: pytest.Subtests) -> None:
+    """It is asked for once more, less strictly; then the grade is errored."""
+    cases: list[str] = [
         "",
         "yes",
         "The verdict is success.",
@@ -48,19 +48,18 @@ from tests.graders.support import overrun
         '{"reasoning": "x", "verdict": ["yes"], "points": 8}',
         "null",
         f'{{"{"k" * 9_000}": 1}}',
-    ],
-)
-def test_what_is_not_the_form_is_never_a_score(tmp_path: Path, reply: str) -> None:
-    """It is asked for once more, less strictly; then the grade is errored."""
-    result, requests = ask(tmp_path, reply or sends(body("")), reply or sends(body("")))
-    assert (result.verdict, result.score) == (Verdict.ERRORED, None)
-    assert "gave no verdict: two replies in no usable form" in result.reasoning
-    assert not reply or f"It begins {reply[:20]!r}"[:-1] in result.reasoning
-    assert ("`judge: {output: tagged}`" in result.reasoning) is ("Invalid JSON" in result.reasoning)
-    assert len(result.reasoning) < 400
-    assert [r.body["response_format"]["type"] for r in requests] == ["json_schema", "json_object"]
-    assert result.usage.requests == 2
-    assert not (tmp_path / "judge").exists()
+    ]
+    for reply in cases:
+        with subtests.test(reply=reply):
+            result, requests = ask(tmp_path, reply or sends(body("")), reply or sends(body("")))
+            assert (result.verdict, result.score) == (Verdict.ERRORED, None)
+            assert "gave no verdict: two replies in no usable form" in result.reasoning
+            assert not reply or f"It begins {reply[:20]!r}"[:-1] in result.reasoning
+            assert ("`judge: {output: tagged}`" in result.reasoning) is ("Invalid JSON" in result.reasoning)
+            assert len(result.reasoning) < 400
+            assert [r.body["response_format"]["type"] for r in requests] == ["json_schema", "json_object"]
+            assert result.usage.requests == 2
+            assert not (tmp_path / "judge").exists()
 
 
 def body(content: str) -> str:
@@ -108,9 +107,9 @@ def test_a_code_block_around_the_whole_reply_is_read(tmp_path: Path) -> None:
     assert result.verdict is Verdict.ERRORED
 
 
-@pytest.mark.parametrize(
-    ("reply", "told"),
-    [
+def test_a_judge_that_cannot_judge_errs(tmp_path: Path, subtests: pytest.Subtests) -> None:
+    """Refused, cut off, too long, broken: each is told, and asked no second time."""
+    cases: list[tuple[Reply, str]] = [
         (says(text(verdict())).because("length"), "the reply was cut off. Raise judge.max_output_tokens"),
         (says(text(verdict())).because("error"), "the provider broke the reply off"),
         (says(text(verdict())).because("content_filter"), "a filter of the provider held the reply back"),
@@ -134,14 +133,13 @@ def test_a_code_block_around_the_whole_reply_is_read(tmp_path: Path) -> None:
         (refuses(400, "This model's maximum context length is 8192 tokens"), "more than the model can read"),
         (refuses(400, "bad picture"), "answered 400: bad picture"),
         (refuses(500, "down"), "answered 500: down"),
-    ],
-)
-def test_a_judge_that_cannot_judge_errs(tmp_path: Path, reply: Reply, told: str) -> None:
-    """Refused, cut off, too long, broken: each is told, and asked no second time."""
-    result, _ = ask(tmp_path, reply)
-    assert (result.verdict, result.score) == (Verdict.ERRORED, None)
-    assert told in result.reasoning
-    assert result.details["is_undecided"] is False
+    ]
+    for reply, told in cases:
+        with subtests.test(reply=reply, told=told):
+            result, _ = ask(tmp_path, reply)
+            assert (result.verdict, result.score) == (Verdict.ERRORED, None)
+            assert told in result.reasoning
+            assert result.details["is_undecided"] is False
 
 
 def test_a_refused_key_stops_the_run(tmp_path: Path) -> None:
@@ -265,9 +263,9 @@ def test_marked_replies_are_read_strictly(tmp_path: Path, written: str, *, is_re
 # -- votes
 
 
-@pytest.mark.parametrize(
-    ("words", "expected", "told"),
-    [
+def test_more_than_half_of_the_votes_decide(tmp_path: Path, subtests: pytest.Subtests) -> None:
+    """Without such a majority the grade is undecided, which is errored: a vote that failed is no vote."""
+    cases: list[tuple[tuple[str, ...], Verdict, str]] = [
         (("yes", "yes", "no"), Verdict.PASSED, "2 of 3 votes: because"),
         (("no", "yes", "no"), Verdict.FAILED, "2 of 3 votes: because"),
         (("yes", "unsure", "yes"), Verdict.PASSED, "2 of 3 votes"),
@@ -277,27 +275,25 @@ def test_marked_replies_are_read_strictly(tmp_path: Path, written: str, *, is_re
         (("yes", "broken", "yes"), Verdict.PASSED, "2 of 3 votes"),
         (("yes", "broken", "broken"), Verdict.ERRORED, "undecided: of 3 votes 1 passed, 2 errored."),
         (("broken", "broken", "broken"), Verdict.ERRORED, "more than the model can read"),
-    ],
-)
-def test_more_than_half_of_the_votes_decide(
-    tmp_path: Path, words: tuple[str, ...], expected: Verdict, told: str
-) -> None:
-    """Without such a majority the grade is undecided, which is errored: a vote that failed is no vote."""
-    replies = [
-        refuses(400, "maximum context length") if word == "broken" else says(text(verdict(word, 10)))
-        for word in words
     ]
-    result, _ = ask(tmp_path, *replies, votes=len(words))
-    assert result.verdict is expected
-    assert told in result.reasoning
-    if expected is Verdict.ERRORED:
-        assert result.details["is_undecided"] is told.startswith("undecided")
-        assert result.score is None
-    if len(words) > 1:
-        votes: Any = result.details["votes"]
-        assert sorted(vote["verdict"] for vote in votes) == sorted(
-            {"yes": "passed", "no": "failed", "unsure": "undecided", "broken": "errored"}[w] for w in words
-        )
+    for words, expected, told in cases:
+        with subtests.test(words=words, expected=expected, told=told):
+            replies = [
+                refuses(400, "maximum context length") if word == "broken" else says(text(verdict(word, 10)))
+                for word in words
+            ]
+            result, _ = ask(tmp_path, *replies, votes=len(words))
+            assert result.verdict is expected
+            assert told in result.reasoning
+            if expected is Verdict.ERRORED:
+                assert result.details["is_undecided"] is told.startswith("undecided")
+                assert result.score is None
+            if len(words) > 1:
+                votes: Any = result.details["votes"]
+                assert sorted(vote["verdict"] for vote in votes) == sorted(
+                    {"yes": "passed", "no": "failed", "unsure": "undecided", "broken": "errored"}[w]
+                    for w in words
+                )
 
 
 def test_the_score_of_votes_is_their_mean(tmp_path: Path) -> None:

@@ -112,9 +112,9 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("kind", "expected"),
-    [
+def test_hostile_answers_fail_and_break_nothing(tmp_path: Path, subtests: pytest.Subtests) -> None:
+    """An attempt that could make its grade errored would leave the pass rate."""
+    cases: list[tuple[str, Any]] = [
         ("duration", "5 min"),
         ("currency", "5"),
         ("month", "May"),
@@ -125,12 +125,14 @@ HOSTILE = [
         ("string", "^five(ish)*$"),
         ("location-name", "Five"),
         ("url", "http://five.test"),
-    ],
-)
-def test_hostile_answers_fail_and_break_nothing(tmp_path: Path, kind: str, expected: Any) -> None:
-    """An attempt that could make its grade errored would leave the pass rate."""
-    for given in HOSTILE:
-        assert judged(tmp_path, response({"format": kind}, expected), answer=given).verdict is Verdict.FAILED
+    ]
+    for kind, expected in cases:
+        with subtests.test(kind=kind, expected=expected):
+            for given in HOSTILE:
+                assert (
+                    judged(tmp_path, response({"format": kind}, expected), answer=given).verdict
+                    is Verdict.FAILED
+                )
 
 
 OTHER = entry("POST", f"{SHOP}/save", sent={"name": "spring"}, status=302)
