@@ -53,7 +53,7 @@ def _draw_section(table: Table) -> str:
         more = [table.details] if table.details else []
         cells = [[*map(quote_text, row.cells), *(_join_details(row) for _ in more)] for row in rows]
         aligns = table.aligns and table.aligns + "l" * len(more)
-        lines = list(draw_table([*table.head, *more], cells, aligns))
+        lines = list(draw_table([*map(quote_text, table.head), *more], cells, aligns))
     else:
         lines = [f"- {quote_text(row.cells[0])}" for row in rows]
     parts = [*map(quote_text, table.about), "\n".join(lines), count_rest(table)]

@@ -216,9 +216,3 @@ def intervals(rate: PassRate) -> str:
 def format_interval(ends: Interval | None) -> str:
     """Return where a share lies, ``62.1 to 80.4%``; empty where it is unknown."""
     return f"{percent(ends.low)[:-1]} to {percent(ends.high)}" if ends else ""
-
-
-def count_rest(count: int, most: int, noun: str = "") -> Iterator[str]:
-    """Yield how many of a list are left out on the terminal; nothing if all of them are there."""
-    if count > most:
-        yield f"and {count - most:,} more{noun}; --json FILE has them all"

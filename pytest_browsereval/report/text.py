@@ -42,14 +42,12 @@ def _wrap(text: str, width: int, indent: str = "", more: str = _GAP) -> Iterator
 
 def _draw_facts(facts: Sequence[str | tuple[str, str]], width: int) -> Iterator[str]:
     wide = max((width_of(fact[0]) for fact in facts if isinstance(fact, tuple)), default=0) + len(_GAP)
+    before = ""
     for fact in facts:
-        if isinstance(fact, str):
-            yield from _wrap(fact, width)
-            continue
-        label, text = fact
-        for line in _wrap(text, width - wide, more=""):
-            yield fit(label, wide) + line
-            label = ""
+        name, text = ("", fact) if isinstance(fact, str) else fact
+        for line in _wrap(text, width - wide, more="") if name else _wrap(text, width):
+            yield fit("" if name == before else name, wide * bool(name)) + line
+            before = name
 
 
 def draw_table(table: Table, width: int = WIDTH) -> Iterator[str]:

@@ -13,7 +13,8 @@ from pytest_browsereval.model.digest import AttemptDigest
 from pytest_browsereval.model.display import one_line
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.rules import RuleResult
-from pytest_browsereval.report.markdown import draw_table, join_sections, quote_text
+from pytest_browsereval.report.markdown import join_sections, list_sections
+from pytest_browsereval.report.report import Report, Row, Table
 from pytest_browsereval.report.table import draw_repeats, name_trials, totals
 from pytest_browsereval.run.store import TrialKey
 
@@ -25,6 +26,8 @@ MOST_ROWS = 200
 
 # GitHub shows 10 errors and 10 warnings of a step, and drops the others.
 MOST_ANNOTATIONS = 10
+
+_REST = "the run's page has them all"
 
 _ORDER = (Verdict.FAILED, Verdict.ERRORED)
 
@@ -54,8 +57,8 @@ def job_summary(parts: Sequence[JobPart], room: int = MOST_BYTES) -> str:
         parts: the evals.
         room: bytes that it may have; sections that do not fit are counted at its end.
     """
-    sections = [section for part in parts for section in _head(part)]
-    sections += [section for part in parts for section in _rows(part)]
+    reports = [*map(_report_figures, parts), *map(_report_rows, parts)]
+    sections = [section for report in reports for section in list_sections(report)]
     # 200 bytes are for the line that counts what was left out.
     return join_sections(
         sections,
@@ -65,15 +68,15 @@ def job_summary(parts: Sequence[JobPart], room: int = MOST_BYTES) -> str:
     )
 
 
-def _head(part: JobPart) -> Iterator[str]:
-    yield f"### {quote_text(part.name)}: {_outcome(part)}"
+def _report_figures(part: JobPart) -> Report:
     figures = totals(part.summary, part.selected, width=10_000)
-    lines = [*figures, *part.beside, *draw_repeats(part.summary)]
-    yield "\n".join(f"- {quote_text(line)}" for line in [*lines, f"run folder {format_path(part.folder)}"])
-    if part.rules:
-        rules = sorted(part.rules, key=lambda rule: rule.is_met)
-        cells = [(rule.name, rule.word, rule.message) for rule in rules[:MOST_ROWS]]
-        yield _table(("gate", "", "figures"), cells)
+    rules = sorted(part.rules, key=lambda rule: rule.is_met)
+    rows = [Row((rule.name, rule.word, rule.message)) for rule in rules]
+    return Report(
+        title=f"{part.name}: {_outcome(part)}",
+        facts=[*figures, *part.beside, *draw_repeats(part.summary), f"run folder {format_path(part.folder)}"],
+        tables=[Table(("gate", "verdict", "figures"), rows, most=MOST_ROWS, rest=_REST)] * bool(rows),
+    )
 
 
 def _outcome(part: JobPart) -> str:
@@ -84,21 +87,17 @@ def _outcome(part: JobPart) -> str:
     return ", ".join(f"{count:,} {verdict}" for count, verdict in counts if count) or "no result"
 
 
-def _rows(part: JobPart) -> Iterator[str]:
+def _report_rows(part: JobPart) -> Report:
+    tables = []
     for verdict in _ORDER:
         trials = [trial for trial in part.summary.trials if trial.metadata.verdict is verdict]
-        if trials:
-            names = name_trials(trials[:MOST_ROWS], part.summary)
-            shown = zip(names, (trial.metadata for trial in trials), strict=False)
-            cells = [(name, data.reason, str(data.total_steps)) for name, data in shown]
-            table = _table((f"{verdict} in {part.name}", "why", "steps"), cells)
-            left = len(trials) - len(cells)
-            yield f"{table}\n\n{left:,} more are in the run's page." if left else table
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    quoted = [[quote_text(cell, 300) for cell in line] for line in (head, *rows)]
-    return "\n".join(draw_table(quoted[0], quoted[1:]))
+        names = name_trials(trials[:MOST_ROWS], part.summary)
+        shown = zip(names, (trial.metadata for trial in trials), strict=False)
+        rows = [Row((name, data.reason or "", str(data.total_steps))) for name, data in shown]
+        head = (f"{verdict} in {part.name}", "why", "steps")
+        if rows:
+            tables.append(Table(head, rows, aligns="llr", most=MOST_ROWS, count=len(trials), rest=_REST))
+    return Report(tables=tables)
 
 
 # -- annotations

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import getpass
-import json
 import threading
 import webbrowser
 from collections.abc import Sequence
@@ -12,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_browsereval.commands.base import Command
-from pytest_browsereval.commands.reporting import write
+from pytest_browsereval.commands.reporting import add_reports, write_reports
 from pytest_browsereval.commands.runs import HELP, add_config, find_runs
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.display import format_count
@@ -60,22 +59,15 @@ def label(arguments: argparse.Namespace) -> int:
 
 def calibrate(arguments: argparse.Namespace) -> int:
     """Compare graders with labels; 1 if one misses the bar, or if there is nothing to compare."""
-    from pytest_browsereval.features.labelling import report
     from pytest_browsereval.features.labelling.calibration import Bar, hold
     from pytest_browsereval.features.labelling.calibration import calibrate as compare
+    from pytest_browsereval.features.labelling.report import make_report
 
     runs = _runs(arguments.run_names, arguments.config)
     result = compare(runs, _lines(arguments.labels, runs), arguments.grader)
     bar = Bar(arguments.min_kappa, arguments.max_fpr, is_strict=arguments.strict)
     rules = hold(result, bar, arguments.grader)
-    for line in report.text(result, rules):
-        print(line)
-    if arguments.json:
-        results = [{"name": r.name, "met": r.is_met, "message": r.message} for r in rules]
-        content = {**result.as_json(), "rules": results}
-        write(arguments.json, json.dumps(content, ensure_ascii=False, indent=1) + "\n")
-    if arguments.markdown:
-        write(arguments.markdown, report.markdown(result, rules))
+    write_reports(arguments, make_report(result, rules))
     return 0 if all(rule.is_met for rule in rules) else 1
 
 
@@ -160,8 +152,7 @@ def _calibrate_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="compare the worse ends of the 95 %% intervals with the limits, not the estimates",
     )
-    parser.add_argument("--json", metavar="FILE", type=Path, help="write all figures as JSON")
-    parser.add_argument("--markdown", metavar="FILE", type=Path, help="write the report as Markdown")
+    add_reports(parser)
 
 
 COMMANDS = (

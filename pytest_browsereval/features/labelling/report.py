@@ -1,4 +1,4 @@
-"""Report of graders against human labels: for a terminal of 80 columns, and as Markdown."""
+"""Report of graders against labels of people."""
 
 from __future__ import annotations
 
@@ -8,16 +8,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from pytest_browsereval.config_text import format_path
 from pytest_browsereval.features.labelling.agreement import Agreement, Disagreement, People
 from pytest_browsereval.features.labelling.calibration import Calibration
-from pytest_browsereval.model.display import format_count, join_first, one_line, percent, wrap_text
+from pytest_browsereval.model.display import format_count, join_first, one_line, percent
 from pytest_browsereval.model.rules import RuleResult
-from pytest_browsereval.report.markdown import draw_table, quote_text
-from pytest_browsereval.report.table import count_rest
+from pytest_browsereval.report.report import Report, Row, Table
 from pytest_browsereval.stats.statistics import Interval
 
-# Of a kind; `--json` has all.
-MOST_LISTED = 20
-
-WIDTH = 80
 _NAMES = {
     "accuracy": ("accuracy", "grades that people agree with"),
     "precision": ("precision", "of what it passes, people pass"),
@@ -27,33 +22,26 @@ _NAMES = {
 }
 ADVICE = (
     "A grader below the bar should not decide. Write `advisory: true` in its block: its grades are then "
-    "shown beside the others and decide no verdict."
+    "shown with the others and decide no verdict."
 )
 
 
-def text(calibration: Calibration, rules: Sequence[RuleResult], width: int = WIDTH) -> Iterator[str]:
-    """Yield the lines for a terminal.
+def make_report(calibration: Calibration, rules: Sequence[RuleResult]) -> Report:
+    """Return the report.
 
     Args:
         calibration: of the runs.
         rules: what the bar says.
-        width: columns of the terminal.
     """
-    for fact in facts(calibration):
-        yield from wrap_text(fact, width)
-    for pair in calibration.people[:MOST_LISTED]:
-        yield from wrap_text(_people(pair), width)
-    for one in calibration.graders:
-        yield ""
-        yield from _grader(one, calibration, width)
-    if rules:
-        yield ""
-        for rule in rules:
-            yield from wrap_text(
-                f"{'met' if rule.is_met else 'NOT MET'}: {one_line(rule.message, 400)}", width
-            )
-    if is_below(calibration, rules):
-        yield from wrap_text(ADVICE, width)
+    said = (f"{'met' if rule.is_met else 'NOT MET'}: {rule.message}" for rule in rules)
+    results = [{"name": rule.name, "met": rule.is_met, "message": rule.message} for rule in rules]
+    return Report(
+        title="Graders against people",
+        facts=[*facts(calibration), *map(_describe_people, calibration.people), *said],
+        tables=[table for one in calibration.graders for table in _tabulate(one, calibration)],
+        notes=[ADVICE] * is_below(calibration, rules),
+        content=lambda: {**calibration.as_json(), "rules": results},
+    )
 
 
 def is_below(calibration: Calibration, rules: Iterable[RuleResult]) -> bool:
@@ -89,7 +77,7 @@ def facts(calibration: Calibration) -> Iterator[str]:
         )
 
 
-def _people(pair: People) -> str:
+def _describe_people(pair: People) -> str:
     names = f"{one_line(pair.first or 'unnamed', 40)} and {one_line(pair.second or 'unnamed', 40)}"
     share, kappa = pair.agreement, pair.kappa
     agreed = "none" if share.value is None else f"{percent(share.value)}, {_percents(share.interval)}"
@@ -100,23 +88,28 @@ def _people(pair: People) -> str:
     )
 
 
-# -- the terminal
-
-
-def _grader(one: Agreement, calibration: Calibration, width: int) -> Iterator[str]:
-    marks = [one_line(one.fingerprint)] * bool(one.fingerprint) + ["advisory"] * one.is_advisory
-    yield from wrap_text(" · ".join([one_line(one.grader), *marks]), width)
-    yield from _indent(_describe_compared(one, calibration), width, "  ")
+def _tabulate(one: Agreement, calibration: Calibration) -> Iterator[Table]:
+    marks = filter(None, (one.grader, one.fingerprint, "advisory" * one.is_advisory))
+    (tp, fp), (fn, tn) = one.confusion.table
+    counts = [Row(("grade passed", str(tp), str(fp))), Row(("grade failed", str(fn), str(tn)))]
+    about = [_describe_compared(one, calibration)]
+    head = ("", "label pass", "label fail")
+    yield Table(head if one.n else (), counts if one.n else (), " · ".join(marks), about, "lrr")
     if one.n:
-        (tp, fp), (fn, tn) = one.confusion.table
-        yield f"  {'':<13}{'label pass':>12}{'label fail':>12}"
-        yield f"  {'grade passed':<13}{tp:>12}{fp:>12}"
-        yield f"  {'grade failed':<13}{fn:>12}{tn:>12}"
-        yield f"  {'':<13}{'value':>12}   95 % interval"
-        for name, value, interval, note in _figures(one):
-            yield f"  {name:<13}{value:>12}   {interval:<19}{note}".rstrip()
-    yield from _list_disagreements("disagreements", one.disagreements, width)
-    yield from _list_disagreements("errored grades, in none of these figures", one.errored, width)
+        yield Table(("figure", "value", "95 % interval", "meaning"), list(_figures(one)), aligns="lrrl")
+    for title, found in (
+        ("disagreements", one.disagreements),
+        ("errored grades, in none of these figures", one.errored),
+    ):
+        if found:
+            columns = ("attempt", "label", "grade", "reason", "folder")
+            yield Table(columns, list(map(_make_row, found)), title)
+
+
+def _make_row(one: Disagreement) -> Row:
+    folder = format_path(one.folder)
+    sentence = f"{one_line(one.attempt, 60)}: label {one.label}, grade {one.verdict}. {one_line(one.reason)}"
+    return Row((one.attempt, one.label, str(one.verdict), one.reason, folder), sentence, [folder])
 
 
 def _describe_compared(one: Agreement, calibration: Calibration) -> str:
@@ -128,35 +121,18 @@ def _describe_compared(one: Agreement, calibration: Calibration) -> str:
     return ", ".join(parts)
 
 
-def _figures(one: Agreement) -> Iterator[tuple[str, str, str, str]]:
+def _figures(one: Agreement) -> Iterator[Row]:
     for key, share in one.confusion.shares.items():
         name, meaning = _NAMES[key]
         if share.value is None or share.interval is None:
-            yield name, "none", "", meaning
+            yield Row((name, "none", "", meaning))
         else:
-            yield name, percent(share.value), _percents(share.interval), meaning
+            yield Row((name, percent(share.value), _percents(share.interval), meaning))
     kappa = one.confusion.kappa
     if kappa is None:
-        yield "kappa", "none", "", "not defined: all is the same"
+        yield Row(("kappa", "none", "", "not defined: all is the same"))
     else:
-        yield "kappa", f"{kappa.value:.2f}", _plain(kappa.interval), "agreement beyond chance"
-
-
-def _list_disagreements(title: str, found: Sequence[Disagreement], width: int) -> Iterator[str]:
-    if not found:
-        return
-    yield f"  {title}"
-    for one in found[:MOST_LISTED]:
-        message = (
-            f"{one_line(one.attempt, 60)}: label {one.label}, grade {one.verdict}. {one_line(one.reason)}"
-        )
-        yield from _indent(message, width, "    ")
-        yield f"      {format_path(one.folder)}"
-    yield from (f"    {line}" for line in count_rest(len(found), MOST_LISTED))
-
-
-def _indent(text: str, width: int, indent: str) -> Iterator[str]:
-    yield from (indent + line for line in wrap_text(text, width - len(indent)))
+        yield Row(("kappa", f"{kappa.value:.2f}", _plain(kappa.interval), "agreement beyond chance"))
 
 
 def _percents(interval: Interval | None) -> str:
@@ -165,43 +141,3 @@ def _percents(interval: Interval | None) -> str:
 
 def _plain(interval: Interval) -> str:
     return f"{interval.low:.2f} to {interval.high:.2f}"
-
-
-# -- Markdown
-
-
-def markdown(calibration: Calibration, rules: Sequence[RuleResult]) -> str:
-    """Return the report as Markdown.
-
-    Args:
-        calibration: of the runs.
-        rules: what the bar says.
-    """
-    lines = ["# Graders against people", ""]
-    lines += [f"- {quote_text(fact)}" for fact in facts(calibration)]
-    lines += [f"- {quote_text(_people(pair))}" for pair in calibration.people]
-    lines += [f"- **{'met' if rule.is_met else 'not met'}**: {quote_text(rule.message)}" for rule in rules]
-    if is_below(calibration, rules):
-        lines.append(f"- {ADVICE}")
-    for one in calibration.graders:
-        lines += _section(one, calibration)
-    return "\n".join(lines) + "\n"
-
-
-def _section(one: Agreement, calibration: Calibration) -> Iterator[str]:
-    yield from ("", f"## {quote_text(one.grader)}{' (advisory)' * one.is_advisory}", "")
-    if one.fingerprint:
-        yield from (f"Fingerprint: {quote_text(one.fingerprint)}", "")
-    yield f"{_describe_compared(one, calibration).capitalize()}."
-    if one.n:
-        (tp, fp), (fn, tn) = one.confusion.table
-        rows = (("grade passed", str(tp), str(fp)), ("grade failed", str(fn), str(tn)))
-        yield from ("", *draw_table(("", "label pass", "label fail"), rows, "lrr"))
-        names = ("figure", "value", "95 % interval", "meaning")
-        yield from ("", *draw_table(names, _figures(one), "lrll"))
-    for title, found in (("Disagreements", one.disagreements), ("Errored grades", one.errored)):
-        if found:
-            head = ("attempt", "label", "grade", "reason", "folder")
-            cells = [(d.attempt, d.label, str(d.verdict), d.reason, format_path(d.folder)) for d in found]
-            quoted = [tuple(map(quote_text, row)) for row in cells]
-            yield from ("", f"{title}:", "", *draw_table(head, quoted))

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pytest_browsereval.commands.base import Command
-from pytest_browsereval.commands.reporting import say_all
+from pytest_browsereval.commands.reporting import add_reports, write_reports
 from pytest_browsereval.commands.runs import HELP, add_config, find_run
 from pytest_browsereval.errors import UsageError
 
@@ -18,28 +17,20 @@ if TYPE_CHECKING:
 
 def show(arguments: argparse.Namespace) -> int:
     """Show what a run was made of; 1 if a file of it cannot be read in full."""
-    from pytest_browsereval.features.show import report
     from pytest_browsereval.features.show.description import describe
+    from pytest_browsereval.features.show.report import make_comparison, make_report
 
-    given = [arguments.run_name] + ([arguments.other] if arguments.other is not None else [])
+    given = filter(None, (arguments.run_name, arguments.other))
     runs = [
         describe(find_run(one, arguments.config, is_empty_allowed=True, with_files=False)) for one in given
     ]
     problems = [problem for run in runs for problem in run.problems]
-    content: dict[str, Any]
-    if len(runs) == 1:
-        content, lines = runs[0].content, report.text(runs[0])
-    else:
+    report = make_report(runs[0])
+    if len(runs) > 1:
         a, b = runs
-        differences = _differences(a, b, problems)
-        content = {"a": a.content, "b": b.content, "differences": differences}
-        lines = report.pair(a, b, differences)
-    if arguments.json:
-        say_all(json.dumps(content, ensure_ascii=False, indent=1) + "\n")
-    else:
-        say_all("".join(f"{line}\n" for line in lines))
+        report = make_comparison(a, b, _differences(a, b, problems))
+    write_reports(arguments, report)
     for problem in problems:
-        # To stderr, so that the output of `--json` stays JSON.
         print(f"browsereval: {problem}", file=sys.stderr)
     return 1 if problems else 0
 
@@ -60,8 +51,8 @@ def _differences(a: RunDescription, b: RunDescription, problems: list[str]) -> l
 def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run_name", metavar="RUN", help=HELP)
     parser.add_argument("other", metavar="OTHER", nargs="?", help="another run: show how the two differ")
-    parser.add_argument("--json", action="store_true", help="print JSON")
     add_config(parser)
+    add_reports(parser)
 
 
 COMMANDS = (

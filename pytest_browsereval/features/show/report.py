@@ -1,69 +1,45 @@
-"""Description of a run, for a terminal of 100 columns."""
+"""Report of what a run was made of, and of what differs between two."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from pytest_browsereval.analysis.manifest import describe_resumes
 from pytest_browsereval.config_text import format_path
 from pytest_browsereval.features.show.description import RunDescription
-from pytest_browsereval.model.display import format_count, one_line, wrap_text
-
-WIDTH = 100
-
-# Characters of a value: options may hold whole prompts.
-LONGEST = 2_000
-
-# The width of the column of names.
-_NAMES = 11
+from pytest_browsereval.model.display import format_count
+from pytest_browsereval.report.report import Report, Row, Table
 
 
-def text(found: RunDescription, width: int = WIDTH) -> Iterator[str]:
-    """Yield the lines for a terminal.
-
-    Args:
-        found: the run.
-        width: columns of the terminal.
-    """
-    for name, values in _facts(found).items():
-        title = name
-        for value in values:
-            for part in wrap_text(one_line(value, LONGEST), width - _NAMES, ""):
-                yield f"{title:<{_NAMES}}{part}"
-                title = ""
+def make_report(found: RunDescription) -> Report:
+    """Return what a run was made of."""
+    facts = [(name, value) for name, values in _facts(found).items() for value in values]
+    return Report(facts=facts, content=lambda: found.content)
 
 
-def pair(
-    a: RunDescription, b: RunDescription, differences: Sequence[str], width: int = WIDTH
-) -> Iterator[str]:
-    """Yield in what two runs differ.
+def make_comparison(a: RunDescription, b: RunDescription, differences: Sequence[str]) -> Report:
+    """Return in what two runs differ.
 
     Args:
         a: a run.
         b: another one.
         differences: what differs, a line for each value.
-        width: columns of the terminal.
     """
-    for label, run in (("A", a), ("B", b)):
-        begun = run.manifest.get("started_at") or "at an unknown time"
-        more = f", resumed {_times(run)}" if _times(run) else ""
-        for part in wrap_text(one_line(format_path(run.folder), LONGEST), width - 3, ""):
-            yield f"{label}  {part}"
-        yield one_line(f"   begun {begun}{more}", width)
-    yield ""
-    if not differences:
-        yield "they differ in nothing but time"
-        return
-    yield "they differ in, A -> B:"
-    for line in differences:
-        yield from (f"  {part}" for part in wrap_text(one_line(line), width - 2))
+    rows = [Row((line,)) for line in differences]
+    return Report(
+        title="" if differences else "they differ in nothing but time",
+        facts=[("A", _describe_start(a)), ("B", _describe_start(b))],
+        tables=[Table(("",), rows, "they differ in, A -> B:", most=len(rows))] * bool(differences),
+        content=lambda: {"a": a.content, "b": b.content, "differences": differences},
+    )
 
 
-def _times(run: RunDescription) -> str:
+def _describe_start(run: RunDescription) -> str:
     count = sum("resumed_at" in one for one in run.resumes)
-    return format_count(count, "time") if count else ""
+    more = f", resumed {format_count(count, 'time')}" if count else ""
+    return f"{format_path(run.folder)}, begun {run.manifest.get('started_at') or 'at an unknown time'}{more}"
 
 
 def _facts(run: RunDescription) -> dict[str, list[str]]:

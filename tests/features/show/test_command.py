@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -66,8 +67,9 @@ def lines(capsys: pytest.CaptureFixture[str]) -> dict[str, str]:
     found: dict[str, str] = {}
     name = ""
     for line in out.splitlines():
-        name = line[:11].strip() or name
-        found[name] = f"{found.get(name, '')} {line[11:].strip()}".strip()
+        first, text = re.fullmatch(r"(\S*) +(.*)", line).groups()  # type: ignore[union-attr]
+        name = first or name
+        found[name] = f"{found.get(name, '')} {text}".strip()
     return found
 
 
@@ -177,15 +179,13 @@ def test_two_runs(capsys: pytest.CaptureFixture[str]) -> None:
     file.write_text(file.read_text().replace("o4-mini/0", "o4-mini/1"))
     assert main(["show", "r", "rr"]) == 0
     assert capsys.readouterr().out.splitlines() == [
-        "A  results/shop/r",
-        "   begun 2026-01-01T00:00:00.000Z",
-        "B  results/shop/rr",
-        "   begun 2026-01-02T00:00:00.000Z",
+        "A  results/shop/r, begun 2026-01-01T00:00:00.000Z",
+        "B  results/shop/rr, begun 2026-01-02T00:00:00.000Z",
         "",
         "they differ in, A -> B:",
-        "  config.lanes: 4 -> 8",
-        "  config.variants.default.executor.model: gpt-4o-mini -> gpt-5-mini",
-        "  grader webvoyager: w/1/o4-mini/0 -> w/1/o4-mini/0 and w/1/o4-mini/1",
+        "config.lanes: 4 -> 8",
+        "config.variants.default.executor.model: gpt-4o-mini -> gpt-5-mini",
+        "grader webvoyager: w/1/o4-mini/0 -> w/1/o4-mini/0 and w/1/o4-mini/1",
     ]
     assert main(["show", "r", "rr", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
@@ -211,7 +211,7 @@ def test_a_manifest_that_cannot_be_read(
     (file.parent / "resumes.jsonl").write_text('{"resumed_at": "2026-01-03", "trials": 4, "fini\n[]\n')
     assert main(["show", "r"]) == 1
     out, err = capsys.readouterr()
-    assert "trials     4 selected, 1 passed, 1 failed, 2 without a result, 2 rows attempted" in out
+    assert "trials  4 selected, 1 passed, 1 failed, 2 without a result, 2 rows attempted" in out
     assert told in err
     assert "results/shop/r/resumes.jsonl:1 is damaged and left out." in err
     assert "results/shop/r/resumes.jsonl:2 is damaged and left out." in err
@@ -238,7 +238,7 @@ def test_a_manifest_of_a_newer_form(capsys: pytest.CaptureFixture[str]) -> None:
     (run / "manifest.json").write_text(json.dumps(odd))
     assert main(["show", "r"]) == 1
     out, err = capsys.readouterr()
-    assert "eval       shop" in out
+    assert "eval     shop" in out
     assert "results/shop/r/manifest.json is of form 99, and this version reads form 1" in err
     assert main(["show", "r", "--json"]) == 1
     assert json.loads(capsys.readouterr().out)["eval"] == "shop"
