@@ -41,15 +41,18 @@ class AgentContext:
     """The attempt's folder, which exists."""
     base_dir: Path
     """The folder of the eval config, which paths in the block are relative to."""
-    max_steps: int = 100
-    """How many steps the attempt may take; the toolbox holds to it; a program outside has to know it."""
     timeout_s: float = 1_800.0
-    """How long the attempt may take, for the same reason."""
+    """How long the attempt may take; a program outside has to know it."""
     kits: tuple[Toolkit, ...] = ()
     """The toolkits of the run, which say what a model reads about its tools."""
     variables: Mapping[str, str] = field(default_factory=dict, repr=False)
     """The values of the config's ``variables`` that are set: passwords, say. Records have none of them. It is
     empty for a row whose dataset is not ``trusted``, because the row chooses the page."""
+
+    @property
+    def max_steps(self) -> int | None:
+        """How many steps the attempt may take; the toolbox holds to it."""
+        return self.tools.max_steps
 
     @property
     def window_id(self) -> int:

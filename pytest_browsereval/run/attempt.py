@@ -55,7 +55,7 @@ from pytest_browsereval.run.store import AttemptFolder, RunStore
 from pytest_browsereval.run.toolsets import Toolsets
 from pytest_browsereval.run.workplace import agent_context, open_capture
 from pytest_browsereval.sites import Sites, fill, names_in
-from pytest_browsereval.tools.base import DONE
+from pytest_browsereval.tools.base import DONE, ToolContext
 
 LIMITS = (TerminationReason.MAX_STEPS, TerminationReason.TIMEOUT, TerminationReason.BUDGET)
 
@@ -195,26 +195,26 @@ async def _run_agent(course: Course, task: Task, window: Window, urls: Mapping[s
     config, toolsets, ask = services.run.config, services.toolsets, services.run.spec.behaviour.tool_call
     sites = trial.sites | toolsets.sites_used(course.task, config.sites)
     tools = toolsets.tools_for(trial.key.variant, sites)
-    root = services.store.root
-    context = agent_context(config, trial.agent, task, tools=tools, capture=capture, output_dir=root)
+    known = ToolContext(task, capture.config.folder, config.base_dir, urls, trial.variables)
+    context = agent_context(
+        config, trial.agent, known, tools=tools, capture=capture, output_dir=services.store.root
+    )
+    context = replace(context, kits=toolsets.kits_for(sites))
     about = (task, window, capture, config.guards, urls)
     guard = context.tools.guard = CallGuard(ask, course.node_id, *about) if ask else None
     await capture.first_picture()
     capture.log_user(task.query)
-    limit_s, started = config.limits.timeout_ms / 1000, time.perf_counter()
+    limit_s, limit = context.timeout_s, f"limits.timeout_ms is {config.limits.timeout_ms}"
+    started = time.perf_counter()
     try:
         try:
-            context = replace(context, kits=toolsets.kits_for(sites), variables=trial.variables)
-            time_limit = f"limits.timeout_ms is {config.limits.timeout_ms}"
-            result = await play(
-                context, course.build_agent, "the agent", limit_s=limit_s, time_limit=time_limit
-            )
+            result = await play(context, course.build_agent, "the agent", limit_s=limit_s, time_limit=limit)
             answer = result.final_answer
             is_by_tool = answer in (None, context.tools.answer)
             if guard and not is_by_tool and (why := await guard(DONE, {"answer": answer})):
                 result = replace(result, final_answer=None, note=f"no answer: {why}")
-        except LimitReached as limit:
-            result = AgentResult(context.tools.answer, limit.reason, note=str(limit))
+        except LimitReached as reached:
+            result = AgentResult(context.tools.answer, reached.reason, note=str(reached))
         await course.take_result(result)
     finally:
         course.agent_ms = (time.perf_counter() - started) * 1000

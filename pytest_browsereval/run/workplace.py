@@ -11,8 +11,7 @@ from pytest_browsereval.capture.context import CaptureContext, CaptureContextCon
 from pytest_browsereval.capture.sizes import MAX_MESSAGE_BYTES
 from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.model.messages import Message
-from pytest_browsereval.model.tasks import Task
-from pytest_browsereval.tools.base import Tool, Toolbox
+from pytest_browsereval.tools.base import Tool, Toolbox, ToolContext
 from pytest_browsereval.tools.runner import runner_for
 
 
@@ -52,7 +51,7 @@ def open_capture(
 def agent_context(
     config: EvalConfig,
     agent: AgentConfig,
-    task: Task,
+    known: ToolContext,
     *,
     tools: Sequence[Tool],
     capture: CaptureContext,
@@ -61,24 +60,24 @@ def agent_context(
     """Return the context that an agent is built with, in the window that the capture records.
 
     Args:
-        config: its limits and its folder are used.
+        config: its limits are used.
         agent: the agent's own block.
-        task: with placeholders filled in.
+        known: what it and its tools may know of the attempt.
         tools: those that are switched on.
         capture: records the attempt.
         output_dir: the run's folder.
     """
-    window = capture.window
-    toolbox = Toolbox(tools, runner_for(window), capture, max_steps=config.limits.max_steps)
+    window, limits = capture.window, config.limits
+    toolbox = Toolbox(tools, runner_for(window), capture, context=known, max_steps=limits.max_steps)
     return AgentContext(
         config=agent,
-        task=task,
+        task=known.task,
         window=window,
         tools=toolbox,
         capture=capture,
         output_dir=output_dir,
-        task_output_dir=capture.config.folder,
-        base_dir=config.base_dir,
-        max_steps=config.limits.max_steps,
-        timeout_s=config.limits.timeout_ms / 1000,
+        task_output_dir=known.folder,
+        base_dir=known.base_dir,
+        timeout_s=limits.timeout_ms / 1000,
+        variables=known.variables,
     )

@@ -11,7 +11,8 @@ import inspect
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
+from pathlib import Path
 from typing import Any, Protocol, overload
 
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError, create_model
@@ -29,6 +30,7 @@ from pytest_browsereval.errors import (
 )
 from pytest_browsereval.model.messages import Hit
 from pytest_browsereval.model.spans import in_span
+from pytest_browsereval.model.tasks import Task
 
 DONE = "done"
 """The tool that ends an attempt with its answer."""
@@ -88,6 +90,22 @@ ToolBody = Callable[..., Awaitable[str]]
 
 
 @dataclass(frozen=True)
+class ToolContext:
+    """What a tool may know of its attempt, apart from the window."""
+
+    task: Task
+    """The row; placeholders of sites are filled in."""
+    folder: Path
+    """The attempt's folder, which exists."""
+    base_dir: Path
+    """The folder of the eval config, which paths in a row are relative to."""
+    site_urls: Mapping[str, str] = field(default_factory=dict)
+    """The base URL of each site, by its name."""
+    variables: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """As in ``AgentContext``."""
+
+
+@dataclass(frozen=True)
 class Tool:
     """One atomic capability: a name, a description, a flat schema made from the signature."""
 
@@ -102,6 +120,8 @@ class Tool:
     needs_page: bool = True
     """False for tools that work in any window, with what ``Window`` has; those of a toolkit that needs no
     page do in any case."""
+    context_name: str = ""
+    """The parameter of the body that gets the attempt's ``ToolContext``; empty if it has none."""
 
     @property
     def schema(self) -> dict[str, Any]:
@@ -116,6 +136,13 @@ class Tool:
             schema.pop(name, None)
         fields = {name: _flat(field) for name, field in schema.get("properties", {}).items()}
         return {**schema, "properties": fields}
+
+    def bind(self, context: ToolContext | None) -> Tool:
+        """Return the tool for an attempt: one that asks for a ``ToolContext`` has it."""
+        if context is None or not self.context_name:
+            return self
+        body = partial(self.body, **{self.context_name: context})
+        return replace(self, body=body, context_name="")
 
     def check_arguments(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return the arguments as the body takes them: checked, converted, defaults filled in.
@@ -162,14 +189,18 @@ def tool(
     """Make a :class:`Tool` of an async function: ``@tool`` or ``@tool(takes_picture=False)``.
 
     The first parameter is the window; the others, with their annotations (``Annotated[str,
-    Field(description=...)]``) and defaults, become the schema. The docstring becomes the description.
+    Field(description=...)]``) and defaults, become the schema. One that is annotated with ``ToolContext``
+    gets what the tool may know of its attempt, and no model sees it. The docstring becomes the description.
     """
 
     def make(function: ToolBody) -> Tool:
         # Modules with `from __future__ import annotations` keep their annotations as texts.
         parameters = list(inspect.signature(function, eval_str=True).parameters.values())[1:]
+        context_name = next((p.name for p in parameters if p.annotation is ToolContext), "")
         fields: dict[str, Any] = {
-            p.name: (p.annotation, ... if p.default is p.empty else p.default) for p in parameters
+            p.name: (p.annotation, ... if p.default is p.empty else p.default)
+            for p in parameters
+            if p.name != context_name
         }
         name = function.__name__
         model = create_model(
@@ -179,7 +210,8 @@ def tool(
             **fields,
         )
         description = " ".join((inspect.getdoc(function) or "").split())
-        return Tool(name, description, model, function, takes_picture, may_take_long, needs_page)
+        flags = takes_picture, may_take_long, needs_page
+        return Tool(name, description, model, function, *flags, context_name)
 
     return make if body is None else make(body)
 
@@ -213,6 +245,7 @@ class Toolbox:
         tools: the tools that are switched on, by unique names.
         run: runs a tool's body in the window.
         capture: records the calls.
+        context: what tools may know of the attempt; None if no tool asks for it.
         max_steps: how many calls the attempt may make; ``done`` is not counted.
         outer: the toolbox that this one is nested in; its limits hold as well, and come first.
     """
@@ -223,15 +256,17 @@ class Toolbox:
         run: ToolRunner,
         capture: CaptureContext,
         *,
+        context: ToolContext | None = None,
         max_steps: int | None = None,
         outer: Toolbox | None = None,
     ) -> None:
         self._outer = outer
         self.guard: Guard | None = None if outer is None else outer.guard
         """Asked before a call is made; a reason refuses it."""
-        self._tools: Mapping[str, Tool] = {tool.name: tool for tool in tools}
+        self._tools: Mapping[str, Tool] = {tool.name: tool.bind(context) for tool in tools}
         self._run = run
         self._capture = capture
+        self._context = context
         self._max_steps = max_steps
         self.answer: str | None = None
         """What ``done`` was called with."""
@@ -251,7 +286,16 @@ class Toolbox:
             more: tools of the part alone; one that is named like another stands in for it.
         """
         tools = {**self._tools, **{tool.name: tool for tool in more}}
-        return Toolbox(tuple(tools.values()), self._run, capture, max_steps=max_steps, outer=self)
+        context = self._context
+        return Toolbox(
+            tuple(tools.values()), self._run, capture, context=context, max_steps=max_steps, outer=self
+        )
+
+    @property
+    def max_steps(self) -> int | None:
+        """How many calls may be made in all; None: as many as it takes."""
+        limits = (self._max_steps, None if self._outer is None else self._outer.max_steps)
+        return min((limit for limit in limits if limit is not None), default=None)
 
     @property
     def tools(self) -> tuple[Tool, ...]:

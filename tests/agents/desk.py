@@ -18,7 +18,7 @@ from pytest_browsereval.capture.context import CaptureContext, CaptureContextCon
 from pytest_browsereval.errors import ErrorSource, Fault
 from pytest_browsereval.model.messages import AssistantMessage, ToolCallMessage
 from pytest_browsereval.model.tasks import Task
-from pytest_browsereval.tools.base import Tool, Toolbox, ToolError, ToolResult, tool
+from pytest_browsereval.tools.base import Tool, Toolbox, ToolContext, ToolError, ToolResult, tool
 from pytest_browsereval.tools.toolkit import Toolkit
 
 
@@ -126,11 +126,19 @@ class Desk:
         self.capture = CaptureContext(
             CaptureContextConfig(folder=self.folder, screenshots=self.screenshots, **self.limits), self.window
         )
-        toolbox = Toolbox(self.tools, PaperRunner(self.window), self.capture, max_steps=self.max_steps)
-        row = {"query_id": "row", "query": "Buy it.", "start_url": "http://shop.test/", **task}
+        row = Task.model_validate(
+            {"query_id": "row", "query": "Buy it.", "start_url": "http://shop.test/", **task}
+        )
+        toolbox = Toolbox(
+            self.tools,
+            PaperRunner(self.window),
+            self.capture,
+            context=ToolContext(row, self.folder, self.base_dir),
+            max_steps=self.max_steps,
+        )
         return AgentContext(
             config=config,
-            task=Task.model_validate(row),
+            task=row,
             window=self.window,
             tools=toolbox,
             capture=self.capture,

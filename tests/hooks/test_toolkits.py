@@ -13,7 +13,7 @@ from tests.hooks.small_evals import Evals, row
 KIT = """
 from typing import Literal
 from pydantic import SecretStr
-from pytest_browsereval import Directive, Policy, Toolkit, ToolkitConfig, tool
+from pytest_browsereval import Directive, Policy, Toolkit, ToolContext, ToolkitConfig, tool
 
 SECRETS = []
 
@@ -26,6 +26,19 @@ async def look_up(window, word: str) -> str:
 async def guess(window) -> str:
     '''Guess.'''
     return "maybe"
+
+@tool(takes_picture=False)
+async def read_row(window, about: ToolContext, *, more: str = "") -> str:
+    '''Read the row.'''
+    assert about.folder.is_dir() and window.url
+    hint = (about.base_dir / "hint.txt").read_text()
+    return " ".join((about.task.query_id, hint, *sorted(about.site_urls), about.variables["WORD"], more))
+
+class Rows(ToolkitConfig):
+    type: Literal["rows"] = "rows"
+
+    def build(self):
+        return Toolkit("rows", "Rows", (read_row,), needs_page=False)
 
 class Words(ToolkitConfig):
     type: Literal["words"] = "words"
@@ -56,6 +69,7 @@ class Clashing(ToolkitConfig):
 
 def pytest_browsereval_register(registry):
     registry.register(Words)
+    registry.register(Rows)
     registry.register(Clashing)
 """
 SECRET = "tok-0123456789-words"
@@ -153,6 +167,30 @@ def test_what_does_not_fit_stops_the_run(kits: Evals, case: str) -> None:
     assert result.ret == 4, result.stdout.str() + result.stderr.str()
     result.stderr.fnmatch_lines([told])
     assert not (kits.path / "results").exists()
+
+
+def test_a_tool_may_ask_for_its_row(kits: Evals, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The row, the folders, sites and variables come as one object, which no model sees or gives."""
+    monkeypatch.setenv("WORD", "swordfish")
+    (kits.path / "hint.txt").write_text("look left")
+    (kits.path / "site").mkdir()
+    (kits.path / "site/index.html").write_text("hello")
+    steps = [{"tool": "read_row", "more": "please"}, {"tool": "done", "answer": "right"}]
+    kits.write_rows(row("a", start_url="{shop}/", solution=steps))
+    kits.write_config(
+        toolkits=["rows"],
+        sites={"shop": {"static": "site"}},
+        variables=["WORD"],
+        dataset={"path": "rows.jsonl", "trusted": True},
+        browser="playwright",
+    )
+    ran = kits.run()
+    assert ran.ret == 0, ran.stdout.str()
+    log = next(ran.folder.glob("tasks/a/*/*/*/messages.jsonl")).read_text()
+    call, said = (json.loads(line) for line in log.splitlines() if "read_row" in line or "look left" in line)
+    assert call["params"] == {"more": "please"}
+    assert said["result"]["output"].startswith("a look left shop [")  # the variable is a secret
+    assert "swordfish" not in log
 
 
 def test_a_run_may_switch_a_plugged_toolkit_off(kits: Evals) -> None:

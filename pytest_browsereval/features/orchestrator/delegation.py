@@ -115,7 +115,6 @@ class Delegation:
             tools=self._tools,
             capture=self.capture,
             task_output_dir=context.task_output_dir / EXECUTORS / executor_id,
-            max_steps=min(context.max_steps, max_steps or context.max_steps),
             timeout_s=min(context.timeout_s, timeout_s),
         )
 
