@@ -138,9 +138,6 @@ class EvalConfig(Block):
     """Which grades have to pass for the verdict: ``all``, ``any``, a ``majority``, or ``{primary: NAME}``."""
     judge: JudgeConfig | None = None
     """The model for graders that name no model of their own."""
-    calibration: Path | None = None
-    """A file from ``browsereval calibrate --json``, by which a corrected pass rate is reported as well. It
-    changes no result."""
     tools: dict[str, bool] = Field(default_factory=dict)
     """Switches by the name of a tool or a toolkit; a toolkit that is off switches off its tools."""
     toolkits: tuple[Annotated[ToolkitConfig, MemberOf("toolkit")], ...] = ()
@@ -334,7 +331,7 @@ class EvalConfig(Block):
     def content_hash(self) -> str:
         """Return 16 hex digits over everything that can change results."""
         # Names, folders, speed and the budget cannot; nor can the gate, which only reads results.
-        own = {"name", "output_dir", "cassettes", "lanes", "num_workers", "gate", "budget", "calibration"}
+        own = {"name", "output_dir", "cassettes", "lanes", "num_workers", "gate", "budget"}
         own |= {"variables", "export"}  # the former are names alone
         dump = {key: value for key, value in self.public_dump().items() if key not in own}
         return hashlib.sha256(json.dumps(dump, sort_keys=True).encode()).hexdigest()[:16]

@@ -62,8 +62,6 @@ def find_part_keys(config: EvalConfig) -> Iterator[tuple[str, ...]]:
     yield from (("gate", rule) for rule in config.gate.compares)
     if config.capture.checks == "each":
         yield "capture", "checks"
-    if config.calibration is not None:
-        yield ("calibration",)
     if config.attacks:
         yield ("attacks",)
     if config.export:

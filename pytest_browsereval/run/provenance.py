@@ -29,7 +29,6 @@ LEFT_OUT = frozenset(
         "config.num_workers",
         "config.gate",
         "config.budget",
-        "config.calibration",
     }
 )
 """Time, place, speed, what is asked of results, and what another key tells: none changes a result."""

@@ -156,7 +156,7 @@ nmae: x
     assert agents.startswith("single, tool-loop, ")
     assert graders.startswith("answer, page_state, ")
     keys = (
-        "agent, attacks, browser, budget, calibration, capture, cassettes, dataset, export, gate, graders, "
+        "agent, attacks, browser, budget, capture, cassettes, dataset, export, gate, graders, "
         "guards, judge, lanes, limits, name, num_workers, output_dir, "
     )
     told = (

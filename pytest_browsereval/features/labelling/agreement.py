@@ -1,4 +1,4 @@
-"""Agreement of grades with human labels: beyond chance, corrected for errors, as a confusion table."""
+"""Agreement of grades with human labels: beyond chance, and as a confusion table."""
 
 from __future__ import annotations
 
@@ -19,67 +19,6 @@ class Kappa:
     value: float
     standard_error: float
     interval: statistics.Interval
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A value and where it lies."""
-
-    value: float
-    interval: statistics.Interval
-
-
-def rogan_gladen(
-    seen: statistics.Share,
-    sensitivity: statistics.Share,
-    specificity: statistics.Share,
-    confidence: float = statistics.CONFIDENCE,
-    *,
-    by: statistics.Clustered | None = None,
-) -> Estimate | None:
-    """Return a share corrected for the errors of its judge.
-
-    The estimate is ``(seen + specificity - 1) / (sensitivity + specificity - 1)`` of Rogan and Gladen (1978),
-    bounded to 0 and 1. The interval is that of Lang and Reiczigel (2014, Preventive Veterinary Medicine 113,
-    13-22): by the delta method, with the errors of all three shares, of which each is moved to the middle (by
-    ``z * z`` cases, and by two for each of the others), and with a shift of the centre.
-
-    Args:
-        seen: what was counted, of how many.
-        sensitivity: of what is truly so, what is counted; of cases other than those of ``specificity``.
-        specificity: of what is truly not so, what is not counted.
-        confidence: of the interval.
-        by: the same share by groups that are alike inside; it then counts as the independent cases that have
-            its error, fewer by as much as Student's t is larger than z (Korn and Graubard 1998).
-
-    Returns:
-        None where sensitivity and specificity, as they are or moved to the middle, are together not more
-        than 1: what is counted has then nothing to do with what is so.
-
-    Raises:
-        ValueError: one of the shares is of nothing.
-    """
-    if seen.value is None or sensitivity.value is None or specificity.value is None:
-        raise ValueError("a share of nothing cannot be corrected, and corrects nothing")
-    z = statistics.quantile(confidence)
-    of = by.cases * (z / statistics.students_t(by.groups - 1, confidence)) ** 2 if by else seen.of
-    cases = of + z * z
-    p = (seen.value * of + z * z / 2) / cases
-    se, sp = ((share.hits + 1) / (share.of + 2) for share in (sensitivity, specificity))
-    youden = se + sp - 1
-    if min(youden, sensitivity.value + specificity.value - 1) <= 0:
-        return None
-    middle = (p + sp - 1) / youden
-    of_se, of_sp = se * (1 - se) / (sensitivity.of + 2), sp * (1 - sp) / (specificity.of + 2)
-    variance = p * (1 - p) / cases + middle**2 * of_se + (1 - middle) ** 2 * of_sp
-    centre = middle + 2 * z * z * (middle * of_se - (1 - middle) * of_sp)
-    reach = z * math.sqrt(variance) / youden
-    value = (seen.value + specificity.value - 1) / (sensitivity.value + specificity.value - 1)
-    return Estimate(_bound(value), statistics.Interval(_bound(centre - reach), _bound(centre + reach)))
-
-
-def _bound(value: float) -> float:
-    return min(1.0, max(0.0, value))
 
 
 def cohens_kappa(table: Sequence[Sequence[int]], confidence: float = statistics.CONFIDENCE) -> Kappa | None:

@@ -1,11 +1,10 @@
-"""Agreement beyond chance and corrected shares, against published figures."""
+"""Agreement beyond chance, against published figures."""
 
 from __future__ import annotations
 
 import pytest
 
-from pytest_browsereval.features.labelling.agreement import cohens_kappa, rogan_gladen
-from pytest_browsereval.stats.statistics import Share
+from pytest_browsereval.features.labelling.agreement import cohens_kappa
 
 
 @pytest.mark.parametrize(
@@ -64,54 +63,3 @@ def test_kappa_stays_in_its_range() -> None:
     near = cohens_kappa([[4, 0], [1, 4]])
     assert near
     assert near.interval.high == 1.0
-
-
-@pytest.mark.parametrize(
-    ("seen", "sensitivity", "specificity", "value", "low", "high"),
-    [
-        pytest.param(
-            *(Share(4060, 11284), Share(178, 179), Share(358, 359), 0.360, 0.349, 0.372),
-            id="example 1 of Lang and Reiczigel (2014)",
-        ),
-        pytest.param(Share(60, 100), Share(45, 50), Share(40, 50), 4 / 7, 0.3963, 0.7432, id="by hand"),
-        pytest.param(Share(30, 40), Share(18, 20), Share(8, 10), 11 / 14, 0.4897, 1.0, id="cut at 1"),
-        pytest.param(Share(1, 10), Share(10, 10), Share(8, 10), 0.0, 0.0, 0.3170, id="cut at 0"),
-    ],
-)
-def test_shares_are_corrected_for_errors(  # noqa: PLR0917
-    seen: Share, sensitivity: Share, specificity: Share, value: float, low: float, high: float
-) -> None:
-    """By Rogan and Gladen, with the interval of Lang and Reiczigel; neither leaves 0 to 1."""
-    found = rogan_gladen(seen, sensitivity, specificity)
-    assert found
-    given = (found.value, found.interval.low, found.interval.high)
-    assert given == pytest.approx((value, low, high), abs=6e-4)
-
-
-def test_the_correction_step_by_step() -> None:
-    """60 of 100 seen, 45 of 50 and 40 of 50 known; z * z is 3.841459."""
-    found = rogan_gladen(Share(60, 100), Share(45, 50), Share(40, 50))
-    assert found
-    seen = 61.920729 / 103.841459  # half of z * z of the z * z cases that are added
-    sensitivity, specificity = 46 / 52, 41 / 52  # one of two
-    middle = (seen + specificity - 1) / (35 / 52)
-    errors = (
-        seen * (1 - seen) / 103.841459,
-        middle**2 * (46 / 52) * (6 / 52) / 52,
-        (1 - middle) ** 2 * (41 / 52) * (11 / 52) / 52,
-    )
-    reach = 1.959964 * sum(errors) ** 0.5 / (35 / 52)
-    shift = 2 * 3.841459 * (middle * 46 * 6 / 52**3 - (1 - middle) * 41 * 11 / 52**3)
-    assert sensitivity + specificity - 1 == pytest.approx(35 / 52)
-    expected = (middle + shift - reach, middle + shift + reach)
-    assert (found.interval.low, found.interval.high) == pytest.approx(expected, abs=1e-6)
-
-
-def test_a_correction_needs_a_judge_that_tells() -> None:
-    """No better than chance, or better by chance only, is not corrected; nothing is not either."""
-    assert rogan_gladen(Share(5, 10), Share(5, 10), Share(5, 10)) is None
-    assert rogan_gladen(Share(5, 10), Share(2, 10), Share(7, 10)) is None
-    assert rogan_gladen(Share(5, 10), Share(9, 10), Share(110, 1000)) is None
-    for seen, passed, failed in ((0, 9, 9), (9, 0, 9), (9, 9, 0)):
-        with pytest.raises(ValueError, match="a share of nothing"):
-            rogan_gladen(Share(seen, seen), Share(passed, passed), Share(failed, failed))
