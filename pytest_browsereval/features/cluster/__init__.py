@@ -1,1 +1,1 @@
-"""The parts of a run on a cluster: what starts them, what ends them."""
+"""What ends the parts of a run on a cluster."""

@@ -1,4 +1,4 @@
-"""``browsereval cluster`` and ``supervise``: the parts of a run on a cluster, and what ends them."""
+"""``browsereval supervise``: a part of a run ends with what has started it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def pytest_browsereval_commands() -> Sequence[Command]:
-    """Return the subcommands."""
-    from pytest_browsereval.features.cluster import command, supervise_command
+    """Return the subcommand."""
+    from pytest_browsereval.features.cluster import supervise_command
 
-    return (*command.COMMANDS, *supervise_command.COMMANDS)
+    return supervise_command.COMMANDS

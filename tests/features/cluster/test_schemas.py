@@ -22,7 +22,7 @@ def validate(*words: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.parametrize("version", [("-k", "1.28.0"), ()], ids=["oldest", "newest"])
 def test_a_manifest_passes(version: tuple[str, ...]) -> None:
-    """Both of its Jobs, without a key that the schema lacks; another test holds the file to the command."""
+    """Both of its Jobs, without a key that the schema lacks; another test holds it to our commands."""
     done = validate(*version, str(FILE))
     assert done.returncode == 0, done.stdout + done.stderr
     assert (done.stdout + done.stderr).count("passed for resource job/") == 2

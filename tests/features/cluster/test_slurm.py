@@ -1,4 +1,4 @@
-"""A real Slurm runs the script that is printed: an array, a task that is killed and requeued, the verdict."""
+"""A real Slurm runs the template: an array, a task that is killed and requeued, the verdict."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ pytestmark = pytest.mark.cluster
 
 SOLVE = {"type": "function", "function": "my_agent:solve"}
 ROWS = ("a", "b", "c", "d", "e", "f")
+TEMPLATE = Path(__file__).parents[3] / "examples/cluster/slurm.sh"
 
 AGENT = """
 import asyncio, os
@@ -51,16 +52,12 @@ def slurm() -> Iterator[Slurm]:
 
 
 @pytest.fixture
-def script(evals: Evals) -> str:
-    """Return the name of a script for an eval with a browser, in two parts that each have rows."""
+def script(evals: Evals) -> tuple[str, str]:
+    """Return the template and a run of an eval with a browser, in two parts that each have rows."""
     evals.write_rows(*(row(name) for name in ROWS))
     evals.write_config(browser="playwright", agent=SOLVE, gate={"min_pass_rate": 0.8})
     (evals.path / "my_agent.py").write_text(AGENT.replace("HELD", ROWS[0]).replace("WRONG", ROWS[1]))
-    words = ("--parts=2", f"--output=file://{evals.path}/runs", "--name=nightly", "--cpus=1", "--memory=2")
-    printed = evals.run_command("cluster", "slurm", "shop.eval.yaml", *words)
-    assert printed.ret == 0
-    (evals.path / "shop.sh").write_text(printed.stdout.str() + "\n")
-    return "shop.sh"
+    return str(TEMPLATE), "nightly"
 
 
 def part_of(query_id: str) -> int:
@@ -82,32 +79,32 @@ def outputs(evals: Evals) -> str:
     return "\n".join(file.read_text() for file in sorted(evals.path.glob("*.out")))
 
 
-def test_an_array_becomes_one_run_and_a_verdict(slurm: Slurm, evals: Evals, script: str) -> None:
+def test_an_array_becomes_one_run_and_a_verdict(slurm: Slurm, evals: Evals, script: tuple[str, str]) -> None:
     """Each row is run once; `--wait` ends with the exit code of the gate, and CI finds a JUnit file."""
     assert len({part_of(name) for name in ROWS}) == 2
     evals.write_config(agent=SOLVE, gate={"min_pass_rate": 0.8})  # in blank windows
-    slurm.run("bash", script, "1-2", "--wait", cwd=evals.path)
+    run(slurm, evals, *script, "1-2", "--wait")
     assert calls(evals) == Counter(ROWS)
     summary = whole(evals)
     assert (summary["trials"], summary["passed"], summary["failed"]) == (6, 5, 1)
     suite = ET.parse(evals.path / "results/shop/nightly.xml").getroot()[0]  # noqa: S314 ours
     assert (suite.get("tests"), suite.get("skipped"), suite.get("failures")) == ("8", "1", "0")
     # Submitted again, it would be green by what is there; without the verdict another gate decides.
-    assert slurm.run("bash", script, cwd=evals.path, code=4) == ""
+    assert run(slurm, evals, *script, code=4) == ""
     (evals.path / "results/shop/nightly.xml").unlink()
     evals.write_config(agent=SOLVE, gate={"min_pass_rate": 0.9})
-    array, verdict = submit(slurm, evals, script, "2")
+    array, verdict = submit(slurm, evals, *script, "2")
     assert slurm.wait(f"{array}_2", "FAILED", "COMPLETED")["ExitCode"] == "0:0"
     assert slurm.wait(verdict, "FAILED", "COMPLETED")["ExitCode"] == "1:0"
     assert calls(evals) == Counter(ROWS)
     assert "2-of-2 is done already" in outputs(evals)
 
 
-def test_a_killed_task_is_requeued(slurm: Slurm, evals: Evals, script: str) -> None:
+def test_a_killed_task_is_requeued(slurm: Slurm, evals: Evals, script: tuple[str, str]) -> None:
     """Nothing of it is left behind, the verdict is red, and once requeued each row has one result."""
     (evals.path / "hold").touch()
     number = part_of(ROWS[0])
-    array, verdict = submit(slurm, evals, script)
+    array, verdict = submit(slurm, evals, *script)
     asyncio.run(until((evals.path / "held").exists, PATIENCE_S))
     batch = find_batch_script(array, number)
     below = batch.children(recursive=True)
@@ -133,9 +130,17 @@ def test_a_killed_task_is_requeued(slurm: Slurm, evals: Evals, script: str) -> N
     assert parts == ["1-of-2", "2-of-2"]
 
 
+def run(slurm: Slurm, evals: Evals, *words: str, code: int = 0) -> str:
+    """Run the template as it is, with the settings of the eval, and return what it prints."""
+    settings = {"CONFIG": "shop.eval.yaml", "NAME": "shop", "PARTS": "2", "RESULTS": "results/shop"}
+    settings |= {"OUTPUT": f"file://{evals.path}/runs", "CPUS": "1", "MEMORY": "2G"}
+    environment = slurm.environment | {f"EVAL_{name}": value for name, value in settings.items()}
+    return Slurm(environment).run("bash", *words, cwd=evals.path, code=code)
+
+
 def submit(slurm: Slurm, evals: Evals, *words: str) -> tuple[str, str]:
     """Return the jobs of the parts and of the verdict."""
-    parts, verdict = slurm.run("bash", *words, cwd=evals.path).splitlines()
+    parts, verdict = run(slurm, evals, *words).splitlines()
     return parts.split()[-1], verdict.split()[-1]
 
 
