@@ -138,19 +138,11 @@ def _find_failing(failure: Failure) -> list[Action]:
 
 
 def _is_done(failure: Failure) -> bool:
-    """Whether an agent had done all, or gone wrong, before its last action failed."""
+    """Whether an agent had done all of the way before its last action failed."""
     parting = failure.parting
-    if not failure.is_over or failure.attempt.moves[-1].kind == "wait":
+    if not failure.is_over or failure.attempt.moves[-1].kind == "wait" or parting is None:
         return False
-    if parting is not None and parting.way is not None:
-        return failure.kind == "end" and parting.matched == len(parting.way.moves)
-    return _seems_wrong(failure, "wrong_value", "wrong_answer", before=len(failure.attempt.actions) + 1)
-
-
-def _seems_wrong(failure: Failure, *names: str, before: int) -> bool:
-    """Whether words make it likely that a step before was wrong, where there is no way."""
-    first = next(failure.reading.guess(), None) if failure.parting is None and failure.is_over else None
-    return first is not None and first.name in names and first.step.number < before
+    return failure.kind == "end" and parting.way is not None and parting.matched == len(parting.way.moves)
 
 
 def _find_decisive(failure: Failure) -> Action | None:
@@ -178,8 +170,6 @@ def _page_error(failure: Failure) -> Evidence | None:
     parted = failure.kind in ("value", "target", "left_out", "lost", "failed") and failure.step is not None
     if found is None or (parted and failure.step is not None and failure.step.number < found.number):
         return None
-    if _seems_wrong(failure, "wrong_value", "wrong_target", before=found.number):
-        return None
     why = f"the page answered HTTP {found.status}"
     is_likely = failure.parting is None and failure.attempt.metadata.error_source is None
     return Evidence([found], f"HTTP {found.status}: {found.page}", why, is_likely)
@@ -188,9 +178,7 @@ def _page_error(failure: Failure) -> Evidence | None:
 def _page_error_before(failure: Failure) -> Evidence | None:
     least = 400 if failure.kind in ("", "end", "early") else 500
     bad = [one for one in failure.attempt.actions if (one.status or 0) >= least]
-    if not bad or _seems_wrong(failure, "wrong_value", "wrong_target", before=bad[0].number):
-        return None
-    return likely(bad, f"HTTP {bad[0].status}: {bad[0].page}")
+    return likely(bad, f"HTTP {bad[0].status}: {bad[0].page}") if bad else None
 
 
 def _page_too_slow(failure: Failure) -> Evidence | None:
@@ -349,7 +337,7 @@ RULES: tuple[tuple[str, str, Rule], ...] = (
     ("out_of_budget", "out of budget", _ended_by(TerminationReason.BUDGET)),
     ("reply_cut_off", "reply cut off", _reply_cut_off),
     ("gave_up", "gave up", _gave_up),
-    ("no_step", "no recorded step", _no_step),
+    ("no_step", "no step before the end", _no_step),
     ("login_needed", "login needed", _login_needed),
     ("right_state_lost", "right state lost again", _right_state_lost),
     ("wrong_value", "wrong value", _parts_by("value")),

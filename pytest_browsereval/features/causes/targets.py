@@ -167,7 +167,7 @@ def compare_targets(a: Target | None, b: Target | None) -> float:
         return SAME if a is b else PERHAPS
     if None not in (a.in_frame, b.in_frame) and a.in_frame is not b.in_frame:
         return OTHER
-    if a.point and b.point and not (a.hit and b.hit):
+    if a.point and b.point and not (a.name and b.name):  # what has no name may be a whole picture
         return _compare_points(a.point, b.point)
     return _compare_elements(a, b)
 

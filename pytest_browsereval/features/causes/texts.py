@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from pytest_browsereval.features.causes.actions import SETS, UNDOES, Action
+from pytest_browsereval.features.causes.actions import SETS, SOFT, UNDOES, Action
 from pytest_browsereval.features.causes.attempts import Attempt
 from pytest_browsereval.features.causes.parting import is_about_answer
 from pytest_browsereval.features.causes.targets import Target, is_same_element, read_refs
@@ -55,29 +55,16 @@ _TWICE = re.compile(
     re.IGNORECASE,
 )
 _GOES_ON = re.compile(r"\b(next|more|forward|up|down|increase|plus|add another)\b|[+>»]", re.IGNORECASE)
-_NAMED = re.compile(
-    r"\"([^\"]+)\"|'([^']+)'|(?<!^)(?<![.!?:] )\b([A-Z][\w-]+|[\w.+-]+@[\w.-]+|\d+(?:[.,]\d+)*)"
-)
-_GERMAN = re.compile(r"\b(der|das|den|dem|ein|eine|einen|für|und|auf|mit|von|zum|zur)\b", re.IGNORECASE)
-"""Words of a language that writes all nouns as others write names."""
 _OPTION = re.compile(r'^\s*- option "((?:[^"\\]|\\.)*)"', re.MULTILINE)
-_SELECTED = re.compile(_OPTION.pattern + r" \[selected\]", re.MULTILINE)
 _DIGITS = {"one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "ten": "10"}
 _ACTS_ON = frozenset({"link", "button", "radio", "option", "checkbox", "tab", "menuitem"})
 _LEAST_TEXT = 20
 """Characters of a result from which it is taken for what a page says."""
 
 
-def fold(text: str) -> str:
-    """Return a text without what does not matter where words are looked for."""
-    return " ".join(re.sub(r"[^\w.,@+-]+", " ", text.casefold()).split())
-
-
-def has_words(text: str, words: str) -> bool:
-    """Whether words stand in a text one after the other; the last one may have an ending."""
-    found = fold(words)
-    end = r"(?!\d)" if found[-1:].isdigit() else ""
-    return len(found) > 1 and re.search(rf"(?<!\w){re.escape(found)}{end}", fold(text)) is not None
+def split_words(text: str) -> list[str]:
+    """Return the words and numbers of a text as they are compared."""
+    return [word.rstrip(".,") for word in re.findall(r"[\w+-][\w.,@+-]*", text.casefold())]
 
 
 def shorten(name: str) -> str:
@@ -98,14 +85,16 @@ class Guess:
 def says_answer(text: str, answer: str) -> bool:
     """Whether a text has an answer: its words, or the same number in another form."""
     text = re.sub(r"\[[^\]\n]*\]|https?://\S+", " ", text)  # attributes of a snapshot, addresses
-    wanted, number = fold(answer), _read_number(answer)
-    if number is not None:
+    if (number := _read_number(answer)) is not None:
         return any(_read_number(one) == number for one in re.findall(r"(?<![\w.,])-?\d[\d.,]*", text))
-    return bool(wanted) and re.search(rf"(?<!\w){re.escape(wanted)}(?!\w)", fold(text)) is not None
+    wanted, found = (f" {' '.join(split_words(one))} " for one in (answer, text))
+    return wanted.strip() != "" and wanted in found
 
 
-def _with_digits(text: str) -> str:
-    return re.sub(r"[^\W\d_]+", lambda word: _DIGITS.get(word[0].lower(), word[0]), text)
+def may_have(text: str, answer: str) -> bool:
+    """Whether a text has an answer or a part of it, which may be the same in another form."""
+    parts = (one for one in split_words(answer) if len(one) > 3 or one[0].isdigit())
+    return any(says_answer(text, one) for one in (answer, *parts))
 
 
 def _read_number(text: str) -> float | None:
@@ -118,16 +107,12 @@ def _read_number(text: str) -> float | None:
         return None
 
 
-LONGEST_AROUND = 100
-"""Characters from which the text around an element may be cut."""
-
-
 class Reading:
     """What the pages of an attempt have said, and what its task names."""
 
     def __init__(self, attempt: Attempt) -> None:
         self._attempt = attempt
-        self.query = attempt.metadata.query
+        self._words = [_DIGITS.get(word, word) for word in split_words(attempt.metadata.query)]
 
     @cached_property
     def looks(self) -> list[Action]:
@@ -143,13 +128,22 @@ class Reading:
         last = max((one.number for one in self._attempt.moves), default=0)
         return [one for one in self.looks if one.number > last]
 
+    def _says(self, phrase: str) -> bool:
+        """Whether the task has words one after the other."""
+        return f" {' '.join(split_words(phrase))}" in f" {' '.join(self._words)}"
+
+    def _is_named(self, word: str) -> bool:
+        """Whether the task has a word, maybe with an ending."""
+        return any(
+            own == word or (len(word) > 2 and own.startswith(word) and own[len(word) :].isalpha())
+            for own in self._words
+        )
+
     def find_login(self) -> Action | None:
         """Return the step after which the attempt stood before a login, to its end."""
         actions = self._attempt.actions
         page, start = (actions[-1].page, actions[0].before) if actions else (None, None)
-        wants = (
-            page != start and page is not None and _LOGIN.search(page) and not has_words(self.query, "log in")
-        )
+        wants = page is not None and page != start and _LOGIN.search(page) and not self._says("log in")
         said = [one for one in self._looks_at_end() if _EXPIRED.search(one.says)]
         typed = any(one.kind in SETS and one.before == page for one in actions)
         if not said and (typed or not wants):
@@ -164,42 +158,42 @@ class Reading:
 
     def guess(self) -> Iterator[Guess]:
         """Yield causes that the task and the pages make likely, the most likely first."""
-        yield from self._guess_answer(is_read=True)
+        yield from self._guess_answer()
         yield from self._guess_refusal()
         yield from self._guess_undo()
         if not self._attempt.is_protected:
-            yield from self._guess_value()
-            yield from self._guess_target()
+            yield from self._guess_mistaken()
         yield from self._guess_repeat()
         yield from self._guess_unsent()
-        yield from self._guess_answer(is_read=False)
-        if not self._attempt.is_protected:
-            yield from self._guess_left_out()
+        yield from self._guess_unreached()
 
-    def _guess_answer(self, *, is_read: bool) -> Iterator[Guess]:
-        """Compare the row's reference answer, which was not given, with what pages said."""
+    def _find_reference(self) -> str | None:
+        """Return the row's reference answer where only the answer was refused."""
         attempt = self._attempt
         answer = attempt.stored.task.answer if attempt.stored is not None else None
         is_known = isinstance(answer, str | int | float) and not attempt.is_protected
-        if not is_known or not self.looks or not is_about_answer(attempt):
-            return
-        # Everywhere: that it is nowhere has to be true of all that is recorded.
-        told = [one for one in attempt.actions if one.kind != "end"]
-        found = [
-            one.number for one in (self.looks if is_read else told) if says_answer(one.says, str(answer))
-        ]
-        moved = [one for one in attempt.actions if one.has_moved] or attempt.moves
-        if is_read and found:
-            why = f"the reference answer stands in the result of step {found[0]}"
-            yield Guess("wrong_answer", attempt.actions[-1], why)
-        elif not is_read and not found and not self._is_page_right():
-            why = "the reference answer was not found in the recorded results"
-            name = "never_reached_page" if moved else "answered_too_early"
-            yield Guess(name, (moved[:1] or attempt.actions[-1:])[0], why)
+        return str(answer) if is_known and self.looks and is_about_answer(attempt) else None
 
-    def _is_page_right(self) -> bool:
-        """Whether a grader says that what was done is right, so that the reference answer may be wrong."""
-        return any(one.verdict is Verdict.PASSED for one in self._attempt.metadata.grader_results.values())
+    def _guess_answer(self) -> Iterator[Guess]:
+        answer = self._find_reference()
+        found = [one.number for one in self.looks if answer and says_answer(one.says, answer)]
+        if found:
+            why = f"the reference answer stands in the result of step {found[0]}"
+            yield Guess("wrong_answer", self._attempt.actions[-1], why)
+
+    def _guess_unreached(self) -> Iterator[Guess]:
+        """A part of the answer is on no page, and no grader says that what was done is right."""
+        attempt, answer = self._attempt, self._find_reference()
+        is_right = any(one.verdict is Verdict.PASSED for one in attempt.metadata.grader_results.values())
+        told = (one for one in attempt.actions if one.kind != "end")
+        if answer is None or is_right or any(may_have(one.says, answer) for one in told):
+            return
+        why = "the reference answer was not found in the recorded results"
+        moved = [one for one in attempt.actions if one.has_moved]
+        if moved:
+            yield Guess("never_reached_page", moved[0], why)
+        elif not attempt.moves:
+            yield Guess("answered_too_early", attempt.actions[-1], why)
 
     def _guess_refusal(self) -> Iterator[Guess]:
         fields = [one.number for one in self._attempt.moves if one.kind in SETS]
@@ -211,150 +205,93 @@ class Reading:
     def _guess_undo(self) -> Iterator[Guess]:
         for one in self._attempt.moves[1:]:
             word = UNDOES.search(one.target.name) if one.kind == "click" and one.target else None
-            if word and not one.error and not has_words(self.query, word[0]):
+            if word and not one.error and not self._says(word[0]):
                 yield Guess("right_state_lost", one, "by its name it may take something back")
 
-    @cached_property
-    def _names(self) -> list[str]:
-        """Names and numbers of the task."""
-        is_german = len(_GERMAN.findall(self.query)) > 1
-        found = ((a or b, c) for a, b, c in _NAMED.findall(self.query))
-        return [quoted or word for quoted, word in found if quoted or not (is_german and word.isalpha())]
-
-    @cached_property
-    def _left(self) -> list[str]:
-        """Those that no step has typed, chosen or acted on."""
+    def _guess_mistaken(self) -> Iterator[Guess]:
+        """What the task does not name, in the place of what it names."""
         moves = self._attempt.moves
-        acted = _with_digits(
-            " ".join(f"{one.value} {one.target.name if one.target else ''}" for one in moves)
-        )
-        return [one for one in self._names if not has_words(acted, one) and one not in acted.split()]
-
-    def _guess_value(self) -> Iterator[Guess]:
-        """A value that the task does not name, where another one that it names was never set."""
-        query = _with_digits(self.query)
-        for one in self._attempt.moves:
-            if one.kind == "choose" and (wanted := self._find_option(one)) is not None:
-                if wanted:
-                    yield Guess("wrong_value", one, f"the task names {wanted}", wanted)
+        acted = [it for one in moves for it in (one.value, one.target.name if one.target else "") if it]
+        for one in moves:
+            if one.error or one.is_open:
                 continue
-            is_number = one.kind == "click" and one.target is not None and one.target.name[:1].isdigit()
-            value = one.target.name.split()[0] if is_number and one.target else one.value
-            is_set = is_number or (one.kind in ("type", "choose") and not one.is_open)
-            if not is_set or one.error or not value or value in query.split() or has_words(query, value):
-                continue
-            if like := [other for other in self._left if other[0].isdigit() == value[0].isdigit()]:
-                name = "wrong_target" if is_number else "wrong_value"
-                yield Guess(name, one, f"the task names {shorten(like[0])}", shorten(like[0]))
+            is_typed = one.kind == "type"
+            for other in self._list_typed(one, acted) if is_typed else self._list_offered(one):
+                new = other if is_typed else self._find_named(self._get_name(one), other)
+                if new and other not in acted:
+                    why = f"the task names {shorten(new)}" + (
+                        f", as {shorten(other)} on that page does" if new != other else ""
+                    )
+                    name = "wrong_value" if one.kind in ("type", "choose") else "wrong_target"
+                    yield Guess(name, one, why, shorten(other))
 
-    def _find_option(self, one: Action) -> str | None:
-        """Return the option that the task names, if another one was chosen; None if the list is not known."""
-        says = next((it.says for it in reversed(self.looks) if it.number < one.number), "")
-        lists = re.split(r"(?m)^(?=\s*- (?:combobox|listbox)\b)", says)
-        options = next((found for it in lists if one.value in (found := _OPTION.findall(it))), None)
-        if options is None:
-            return None
-        said = [it for it in options if has_words(self.query, it)]
-        # A part of a longer one that is named is not named.
-        named = [it for it in said if not any(it != other and fold(it) in fold(other) for other in said)]
-        is_wrong = named and one.value not in named and not one.error and not one.is_open
-        return shorten(named[0]) if is_wrong else ""
+    @staticmethod
+    def _get_name(one: Action) -> str:
+        return one.value if one.kind == "choose" or one.target is None else one.target.name
 
-    def _guess_left_out(self) -> Iterator[Guess]:
-        """What a task of doing names, and no step has touched."""
-        moves = self._attempt.moves
-        if not moves or is_about_answer(self._attempt):
+    def _list_typed(self, one: Action, acted: Sequence[str]) -> Iterator[str]:
+        """Yield numbers and addresses of the task that were never used, and look like what was typed."""
+        value = " ".join(split_words(one.value))
+        if not value or self._says(value):
             return
-        if left := [one for one in self._left if not one[0].isdigit()]:
-            name = shorten(left[0])
-            for one in reversed(moves):
-                if one.kind == "click" and one.target is not None and (why := self._misses(one, left[0])):
-                    yield Guess("wrong_target", one, f"the task names {name}, which {why}", name)
-            why = f"the task names {name}, on which no step is known to have acted"
-            yield Guess("step_left_out", self._attempt.actions[-1], why, name)
-        chosen = {fold(one.value) for one in moves if one.kind == "choose"}
-        chosen |= {fold(it) for look in self.looks for it in _SELECTED.findall(look.says)}
-        for look in reversed(self.looks):
-            for it in _OPTION.findall(look.says):
-                if has_words(self.query, it) and fold(it) not in chosen:
-                    why = f"the task names {shorten(it)}, an option that no step is known to have chosen"
-                    yield Guess("step_left_out", self._attempt.actions[-1], why, shorten(it))
+        used = {word for text in acted for word in split_words(text)}
+        for word in self._words:
+            is_like = word[0].isdigit() and value[0].isdigit() and abs(len(word) - len(value)) < 2
+            if word not in used and (is_like or ("@" in word and "@" in value)):
+                yield word
 
-    def _misses(self, one: Action, left: str) -> str:
-        """Say why a click on what the task does not name may be wrong; else return an empty text."""
-        target = one.target
-        if target is None or any(has_words(target.name, it) for it in self._names):
-            return ""
-        said = [it.says for it in self.looks if it.number < one.number]
-        around = target.hit.around if target.hit is not None else ""
-        is_named = 0 < len(around) < LONGEST_AROUND and has_words(self.query, target.name)
-        if is_named and not has_words(around, left) and (not said or any(has_words(it, left) for it in said)):
-            return "is not in the text around that"
-        offered = read_refs(said[-1]).values() if said and one.has_moved else ()
-        is_there = any(it.role == (target.role or it.role) and has_words(it.name, left) for it in offered)
-        return "was on that page" if is_there else ""
+    def _list_offered(self, one: Action) -> Iterator[str]:
+        """Yield what a page had in the place of what was clicked, ticked or chosen."""
+        name, target = self._get_name(one), one.target
+        words = set(split_words(name))
+        for look in self.looks if words else ():
+            if one.kind == "choose":
+                lists = re.split(r"(?m)^(?=\s*- (?:combobox|listbox)\b)", look.says)
+                yield from next((found for it in lists if name in (found := _OPTION.findall(it))), ())
+            elif one.kind in ("click", "check") and target is not None and look.page == one.before:
+                for it in read_refs(look.says).values():
+                    is_like = it.role == "radio" or 2 * len(words & set(split_words(it.name))) >= len(words)
+                    if it.role in _ACTS_ON and it.role == (target.role or it.role) and is_like:
+                        yield it.name
 
-    def _guess_target(self) -> Iterator[Guess]:
-        """A click on what the task does not name, where what it names was offered and never clicked."""
-        offered: list[tuple[str, str]] = []
-        acted = {fold(one.target.name) for one in self._attempt.moves if one.target}
-        for one in self._attempt.actions:
-            offered += [(it.role, it.name) for it in read_refs(one.says).values() if it.role in _ACTS_ON]
-            target = one.target
-            if one.kind not in ("click", "check") or one.error or target is None or not target.name:
-                continue
-            words = {word for word in fold(target.name).split() if len(word) > 2}
-            for role, name in offered if not has_words(self.query, target.name) else ():
-                like = words & set(fold(name).split())
-                is_like = (
-                    role == (target.role or role) and fold(name) not in acted and (like or role == "radio")
-                )
-                if is_like and has_words(self.query, name):
-                    why = f"the task names {shorten(name)}, which was on a page"
-                    yield Guess("wrong_target", one, why, shorten(name))
-                # Of two names that are half the same, a word of the task tells one.
-                part = next((it for it in self._left if has_words(name, it)), "") if is_like else ""
-                if part and len(like) * 2 >= len(words):
-                    why = f"the task names {shorten(part)}, as {shorten(name)} on a page does"
-                    yield Guess("wrong_target", one, why, shorten(name))
+    def _find_named(self, taken: str, other: str) -> str:
+        """Return what the task names of one of two names that the other does not have; else an empty text."""
+        own, its = split_words(taken), split_words(other)
+        new, lost = [word for word in its if word not in own], [word for word in own if word not in its]
+        is_mistaken = lost and new and all(map(self._is_named, new)) and not any(map(self._is_named, lost))
+        return " ".join(new) if is_mistaken else ""
 
     def _guess_repeat(self) -> Iterator[Guess]:
         """A button that was clicked twice on one page, where the task does not speak of several."""
         seen: list[tuple[Target, str | None]] = []
-        for one in self._attempt.moves if not _TWICE.search(self.query) else ():
-            name = one.target.name if one.target else ""
+        for one in self._attempt.moves if not _TWICE.search(self._attempt.metadata.query) else ():
             if one.kind in SETS:  # it may be clicked again for that
                 seen.clear()
-            if one.kind == "click" and not one.error and name and not _GOES_ON.search(name):
-                if one.before and any(
-                    is_same_element(it, one.target) for it, page in seen if page == one.before
-                ):
-                    yield Guess("step_repeated", one, "an earlier step did it on the same page")
-                if one.target is not None and one.target.role in ("", "button"):
-                    seen.append((one.target, one.before))
+            if one.kind != "click" or one.error or one.target is None or not one.target.name:
+                continue
+            if _GOES_ON.search(one.target.name) or one.target.role not in ("", "button"):
+                continue
+            if one.before and any(
+                is_same_element(it, one.target) and page == one.before for it, page in seen
+            ):
+                yield Guess("step_repeated", one, "an earlier step did it on the same page")
+            seen.append((one.target, one.before))
 
     def _guess_unsent(self) -> Iterator[Guess]:
         """A button of the last page that sends something, and that no later step has clicked."""
-        moves = [one for one in self._attempt.moves if not one.error]
+        moves = [one for one in self._attempt.moves if not one.error and one.kind not in SOFT]
         if not moves or is_about_answer(self._attempt):  # it was to read
             return
         arrived = max((one.number for one in moves if one.has_moved), default=0)
-        here = [one for one in moves if one.number > arrived]
-        filled = [one.number for one in here if one.kind in ("type", "choose", "check")]
-        since = filled[-1] if filled else arrived
-        acted = [one for one in here if one.number > since]
-        for look in reversed([one for one in self.looks if one.number >= arrived]):
-            sends = [
-                it for it in read_refs(look.says).values() if it.role == "button" and _SENDS.search(it.name)
-            ]
-            if not sends:
-                continue
-            if not acted or (filled and not any(one.kind in ("click", "press") for one in acted)):
-                name, last = shorten(sends[0].name), self._attempt.actions[-1]
-                why = (
-                    f"no step after step {since} is known to have clicked {name}"
-                    if since
-                    else (f"no step is known to have clicked {name}")
-                )
-                yield Guess("answered_too_early", last, why, name)
+        if moves[-1].number > arrived and moves[-1].kind not in ("type", "choose", "check"):
             return
+        sends = (
+            it.name
+            for look in reversed(self.looks)
+            if look.number >= arrived
+            for it in read_refs(look.says).values()
+            if it.role == "button" and _SENDS.search(it.name)
+        )
+        if name := next(sends, ""):
+            why = f"no step after step {moves[-1].number} is known to have clicked {shorten(name)}"
+            yield Guess("answered_too_early", self._attempt.actions[-1], why, shorten(name))

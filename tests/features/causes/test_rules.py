@@ -111,6 +111,14 @@ PAGE = """- heading "Room"
 - button "Save" [ref=e7]
 - button "Termin buchen" [ref=e8]"""
 LOOK = step("snapshot", says=PAGE)
+PLATES = step(
+    "snapshot",
+    says="""- combobox "Plates" [ref=e1]:
+  - option "3"
+  - option "4"
+- button "Ordner schmal" [ref=e2]
+- button "Ordner breit" [ref=e3]""",
+)
 REGION, COMMENT, SAFARI, _, BASIC, _, SAVE, _ = (f"e{number}" for number in range(1, 9))
 
 
@@ -217,38 +225,12 @@ def test_other_ways(
         ("How is North-East?", (LOOK, on(REGION, "select_option", value="North"), END), "wrong_value", 2),
         ("Close the Firefox one.", (LOOK, on(REGION, "select_option", value="All"), on(SAFARI), END), "", 3),
         ("Take the plan Pro.", (LOOK, on(BASIC, "check"), on(SAVE), END), "wrong_target", 2),
-        (
-            "Take 'Login on Safari' and 'Login on Firefox'.",
-            (LOOK, click("Login on Safari", "link", page="/safari"), END),
-            "step_left_out",
-            3,
-        ),
-        (
-            "Take 'Termin buchen'.",
-            (LOOK, around({**ADD, "page": "/add"}, "Add Add"), END),
-            "wrong_target",
-            2,
-        ),
-        ("Do it for all of the north.", (LOOK, on("e9"), END), "step_left_out", 3),
+        ("Put four into it.", (PLATES, on("e1", "select_option", value="3"), END), "wrong_value", 2),
+        ("Nimm den breiten Ordner.", (click("Ordner schmal"), PLATES, END), "wrong_target", 1),
+        ("Nimm Ordner, breit und schmal.", (click("Ordner schmal"), PLATES, END), "not_known", None),
+        ("Zip 7010, please.", (LOOK, on(COMMENT, "fill", text="7001"), on(SAVE), END), "wrong_value", 2),
         ("Count.", (*3 * (step("scroll", direction="down"),), LOOK, done("5")), "not_known", None),
-        (
-            "Take the plan Pro.",
-            (
-                LOOK,
-                on(BASIC, "check"),
-                {**step("navigate", url=f"{BASE}/no", page="/no"), "status": 404},
-                END,
-            ),
-            "wrong_target",
-            2,
-        ),
         ("Go on.", (LOOK, *4 * (click("Next"),), click("Day 2"), END), "not_known", None),
-        (
-            "How is North-East?",
-            (LOOK, on(REGION, "select_option", value="North"), on("#ok", error="Nothing matches it."), END),
-            "wrong_value",
-            2,
-        ),
         ("Save it.", (LOOK, on(SAVE), LOOK, END), "not_known", None),
         ("Write it.", (LOOK, on(COMMENT, "fill", text="it"), on(SAVE), LOOK, END), "not_known", None),
         ("Write it.", (LOOK, on(COMMENT, "fill", text="it"), END), "answered_too_early", 3),
@@ -328,6 +310,17 @@ def test_a_passed_attempt_of_the_run(tmp_path: Path) -> None:
     assert cause is not None
     assert (cause.name, cause.step) == ("answered_too_early", 4)
     assert cause.line == "at step 4: answered 'Done', passed trial 1 of other goes on: clicks 'Add'"
+
+
+def test_points_on_what_has_no_name(tmp_path: Path) -> None:
+    """A picture is one element, so that two points on it are two targets."""
+    there = Hit(tag="canvas", id="map")
+    first, second = ({**step("click_at", x=x, y=300), "hit": there} for x in (100, 300))
+    write_attempt(tmp_path, (first, END), attempt("buy", PASSED, variant="other"))
+    data, folder = write_attempt(tmp_path, (second, END))
+    cause = find_cause(data, folder)
+    assert cause is not None
+    assert (cause.name, cause.step) == ("wrong_target", 1)
 
 
 def test_a_passed_attempt_of_an_earlier_run(tmp_path: Path) -> None:
