@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from pytest_browsereval.browsers.base import WindowRequest as WindowRequest
     from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow as PlaywrightWindow
     from pytest_browsereval.capture.context import CaptureContext as CaptureContext
-    from pytest_browsereval.capture.context import NestedCapture as NestedCapture
     from pytest_browsereval.commands.base import Command as Command
     from pytest_browsereval.commands.runs import open_run as open_run
     from pytest_browsereval.config import EvalConfig as EvalConfig
@@ -121,7 +120,7 @@ _HOMES = {
     "browsers.base": "Browser BrowserConfig ForeignResult ForeignTool PictureFormat Survey Tab Window "
     "WindowRequest",
     "browsers.playwright.windows": "PlaywrightWindow",
-    "capture.context": "CaptureContext NestedCapture",
+    "capture.context": "CaptureContext",
     "commands.base": "Command",
     "commands.runs": "open_run",
     "config": "EvalConfig",

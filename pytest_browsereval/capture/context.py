@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
+from copy import copy
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -76,7 +77,9 @@ class Findings:
 class CaptureContext:
     """Bundles the picture taker, the message log, errors, warnings and usage of one attempt.
 
-    Failures of its own never break the agent: each becomes a warning with its source.
+    Failures of its own never break the agent: each becomes a warning with its source. A part of the attempt,
+    a delegation for example, has one of its own, made by :meth:`nest`: messages, pictures, call ids, errors
+    and warnings are the attempt's; steps and usage are counted twice: here, and there, where the limits are.
     """
 
     def __init__(self, config: CaptureContextConfig, window: Window) -> None:
@@ -96,6 +99,12 @@ class CaptureContext:
         """Who works in what is recorded here: the agent, or a part of it."""
         self.steps = 0
         """Tool calls begun."""
+        self.last_words = ""
+        """The last text that a model of this part said."""
+        self.parent: CaptureContext | None = None
+        """The recorder of what this is a part of."""
+        self.span_id: str | None = None
+        """What the part's messages are nested in."""
         self.sizes = Shortener(
             config.folder,
             config.max_message_bytes,
@@ -107,16 +116,21 @@ class CaptureContext:
         self.follower: StepFollower | None = None
         self.limits = Limits(max_tokens=config.max_tokens, max_cost_usd=config.max_cost_usd)
         """Which limit has ended the attempt."""
-        self._is_ahead = False
+        self.is_ahead = False
+        """Calls return before the page that they leave has been recorded."""
 
-    def nest(self, span_id: str | None, *, role: str | None = None) -> NestedCapture:
+    def nest(self, span_id: str | None, *, role: str | None = None) -> CaptureContext:
         """Return the recorder of a part of the attempt, which counts its own steps and usage.
 
         Args:
             span_id: what the part's messages are nested in; None leaves them at the top.
-            role: whose usage it is.
+            role: whose usage it is; None for that of the part around it.
         """
-        return NestedCapture(self, span_id, role)
+        part = copy(self)
+        part.parent, part.span_id, part.role = self, span_id, role or self.role
+        part.usage, part.steps, part.limits = Usage(), 0, Limits(self.limits)
+        part.last_words, part.is_ahead = "", False
+        return part
 
     # -- what is said
 
@@ -129,7 +143,13 @@ class CaptureContext:
 
     def place_message(self, message: messages.Message) -> messages.Message:
         """Return a message as it belongs to the part that says it."""
-        return message
+        if isinstance(message, messages.AssistantMessage) and message.content.strip():
+            self.last_words = message.content.strip()
+        if self.parent is None:
+            return message
+        if self.span_id is not None and message.parent_id is None:
+            message = message.model_copy(update={"parent_id": self.span_id})
+        return self.parent.place_message(message)
 
     def _write(self, message: messages.Message) -> None:
         try:
@@ -199,6 +219,10 @@ class CaptureContext:
         """Add the usage of a model call without looking at limits."""
         self.limits.use(usage.recheck())
         self.usage = self.limits.used
+        if self.parent is not None:
+            if self.role != self.parent.role:
+                self.usage_by_role[self.role] = self.usage_by_role.get(self.role, Usage()) + usage
+            self.parent.count_usage(usage)
 
     def spend_unseen(self) -> None:
         """Count a model call that nobody tells the cost of: from now on that of the attempt is unknown."""
@@ -227,8 +251,10 @@ class CaptureContext:
     # -- tool hooks
 
     def count_step(self) -> None:
-        """Count a tool call."""
+        """Count a tool call, here and in what is around it."""
         self.steps += 1
+        if self.parent is not None:
+            self.parent.count_step()
 
     @asynccontextmanager
     async def going_ahead(self) -> AsyncIterator[None]:
@@ -239,11 +265,11 @@ class CaptureContext:
         unless the block is cancelled and the page takes long: then :meth:`final_picture` waits for it.
         """
         async with self.settling():
-            self._is_ahead = True
+            self.is_ahead = True
             try:
                 yield
             finally:
-                self._is_ahead = False
+                self.is_ahead = False
 
     @asynccontextmanager
     async def settling(self) -> AsyncIterator[None]:
@@ -324,7 +350,7 @@ class CaptureContext:
         step = int(call.call_id.removeprefix("call-")) if picture or not is_error else None
         if (step is None or self.follower is None) and not (picture and (self._draws or self.config.dom)):
             self.log(line)
-        elif self._is_ahead:
+        elif self.is_ahead:
             # Placed now: when the line is written, another part may be speaking.
             unfinished = self.place_message(line)
             await self.afterwards.begin(
@@ -401,17 +427,20 @@ class CaptureContext:
     def add_error(
         self, source: ErrorSource, message: str, details: dict[str, JsonValue] | None = None
     ) -> None:
-        """Record that something broke."""
-        text = self.config.redact(message)
+        """Record that something broke, and in which part."""
+        text = self.config.redact(self._name_part(message))
         line = messages.ErrorMessage(content=text, error_code=str(source))
         error = TaskError(source=source, message=text, timestamp=line.timestamp, details=details)
         self.findings.errors.append(error)
         self.log(line)
 
     def add_warning(self, source: ErrorSource, message: str) -> None:
-        """Record something that a reader should know of."""
-        text = self.config.redact(message)
+        """Record something that a reader should know of, and of which part."""
+        text = self.config.redact(self._name_part(message))
         self.findings.warnings.append(EvalWarning(source=source, message=text, timestamp=messages.now()))
+
+    def _name_part(self, message: str) -> str:
+        return message if self.span_id is None else f"{self.span_id}: {message}"
 
     @property
     def errors(self) -> tuple[TaskError, ...]:
@@ -424,7 +453,12 @@ class CaptureContext:
         return tuple(self.findings.warnings)
 
     def close(self) -> None:
-        """Take over the window's warnings and close the log; a picture that is being drawn is given up."""
+        """Take over the window's warnings and close the log; a picture that is being drawn is given up.
+
+        A part has nothing to close: the log is the attempt's.
+        """
+        if self.parent is not None:
+            return
         self.afterwards.end()
         known = {warning.message for warning in self.findings.warnings}
         for text in self.window.warnings:
@@ -437,64 +471,3 @@ def _brief(result: JsonValue) -> str:
     """Return the first line of a result."""
     output = result.get("output") if isinstance(result, dict) else result
     return one_line(str(output).partition("\n")[0], BRIEF)
-
-
-class NestedCapture(CaptureContext):
-    """Records a part of an attempt, a delegation for example, into the files of the attempt.
-
-    Messages, pictures, call ids, errors and warnings are the attempt's; steps and usage are counted
-    twice: here, and there, where the limits are.
-
-    Args:
-        parent: the attempt's recorder, or that of a larger part.
-        span_id: what the part's messages are nested in.
-        role: whose usage it is.
-    """
-
-    def __init__(self, parent: CaptureContext, span_id: str | None, role: str | None) -> None:
-        self.config, self.window = parent.config, parent.window
-        self.screenshot, self.dom, self.messages = parent.screenshot, parent.dom, parent.messages
-        self.afterwards, self._is_ahead = parent.afterwards, False
-        self.usage, self.usage_by_role, self.steps = Usage(), parent.usage_by_role, 0
-        self.last_words = ""
-        """The last text that a model of the part said."""
-        self.limits = Limits(parent.limits)
-        self.findings, self.sizes, self.follower = parent.findings, parent.sizes, parent.follower
-        self._parent, self._span_id, self._role = parent, span_id, role
-        self.role = role or parent.role
-
-    def place_message(self, message: messages.Message) -> messages.Message:
-        """Return a message nested in the part's span."""
-        if isinstance(message, messages.AssistantMessage) and message.content.strip():
-            self.last_words = message.content.strip()
-        if self._span_id is not None and message.parent_id is None:
-            message = message.model_copy(update={"parent_id": self._span_id})
-        return self._parent.place_message(message)
-
-    def count_step(self) -> None:
-        """Count a tool call, here and in the attempt."""
-        super().count_step()
-        self._parent.count_step()
-
-    def count_usage(self, usage: Usage) -> None:
-        """Add the usage of a model call, here, to the role's and to the attempt's."""
-        super().count_usage(usage)
-        if self._role is not None:
-            self.usage_by_role[self._role] = self.usage_by_role.get(self._role, Usage()) + usage
-        self._parent.count_usage(usage)
-
-    def add_error(
-        self, source: ErrorSource, message: str, details: dict[str, JsonValue] | None = None
-    ) -> None:
-        """Record that something broke, and in which part."""
-        super().add_error(source, self._name_part(message), details)
-
-    def add_warning(self, source: ErrorSource, message: str) -> None:
-        """Record something that a reader should know of, and of which part."""
-        super().add_warning(source, self._name_part(message))
-
-    def _name_part(self, message: str) -> str:
-        return message if self._span_id is None else f"{self._span_id}: {message}"
-
-    def close(self) -> None:
-        """Do nothing: the log is the attempt's."""

@@ -114,7 +114,7 @@ class Desk:
     base_dir: Path
     window: PaperWindow = field(default_factory=PaperWindow)
     tools: Sequence[Tool] = PAPER_TOOLS
-    max_steps: int | None = None
+    max_steps: int = 100
     screenshots: Literal["after", "both", "final", "off"] = "off"
     limits: dict[str, Any] = field(default_factory=dict)
     kits: tuple[Toolkit, ...] = ()

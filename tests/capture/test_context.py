@@ -13,7 +13,6 @@ from pytest_browsereval.capture.context import (
     CUT_OFF,
     CaptureContext,
     CaptureContextConfig,
-    NestedCapture,
     ScreenshotMode,
 )
 from pytest_browsereval.errors import ErrorSource, Fault, LimitReached, TerminationReason
@@ -239,7 +238,7 @@ def test_a_call_that_is_cut_off_is_told(context: Contexts, error: BaseException)
     """It may be paid, and nobody will be told how much; one that failed was refused, and costs nothing."""
     capture = context(max_cost_usd=1)
     capture.spend(Usage(requests=1, cost_usd=0.5))
-    part = NestedCapture(capture, "d1", "executor")
+    part = capture.nest("d1", role="executor")
     with pytest.raises(Fault), part.asking():
         raise Fault(ErrorSource.PROVIDER, "refused")
     assert not capture.warnings

@@ -25,7 +25,6 @@ GROUPS = {
     """,
     "agents": """
         AgentConfig AgentContext SyncAgentContext AgentEvaluator AgentResult CaptureContext
-        NestedCapture
     """,
     "models": """
         LLMConfig JudgeConfig chat_client check_key ChatClient Completion ToolRequest Usage

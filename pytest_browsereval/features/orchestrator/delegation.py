@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from pytest_browsereval.agents.base import AgentConfig, AgentContext
 from pytest_browsereval.agents.playing import play
-from pytest_browsereval.capture.context import NestedCapture
+from pytest_browsereval.capture.context import CaptureContext
 from pytest_browsereval.capture.trajectory import EXECUTORS, TrajectorySaver
 from pytest_browsereval.errors import (
     ErrorSource,
@@ -106,7 +106,7 @@ class Delegation:
         self._max_steps = max_steps
         self._timeout_s = timeout_s
         self._attempt = context
-        self.capture: NestedCapture = context.capture.nest(executor_id, role=ROLE)
+        self.capture: CaptureContext = context.capture.nest(executor_id, role=ROLE)
         """Its recorder, which has counted its steps."""
         self._tools = context.tools.nest(self.capture, max_steps=max_steps, more=EXECUTOR_TOOLS)
         self._context = replace(
