@@ -44,11 +44,18 @@ def run(runner: asyncio.Runner) -> Run:
 
 
 @pytest.fixture(scope="session")
-def pages() -> Iterator[PageServer]:
+def page_server() -> Iterator[PageServer]:
     """Return a page server."""
     server = PageServer()
     yield server
     server.close()
+
+
+@pytest.fixture
+def pages(page_server: PageServer) -> Iterator[PageServer]:
+    """Return the page server, without the pages of another test."""
+    yield page_server
+    page_server.forget()
 
 
 @pytest.fixture(scope="session")

@@ -152,6 +152,11 @@ class PageServer:
         time.sleep(answer.delay_s)
         request.send(answer.status, answer.media_type, answer.body, answer.headers)
 
+    def forget(self) -> None:
+        """Serve no page any more, and forget who has asked."""
+        self._answers.clear()
+        self.requests.clear()
+
     def close(self) -> None:
         """Stop serving."""
         self._server.close()

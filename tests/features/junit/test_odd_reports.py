@@ -15,6 +15,7 @@ from pytest_browsereval.features.junit.hooks import JUnit
 from pytest_browsereval.hooks.items import _printable, pictures_of, properties
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.usage import Usage
+from tests.recorded import attempt
 
 HOSTILE = "a\x00b\x1b\ud800\ufffe"
 
@@ -153,21 +154,8 @@ def test_output_stands_before_errors(tmp_path: Path) -> None:
 def test_names_of_properties_are_printable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It escapes values only: what evals, graders and roles are called must leave the XML well-formed."""
     grade = GraderResult(grader="g", verdict=Verdict.PASSED, score=0.49750000000000005)
-    metadata: Any = SimpleNamespace(
-        verdict="passed",
-        error_source=None,
-        grader_results={HOSTILE: grade},
-        total_steps=1,
-        total_duration_ms=None,
-        termination_reason="done",
-        usage=Usage(),
-        usage_by_role={HOSTILE: SimpleNamespace(input_tokens=1, output_tokens=1, cost_usd=0.0)},
-        cost_usd=0.0,
-        variant="default",
-        trial=1,
-        attempt=1,
-        attack=None,
-        replayed=False,
+    metadata = attempt(
+        grader_results={HOSTILE: grade}, usage_by_role={HOSTILE: Usage(input_tokens=1, cost_usd=0.0)}
     )
     folder, _ = trial(tmp_path)
     xml = Xml(tmp_path, {Owner(HOSTILE): None, Owner("other"): None})
