@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import itertools
 import os
 import shutil
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
-from pytest_browsereval.features.programs.contents import DataRedactor, NotSearched
 from pytest_browsereval.redaction.marks import MARK
 
 MOST_FILES = 2_000
 MOST_BYTES = 64_000_000
-"""Of all files together, and of what archives among them hold; more than that is reported, not searched."""
+"""Of all files together; more than that is reported, not searched."""
+
+_PACKED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\0", b"PK\x03\x04", b"\x28\xb5\x2f\xfd", b"7z\xbc\xaf\x27\x1c")
+"""How archives and packed files begin: gzip, bzip2, xz, zip, zstd, 7z."""
 
 _MOST_LISTED = 5
 _LONGEST_NAME = 200
@@ -31,8 +35,18 @@ def keep_files(source: Path, kept: Path) -> tuple[str, ...]:
     return tuple(lost[:_MOST_LISTED])
 
 
-def redact_folder(folder: Path, redact: Callable[[str], str], token: str) -> tuple[str, ...]:
-    """Write files anew that hold a secret, and rename those that are named after one.
+@dataclass(frozen=True)
+class Searched:
+    """What a search of a folder could not keep or not look into: names of files, the first few."""
+
+    deleted: tuple[str, ...]
+    """They held a secret and are not text."""
+    left: tuple[str, ...]
+    """They were not searched: there is too much of them, or they are packed."""
+
+
+def redact_folder(folder: Path, redact: Callable[[str], str], token: str) -> Searched:
+    """Write texts anew that hold a secret, delete other files that do, and rename what is named after one.
 
     Links are not followed, and what cannot be read is left.
 
@@ -40,28 +54,29 @@ def redact_folder(folder: Path, redact: Callable[[str], str], token: str) -> tup
         folder: searched with all that is in it.
         redact: replaces secrets in a text.
         token: one more, unless it is empty.
-
-    Returns:
-        Names of files that were not searched, as there is too much of them, or as they are archives that
-        cannot be opened; the first few.
     """
 
     def without(text: str) -> str:
         return redact(text.replace(token, MARK) if token else text)
 
+    deleted: list[Path] = []
     left: list[Path] = []
-    rest, redactor = MOST_BYTES, DataRedactor(without, MOST_BYTES)
+    rest = MOST_BYTES
     for number, path in enumerate(itertools.islice(_files(folder), MOST_FILES + _MOST_LISTED)):
         with contextlib.suppress(OSError):
             size = path.stat().st_size
             is_small = number < MOST_FILES and size <= rest
             # Counted before it is read: a folder may hold more than fits into memory.
             rest -= size * is_small
-            if not (is_small and _redact_file(path, redactor)):
+            if is_small and not _redact_file(path, without):
+                path.unlink()
+                deleted.append(path)
+            elif not is_small or _is_packed(path):
                 left.append(path)
-    names = tuple(without(path.relative_to(folder).as_posix()) for path in left[:_MOST_LISTED])
+    listed = ((without(one.relative_to(folder).as_posix()) for one in some) for some in (deleted, left))
+    found = Searched(*(tuple(itertools.islice(names, _MOST_LISTED)) for names in listed))
     _rename(folder, without)
-    return names
+    return found
 
 
 def _files(folder: Path) -> Iterator[Path]:
@@ -72,16 +87,30 @@ def _files(folder: Path) -> Iterator[Path]:
                 yield path
 
 
-def _redact_file(path: Path, redactor: DataRedactor) -> bool:
-    """Write a file anew if it holds a secret; return whether all of it was searched."""
-    before, is_open = path.read_bytes(), True
+def _redact_file(path: Path, redact: Callable[[str], str]) -> bool:
+    """Write a text anew if it holds a secret; return False for another file that holds one."""
+    data = path.read_bytes()
+    encoding = "utf-16" if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "utf-8"
     try:
-        after = redactor.redact(before)
-    except NotSearched:
-        after, is_open = redactor.redact_unopened(before), False
-    if after != before:
-        _replace(path, after)
-    return is_open
+        text = data.decode(encoding)
+    except UnicodeDecodeError:
+        text = "\0"
+    if "\0" not in text:
+        if (safe := redact(text)) != text:
+            _replace(path, safe.encode(encoding))
+        return True
+    # Databases and programs of Windows hold texts of two bytes a letter, at any place.
+    forms = [data.decode("utf-8", "replace")]
+    if b"\0" in data:
+        forms += (
+            data[start:].decode(one, "replace") for one in ("utf-16-le", "utf-16-be") for start in (0, 1)
+        )
+    return all(redact(form) == form for form in forms)
+
+
+def _is_packed(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(6).startswith(_PACKED)
 
 
 def _replace(path: Path, data: bytes) -> None:

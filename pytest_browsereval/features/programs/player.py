@@ -289,10 +289,13 @@ class ProgramPlayer(AgentEvaluator):
         if lost:
             warning = f"not kept of the program's files: {', '.join(lost)}"
             self._capture.add_warning(ErrorSource.MESSAGE_LOGGING, warning)
-        left = await asyncio.to_thread(redact_folder, self._kept, self._capture.config.redact, token)
-        if left:
-            message = f"not searched for secrets, as they are many, large or locked: {', '.join(left)}"
-            self._capture.add_warning(ErrorSource.MESSAGE_LOGGING, message)
+        found = await asyncio.to_thread(redact_folder, self._kept, self._capture.config.redact, token)
+        for what, names in (
+            ("deleted, as they are not text and held a secret", found.deleted),
+            ("not searched for secrets, as they are many, large or packed", found.left),
+        ):
+            if names:
+                self._capture.add_warning(ErrorSource.MESSAGE_LOGGING, f"{what}: {', '.join(names)}")
 
     def _close_logs(self) -> None:
         for log in (self._out, self._err):
