@@ -86,8 +86,7 @@ async def play(
             context.capture.log(message)
         raise LimitReached(reached.reason, f"{reached}{late}") from ending
     if result is None:
-        assert ending is not None  # noqa: S101 else it has returned
-        raise ending
+        raise ending or Fault(ErrorSource.HARNESS, f"{who} ended without a result")
     return result
 
 

@@ -28,7 +28,7 @@ from pytest_browsereval.graders.values import TEXT_LIMIT, show
 from pytest_browsereval.redaction.known import beginning
 
 if TYPE_CHECKING:
-    from playwright.async_api import CDPSession
+    from playwright.async_api import CDPSession, Page
 
 T = TypeVar("T")
 
@@ -108,9 +108,26 @@ async def live_page(window: Window) -> AsyncIterator[LivePage]:
             await window.answer_dialog(accept=False)
     # An agent that closed its last tab has left no page, which is for the checks to judge.
     await window.reopen()
-    page = LivePage(window)
-    await page.attach()
-    yield page
+    try:
+        page = window.page
+    except NoTab:
+        raise GraderFault("the window has no page left to read") from None
+    session = await _read(window, "the page", window.cdp_session(page))
+    yield LivePage(window, page, session)
+
+
+async def _read(window: PlaywrightWindow, what: str, work: Coroutine[Any, Any, T]) -> T:
+    try:
+        return await window.watch(work, READ_LIMIT_S)
+    except DialogOpened:
+        reason = "opened a dialog while it was read"
+    except TimeoutError:
+        reason = f"did not answer within {READ_LIMIT_S:g} s"
+    except NoTab:
+        reason = "has been closed"
+    except playwright_error() as error:
+        reason = f"cannot be read: {beginning(str(error).splitlines()[0], 200)}"
+    raise GraderFault(f"{what} {reason}")
 
 
 class LivePage:
@@ -120,34 +137,16 @@ class LivePage:
         Fault: source *grader*, by every method: the page does not answer or is gone.
     """
 
-    def __init__(self, window: PlaywrightWindow) -> None:
+    def __init__(self, window: PlaywrightWindow, page: Page, session: CDPSession) -> None:
         self._window = window
-        self._session: CDPSession | None = None
-        try:
-            self._page = window.page
-        except NoTab:
-            raise GraderFault("the window has no page left to read") from None
-
-    async def attach(self) -> None:
-        """Get the DevTools session to the page."""
-        self._session = await self._read("the page", self._window.cdp_session(self._page))
+        self._page = page
+        self._session = session
 
     async def _read(self, what: str, work: Coroutine[Any, Any, T]) -> T:
-        try:
-            return await self._window.watch(work, READ_LIMIT_S)
-        except DialogOpened:
-            reason = "opened a dialog while it was read"
-        except TimeoutError:
-            reason = f"did not answer within {READ_LIMIT_S:g} s"
-        except NoTab:
-            reason = "has been closed"
-        except playwright_error() as error:
-            reason = f"cannot be read: {beginning(str(error).splitlines()[0], 200)}"
-        raise GraderFault(f"{what} {reason}")
+        return await _read(self._window, what, work)
 
     async def _send(self, what: str, method: str, **params: Any) -> dict[str, Any]:
         """Send a command and return the result object of its reply."""
-        assert self._session is not None  # noqa: S101 attached by live_page
         return await self._read(what, send(self._session, method, **params))
 
     # -- values
@@ -178,7 +177,6 @@ class LivePage:
         reply = await self._send(
             what, "Runtime.evaluate", expression=expression, awaitPromise=True, timeout=limit_ms, **params
         )
-        assert self._session is not None  # noqa: S101 attached by live_page
         return await self._read(what, read_value(self._session, reply["result"]))
 
     async def _evaluate_apart(self, what: str, expression: str) -> JsonValue:

@@ -252,17 +252,18 @@ def test_a_crashed_page_is_a_fault(live: Live, site: Site, monkeypatch: pytest.M
     assert fault.value.source is ErrorSource.GRADER
 
 
-def test_a_page_that_is_closed_before_it_is_read_is_a_fault(live: Live, site: Site) -> None:
+def test_a_page_that_is_closed_while_it_is_read_is_a_fault(live: Live, site: Site) -> None:
     """Another page may be the window's by then; it is not the one that was to be judged."""
     site.pages["/"] = "fine"
 
     async def course(window: PlaywrightWindow) -> None:
-        page = LivePage(window)
-        await window.open_tab()
-        await page._page.close()
-        await page.attach()
+        first = window.page
+        async with live_page(window) as page:
+            await window.open_tab()
+            await first.close()
+            await page.title()
 
-    with pytest.raises(Fault, match="the page has been closed") as fault:
+    with pytest.raises(Fault, match=r"title.*closed") as fault:
         live.run(site.url, course)
     assert fault.value.source is ErrorSource.GRADER
 

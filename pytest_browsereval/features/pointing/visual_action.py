@@ -120,7 +120,6 @@ class VisualActionAgent(AgentEvaluator):
         key = config.key() if needs_keys() else None
         self._service = ActionService(config.url, key, config.request_timeout_s, policy)
         self._sight = Sight(context.capture, config.coordinates)
-        self._picture: Picture | None = None
         self._history: list[dict[str, Any]] = []
 
     async def execute(self) -> AgentResult:
@@ -132,9 +131,9 @@ class VisualActionAgent(AgentEvaluator):
 
     async def _work(self) -> AgentResult:
         context, invalid = self._context, 0
-        await self._look(is_first=True)
+        picture = await self._look(None)
         for _ in range(self._config.max_predictions):
-            outcome = await self._step()
+            outcome = await self._step(picture)
             if context.tools.is_done:
                 answer = context.tools.answer or None
                 return AgentResult(answer, note="" if answer else self._course())
@@ -143,12 +142,12 @@ class VisualActionAgent(AgentEvaluator):
                 self._warn(f"stopped after {invalid} replies in a row without a valid action")
                 return AgentResult(None)
             if outcome.is_valid:
-                await self._look()
+                picture = await self._look(picture)
         note = f"max_predictions is {self._config.max_predictions}; all were used"
         return AgentResult(None, TerminationReason.MAX_STEPS, note=note)
 
-    async def _step(self) -> Performed:
-        body = await self._ask()
+    async def _step(self, picture: Picture) -> Performed:
+        body = await self._ask(picture)
         tools = self._context.tools
         try:
             # BrowserOS's service counts scrolling in thousandths of the viewport, and `done` may have no
@@ -161,13 +160,12 @@ class VisualActionAgent(AgentEvaluator):
         self._history.append(action.plain() | ({} if outcome.ok else {"error": outcome.output}))
         return outcome
 
-    async def _ask(self) -> dict[str, Any]:
-        assert self._picture is not None  # noqa: S101 without a first picture _look raises
+    async def _ask(self, picture: Picture) -> dict[str, Any]:
         as_lines = self._config.history == "text"
         done = [each for each in self._history if "error" not in each] if as_lines else self._history
         history = as_text(done) if as_lines else done
         query, capture = self._context.task.query, self._context.capture
-        body, retries = await self._service.predict(query, self._picture.data, history)
+        body, retries = await self._service.predict(query, picture.data, history)
         capture.log_assistant(beginning(json.dumps(body), LOGGED))
         if retries:
             capture.add_warning(ErrorSource.PROVIDER, f"the service answered only on try {retries + 1}")
@@ -178,8 +176,9 @@ class VisualActionAgent(AgentEvaluator):
         did = ", ".join(each["action"] for each in self._history if each["action"] != "done")
         return f"The task was ended after: {did}." if did else "The task was ended without an action."
 
-    async def _look(self, *, is_first: bool = False) -> None:
-        see = self._sight.now if is_first else self._sight.after_action
+    async def _look(self, last: Picture | None) -> Picture:
+        """Return a picture of the page; the last one where none can be taken."""
+        see = self._sight.now if last is None else self._sight.after_action
         picture = await see()
         window, tools = self._context.window, self._context.tools
         if picture is None and isinstance(window, PlaywrightWindow) and window.dialog is not None:
@@ -188,9 +187,10 @@ class VisualActionAgent(AgentEvaluator):
             # Dismissed: to accept could confirm what nobody has seen.
             await tools.call("handle_dialog", {"accept": False})
             picture = await see()
-        self._picture = picture or self._picture
-        if self._picture is None:
+        picture = picture or last
+        if picture is None:
             raise Fault(ErrorSource.SCREENSHOT, "no picture of the page can be taken to begin with")
+        return picture
 
     def _warn(self, message: str) -> None:
         self._context.capture.add_warning(ErrorSource.AGENT, message)
