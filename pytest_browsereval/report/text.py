@@ -103,7 +103,7 @@ def _join(cells: Sequence[str], widths: Sequence[int], aligns: str) -> Iterator[
         " " * (wide - width_of(cell)) + cell if align == "r" else fit(cell, wide)
         for cell, wide, align in zip(cells, widths, aligns, strict=True)
     )
-    lines = list(wrap_text(cells[-1], widths[-1], "")) if aligns[-1] == "l" else [last]
+    lines = list(_wrap(cells[-1], widths[-1], more="")) if aligns[-1] == "l" else [last]
     for place, line in enumerate(lines or [""]):
         start = [cell if place == 0 else " " * wide for cell, wide in zip(before, widths, strict=False)]
         yield _GAP.join([*start, line]).rstrip()

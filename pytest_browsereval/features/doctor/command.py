@@ -6,26 +6,19 @@ import argparse
 import asyncio
 import platform
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import date
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_browsereval.commands.base import Command, add_overrides, registry_near, say, version_of
-from pytest_browsereval.commands.reporting import refuse_unwritable
+from pytest_browsereval.commands.reporting import add_reports, write_reports
 from pytest_browsereval.commands.runs import find_runs
 from pytest_browsereval.errors import UsageError
-from pytest_browsereval.model.display import format_count
 
 if TYPE_CHECKING:
     from pytest_browsereval.config import EvalConfig
-    from pytest_browsereval.features.doctor.doctor import Report
-    from pytest_browsereval.features.doctor.lint.base import Finding
-    from pytest_browsereval.features.doctor.validation import Validated
-
-# Findings of a rule; `--all` lists all of them.
-SHOWN = 5
 
 # Whose versions are shown.
 PACKAGES = (
@@ -34,7 +27,7 @@ PACKAGES = (
 )
 
 # Options that need a config.
-OPTIONS = ("online", "runs", "last", "validate", "ask_judge", "eval_set", "all", "html")
+OPTIONS = ("online", "runs", "last", "validate", "ask_judge", "eval_set", "all", "json", "markdown")
 
 
 def doctor(arguments: argparse.Namespace) -> int:
@@ -85,13 +78,10 @@ def examine_config(arguments: argparse.Namespace) -> int:
     """Print what was tried and what was found; 1 if a run would fail."""
     from pytest_browsereval.config import load_config
     from pytest_browsereval.features.doctor.doctor import Options, examine
-    from pytest_browsereval.features.doctor.page import RowsPage
-    from pytest_browsereval.report.links import check_page
+    from pytest_browsereval.features.doctor.report import make_report
 
     registry = registry_near(Path(arguments.config))
     config = load_config(Path(arguments.config), registry=registry, overrides=arguments.eval_set)
-    if arguments.html is not None:
-        check_page(arguments.html)
     runs = _find_runs(config, arguments.runs, arguments.last)
     options = Options(
         today=date.today(),  # noqa: DTZ011 rows mean the reader's own day
@@ -101,49 +91,9 @@ def examine_config(arguments: argparse.Namespace) -> int:
         validate=arguments.validate,
         sets=tuple(arguments.eval_set),
     )
-    report = examine(config, registry, options)
-    if arguments.html is not None:
-        with refuse_unwritable(arguments.html):
-            RowsPage(report.findings, report.rows, Path(arguments.config), len(runs)).write(arguments.html)
-    for line in _lines(report, most=None if arguments.all else SHOWN):
-        print(line)
-    return int(report.has_errors)
-
-
-def _lines(report: Report, most: int | None) -> Iterator[str]:
-    width = min(max((len(one.subject) for one in report.checks), default=0), 40)
-    for one in report.checks:
-        first, *more = one.message.splitlines() or [""]
-        yield f"{one.state:<9}{one.area:<9}{one.subject:<{width}}  {first}".rstrip()
-        yield from (f"{'':<{20 + width}}{line}" for line in more)
-    if report.validated is not None:
-        yield from _proofs(report.validated)
-    yield from _findings(report.findings, most)
-    errors = sum(one.state == "error" for one in report.checks)
-    errors += sum(found.level == "error" for found in report.findings)
-    yield format_count(errors, "error") if errors else "no errors: a run can begin"
-
-
-def _proofs(done: Validated) -> Iterator[str]:
-    proved = format_count(len(done.proved), "row is", "rows are")
-    yield f"{'ok' if done.proved else 'skipped':<9}{'proof':<9}{proved} proved"
-    for why, ids in done.unproved.items():
-        more = ", ..." * (len(ids) > SHOWN)
-        yield (
-            f"{'skipped':<9}{'proof':<9}{format_count(len(ids), 'row')}: {why}: "
-            f"{', '.join(ids[:SHOWN])}{more}"
-        )
-
-
-def _findings(findings: tuple[Finding, ...], most: int | None) -> Iterator[str]:
-    by_rule: dict[tuple[str, str], list[Finding]] = {}
-    for found in findings:
-        by_rule.setdefault((found.level, found.rule), []).append(found)
-    for (level, rule), same in by_rule.items():
-        yield f"{level:<9}{rule}: {len(same)}"
-        yield from (f"{'':<9}{found}" for found in same[:most])
-        if most is not None and len(same) > most:
-            yield f"{'':<9}... and {len(same) - most} more; --all lists them"
+    done = examine(config, registry, options)
+    write_reports(arguments, make_report(done, lists_all=arguments.all))
+    return int(done.has_errors)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -182,11 +132,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--ask-judge", action="store_true", help="also ask the models of judges, which costs a little"
     )
-    parser.add_argument(
-        "--html", metavar="FILE", type=Path, help="write a page that says which rows to mend, and how"
-    )
     add_overrides(parser)
     parser.add_argument("--all", action="store_true", help="list all findings")
+    add_reports(parser)
 
 
 COMMANDS = (

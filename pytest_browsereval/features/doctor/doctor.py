@@ -86,12 +86,11 @@ class Options:
 
 
 @dataclass
-class Report:
+class Examination:
     """All checks and findings."""
 
     checks: list[Check] = field(default_factory=list)
     findings: tuple[Finding, ...] = ()
-    rows: tuple[Row, ...] = ()
     validated: Validated | None = None
 
     @property
@@ -101,7 +100,7 @@ class Report:
         return bad or any(found.level is Level.ERROR for found in self.findings)
 
 
-def examine(config: EvalConfig, registry: Registry, options: Options) -> Report:
+def examine(config: EvalConfig, registry: Registry, options: Options) -> Examination:
     """Try all that a run needs, and check its rows.
 
     Args:
@@ -112,32 +111,31 @@ def examine(config: EvalConfig, registry: Registry, options: Options) -> Report:
     Raises:
         ConfigError: the config cannot be used at all.
     """
-    report = Report()
+    found = Examination()
     store = RunStore.locate(config.output_dir, config.name, "doctor")  # never written
     active_run = ActiveRun(RunSpec(config=config, registry=registry, store=store), NewTrials)
     loaded = load(config, registry)
     graders = _used_graders(config, loaded.rows)
-    report.rows = tuple(loaded.rows)
     for name, agent in config.variants.items():
-        report.checks.append(_try("agent", name, agent.type, agent.preflight, config.base_dir))
+        found.checks.append(_try("agent", name, agent.type, agent.preflight, config.base_dir))
     if config.judge is not None:
-        report.checks.append(_try("judge", _name(config.judge), "has a key", check_key, config.judge))
-    report.checks += _tools(active_run, report.checks)
-    report.checks += _rows(config, loaded.rows)
+        found.checks.append(_try("judge", _name(config.judge), "has a key", check_key, config.judge))
+    found.checks += _tools(active_run, found.checks)
+    found.checks += _rows(config, loaded.rows)
     tried = (_try("grader", one.grader.label, "", one.grader.preflight, config.base_dir) for one in graders)
-    report.checks += (check for check in tried if check.state is State.ERROR)
+    found.checks += (check for check in tried if check.state is State.ERROR)
     with tempfile.TemporaryDirectory(prefix="browsereval-doctor-") as name:
-        report.checks += asyncio.run(_live(config, registry, graders, options, Path(name)))
+        found.checks += asyncio.run(_live(config, registry, graders, options, Path(name)))
         runs = options.runs
         if options.validate:
             done = validate(config, loaded.rows, Path(name), sets=options.sets, ask_judge=options.ask_judge)
-            report.validated, runs = done, (*runs, *done.runs)
+            found.validated, runs = done, (*runs, *done.runs)
             loaded.findings += done.findings
-        report.findings = asyncio.run(
+        found.findings = asyncio.run(
             lint(config, registry, today=options.today, runs=runs, online=options.online, loaded=loaded)
         )
-    report.checks = [Check(c.state, c.area, c.subject, active_run.redact(c.message)) for c in report.checks]
-    return report
+    found.checks = [Check(c.state, c.area, c.subject, active_run.redact(c.message)) for c in found.checks]
+    return found
 
 
 # -- without a browser

@@ -27,11 +27,11 @@ def config(*rows: dict[str, Any], **keys: Any) -> str:
 def test_a_sound_config(capsys: pytest.CaptureFixture[str]) -> None:
     """Each thing that was tried has a line; without errors the exit code is 0."""
     assert main(["doctor", config(row("a", start_url="data:text/html,x"))]) == 0
-    *lines, last = capsys.readouterr().out.splitlines()
-    assert [line.split()[:2] for line in lines] == [
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[:2] for line in lines[3:]] == [
         ["ok", area] for area in ("agent", "tools", "rows", "grader", "browser")
     ]
-    assert last == "no errors: a run can begin"
+    assert lines[0] == "no errors: a run can begin"
 
 
 @pytest.mark.slow
@@ -40,11 +40,11 @@ def test_errors_are_the_exit_code(capsys: pytest.CaptureFixture[str]) -> None:
     wrong = [row(f"r{n}", start_url="data:text/html,x", graders=["answr"]) for n in range(7)]
     assert main(["doctor", config(*wrong)]) == 1
     out = capsys.readouterr().out
-    assert "error    unknown-grader: 7\n" in out
+    assert "error unknown-grader: 7\n" in out
     assert "rows.jsonl:5: row 'r4': unknown grader 'answr'. Did you mean 'answer'?" in out
     assert "r5" not in out
-    assert "... and 2 more; --all lists them" in out
-    assert out.endswith("7 errors\n")
+    assert "and 2 more; --all lists them" in out
+    assert out.startswith("7 errors\n")
     assert main(["doctor", config(*wrong), "--all"]) == 1
     assert "rows.jsonl:7: row 'r6'" in capsys.readouterr().out
 
@@ -113,7 +113,7 @@ def test_the_first_example(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["doctor", str(example)]) == 0
     out = capsys.readouterr().out
     assert not any(line.startswith(("error", "warning")) for line in out.splitlines())
-    assert [line.split()[2] for line in out.splitlines() if line.split()[1] == "site"] == [
+    assert [line.split()[2] for line in out.splitlines() if line.split()[1:2] == ["site"]] == [
         "shop",
         "targets",
         "office",
@@ -133,7 +133,7 @@ def test_a_model_that_does_not_answer_is_an_error(capsys: pytest.CaptureFixture[
     assert main(["doctor", config(one, agent=given)]) == 1
     out = capsys.readouterr().out
     assert f"{given['base_url']} does not answer: " in out
-    assert out.endswith("1 error\n")
+    assert out.startswith("1 error\n")
 
 
 @pytest.mark.slow

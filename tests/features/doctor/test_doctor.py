@@ -12,7 +12,7 @@ import pytest
 
 from pytest_browsereval.builtins import builtin_registry
 from pytest_browsereval.config import load_config
-from pytest_browsereval.features.doctor.doctor import Check, Options, Report, State, examine
+from pytest_browsereval.features.doctor.doctor import Check, Examination, Options, State, examine
 from pytest_browsereval.features.process import run_pytest
 from pytest_browsereval.graders.answer import AnswerGrader
 from pytest_browsereval.graders.base import Golden
@@ -48,14 +48,14 @@ def write(folder: Path, *rows: dict[str, Any], **keys: Any) -> Path:
 
 def examined(
     folder: Path, *rows: dict[str, Any], options: dict[str, Any] | None = None, **keys: Any
-) -> Report:
+) -> Examination:
     registry = builtin_registry()
     registry.register(Muddled, owner="test")
     config = load_config(write(folder, *rows, **keys), registry=registry)
     return examine(config, registry, Options(TODAY, **(options or {})))
 
 
-def of(report: Report, *areas: str) -> list[Check]:
+def of(report: Examination, *areas: str) -> list[Check]:
     return [one for one in report.checks if one.area in areas]
 
 

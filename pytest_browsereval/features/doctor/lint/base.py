@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from enum import StrEnum
@@ -11,7 +11,6 @@ from typing import Any
 
 from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.datasets.base import DatasetConfig
-from pytest_browsereval.features.doctor.lint.stored import StoredAttempt
 from pytest_browsereval.graders.base import GraderConfig
 from pytest_browsereval.graders.protection import hide_quotes
 from pytest_browsereval.model.tasks import Task
@@ -46,8 +45,6 @@ class Finding:
     """What was found."""
     advice: str
     """What to do."""
-    attempts: tuple[StoredAttempt, ...] = field(default=(), repr=False, compare=False)
-    """Attempts that show it."""
 
     def __str__(self) -> str:
         row = f" row {self.query_id!r}:" if self.query_id else ""
@@ -63,26 +60,22 @@ class Row:
     dataset: DatasetConfig
     graders: tuple[GraderConfig, ...] = ()
 
-    def report(
-        self, rule: str, level: Level, message: str, advice: str, attempts: Iterable[StoredAttempt] = ()
-    ) -> Finding:
+    def report(self, rule: str, level: Level, message: str, advice: str) -> Finding:
         """Return a finding about this row, without what a protected one expects."""
         message = hide_quotes(message, self.task)
-        return Finding(rule, level, self.where, self.task.query_id, message, advice, tuple(attempts))
+        return Finding(rule, level, self.where, self.task.query_id, message, advice)
 
-    def error(self, rule: str, message: str, advice: str, attempts: Iterable[StoredAttempt] = ()) -> Finding:
+    def error(self, rule: str, message: str, advice: str) -> Finding:
         """Return a finding that makes the exit code 1."""
-        return self.report(rule, Level.ERROR, message, advice, attempts)
+        return self.report(rule, Level.ERROR, message, advice)
 
-    def warning(
-        self, rule: str, message: str, advice: str, attempts: Iterable[StoredAttempt] = ()
-    ) -> Finding:
+    def warning(self, rule: str, message: str, advice: str) -> Finding:
         """Return a finding that is likely to matter."""
-        return self.report(rule, Level.WARNING, message, advice, attempts)
+        return self.report(rule, Level.WARNING, message, advice)
 
-    def note(self, rule: str, message: str, advice: str, attempts: Iterable[StoredAttempt] = ()) -> Finding:
+    def note(self, rule: str, message: str, advice: str) -> Finding:
         """Return a finding that is good to know."""
-        return self.report(rule, Level.NOTE, message, advice, attempts)
+        return self.report(rule, Level.NOTE, message, advice)
 
     def expectations(self) -> Iterator[tuple[str, str]]:
         """Yield the texts and numbers that the row's answer and checks expect, each with its key."""

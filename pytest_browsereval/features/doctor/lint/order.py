@@ -59,11 +59,11 @@ def _find_change(row: Row, made: Sequence[StoredAttempt], ended: Ended, ways: in
         advice = (
             "Look what changed then: the site, its data, a date in the row, or the model behind the name."
         )
-        return row.warning("time-dependent", message, advice, made)
+        return row.warning("time-dependent", message, advice)
     message = (
         f"it failed in all {len(before)} attempts, and in none of {len(after)} after that: between {day}."
     )
-    return row.note("time-dependent", message, "Compare runs of one side only.", made)
+    return row.note("time-dependent", message, "Compare runs of one side only.")
 
 
 def _find_hours(row: Row, made: Sequence[StoredAttempt], ended: Ended, ways: int) -> Finding | None:
@@ -86,7 +86,7 @@ def _find_hours(row: Row, made: Sequence[StoredAttempt], ended: Ended, ways: int
         f"it passed in all attempts that began from {begin} to {end} (UTC), and in no other of {len(made)}."
     )
     advice = "Look for what the site or the row does by the time of day: opening hours, nightly jobs, dates."
-    return row.warning("time-dependent", message, advice, made)
+    return row.warning("time-dependent", message, advice)
 
 
 def _find_trials(row: Row, made: Sequence[StoredAttempt], ended: Ended, ways: int) -> Finding | None:
@@ -100,7 +100,7 @@ def _find_trials(row: Row, made: Sequence[StoredAttempt], ended: Ended, ways: in
         f"each first trial {verdict} ({abs(count)}), and each later one {other} ({len(made) - abs(count)})."
     )
     advice = "A trial leaves something behind: reset the site before each one, or use fresh data."
-    return row.warning("order-dependent", message, advice, made)
+    return row.warning("order-dependent", message, advice)
 
 
 def _find_rows_before(row: Row, made: Sequence[StoredAttempt], ended: Ended, ways: int) -> Finding | None:
@@ -122,7 +122,7 @@ def _find_rows_before(row: Row, made: Sequence[StoredAttempt], ended: Ended, way
         f"and {other} in all {len(made) - abs(count)} others."
     )
     advice = "Name what it needs (depends_on), or reset what the other row leaves behind (requires_reset)."
-    return row.warning("order-dependent", message, advice, made)
+    return row.warning("order-dependent", message, advice)
 
 
 def _list_before(attempt: StoredAttempt, ended: Ended) -> set[str]:

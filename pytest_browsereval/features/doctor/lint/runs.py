@@ -55,12 +55,12 @@ def _rates(row: Row, made: list[StoredAttempt], ended: Ended) -> Iterator[Findin
     idle, oracle = (_last(judged, agent) for agent in ("noop", "scripted"))
     if idle is not None and idle.passed:
         message = "an agent that does nothing passes it."
-        yield row.error("always-passes", message, "Check for something that has to be done.", [idle])
+        yield row.error("always-passes", message, "Check for something that has to be done.")
     if oracle is not None and (not oracle.passed or oracle.metadata.errors):
         why = dict.fromkeys((*(one.message for one in oracle.metadata.errors), oracle.metadata.reason))
         what = "passes without all of its steps" if oracle.passed else "fails"
         message = f"its own solution {what}: {'; '.join(filter(None, why)) or 'no reason is recorded'}."
-        yield row.error("never-passes", message, "Mend the solution, the check or the site.", [oracle])
+        yield row.error("never-passes", message, "Mend the solution, the check or the site.")
     tried = [one for one in judged if one.agent not in ("noop", "scripted")]
     good = [one for one in tried if one.passed]
     agents = len({one.setting for one in tried})
@@ -68,13 +68,13 @@ def _rates(row: Row, made: list[StoredAttempt], ended: Ended) -> Iterator[Findin
     if len(tried) >= ENOUGH and not good:
         if oracle is not None and oracle.passed:
             message, advice = f"its solution passes, and none of {of}.", "Keep it: an agent may learn it."
-            yield row.note("hard", message, advice, tried)
+            yield row.note("hard", message, advice)
         else:
             advice = "Prove by a solution that it can be solved (--validate); keep it if it is only hard."
-            yield row.warning("never-passes", f"none of {of} passed it.", advice, tried)
+            yield row.warning("never-passes", f"none of {of} passed it.", advice)
     if len(tried) >= ENOUGH and len(good) == len(tried):
         message = f"all of {of} passed it."
-        yield row.note("always-passes", message, "It no longer tells agents apart.", tried)
+        yield row.note("always-passes", message, "It no longer tells agents apart.")
     by_setting: dict[str, list[StoredAttempt]] = {}
     for one in tried:
         by_setting.setdefault(one.setting, []).append(one)
@@ -95,7 +95,7 @@ def _find_coin(row: Row, made: list[StoredAttempt]) -> Iterator[Finding]:
         which = f"attempts of the variant {made[0].metadata.variant!r}"
         message = f"{good} of {len(made)} {which} passed it, as a coin would fall."
         advice = "Look whether goal, site or grader decides; compare by several trials."
-        yield row.warning("coin-flip", message, advice, made)
+        yield row.warning("coin-flip", message, advice)
 
 
 def _pages(row: Row, made: list[StoredAttempt]) -> Iterator[Finding]:
@@ -104,18 +104,16 @@ def _pages(row: Row, made: list[StoredAttempt]) -> Iterator[Finding]:
     crashed = next(((one, found) for one, text in texts if (found := _CRASH.search(text))), None)
     if crashed is not None:
         message = f"a page has shown {crashed[1][0]!r} ({crashed[0].folder})."
-        yield row.warning(
-            "app-crash", message, "Mend the app: agents are judged by what it does.", [crashed[0]]
-        )
+        yield row.warning("app-crash", message, "Mend the app: agents are judged by what it does.")
     walled = [one for one, text in texts if _WALL.search(text)]
     if walled and not _WALL.search(row.task.query):
         message = f"{len(walled)} of {len(made)} attempts met a captcha or a wall against robots."
         advice = "Its failures are the environment's: leave the row out, or run it where it is let in."
-        yield row.warning("needs-captcha", message, advice, walled)
+        yield row.warning("needs-captcha", message, advice)
     logins = [one for one in made if _LOGIN_PAGE.search(one.metadata.final_url or "")]
     if logins and len(logins) == len(made):
         message = f"all of {len(made)} attempts ended on a page to log in at."
-        yield row.warning("needs-login", message, "Prepare an account, or leave the row out.", logins)
+        yield row.warning("needs-login", message, "Prepare an account, or leave the row out.")
 
 
 def _log(folder: Path) -> str:

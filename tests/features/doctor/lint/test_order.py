@@ -1,7 +1,8 @@
-"""Rows whose verdict goes with the time, or with what ran before them; and the page about all rows."""
+"""Rows whose verdict goes with the time, or with what ran before them."""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable
 from pathlib import Path
@@ -68,7 +69,6 @@ def test_since_when(tmp_path: Path, verdicts: str, expected: list[Any], message:
     assert all(message in one.message for one in findings)
     if expected and expected[0][0] == "time-dependent":
         assert "between 2026-01-05T12:00 and 2026-01-06T12:00 (UTC)" in findings[0].message
-        assert len(findings[0].attempts) == len(verdicts)
 
 
 def test_in_which_hours(tmp_path: Path) -> None:
@@ -137,30 +137,36 @@ def pytest_browsereval_register(registry):
 """
 
 
-def test_the_page_says_what_to_mend(evals: Evals) -> None:
-    """From rows and runs to a page: each row once, by what is wrong, with its attempts; texts are escaped."""
+def test_what_runs_say_of_rows(evals: Evals) -> None:
+    """From rows and runs to the report of each row, on the terminal, as Markdown and as JSON."""
     evals.pytester.makepyfile(my_agent=AGENT)
-    evals.write_rows(row("<mug>"), row("easy"), row("never", query="<script>alert(1)</script>"))
+    evals.write_rows(row("<mug>"), row("easy"), row("never"))
     evals.write_config(agent={"type": "function", "function": "my_agent:answer"}, trials=4)
     for _ in range(3):
         (evals.path / "left").unlink(missing_ok=True)
         assert evals.run("shop.eval.yaml").ret == 1
     evals.pytester.makeconftest(BLANK)
-    done = evals.run_command(
-        "doctor", "shop.eval.yaml", "--run", "latest", "--last", "5", "--html", "rows.html", "--all"
+    words = (
+        "doctor",
+        "shop.eval.yaml",
+        "--run",
+        "latest",
+        "--last",
+        "5",
+        "--json",
+        "a.json",
+        "--markdown",
+        "a.md",
     )
-    done.stdout.fnmatch_lines(["warning  order-dependent: 1", "*each first trial passed (3)*"])
-    page = (evals.path / "rows.html").read_text()
-    assert "3 of 3 rows have a finding, by 3 runs." in page
-    titles = re.findall(r"<h2>(.*?) <small>1</small>", page)
-    assert titles == ["Depends on time or order", "Broken or hard", "Tells nothing any more"]
-    assert "<script" not in page
-    assert "&lt;script&gt;" in page
-    assert "browsereval doctor shop.eval.yaml --validate" in page
-    links = re.findall(r'href="(results/shop/[^"]+)/index\.html#/(\S+)"', page)
-    assert len(links) == 36
-    for run, place in links:
-        assert (evals.path / run / "tasks" / place).is_dir()
+    done = evals.run_command(*words)
+    done.stdout.fnmatch_lines(["warning order-dependent: 1", "*each first trial passed (3)*"])
+    found = json.loads((evals.path / "a.json").read_text())["findings"]
+    assert {one["query_id"]: one["rule"] for one in found} == {
+        "<mug>": "order-dependent",
+        "easy": "always-passes",
+        "never": "never-passes",
+    }
+    assert "row '&lt;mug&gt;': each first trial passed" in (evals.path / "a.md").read_text()
 
 
 def test_last_needs_a_run(evals: Evals) -> None:
