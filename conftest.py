@@ -27,6 +27,7 @@ TIERS = (
     "slow",
     "published",
     "interop",
+    "benchmarks",
 )
 """Marks of tests that need more than the test extras, or more time; ``pyproject.toml`` says what."""
 

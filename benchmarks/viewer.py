@@ -19,6 +19,7 @@ import stored
 from measuring import Cost, arguments, cost_of, median, report
 from playwright.async_api import Page, async_playwright
 
+from pytest_browsereval.analysis.summary import summary_of
 from pytest_browsereval.browsers.binary import candidates, launch_first
 from pytest_browsereval.capture.message_log import MessageLogger
 from pytest_browsereval.model.messages import (
@@ -202,7 +203,7 @@ def run_of(folder: Path, name: str, attempts: int) -> Path:
         if name != "attempts":
             add_pictures(run)
         store = RunStore(run)
-        store.write_summary({"selected": attempts})
+        store.write_summary({"selected": attempts, "skipped": 0, **summary_of(store).as_json()})
     return run
 
 

@@ -172,6 +172,7 @@ WRONG: dict[str, tuple[str, dict[str, Any], str]] = {
 """A page that does not take what a tool does to it, and what the attempt says of it."""
 
 
+@pytest.mark.slow
 def test_no_tool_says_ok_for_what_did_not_happen(evals: Evals, pages: PageServer) -> None:
     """The step of a solution fails, and with it the row, though its answer is right."""
     rows = []

@@ -89,6 +89,7 @@ def shop() -> Iterator[PageServer]:
     other.close()
 
 
+@pytest.mark.slow
 def test_a_page_that_is_broken_is_the_sites(evals: Evals, shop: PageServer) -> None:
     """*errored* by link, form, redirect, tab or script; *failed* by an address of the agent's own or a frame.
 

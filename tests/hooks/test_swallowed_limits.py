@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.testing import ScriptedModel, calls, done
 from pytest_browsereval.testing import call as to_call
@@ -104,6 +106,7 @@ STEPS = ("steps", "steps_then_model", "endless", "deaf", "wraps", "task", "polit
 MONEY = ("model", "own_client", "never_waits")
 
 
+@pytest.mark.slow
 def test_an_agent_that_catches_a_limit_gets_nothing_more(evals: Evals) -> None:
     """It has no further call, request or answer; the limit is the reason; a row in another lane passes."""
     with ScriptedModel(lambda _: done("7").costing(1, 0)) as server:

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.support import Visits
 from tests.tools.test_values import say, show_page, tell
 
@@ -43,6 +45,7 @@ SWITCHED = [
 """A page, a tool, what it says (an exclamation mark stands before an error), and how the box is then."""
 
 
+@pytest.mark.slow
 def test_a_box_is_as_the_call_says(visit: Visits) -> None:
     """A person clicks the label where it covers its box; a page that switches back is told as an error."""
     opened = visit("")
@@ -75,6 +78,7 @@ CHOSEN = [
 """A page, what is chosen one after the other, what the last call says, and the values that are chosen then."""
 
 
+@pytest.mark.slow
 def test_a_list_has_chosen_what_the_call_says(visit: Visits) -> None:
     """A label counts before a value; where several may be chosen, a choice is added to them."""
     opened = visit("")

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import re
 
+import pytest
+
 from pytest_browsereval.tools.display import MAX_LENGTH, cap_text
 from tests.support import PageServer, Visits
 
@@ -49,6 +51,7 @@ def test_a_huge_page_is_cut_and_says_so(visit: Visits) -> None:
     assert "item number 0 of" in text
 
 
+@pytest.mark.slow
 def test_a_cut_keeps_what_is_open_and_where_one_is(visit: Visits) -> None:
     """Dialogs, landmarks, the focus and what stands last in the body stay; every gap says what it was."""
     rows = "".join(f"<tr><td>{n}</td><td><a href='#{n}'>row {n}</a></td></tr>" for n in range(3000))

@@ -109,6 +109,7 @@ def test_a_ref_that_the_page_hides_says_so(visit: Visits) -> None:
     )
 
 
+@pytest.mark.slow
 def test_frames_are_entered_step_by_step(visit: Visits, pages: PageServer) -> None:
     """A frame is a target too, a frame in a frame as well, and a ref works inside."""
     pages.page("/deep", "<button onclick='top.document.title = \"deep\"'>a &gt;&gt;&gt; b</button>")

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from pytest_browsereval.tools.base import ToolResult
 from tests.support import PageServer, Visit, Visits
 
@@ -188,6 +190,7 @@ OWN_WORLD: list[tuple[str, str, dict[str, Any], str]] = [
 """A page with scripts of its own, a tool, its arguments, and what it says."""
 
 
+@pytest.mark.slow
 def test_the_scripts_of_a_page_do_not_change_what_is_read_back(visit: Visits, pages: PageServer) -> None:
     """Neither what a page makes of its fields, nor its clocks, nor what it takes away."""
     opened = visit("")
@@ -221,6 +224,7 @@ def test_a_fill_says_what_is_there(visit: Visits) -> None:
         assert say(opened, body, "fill", target="#x", text=text).startswith(said), body
 
 
+@pytest.mark.slow
 def test_typing_says_what_is_there(visit: Visits) -> None:
     """It goes behind what a field holds; what takes no keys is refused before one is pressed."""
     opened = visit("")

@@ -183,6 +183,7 @@ def test_a_log_that_was_emptied_makes_the_attempt_errored(evals: Evals) -> None:
     assert list_outcomes(run_sending(evals, sent, contains="name"), sent) == {"reset": "errored"}
 
 
+@pytest.mark.slow
 def test_as_many_requests_as_may_be_are_kept(evals: Evals) -> None:
     """One more is counted, and what it said is unknown."""
     for more, found in ((0, False), (1, "errored")):

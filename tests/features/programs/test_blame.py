@@ -139,6 +139,7 @@ def test_a_key_that_is_refused_stops_the_run(evals: Evals, program: str, mode: s
     assert words in made.reason
 
 
+@pytest.mark.slow
 def test_a_program_that_does_nothing_is_errored(evals: Evals, program: str) -> None:
     """One that asks its model again until its time is over, and one that has never asked for the tools."""
     blocks = {

@@ -59,6 +59,7 @@ def test_a_copy_of_a_run_is_not_the_baseline(project: Evals) -> None:
     assert choose_run("latest-on-main", str(first.parent), "aaa") == str(first)
 
 
+@pytest.mark.slow
 def test_the_newest_whole_run_of_the_branch(project: Evals) -> None:
     """Runs of selected rows, cut-off ones, and those with changed files or of other branches are not it."""
     whole = project.run().folder
