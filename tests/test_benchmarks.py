@@ -56,7 +56,13 @@ def test_each_benchmark_measures(tmp_path: Path, subtests: pytest.Subtests) -> N
     for name, options in TINY.items():
         with subtests.test(name):
             figures = tmp_path / f"{name}.json"
-            command = [sys.executable, FOLDER / f"{name}.py", *shlex.split(options), "--json", figures]
+            command: list[str | Path] = [
+                sys.executable,
+                FOLDER / f"{name}.py",
+                *shlex.split(options),
+                "--json",
+                figures,
+            ]
             done = run_program(command, cwd=tmp_path, env=dict(os.environ), limit_s=600)
             assert done.returncode in (0, 1), done.stdout + done.stderr
             assert figures.exists(), done.stdout + done.stderr
