@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from pytest_browsereval.errors import TerminationReason
 from pytest_browsereval.features.causes.actions import FIELDS, SETS, SOFT, UNDOES, Action
 from pytest_browsereval.features.causes.attempts import MOST_MOVES, Attempt, Way
 from pytest_browsereval.features.causes.targets import (
@@ -29,8 +28,8 @@ class Parting:
     """Where an attempt parts from a way."""
 
     kind: str
-    """``failed``, ``value``, ``target``, ``page``, ``unsure``, ``unknown``, ``left_out``, ``lost``,
-    ``again``, ``more``, ``early`` or ``end``."""
+    """``failed``, ``value``, ``target``, ``page``, ``unknown``, ``left_out``, ``lost``, ``again``,
+    ``more``, ``early`` or ``end``."""
     step: Action | None
     """The first wrong step; None if the attempt has none."""
     instead: Action | None = None
@@ -52,25 +51,21 @@ def compare_actions(a: Action, b: Action, *, knows_pages: bool) -> float:
         return OTHER
     if b.page is not None and a.has_moved and a.page == b.page and (not knows_pages or b.has_moved):
         return REACHED
-    if a.kind != b.kind or (_is_enter(a) and _is_enter(b)):
-        return _compare_others(a, b)
-    if a.kind == "open":
-        return SAME if a.page == b.page else OTHER
-    # A ref is never written in a solution, and a tool that is not known is compared by its name.
-    if a.kind == "other" and a.tool != b.tool:
-        return OTHER
-    return min(compare_targets(a.target, b.target), _compare_values(a, b))
-
-
-def _compare_others(a: Action, b: Action) -> float:
-    """Compare actions of two kinds that may come to the same, and keys that send a form from any field."""
     same = compare_targets(a.target, b.target)
-    if a.kind == b.kind:
+    if _is_enter(a) and _is_enter(b):  # it sends a form from any field
         return max(PERHAPS, same)
+    if a.kind == b.kind:  # a tool that is not known is compared by its name
+        is_other = a.page != b.page if a.kind == "open" else a.kind == "other" and a.tool != b.tool
+        return OTHER if is_other else SAME if a.kind == "open" else min(same, _compare_values(a, b))
     is_named = b.target is not None and b.target.name and b.target.name in a.words
     if _submits(a, b) or _submits(b, a) or is_named:
         return PERHAPS
-    return min(REACHED, same) if any({a.kind, b.kind} <= kinds for kinds in _LIKE) else OTHER
+    return min(REACHED, same) if _are_like(a, b) else OTHER
+
+
+def _are_like(a: Action, b: Action) -> bool:
+    """Whether two actions can do the same to one target."""
+    return a.kind == b.kind or any({a.kind, b.kind} <= kinds for kinds in _LIKE)
 
 
 def _is_enter(one: Action) -> bool:
@@ -84,15 +79,12 @@ def _submits(a: Action, b: Action) -> bool:
 
 
 def _compare_values(a: Action, b: Action) -> float:
-    if a.value.strip() == b.value.strip() or a.is_open or b.is_open:
-        return SAME
-    if a.kind == "type":
-        return OTHER
-    first, second = a.value.strip().casefold(), b.value.strip().casefold()
-    if first == second:
+    first, second = a.value.strip(), b.value.strip()
+    is_same = first == second or (a.kind != "type" and first.casefold() == second.casefold())
+    if is_same or a.is_open or b.is_open:
         return SAME
     # An option by its value and by its label.
-    is_word = [all(c.isalnum() or c in "-_" for c in one) and one.islower() for one in (a.value, b.value)]
+    is_word = [all(c.isalnum() or c in "-_" for c in one) and one.islower() for one in (first, second)]
     return PERHAPS if a.kind == "choose" and is_word[0] != is_word[1] else OTHER
 
 
@@ -140,35 +132,37 @@ class _Search:
         self._attempt, self._way = attempt, way
         self._moves = attempt.moves
         self._pairs = align(self._moves, way)
-        self._pairs_in_another_order: list[tuple[int, int]] = []
-        taken, met = {i for i, _ in self._pairs}, {j for _, j in self._pairs}
+        taken, self._met = ({pair[side] for pair in self._pairs} for side in (0, 1))
         for i, one in enumerate(self._moves):  # done in another order, as fields of a form are
-            same = [j for j in range(len(way.moves)) if j not in met and self._is_same(one, way.moves[j])]
-            if i not in taken and same:
+            if i not in taken and (j := self._find_loose(i, one)) is not None:
                 taken.add(i)
-                met.add(same[0])
-                self._pairs_in_another_order.append((i, same[0]))
-        self._met = met
+                self._met.add(j)
         self._unmatched = tuple(one for i, one in enumerate(self._moves) if i not in taken)
         self._matched = [self._moves[i] for i in sorted(taken)]
-        self._wrong = self._find_values()
+        self._wrong = dict(self._find_values())
 
-    def _is_same(self, one: Action, other: Action) -> bool:
-        same = compare_actions(one, other, knows_pages=self._way.knows_pages)
-        return same > PERHAPS or bool(same and one.kind in SETS and one.value.strip())
+    def _find_loose(self, i: int, one: Action) -> int | None:
+        """Return what it does of the way out of turn; not a field of a form that was sent before."""
+        for j, other in enumerate(self._way.moves):
+            same = compare_actions(one, other, knows_pages=self._way.knows_pages)
+            is_same = same > PERHAPS or (same and one.kind in SETS and one.value.strip())
+            is_late = one.kind in SETS and any(
+                to_i < i and to_j > j and self._moves[to_i].kind in ("click", "press")
+                for to_i, to_j in self._pairs
+            )
+            if j not in self._met and is_same and not is_late:
+                return j
+        return None
 
-    def _find_values(self) -> dict[int, tuple[Action, Action]]:
-        """Return, by its place in the way, what was set to another value, in any order of fields."""
-        found: dict[int, tuple[Action, Action]] = {}
+    def _find_values(self) -> Iterator[tuple[int, tuple[Action, Action]]]:
+        """Yield, by its place in the way, what was set to another value, in any order of fields."""
         for place, other in enumerate(self._way.moves):
             if place in self._met or other.kind not in SETS or other.target is None:
                 continue
             for one in self._unmatched:
-                is_there = one.kind == other.kind and compare_targets(one.target, other.target) == SAME
-                is_wrong = is_there and not one.error and _compare_values(one, other) == OTHER
+                is_wrong = _set_the_same(other, one) and _compare_values(one, other) == OTHER
                 if is_wrong and not self._is_corrected(one):
-                    found[place] = one, other
-        return found
+                    yield place, (one, other)
 
     def _is_corrected(self, one: Action) -> bool:
         return any(_set_the_same(one, other) for other in self._matched if other.number > one.number)
@@ -178,72 +172,47 @@ class _Search:
         strong = [self._make("value", one, other) for one, other in self._wrong.values()]
         weak: list[Parting] = []
         for gap in self._gaps():
-            strong += self._find_strong(gap)
-            weak += self._find_weak(gap)
-        # What only the answer shows is no matter of the way.
+            if (found := self._find_in(gap)) is not None:
+                (strong if found[0] else weak).append(found[1])
         if strong:
             return min(strong, key=lambda one: one.step.number if one.step else 10**9)
+        # What only the answer shows is no matter of the way.
         if weak and not is_about_answer(self._attempt):
             return weak[0]
-        unsure = [(self._moves[i], self._way.moves[j]) for i, j in self._pairs if self._is_unsure(i, j)]
-        if unsure and not is_about_answer(self._attempt):
-            return self._make("unsure", *unsure[0])
-        if (unsent := self._find_unsent()) is not None:
-            return self._make("early", self._last(), unsent)
-        return self._make("end", self._last(), self._way.end)
-
-    def _find_unsent(self) -> Action | None:
-        """Return what the way clicks after a field that the attempt set too late for it."""
-        fields = [(i, j) for i, j in self._pairs_in_another_order if self._moves[i].kind in SETS]
-        for i, j in self._pairs:
-            sent = self._way.moves[j]
-            late = [
-                to_i for to_i, to_j in fields if to_i > i and to_j < j and sent.kind in ("click", "press")
-            ]
-            later = self._moves[max(late) :] if late else ()
-            if late and not any(self._is_same(one, sent) for one in later):
-                return sent
-        return None
-
-    def _is_unsure(self, i: int, j: int) -> bool:
-        """Whether two actions of one kind may have been done to two targets."""
-        one, other = self._moves[i], self._way.moves[j]
-        is_named = one.target is not None and other.target is not None and one.kind == other.kind == "click"
-        return is_named and compare_actions(one, other, knows_pages=self._way.knows_pages) == PERHAPS
+        return self._make("end", self._last, self._way.end)
 
     def _make(self, kind: str, step: Action | None, instead: Action | None = None) -> Parting:
         own, its = self._attempt.end, self._way.end
         is_same = own is not None and its is not None and own.value.strip() == its.value.strip()
         is_answer = is_same or _list_refused(self._attempt) <= {"page_state", "state_diff"}
-        scores = (
+        scores = [
             compare_actions(self._moves[i], self._way.moves[j], knows_pages=self._way.knows_pages)
             for i, j in self._pairs
+        ]
+        is_all = (
+            len(scores) == len(self._way.moves) == len(self._moves) and min(scores, default=SAME) > PERHAPS
         )
-        is_all = len(self._pairs) == len(self._way.moves) == len(self._moves)
         has_waited = any(one.kind == "wait" for one in self._attempt.actions) or not self._way.waits
-        is_whole = (
-            kind == "end" and is_answer and is_all and has_waited and all(one > PERHAPS for one in scores)
-        )
+        is_whole = kind == "end" and is_answer and is_all and has_waited
         return Parting(
             kind, step, instead, len(self._met), is_whole, not has_waited, self._unmatched, self._way
         )
 
+    @property
     def _last(self) -> Action | None:
         return self._attempt.actions[-1] if self._attempt.actions else None
 
     def _gaps(self) -> Iterator[_Gap]:
-        ends = [*self._pairs, (len(self._moves), len(self._way.moves))]
+        done = self._met | self._wrong.keys()
         i = j = 0
-        for place, (to_i, to_j) in enumerate(ends):
-            is_last = place == len(self._pairs)
-            done = self._met | self._wrong.keys()
-            left = [self._way.moves[place] for place in range(j, to_j) if place not in done]
+        for to_i, to_j in (*self._pairs, (len(self._moves), len(self._way.moves))):
+            left = [one for place, one in enumerate(self._way.moves[j:to_j], j) if place not in done]
             missing = [one for one in left if one.kind != "scroll"]
             tabs = {one.kind for one in missing} & {"tabs"}
             own = (one for one in self._moves[i:to_i] if one not in self._matched)
             extra = [one for one in own if one.kind in tabs or not self._is_forgiven(one)]
-            behind = None if is_last else (self._moves[to_i], self._way.moves[to_j])
-            yield _Gap(extra, missing, behind)
+            is_last = to_i == len(self._moves)
+            yield _Gap(extra, missing, None if is_last else (self._moves[to_i], self._way.moves[to_j]))
             i, j = to_i + 1, to_j + 1
 
     def _is_forgiven(self, one: Action) -> bool:
@@ -254,65 +223,54 @@ class _Search:
             return True
         return one.kind in SETS and self._is_corrected(one)
 
-    # -- departures that never come back
-
-    def _find_strong(self, gap: _Gap) -> Iterator[Parting]:
-        before = [one for one in self._matched if not gap.next or one.number < gap.next[0].number]
+    def _find_in(self, gap: _Gap) -> tuple[bool, Parting] | None:
+        """Return how an attempt leaves the way in a gap, and whether it surely never comes back."""
+        is_end = gap.next is None
         for extra in gap.extra:
-            undone = next(
-                (one for one in before if _set_the_same(one, extra) and one.number < extra.number), None
-            )
-            if undone is not None and not extra.error and undone.value != extra.value:
-                yield self._make("lost", extra, undone)
-                return
+            before = (one for one in self._matched if one.number < extra.number)
+            undone = next((one for one in before if _set_the_same(one, extra)), None)
+            if undone is not None and undone.value != extra.value:
+                return True, self._make("lost", extra, undone)
+        own = self._forgive_excursion(gap) if is_end else gap.extra
+        if own and gap.missing:
+            return self._find_instead(own, gap)
+        if gap.missing:
+            return self._find_missing(gap.missing[0], gap)
+        done = [one for one in own if not one.error]
+        return (is_end, self._find_more(done, is_end=is_end)) if done else None
+
+    def _find_missing(self, first: Action, gap: _Gap) -> tuple[bool, Parting]:
         if gap.next is None:
-            yield from self._find_at_end(gap)
-        elif gap.extra and gap.missing:
-            if not self._has_met(gap):
-                yield from self._find_substitute(gap)
-        elif gap.missing and all(one.kind in SETS for one in gap.missing):  # a form that is left incomplete
-            number = gap.next[0].number
-            sends = (one for one in self._matched if one.number >= number and one.kind not in SETS)
-            yield self._make("left_out", next(sends, gap.next[0]), gap.missing[0])
+            return True, self._make("early", self._last, first)
+        step = gap.next[0]
+        sends = (one for one in self._matched if one.number >= step.number and one.kind not in SETS)
+        is_form = all(one.kind in SETS for one in gap.missing)  # that is left incomplete
+        return is_form, self._make("left_out", next(sends, step) if is_form else step, first)
 
-    def _has_met(self, gap: _Gap) -> bool:
+    def _has_met(self, pair: tuple[Action, Action]) -> bool:
         """Whether both ways have come to the same page, which is known of recorded attempts only."""
-        if gap.next is None or not self._way.knows_pages:
-            return False
-        own, other = gap.next
-        is_there = own.has_moved and own.page == other.page
-        has_moved = any(one.has_moved for one in gap.extra)
-        return is_there or (has_moved and own.before is not None and own.before == other.before)
+        own, other = pair
+        return self._way.knows_pages and own.has_moved and own.page == other.page
 
-    def _find_substitute(self, gap: _Gap) -> Iterator[Parting]:
-        for extra in gap.extra:
-            for missing in gap.missing:
-                if kind := _name_substitute(extra, missing):
-                    yield self._make(kind, extra, missing)
-                    return
-
-    def _find_at_end(self, gap: _Gap) -> Iterator[Parting]:
-        extra = self._forgive_excursions(gap.extra)
-        if not gap.missing:
-            extra = [one for one in extra if not one.error]
-            undo = next((one for one in extra if one.target and UNDOES.search(one.target.name)), None)
-            if undo is not None:
-                yield self._make("lost", undo)
-            elif extra:
-                yield self._find_more(extra)
-        elif extra:
-            first = extra[0]
-            like = [one for one in gap.missing if _name_substitute(first, one)] or gap.missing[:1]
-            instead = max(like, key=lambda one: compare_targets(first.target, one.target))
-            kind = _name_substitute(first, instead) or ("failed" if first.error else "target")
-            is_elsewhere = first.has_moved and not self._has_seen(instead.page)
-            if is_elsewhere and kind == "target" and not self._is_mistaken(first, instead):
-                kind = "page"
-            yield self._make(
-                "unknown" if first.kind == "other" and kind == "target" else kind, first, instead
-            )
-        else:
-            yield self._make("early", self._last(), gap.missing[0])
+    def _find_instead(self, own: Sequence[Action], gap: _Gap) -> tuple[bool, Parting]:
+        """Return what was done in the place of what: of the last gap its first action has to be it."""
+        tried = ((one, other) for one in own for other in gap.missing)
+        one, other, kind = next(
+            ((one, other, kind) for one, other in tried if (kind := _name_substitute(one, other))),
+            (own[0], gap.missing[0], ""),
+        )
+        if gap.next is not None:
+            return bool(kind) and not self._has_met(gap.next), self._make(kind or "target", one, other)
+        if one is not own[0]:
+            one, kind = own[0], ""
+        if kind:
+            like = [it for it in gap.missing if _name_substitute(one, it)]
+            other = max(like, key=lambda it: compare_targets(one.target, it.target))
+            kind = _name_substitute(one, other)
+        kind = kind or ("failed" if one.error else "target")
+        if kind == "target" and one.has_moved and not self._is_mistaken(one, other):
+            kind = "page"
+        return True, self._make("unknown" if (one.kind, kind) == ("other", "target") else kind, one, other)
 
     def _is_mistaken(self, one: Action, other: Action) -> bool:
         """Whether one target was rather taken for another than that the attempt went to another page."""
@@ -320,14 +278,11 @@ class _Search:
         is_click = one.kind == other.kind == "click"
         return is_click and (bool(names[0] & names[1]) or not is_about_answer(self._attempt))
 
-    def _has_seen(self, page: str | None) -> bool:
-        """Whether the log has a page: of a program with other tools, some argument may name it."""
-        return page is not None and any(
-            page in (one.page, self._attempt.pages.name(one.value)) for one in self._attempt.actions
-        )
-
-    def _find_more(self, extra: Sequence[Action]) -> Parting:
-        """Return what was done and is not in the way: once more, if the way has it once."""
+    def _find_more(self, extra: Sequence[Action], *, is_end: bool) -> Parting:
+        """Return what was done and is not in the way: at the end an undoing, or once more what it has."""
+        undo = (one for one in extra if is_end and one.target and UNDOES.search(one.target.name))
+        if (undone := next(undo, None)) is not None:
+            return self._make("lost", undone)
         for one in extra:
             for other in self._matched:
                 if other.number < one.number and _is_again(one, other):
@@ -336,29 +291,12 @@ class _Search:
         like = (one for one in self._way.moves if compare_actions(extra[0], one, knows_pages=knows))
         return self._make("more", extra[0], next(like, None))
 
-    def _forgive_excursions(self, extra: list[Action]) -> list[Action]:
-        """Leave out what led away from a page and back to it, if the agent then ended by itself."""
-        if self._attempt.metadata.termination_reason is not TerminationReason.COMPLETED or not extra:
-            return extra
-        here = extra[0].before
-        away = [one for one in self._attempt.actions if one.number >= extra[0].number]
-        back = [one.number for one in away if one.has_moved and one.page == here]
-        if not back or any(one.kind in SETS and not one.error for one in extra if one.number <= back[-1]):
-            return extra
-        return [one for one in extra if one.number > back[-1]]
-
-    # -- departures that may do no harm
-
-    def _find_weak(self, gap: _Gap) -> Iterator[Parting]:
-        if gap.next is None:
-            return
-        done = [one for one in gap.extra if not one.error]
-        if gap.missing and gap.extra:
-            yield self._make("target", gap.extra[0], gap.missing[0])
-        elif gap.missing:
-            yield self._make("left_out", gap.next[0], gap.missing[0])
-        elif done:
-            yield self._find_more(done)
+    def _forgive_excursion(self, gap: _Gap) -> list[Action]:
+        """Leave out what only led away from a page and back to it."""
+        here = gap.extra[0].before if gap.extra else None
+        back = [one.number for one in self._attempt.actions if one.has_moved and one.page == here]
+        away = [one for one in gap.extra if back and one.number <= back[-1]]
+        return gap.extra[len(away) :] if all(one.has_moved or one.error for one in away) else gap.extra
 
 
 def _set_the_same(a: Action, b: Action) -> bool:
@@ -373,10 +311,9 @@ def _is_again(a: Action, b: Action) -> bool:
 
 def _name_substitute(extra: Action, missing: Action) -> str:
     """Return in which way an action was done in the place of another one; empty if it was not."""
-    is_like = extra.kind == missing.kind or any({extra.kind, missing.kind} <= kinds for kinds in _LIKE)
     if extra.kind == "wait" and extra.error:
         return "failed"
-    if not is_like or (extra.kind == "other" and extra.tool != missing.tool):
+    if not _are_like(extra, missing) or (extra.kind == "other" and extra.tool != missing.tool):
         return ""
     same = compare_targets(extra.target, missing.target)
     if extra.error:

@@ -344,7 +344,6 @@ RULES: tuple[tuple[str, str, Rule], ...] = (
     ("never_reached_page", "never reached the page", _never_reached),
     ("wrong_target", "wrong target", _parts_by("target")),
     ("step_left_out", "step left out", _parts_by("left_out")),
-    ("wrong_target", "wrong target", _parts_by("unsure")),
     ("page_error", "page answered an error", _page_error_before),
     ("answered_too_early", "answered too early", _parts_by("early")),
     ("step_repeated", "step done twice", _parts_by("again")),
@@ -477,5 +476,4 @@ def _describe_way(failure: Failure, parting: Parting) -> str:
             places = describe_places(step.target, instead.target)
             did, does = did + places[0], does + places[1]
         said = f"{name} {goes_on}{does}{before}"
-        said += ", which may be the same" if parting.kind == "unsure" else ""
     return f"at step {step.number}: {did}, {said}"
