@@ -25,6 +25,16 @@ TOO_SLOW = re.compile(
     re.IGNORECASE,
 )
 
+KINDS = (
+    ("unknown_tool", UNKNOWN_TOOL, False),
+    ("wrong_arguments", WRONG_ARGUMENTS, False),
+    ("target_not_found", NOT_FOUND, True),
+    ("target_covered", COVERED, True),
+    ("target_not_usable", NOT_USABLE, True),
+    ("page_too_slow", TOO_SLOW, False),
+)
+"""Causes by what a tool says, and whether only of a call with a target."""
+
 
 def normalise_error(text: str) -> str:
     """Return an error's first line without numbers, ports and ids, so that equal errors are equal texts."""
