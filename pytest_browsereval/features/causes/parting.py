@@ -32,17 +32,17 @@ class Parting:
     ``more``, ``early`` or ``end``."""
     step: Action | None
     """The first wrong step; None if the attempt has none."""
-    instead: Action | None = None
+    instead: Action | None
     """What the way has in its place."""
-    matched: int = 0
+    matched: int
     """How many actions of the way the attempt has done."""
-    is_whole: bool = False
+    is_whole: bool
     """Whether all that it has is surely all that the way has, answer included."""
-    hurries: bool = False
+    hurries: bool
     """Whether the way waits for a page, and the attempt never does."""
-    unmatched: tuple[Action, ...] = ()
+    unmatched: tuple[Action, ...]
     """Actions of the attempt that the way does not have."""
-    way: Way | None = None
+    way: Way
 
 
 def compare_actions(a: Action, b: Action, *, knows_pages: bool) -> float:
@@ -254,19 +254,13 @@ class _Search:
 
     def _find_instead(self, own: Sequence[Action], gap: _Gap) -> tuple[bool, Parting]:
         """Return what was done in the place of what: of the last gap its first action has to be it."""
-        tried = ((one, other) for one in own for other in gap.missing)
-        one, other, kind = next(
-            ((one, other, kind) for one, other in tried if (kind := _name_substitute(one, other))),
-            (own[0], gap.missing[0], ""),
-        )
+        first = own[:1] if gap.next is None else own
+        pairs = [(one, other, _name_substitute(one, other)) for one in first for other in gap.missing]
+        like = [pair for pair in pairs if pair[2]] or pairs[:1]
         if gap.next is not None:
+            one, other, kind = like[0]
             return bool(kind) and not self._has_met(gap.next), self._make(kind or "target", one, other)
-        if one is not own[0]:
-            one, kind = own[0], ""
-        if kind:
-            like = [it for it in gap.missing if _name_substitute(one, it)]
-            other = max(like, key=lambda it: compare_targets(one.target, it.target))
-            kind = _name_substitute(one, other)
+        one, other, kind = max(like, key=lambda pair: compare_targets(pair[0].target, pair[1].target))
         kind = kind or ("failed" if one.error else "target")
         if kind == "target" and one.has_moved and not self._is_mistaken(one, other):
             kind = "page"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, pairwise
@@ -14,7 +14,7 @@ from pytest_browsereval.features.causes.actions import SOFT, UNREAD, Action, fin
 from pytest_browsereval.features.causes.attempts import Attempt, find_ways, read_attempt
 from pytest_browsereval.features.causes.parting import Parting, find_nearest
 from pytest_browsereval.features.causes.targets import describe_places
-from pytest_browsereval.features.causes.texts import GIVES_UP, Reading
+from pytest_browsereval.features.causes.texts import GIVES_UP, Evidence, Reading
 from pytest_browsereval.llm.json_tools import WRITTEN_CALL, is_written_call
 from pytest_browsereval.model.causes import Cause
 from pytest_browsereval.model.display import one_line
@@ -56,19 +56,6 @@ PARTED = {
 
 AT_END = ("", "end", "early")
 """How an attempt parts that no step of its own leads astray."""
-
-
-@dataclass(frozen=True)
-class Evidence:
-    """What a cause rests on."""
-
-    name: str
-    steps: Sequence[Action | None] = ()
-    detail: str = ""
-    why: str = ""
-    """What the record says, where the first wrong step does not."""
-    is_likely: bool = False
-    """Whether it rests on words or on a comparison: it may be otherwise."""
 
 
 @dataclass(frozen=True)
@@ -195,7 +182,7 @@ def _failed_action(failure: Failure) -> Evidence | None:
             detail = (decisive.page or "") if is_slow else target.describe() if target is not None else text
             shown = [one for one in failed if pattern.search(one.error)]
             return Evidence(name, shown, detail, is_likely=is_likely or is_slow)
-    return Evidence("same_error", failed, text, is_likely=is_likely)
+    return _page_too_slow(failure) or Evidence("same_error", failed, text, is_likely=is_likely)
 
 
 def _is_done(failure: Failure) -> bool:
@@ -203,10 +190,14 @@ def _is_done(failure: Failure) -> bool:
     parting = failure.parting
     if not failure.is_over or failure.attempt.moves[-1].kind == "wait" or parting is None:
         return False
-    return failure.kind == "end" and parting.way is not None and parting.matched == len(parting.way.moves)
+    return failure.kind == "end" and parting.matched == len(parting.way.moves)
 
 
 def _page_too_slow(failure: Failure) -> Evidence | None:
+    is_timeout = failure.attempt.metadata.termination_reason is TerminationReason.TIMEOUT
+    for one in failure.last if is_timeout else ():
+        if one.error and one.kind in ("wait", "open", "back"):
+            return Evidence("page_too_slow", [one], one.page or "", is_likely=True)
     if failure.kind == "end" and failure.parting and failure.parting.hurries:
         why = "the way has a wait, and no step is known to have waited"
         return Evidence("page_too_slow", failure.last, "", why, is_likely=True)
@@ -219,10 +210,8 @@ def _page_too_slow(failure: Failure) -> Evidence | None:
 
 
 def _limit(failure: Failure) -> Evidence | None:
-    name, last = LIMITS.get(failure.attempt.metadata.termination_reason), failure.last
-    if name == "out_of_time" and last and last[0].error and last[0].kind in ("wait", "open", "back"):
-        return Evidence("page_too_slow", last, last[0].page or "", is_likely=True)
-    return Evidence(name, last) if name else None
+    name = LIMITS.get(failure.attempt.metadata.termination_reason)
+    return Evidence(name, failure.last) if name else None
 
 
 def _reply_cut_off(failure: Failure) -> Evidence | None:
@@ -274,7 +263,7 @@ def _checks_lost(failure: Failure) -> Evidence | None:
     # The first moment after the last best one.
     counts = [count for count, _ in held]
     step = failure.find_step(held[len(counts) - counts[::-1].index(max(counts))][1])
-    return Evidence("right_state_lost", [step], "", "fewer checks held after it than before")
+    return Evidence("right_state_lost", [step] if step else (), "", "fewer checks held after it than before")
 
 
 def _page_error_before(failure: Failure) -> Evidence | None:
@@ -285,11 +274,11 @@ def _page_error_before(failure: Failure) -> Evidence | None:
 
 def _parted(failure: Failure) -> Evidence | None:
     name, parting = PARTED.get(failure.kind), failure.parting
-    if name is None or parting is None:
+    if name is None or parting is None or parting.step is None:
         return None
     step, instead = parting.step, parting.instead
     if instead is None or failure.attempt.is_protected:
-        detail = step.describe(past=False, with_value=False) if step else ""
+        detail = step.describe(past=False, with_value=False)
     elif name == "wrong_value" and instead.target is not None:
         detail = instead.target.describe()
     else:
@@ -341,19 +330,21 @@ def find_cause(metadata: TaskMetadata, folder: Path) -> Cause | None:
         source = str(metadata.error_source)
         label, detail = f"errored ({source.replace('_', ' ')})", errors.normalise_error(metadata.reason)
         found = _page_error(Failure(read_attempt(folder, metadata), None)) if metadata.broken_page else None
-        first = found.steps[0] if found is not None else None
-        if found is None or first is None:
+        if found is None:
             return Cause(source, label, detail, (), None, "")
-        said = first.describe(with_value=False)
-        return Cause(source, label, detail, (), first.number, f"at step {first.number}: {said}; {found.why}")
+        first = found.steps[0]
+        said = f"at step {first.number}: {first.describe(with_value=False)}; {found.why}"
+        return Cause(source, label, detail, (), first.number, said)
     attempt = read_attempt(folder, metadata)
     return _name_cause(Failure(attempt, find_nearest(attempt, find_ways(attempt))))
 
 
 def _name_cause(failure: Failure) -> Cause:
-    tried = (rule(failure) for rule in RULES)
-    found = next((one for one in chain(tried, _guess(failure)) if one is not None), Evidence("not_known"))
-    shown = [one for one in found.steps if one is not None][:MOST_STEPS]
+    # Words count where there is no way, and the agent ended by itself.
+    guesses = failure.reading.guess() if failure.parting is None and failure.is_over else ()
+    tried = chain((rule(failure) for rule in RULES), guesses)
+    found = next((one for one in tried if one is not None), Evidence("not_known"))
+    shown = found.steps[:MOST_STEPS]
     is_first = shown and (found.why or failure.kind in AT_END)
     step = shown[0] if is_first else failure.step
     label = LABELS.get(found.name, found.name.replace("_", " "))
@@ -367,12 +358,6 @@ def _name_cause(failure: Failure) -> Cause:
     )
 
 
-def _guess(failure: Failure) -> Iterator[Evidence]:
-    """Yield what is likely where there is no way, and the agent ended by itself."""
-    for one in failure.reading.guess() if failure.parting is None and failure.is_over else ():
-        yield Evidence(one.name, [one.step], one.detail, one.why, is_likely=True)
-
-
 # -- in words
 
 
@@ -384,48 +369,42 @@ def describe_parting(failure: Failure, step: Action | None, why: str) -> str:
         step: the first wrong step.
         why: what the record says of it, where the way does not.
     """
-    parting = failure.parting
+    parting, is_open = failure.parting, not failure.attempt.is_protected
     if parting is not None and step is parting.step and not why:
-        return one_line(_describe_way(failure, parting), 300)
-    at = (
-        f"at step {step.number}: {step.describe(with_value=not failure.attempt.is_protected)}" if step else ""
-    )
+        return one_line(_describe_way(parting, is_open=is_open), 300)
+    at = f"at step {step.number}: {step.describe(with_value=is_open)}" if step else ""
     if parting is None and not at:
         # That of a protected row is not recorded.
-        known = "is recorded" if failure.attempt.is_protected else "is known"
+        known = "is known" if is_open else "is recorded"
         at = f"no solution {known}, and no passed attempt of the row was found"
     elif parting is None and not why:
         why = "nothing was found to compare with"
     return one_line("; ".join(filter(None, (at, why))), 300)
 
 
-def _describe_way(failure: Failure, parting: Parting) -> str:
-    name = parting.way.name if parting.way else ""
-    is_open = not failure.attempt.is_protected
-    step, instead = parting.step, parting.instead
+def _describe_way(parting: Parting, *, is_open: bool) -> str:
+    name = parting.way.name
+    kind, step, instead = parting.kind, parting.step, parting.instead
     if step is None:
         return f"no step is recorded; compared with {name}"
     # Its own last step was right.
-    did = "ended" if parting.kind == "end" and step.kind != "end" else step.describe(with_value=is_open)
-    if parting.kind == "end":
-        count = len(parting.way.moves) if parting.way else 0
-        is_all = not parting.unmatched and parting.matched == count
+    did = "ended" if kind == "end" and step.kind != "end" else step.describe(with_value=is_open)
+    if kind == "end":
+        is_all = not parting.unmatched and parting.matched == len(parting.way.moves)
         said = f"no step is known to differ from {name}" if is_all else f"compared with {name}"
         said = f"as {name} does" if parting.is_whole else said
-    elif parting.kind == "again":
+    elif kind == "again":
         said = "as an earlier step did"
-    elif instead is None or parting.kind == "more":
+    elif instead is None or kind == "more":
         said = f"which was not found in {name}" if instead is None else f"which {name} may not do so often"
-    elif parting.kind == "lost":
+    elif kind == "lost":
         said = f"which may undo what {name} does"
     elif not is_open:
         said = f"where {name} may have another one"
     else:
-        goes_on = "goes on: " if parting.kind == "early" else ""
-        before = " before" if parting.kind == "left_out" else ""
         does = instead.describe(past=False)
         if does == step.describe(past=False) and not step.error:  # two of one name
             places = describe_places(step.target, instead.target)
             did, does = did + places[0], does + places[1]
-        said = f"{name} {goes_on}{does}{before}"
+        said = f"{name} {'goes on: ' * (kind == 'early')}{does}{' before' * (kind == 'left_out')}"
     return f"at step {step.number}: {did}, {said}"

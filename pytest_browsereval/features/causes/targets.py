@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -18,6 +18,7 @@ NEAR_PX = 24.0
 SAME, PERHAPS, OTHER = 1.0, 0.5, 0.0
 """How far two targets are the same: a selector and a name may be, nobody can tell."""
 
+_POINTS = ("x", "y", "start_x", "start_y", "end_x", "end_y")
 _KEYS = ("target", "source", "ref", "element", "selector", "element_description", "index")
 _ROLE = re.compile(r"""role=(\w+)(?:\[name=(?:"(.*)"|'(.*)'|/(.*)/)[^\]]*\])?""", re.DOTALL)
 _NAMED = re.compile(r"""(?:text|label)=(?:"([^"]*)"|'([^']*)'|(.*))""", re.DOTALL)
@@ -65,17 +66,18 @@ class Target:
             return f"({x:g}, {y:g}){there}"
         return repr(one_line(self.name or self.text, 60))
 
-    def describe_place(self) -> str:
-        """Return what it stands in, as far as that is known."""
-        place = " ".join(self.within) or (self.hit.around if self.hit is not None else "")
-        return f" in {one_line(place, 60)!r}" if place.strip() else ""
+    @property
+    def around(self) -> str:
+        """The text that it stands in, as far as the log has it."""
+        return self.hit.around if self.hit is not None else ""
 
 
 def is_same_element(a: Target | None, b: Target | None) -> bool:
     """Whether two calls on one page acted on one element: the text around it may have changed."""
-    if a is None or b is None or compare_targets(a, b) == SAME:
-        return a is b or compare_targets(a, b) == SAME
-    return bool(a.text) and (a.text, a.role, a.name) == (b.text, b.role, b.name)
+    if a is None or b is None:
+        return a is b
+    is_same_text = bool(a.text) and (a.text, a.role, a.name) == (b.text, b.role, b.name)
+    return is_same_text or compare_targets(a, b) == SAME
 
 
 def describe_places(a: Target | None, b: Target | None) -> tuple[str, str]:
@@ -83,9 +85,14 @@ def describe_places(a: Target | None, b: Target | None) -> tuple[str, str]:
     if a is None or b is None:
         return "", ""
     if None not in (a.in_frame, b.in_frame) and a.in_frame is not b.in_frame:
-        places = [" in a frame" if one.in_frame else " outside of frames" for one in (a, b)]
-        return places[0], places[1]
-    return a.describe_place(), b.describe_place()
+        first, second = (" in a frame" if one.in_frame else " outside of frames" for one in (a, b))
+        return first, second
+    first, second = (" ".join(one.within).strip() or one.around for one in (a, b))
+    return _show_place(first), _show_place(second)
+
+
+def _show_place(place: str) -> str:
+    return f" in {one_line(place, 60)!r}" if place.strip() else ""
 
 
 def read_refs(output: str) -> dict[str, Target]:
@@ -108,40 +115,32 @@ def read_target(
         refs: elements of the latest snapshot.
         hit: the element that the log says it acted on.
     """
-    found = _read_named(params, refs)
-    if found is None or hit is None or len(found.point) > 2 or "source" in params:  # a drag has two ends
+    given = [params.get(key) for key in _POINTS]
+    point = tuple(float(one) for one in given if isinstance(one, int | float) and not isinstance(one, bool))
+    texts = [
+        str(params[key]) for key in _KEYS if isinstance(params.get(key), str | int) and params[key] != ""
+    ]
+    if len(point) < 2 and not texts:
+        return None
+    if len(point) < 2 and {"source", "target"} <= params.keys():  # a drag has two ends, and no hit
+        names = " → ".join(one.name or one.text for one in map(_parse, texts[:2][::-1]))
+        return Target(" → ".join(texts[:2][::-1]), name=names)
+    found = Target("", point=point) if len(point) >= 2 else _read_text(texts, refs, params)
+    if hit is None or len(point) > 2:
         return found
     found = replace(found, hit=hit, in_frame=hit.in_frame)
     return replace(found, role=hit.role, name=hit.name, is_whole=True) if hit.name else found
 
 
-def _read_named(params: Mapping[str, Any], refs: Mapping[str, Target]) -> Target | None:
-    points = [params.get(key) for key in ("x", "y", "start_x", "start_y", "end_x", "end_y")]
-    numbers = tuple(
-        float(one) for one in points if isinstance(one, int | float) and not isinstance(one, bool)
-    )
-    if len(numbers) >= 2:
-        return Target("", point=numbers)
-    texts = [
-        str(params[key]) for key in _KEYS if isinstance(params.get(key), str | int) and params[key] != ""
-    ]
-    if not texts:
-        return None
+def _read_text(texts: Sequence[str], refs: Mapping[str, Target], params: Mapping[str, Any]) -> Target:
     for text in texts:
         if (ref := _REF.fullmatch(text.strip())) and ref[1] in refs:
             return refs[ref[1]]
-    parsed = [_parse(text) for text in texts]
-    if not _SELECTORS.isdisjoint(params):
-        first = texts[0].casefold()
-        is_open = "frame" in first or _REF.fullmatch(first.strip())
-        inside = True if _INTO_FRAME.strip() in first else None if is_open else False
-        parsed[0] = replace(parsed[0], in_frame=inside)
-    # A drag has two ends.
-    if {"source", "target"} <= params.keys():
-        ends = [_parse(str(params[key])) for key in ("source", "target")]
-        names = " → ".join(one.name or one.text for one in ends)
-        return Target(" → ".join(one.text for one in ends), name=names)
-    return parsed[0]
+    found, first = _parse(texts[0]), texts[0].casefold()
+    if _SELECTORS.isdisjoint(params):
+        return found
+    is_unknown = "frame" in first or _REF.fullmatch(first.strip())
+    return replace(found, in_frame=True if _INTO_FRAME.strip() in first else None if is_unknown else False)
 
 
 @lru_cache(maxsize=4096)
@@ -173,45 +172,27 @@ def compare_targets(a: Target | None, b: Target | None) -> float:
 
 
 def _compare_elements(a: Target, b: Target) -> float:
-    if (
-        a.text and a.text == b.text and not _REF.fullmatch(a.text.strip())
-    ):  # it is another one on another page
+    # A ref is another one on another page.
+    if a.text and a.text == b.text and not _REF.fullmatch(a.text.strip()):
         return SAME
-    if a.within or b.within:
-        return _compare_within(a, b)
+    is_elsewhere = bool(a.within and b.within) and a.within != b.within
+    for one, other in ((a, b), (b, a)):
+        around = _fold(other.around)
+        is_elsewhere |= bool(around) and not all(_fold(part) in around for part in one.within)
+    if is_elsewhere:
+        return OTHER
+    if a.within != b.within:
+        bare = _compare_elements(replace(a, within=(), text=""), replace(b, within=(), text=""))
+        return min(bare, PERHAPS)
     for one, other in ((a, b), (b, a)):
         if one.hit is not None and (same := _match_selector(other.text, one.hit)) is not None:
             return same
-    if a.hit and b.hit and (a.name, a.role) == (b.name, b.role):
-        return _compare_around(a.hit, b.hit)
-    if a.name and b.name:
+    has_names = bool(a.name and b.name)
+    if has_names or (a.hit and b.hit and (a.name, a.role) == (b.name, b.role)):
         return _compare_names(a, b)
     is_other = bool(a.role and b.role and a.role != b.role) or (a.hit is not None and b.hit is not None)
     is_unknown = a.name or b.name or a.is_ref or b.is_ref or a.point or b.point
     return PERHAPS if is_unknown and not is_other else OTHER
-
-
-def _compare_within(a: Target, b: Target) -> float:
-    """Compare targets of which one is described by what it stands in."""
-    if a.within and b.within:
-        return (
-            _compare_elements(replace(a, within=()), replace(b, within=())) if a.within == b.within else OTHER
-        )
-    for one, other in ((a, b), (b, a)):
-        if one.within and other.hit is not None and other.hit.around:
-            around = _fold(other.hit.around)
-            if not all(_fold(part) in around for part in one.within):
-                return OTHER
-    bare = _compare_elements(replace(a, within=(), text=""), replace(b, within=(), text=""))
-    return min(bare, PERHAPS)
-
-
-def _compare_around(a: Hit, b: Hit) -> float:
-    if a == b:
-        return SAME
-    first, second = (set(re.findall(r"[^\W\d]+", _fold(one.around))) for one in (a, b))
-    is_near = a.id == b.id and len(first & second) * 2 >= len(first | second)
-    return PERHAPS if is_near else OTHER
 
 
 def _match_selector(text: str, hit: Hit) -> float | None:
@@ -239,6 +220,10 @@ def _compare_names(a: Target, b: Target) -> float:
     if a.role and b.role and a.role != b.role:
         return OTHER
     first, second = _fold(a.name), _fold(b.name)
+    if a.hit is not None and b.hit is not None and first == second and a.hit != b.hit:
+        words = [set(re.findall(r"[^\W\d]+", _fold(one.around))) for one in (a, b)]
+        is_near = a.hit.id == b.hit.id and len(words[0] & words[1]) * 2 >= len(words[0] | words[1])
+        return PERHAPS if is_near else OTHER
     if first == second:
         return SAME
     # Selectors find elements by a part of their name.

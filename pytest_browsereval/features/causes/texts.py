@@ -73,13 +73,22 @@ def shorten(name: str) -> str:
 
 
 @dataclass(frozen=True)
-class Guess:
-    """A cause that is likely by words."""
+class Evidence:
+    """What a cause rests on."""
 
     name: str
-    step: Action
-    why: str
+    """Of the cause."""
+    steps: Sequence[Action] = ()
     detail: str = ""
+    why: str = ""
+    """What the record says, where the first wrong step does not."""
+    is_likely: bool = False
+    """Whether it rests on words or on a comparison: it may be otherwise."""
+
+
+def guess(name: str, step: Action, why: str, detail: str = "") -> Evidence:
+    """Return a cause that is likely by words."""
+    return Evidence(name, [step], detail, why, is_likely=True)
 
 
 def says_answer(text: str, answer: str) -> bool:
@@ -156,7 +165,7 @@ class Reading:
         body = looks[-1].says if looks else ""
         return looks[-1] if _EMPTY.search(body) and len(body) < 1_000 else None
 
-    def guess(self) -> Iterator[Guess]:
+    def guess(self) -> Iterator[Evidence]:
         """Yield causes that the task and the pages make likely, the most likely first."""
         yield from self._guess_answer()
         yield from self._guess_refusal()
@@ -174,14 +183,14 @@ class Reading:
         is_known = isinstance(answer, str | int | float) and not attempt.is_protected
         return str(answer) if is_known and self.looks and is_about_answer(attempt) else None
 
-    def _guess_answer(self) -> Iterator[Guess]:
+    def _guess_answer(self) -> Iterator[Evidence]:
         answer = self._find_reference()
         found = [one.number for one in self.looks if answer and says_answer(one.says, answer)]
         if found:
             why = f"the reference answer stands in the result of step {found[0]}"
-            yield Guess("wrong_answer", self._attempt.actions[-1], why)
+            yield guess("wrong_answer", self._attempt.actions[-1], why)
 
-    def _guess_unreached(self) -> Iterator[Guess]:
+    def _guess_unreached(self) -> Iterator[Evidence]:
         """A part of the answer is on no page, and no grader says that what was done is right."""
         attempt, answer = self._attempt, self._find_reference()
         is_right = any(one.verdict is Verdict.PASSED for one in attempt.metadata.grader_results.values())
@@ -191,24 +200,24 @@ class Reading:
         why = "the reference answer was not found in the recorded results"
         moved = [one for one in attempt.actions if one.has_moved]
         if moved:
-            yield Guess("never_reached_page", moved[0], why)
+            yield guess("never_reached_page", moved[0], why)
         elif not attempt.moves:
-            yield Guess("answered_too_early", attempt.actions[-1], why)
+            yield guess("answered_too_early", attempt.actions[-1], why)
 
-    def _guess_refusal(self) -> Iterator[Guess]:
+    def _guess_refusal(self) -> Iterator[Evidence]:
         fields = [one.number for one in self._attempt.moves if one.kind in SETS]
         sent = [one for one in self._attempt.moves if one.kind in ("click", "press") and not one.has_moved]
         is_last = fields and sent and sent[-1].number > fields[-1] and sent[-1] is self._attempt.moves[-1]
         if is_last and any(_REFUSED.search(one.says) for one in self._looks_at_end()):
-            yield Guess("form_refused", sent[-1], "the page then seems to say what is wrong in a form")
+            yield guess("form_refused", sent[-1], "the page then seems to say what is wrong in a form")
 
-    def _guess_undo(self) -> Iterator[Guess]:
+    def _guess_undo(self) -> Iterator[Evidence]:
         for one in self._attempt.moves[1:]:
             word = UNDOES.search(one.target.name) if one.kind == "click" and one.target else None
             if word and not one.error and not self._says(word[0]):
-                yield Guess("right_state_lost", one, "by its name it may take something back")
+                yield guess("right_state_lost", one, "by its name it may take something back")
 
-    def _guess_mistaken(self) -> Iterator[Guess]:
+    def _guess_mistaken(self) -> Iterator[Evidence]:
         """What the task does not name, in the place of what it names."""
         moves = self._attempt.moves
         acted = [it for one in moves for it in (one.value, one.target.name if one.target else "") if it]
@@ -223,7 +232,7 @@ class Reading:
                         f", as {shorten(other)} on that page does" if new != other else ""
                     )
                     name = "wrong_value" if one.kind in ("type", "choose") else "wrong_target"
-                    yield Guess(name, one, why, shorten(other))
+                    yield guess(name, one, why, shorten(other))
 
     @staticmethod
     def _get_name(one: Action) -> str:
@@ -261,7 +270,7 @@ class Reading:
         is_mistaken = lost and new and all(map(self._is_named, new)) and not any(map(self._is_named, lost))
         return " ".join(new) if is_mistaken else ""
 
-    def _guess_repeat(self) -> Iterator[Guess]:
+    def _guess_repeat(self) -> Iterator[Evidence]:
         """A button that was clicked twice on one page, where the task does not speak of several."""
         seen: list[tuple[Target, str | None]] = []
         for one in self._attempt.moves if not _TWICE.search(self._attempt.metadata.query) else ():
@@ -274,10 +283,10 @@ class Reading:
             if one.before and any(
                 is_same_element(it, one.target) and page == one.before for it, page in seen
             ):
-                yield Guess("step_repeated", one, "an earlier step did it on the same page")
+                yield guess("step_repeated", one, "an earlier step did it on the same page")
             seen.append((one.target, one.before))
 
-    def _guess_unsent(self) -> Iterator[Guess]:
+    def _guess_unsent(self) -> Iterator[Evidence]:
         """A button of the last page that sends something, and that no later step has clicked."""
         moves = [one for one in self._attempt.moves if not one.error and one.kind not in SOFT]
         if not moves or is_about_answer(self._attempt):  # it was to read
@@ -294,4 +303,4 @@ class Reading:
         )
         if name := next(sends, ""):
             why = f"no step after step {moves[-1].number} is known to have clicked {shorten(name)}"
-            yield Guess("answered_too_early", self._attempt.actions[-1], why, shorten(name))
+            yield guess("answered_too_early", self._attempt.actions[-1], why, shorten(name))
