@@ -40,7 +40,7 @@ GROUPS = {
         ForeignResult PictureFormat
     """,
     "tools": """
-        ToolkitConfig Toolkit Tool tool ToolError ToolResult Toolbox Policy Directive Turn GuardConfig
+        ToolkitConfig Toolkit Tool tool ToolError ToolResult ToolContext Toolbox Policy Directive Turn GuardConfig
         GuardedCall AttackConfig Goal Placer
     """,
     "gate-rules": """
