@@ -40,8 +40,8 @@ GROUPS = {
         ForeignResult PictureFormat
     """,
     "tools": """
-        ToolkitConfig Toolkit Tool tool ToolError ToolResult ToolContext Toolbox Policy Directive Turn GuardConfig
-        GuardedCall AttackConfig Goal Placer
+        ToolkitConfig Toolkit Tool tool ToolError ToolResult ToolContext Toolbox Policy Directive Turn
+        GuardConfig GuardedCall AttackConfig Goal Placer
     """,
     "gate-rules": """
         GateRule RuleResult AttemptDigest GradeDigest

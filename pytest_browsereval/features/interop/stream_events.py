@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +20,6 @@ from pytest_browsereval.model.results import EvalWarning
 DESIGNED = frozenset(
     ("user", "assistant", "tool_call", "tool_result", "error", "delegation", "delegation_result")
 )
-
-# Events of the released form that add nothing to what other events say.
-MARKS = frozenset(("start", "start-step", "finish-step", "finish", "tool-input-start", "tool-input-delta"))
-
-# Our log has no place for these; a warning counts them.
-NO_PLACE = frozenset(("source-url", "file"))
 
 # The tool of the orchestrator.
 DELEGATE = "delegate"
@@ -67,15 +61,14 @@ class EventLog:
                     break
                 raise self._wrong(str(error)) from None
             messages += self._message(value)
-        messages += [message for key in list(self._texts) for message in self._ended(key)]
+        messages += [message for key in list(self._texts) for message in self._end_text(key)]
         return messages
 
     def warnings(self) -> tuple[EvalWarning, ...]:
         """Return what of the log could not be taken over."""
-        kinds = ", ".join(sorted(NO_PLACE))
         texts = {
             "the last line of messages.jsonl was cut and is left out": self._is_cut,
-            f"{self._unplaced} events ({kinds}) of messages.jsonl are left out": self._unplaced,
+            f"{self._unplaced} events (file, source-url) of messages.jsonl are left out": self._unplaced,
         }
         source = ErrorSource.MESSAGE_LOGGING
         return tuple(EvalWarning(source=source, message=text, timestamp="") for text in texts if texts[text])
@@ -95,89 +88,74 @@ class EventLog:
         kind = value.get("type") if isinstance(value, dict) else None
         if not isinstance(kind, str):
             raise self._wrong("a message is a block with a type.")
-        if kind in MARKS:
-            return []
-        if kind in NO_PLACE:
-            self._unplaced += 1
-            return []
         try:
-            if kind == "error" and "errorText" in value:
-                return [ours.ErrorMessage(content=value["errorText"], timestamp=self._time(value))]
-            if kind in DESIGNED:
+            if kind in DESIGNED and not (kind == "error" and "errorText" in value):
                 if "timestamp" not in value:
                     raise self._wrong(f"the {kind} has no timestamp.")
                 return [ours.message_adapter.validate_python(value)]
-            handler = self._handlers().get(kind)
-            if handler is None:
-                raise self._wrong(f"the type {kind!r} is of neither form of BrowserOS.")
-            return list(handler(value))
+            return list(self._read_event(kind, value))
         except ValidationError as error:
             first = error.errors()[0]
             raise self._wrong(f"{'.'.join(map(str, first['loc']))}: {first['msg']}.") from None
         except KeyError as error:
             raise self._wrong(f"the {kind} has no {error.args[0]!r}.") from None
 
-    def _handlers(self) -> dict[str, Callable[[dict[str, Any]], Iterator[Message]]]:
-        return {
-            "text-start": self._begun,
-            "reasoning-start": self._begun,
-            "text-delta": self._grown,
-            "reasoning-delta": self._grown,
-            "text-end": lambda event: self._ended(str(event.get("id"))),
-            "reasoning-end": lambda event: self._ended(str(event.get("id"))),
-            "tool-input-available": self._called,
-            "tool-input-error": self._miscalled,
-            "tool-output-available": self._returned,
-            "tool-output-error": self._failed,
-            "abort": self._aborted,
-        }
-
-    # -- texts
-
-    def _begun(self, event: dict[str, Any]) -> Iterator[Message]:
+    def _read_event(  # noqa: C901, PLR0912 a table of events
+        self, kind: str, event: dict[str, Any]
+    ) -> Iterator[Message]:
+        """Yield the messages of an event of the released form."""
         key = str(event.get("id"))
-        yield from self._ended(key)
-        self._texts[key] = (self._time(event), [])
+        match kind:
+            case "start" | "start-step" | "finish-step" | "finish" | "tool-input-start" | "tool-input-delta":
+                pass  # other events say it too
+            case "source-url" | "file":
+                self._unplaced += 1
+            case "error":
+                yield ours.ErrorMessage(content=event["errorText"], timestamp=self._time(event))
+            case "abort":
+                why = event.get("reason")
+                content = f"aborted: {why}" if isinstance(why, str) else "aborted"
+                yield ours.ErrorMessage(content=content, timestamp=self._time(event))
+            case "text-start" | "reasoning-start":
+                yield from self._end_text(key)
+                self._texts[key] = (self._time(event), [])
+            case "text-delta" | "reasoning-delta":
+                if not isinstance(delta := event["delta"], str):
+                    raise self._wrong("delta: a text is expected.")
+                self._texts.setdefault(key, (self._time(event), []))[1].append(delta)
+            case "text-end" | "reasoning-end":
+                yield from self._end_text(key)
+            case "tool-input-available":
+                yield self._call(event)
+            case "tool-input-error":
+                yield self._call({"input": None, "toolName": "unknown", **event})
+                yield self._result(event, event["errorText"], is_error=True)
+            case "tool-output-available":
+                output = event["output"]
+                is_error = isinstance(output, dict) and output.get("isError") is True
+                yield self._result(event, output, is_error=is_error)
+            case "tool-output-error":
+                yield self._result(event, event["errorText"], is_error=True)
+            case _:
+                raise self._wrong(f"the type {kind!r} is of neither form of BrowserOS.")
 
-    def _grown(self, event: dict[str, Any]) -> Iterator[Message]:
-        delta = event["delta"]
-        if not isinstance(delta, str):
-            raise self._wrong("delta: a text is expected.")
-        self._texts.setdefault(str(event.get("id")), (self._time(event), []))[1].append(delta)
-        yield from ()
-
-    def _ended(self, key: str) -> Iterator[Message]:
+    def _end_text(self, key: str) -> Iterator[Message]:
         timestamp, parts = self._texts.pop(key, ("", []))
         if text := "".join(parts):
             yield ours.AssistantMessage(content=text, timestamp=timestamp, parent_id=self._span)
 
-    # -- tools
-
-    def _called(self, event: dict[str, Any]) -> Iterator[Message]:
+    def _call(self, event: dict[str, Any]) -> Message:
         call, tool, given = event["toolCallId"], event["toolName"], event["input"]
         instruction = given.get("instruction") if isinstance(given, dict) else None
         if tool == DELEGATE and isinstance(instruction, str) and isinstance(call, str):
             self._span = call
-            yield ours.DelegationMessage(
+            return ours.DelegationMessage(
                 instruction=instruction, executor_id=call, span_id=call, timestamp=self._time(event)
             )
-            return
         params = given if isinstance(given, dict) else {"input": given}
-        yield ours.ToolCallMessage(
+        return ours.ToolCallMessage(
             tool=tool, tool_call_id=call, params=params, parent_id=self._span, timestamp=self._time(event)
         )
-
-    def _miscalled(self, event: dict[str, Any]) -> Iterator[Message]:
-        yield from self._called({"input": None, "toolName": "unknown", **event})
-        yield from self._failed(event)
-
-    def _returned(self, event: dict[str, Any]) -> Iterator[Message]:
-        output = event["output"]
-        is_error = isinstance(output, dict) and output.get("isError") is True
-        yield self._result(event, output, is_error=is_error)
-
-    def _failed(self, event: dict[str, Any]) -> Iterator[Message]:
-        yield self._result(event, event["errorText"], is_error=True)
 
     def _result(self, event: dict[str, Any], output: Any, *, is_error: bool) -> Message:
         """Return the result of a call, or the report that the current delegation ends with."""
@@ -210,11 +188,6 @@ class EventLog:
             current_url=said.get("url"),
             timestamp=timestamp,
         )
-
-    def _aborted(self, event: dict[str, Any]) -> Iterator[Message]:
-        why = event.get("reason")
-        content = f"aborted: {why}" if isinstance(why, str) else "aborted"
-        yield ours.ErrorMessage(content=content, timestamp=self._time(event))
 
 
 def read_log(path: Path) -> tuple[list[Message], tuple[EvalWarning, ...]]:
