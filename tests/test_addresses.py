@@ -25,13 +25,6 @@ def test_loopback_addresses_are_local(subtests: pytest.Subtests) -> None:
             assert is_local(url) is expected
 
 
-def test_certificates_are_checked_as_the_library_does(subtests: pytest.Subtests) -> None:
-    """Whoever may be asked for a certificate is asked for one."""
-    for url in [*ELSEWHERE, *(url.replace("http:", "https:") for url in LOCAL)]:
-        with subtests.test(url=url):
-            assert find_certificates(url) is True
-
-
 @pytest.mark.parametrize("url", LOCAL)
 def test_without_tls_nobody_is_trusted(url: str) -> None:
     """A redirect from this machine's own port to ``https`` finds no certificate that is good enough."""

@@ -6,8 +6,6 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 import pytest_browsereval
 from pytest_browsereval import testing
 
@@ -59,8 +57,6 @@ NOUNS = frozenset(PUBLIC.split())
 """Last nouns of public names that readers know from elsewhere."""
 USUAL = frozenset((PROPER_NAMES + WEB + CODE + FIGURES + PLAIN).split())
 """Words that files may have besides: those of the field, and those that mean what they mean in any text."""
-ENDINGS = (("s", ""), ("es", ""), ("ies", "y"), ("ing", ""), ("ing", "e"), ("ed", ""), ("d", ""))
-"""What a word may end in, and what stands there in the list."""
 NO_NOUNS = {
     "ChecksRead": "completes a grader's `reads = ChecksRead(...)`",
     "Imported": "what an import returns; 'import' is a keyword",
@@ -178,42 +174,3 @@ def test_no_name_has_a_word_that_the_glossary_replaces() -> None:
     found = {name: problem for name in _all_names() for problem in find_refused_words(name)}
     assert {name: problem for name, problem in found.items() if name not in USED_ANYWAY} == {}
     assert set(USED_ANYWAY) <= set(found), "no exceptions for names that are gone"
-
-
-@pytest.mark.parametrize(
-    ("name", "noun"),
-    [
-        ("AcmeGrader", None),
-        ("RowRefs", "refs"),
-        ("LLMConfig", None),
-        ("PageGizmo", "gizmo"),
-        ("Criteria", None),
-    ],
-)
-def test_an_unknown_noun_is_found(name: str, noun: str | None) -> None:
-    """The last word counts, in the singular or the plural."""
-    assert find_unknown_noun(name) == noun
-
-
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [("answer", []), ("regrading", []), ("gizmo", ["gizmo"]), ("page_gizmos", ["gizmos"]), ("__init__", [])],
-)
-def test_an_unknown_word_of_a_file_is_found(name: str, words: list[str]) -> None:
-    """Each word counts, wherever it stands."""
-    assert find_unknown_words(name) == words
-
-
-@pytest.mark.parametrize(
-    ("name", "problems"),
-    [
-        ("tool_kit", ["tool_kit: kit: write toolkit"]),
-        ("ToolKits", ["ToolKits: kits: write toolkit"]),
-        ("scrubbing", []),
-        ("AnswerScorer", ["AnswerScorer: scorer: write grader, score"]),
-        ("toolkits", []),
-    ],
-)
-def test_a_refused_word_is_found(name: str, problems: list[str]) -> None:
-    """In names of files and classes, in any of its forms."""
-    assert find_refused_words(name) == problems

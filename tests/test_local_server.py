@@ -35,16 +35,6 @@ def test_a_closed_server_leaves_no_thread_and_no_connection() -> None:
     assert not any(thread.is_alive() for thread in started)
 
 
-def test_a_head_request_gets_no_body() -> None:
-    """Its answer has the length of the body, so that the connection can be kept."""
-    with LocalServer(Hello) as server:
-        connection = http.client.HTTPConnection(server.server_name, server.server_port, timeout=30)
-        connection.request("HEAD", "/")
-        answer = connection.getresponse()
-        assert (answer.headers["Content-Length"], answer.read()) == ("5", b"")
-        connection.close()
-
-
 def test_who_may_ask_for_a_page(subtests: pytest.Subtests) -> None:
     """A request names the server itself, once, and comes from its own page."""
     cases: list[tuple[list[tuple[str, str]], str | None]] = [

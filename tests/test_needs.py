@@ -41,14 +41,6 @@ def test_who_says_nothing_of_the_page_keeps_it_open() -> None:
     assert merge_needs([unneeded, unneeded]).page is False
 
 
-def test_a_model_takes_its_own_time() -> None:
-    """The grader's seconds come on top of the slowest model's."""
-    needs = Needs(models=(ModelNeed("a"), ModelNeed("a", own=JUDGE.model_copy(update={"timeout_s": 9.0}))))
-    assert needs.time_limit_s(JUDGE) == TIMEOUT_S + 40
-    assert needs.time_limit_s(None) == TIMEOUT_S + 9
-    assert Needs(seconds=3).time_limit_s(JUDGE) == 3
-
-
 def test_what_does_not_fit_is_told_in_words() -> None:
     """A sentence for each thing, with the name of the grader and what to write."""
     needs = Needs(page=True, pictures=True, traffic=Traffic(), models=(ModelNeed("g"),))

@@ -70,13 +70,6 @@ def test_a_build_without_an_address_has_none(hook: ModuleType, monkeypatch: pyte
     assert found["urls"] == {}
 
 
-def test_code_stays_as_it_is(hook: ModuleType) -> None:
-    """Only text has links."""
-    text = "See [a](b.md).\n\n```python\nx[a](b)\n```\n\n    y[a](b)\n\n![p](docs/p.png)\n\nEnd [c](https://d).\n"
-    expected = "See a.\n\n```python\nx[a](b)\n```\n\n    y[a](b)\n\nEnd [c](https://d).\n"
-    assert hook.with_links(text, "", "HEAD") == expected
-
-
 def test_the_changelog_has_the_version(project: dict[str, Any]) -> None:
     """Its newest release is the one of pyproject.toml."""
     text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")

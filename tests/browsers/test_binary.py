@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import gc
 import os
 import stat
 import subprocess
@@ -13,7 +12,7 @@ import psutil
 import pytest
 from playwright.async_api import Error
 
-from pytest_browsereval.browsers import binary, driver, machine
+from pytest_browsereval.browsers import binary, machine
 from pytest_browsereval.browsers.binary import Candidate, candidates, find_binary
 from pytest_browsereval.browsers.driver import start_driver, stop_driver
 from pytest_browsereval.errors import ConfigError, ErrorSource, StopRun
@@ -71,13 +70,6 @@ def test_headed_needs_a_full_browser(only_path: Path) -> None:
     """A headless shell is no candidate when a window is to be shown."""
     program(only_path / "chromium-headless-shell", "#!/bin/sh\n")
     assert [found.channel for found in candidates(headed=True)] == ["chromium"]
-
-
-def test_links_to_one_browser_are_one_candidate(only_path: Path) -> None:
-    """Two names of the same file are tried once, under the first name."""
-    program(only_path / "google-chrome-stable", "#!/bin/sh\n")
-    (only_path / "google-chrome").symlink_to(only_path / "google-chrome-stable")
-    assert [found.path for found in candidates() if found.path] == [only_path / "google-chrome"]
 
 
 def test_config_beats_environment(only_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -241,15 +233,6 @@ def test_a_limit_of_memory_is_named(tmp_path: Path) -> None:
     assert "install-browser" not in said
 
 
-def test_full_browser_keeps_playwrights_features_off() -> None:
-    """The full browser's pop-ups are switched off in a list that repeats Playwright's own."""
-    (switch,) = [text for text in binary.launch_arguments(FULL) if text.startswith("--disable-features=")]
-    assert {"WebUIOmniboxPopup", "PaintHolding", "ThirdPartyStoragePartitioning"} <= set(
-        switch.partition("=")[2].split(",")
-    )
-    assert not any("disable-features" in text for text in binary.launch_arguments(SHELL))
-
-
 @pytest.mark.parametrize("candidate", [SHELL, FULL])
 def test_users_features_are_added(candidate: Candidate) -> None:
     """A user's switch of features joins the one list, and his other switches are kept."""
@@ -260,19 +243,6 @@ def test_users_features_are_added(candidate: Candidate) -> None:
     assert {"Mine", "PaintHolding", "LensOverlay"} <= set(off)
     assert len(off) == len(set(off))
     assert switches[-1] == "--force-dark-mode"
-
-
-@pytest.mark.slow
-def test_switches_reach_the_browser(real_browser: Path, tmp_path: Path) -> None:
-    """The last --disable-features on a full browser's command line holds Playwright's own list."""
-    seen = tmp_path / "seen"
-    wrapper = program(
-        tmp_path / "chromium", f'#!/bin/sh\nprintf "%s\\n" "$@" > "{seen}"\nexec "{real_browser}" "$@"\n'
-    )
-    asyncio.run(find_binary(wrapper))
-    first, last = [line for line in seen.read_text().splitlines() if line.startswith("--disable-features=")]
-    assert last.startswith(first)
-    assert "WebUIOmniboxPopup" in last
 
 
 @pytest.mark.slow
@@ -295,30 +265,6 @@ def test_users_switches_reach_the_browser(real_browser: Path, tmp_path: Path) ->
 
     asyncio.run(launch())
     assert {"--force-dark-mode", "--disable-quic"} <= set(seen.read_text().splitlines())
-
-
-def test_unreadable_feature_list(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where Playwright's list cannot be found, its own switch is left alone."""
-    monkeypatch.setattr(binary, "driver_folder", lambda: tmp_path)
-    binary.playwright_features_off.cache_clear()
-    try:
-        assert not any("disable-features" in text for text in binary.launch_arguments(FULL))
-    finally:
-        binary.playwright_features_off.cache_clear()
-
-
-@pytest.mark.parametrize("opening", ["disabledFeatures = [", "const disabledFeatures = (assistantMode) => ["])
-def test_feature_list_of_both_bundles(opening: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The list is read from the one-file bundle and from the module of earlier versions."""
-    file = tmp_path / "package" / "lib" / "server" / "chromium" / "chromiumSwitches.js"
-    file.parent.mkdir(parents=True)
-    file.write_text(f'{opening}\n  // of "Old"\n  "First",\n  "Second",\n  x ? "No" : ""\n].filter(Boolean);')
-    monkeypatch.setattr(binary, "driver_folder", lambda: tmp_path)
-    binary.playwright_features_off.cache_clear()
-    try:
-        assert binary.playwright_features_off() == ("First", "Second")
-    finally:
-        binary.playwright_features_off.cache_clear()
 
 
 LIBATOMIC = (
@@ -347,32 +293,9 @@ def test_node_without_libatomic(
     assert remedy in str(caught.value)
 
 
-def test_driver_that_ends_slowly_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A driver that closes its pipe before it ends leaves no pipe open (which would fail a later test)."""
-    ended = tmp_path / "ended"
-    lingers = f"#!/bin/sh\n[ $1 = --version ] && exit 3\nexec >&-\nsleep 0.3\necho > '{ended}'\nexit 127\n"
-    monkeypatch.setenv("PLAYWRIGHT_NODEJS_PATH", str(program(tmp_path / "node", lingers)))
-    monkeypatch.setattr(driver, "_READER_S", 60.0)
-    with pytest.raises(StopRun):
-        asyncio.run(find_binary(sys.executable))
-    assert ended.is_file()
-    gc.collect()
-
-
-def test_node_that_runs_is_no_trouble() -> None:
-    """Playwright's own Node is found and starts."""
-    assert Path(machine.driver_node()).is_file()
-    assert asyncio.run(machine.driver_trouble()) is None
-
-
 def test_node_that_is_not_there(tmp_path: Path) -> None:
     """A missing Node leads to a reinstallation of Playwright by this very Python."""
     trouble = asyncio.run(machine.driver_trouble(str(tmp_path / "node")))
     assert trouble is not None
     assert "No such file" in trouble
     assert f"{sys.executable} -m pip install --force-reinstall playwright" in trouble
-
-
-def test_this_machine_tells_root() -> None:
-    """Whether sudo is needed follows from the effective user."""
-    assert machine.this_machine().is_root == (os.geteuid() == 0)

@@ -12,10 +12,9 @@ import pytest
 
 from pytest_browsereval.browsers.base import PictureFormat
 from pytest_browsereval.capture import context as context_module
-from pytest_browsereval.capture.context import CUT_S, CaptureContext, CaptureContextConfig
-from pytest_browsereval.deadline import GRACE_S, Overran, within
-from pytest_browsereval.errors import ErrorSource, Fault, LimitReached
-from pytest_browsereval.model.messages import Message, ToolResultMessage
+from pytest_browsereval.capture.context import CaptureContext, CaptureContextConfig
+from pytest_browsereval.errors import LimitReached
+from pytest_browsereval.model.messages import Message
 from pytest_browsereval.tools.base import Tool, Toolbox, ToolResult
 from tests.agents.desk import wait
 from tests.support import StillWindow, until
@@ -142,28 +141,6 @@ def test_at_the_end_of_the_block_all_is_recorded(
     assert capture.screenshot.count == 2
 
 
-def test_cancelled_work_ends_before_a_page_that_hangs(context: Contexts, window: SlowWindow) -> None:
-    """It is not said to have been left behind; the picture is waited for afterwards."""
-    capture = context()
-
-    async def thinks() -> None:
-        async with capture.going_ahead():
-            await step(capture)
-            await asyncio.sleep(60)
-
-    async def course() -> None:
-        assert CUT_S < GRACE_S
-        with pytest.raises(Overran) as overran:
-            await within(0.5, thinks(), grace_s=30)  # so long a busy machine may take beside CUT_S
-        assert not overran.value.is_left_behind
-        assert told(capture) == [("tool_call", None)]
-        window.may_draw.set()
-        await capture.final_picture()
-
-    play(course)
-    assert told(capture) == [("tool_call", None), ("tool_result", 1)]
-
-
 @pytest.mark.parametrize("is_ahead", [False, True], ids=["waiting", "ahead"])
 def test_what_was_done_is_told_if_its_picture_is_cut_off(
     context: Contexts, window: SlowWindow, *, is_ahead: bool
@@ -182,50 +159,6 @@ def test_what_was_done_is_told_if_its_picture_is_cut_off(
 
     play(course)
     assert [line for line, _ in told(capture)].count("tool_result") == 1 + is_ahead
-
-
-def test_a_failed_picture_is_a_warning_of_its_part(context: Contexts, window: SlowWindow) -> None:
-    """The line is written without a number, nested where the call was, and the next picture has it."""
-    capture = context()
-    part = capture.nest("part-1")
-    window.pictures = [Fault(ErrorSource.SCREENSHOT, "a dialog is open")]
-    window.may_draw.set()
-
-    async def course() -> None:
-        async with part.going_ahead():
-            await step(part)
-            part.log_assistant("last words")
-            assert part.last_words == "last words"
-            await step(part)
-
-    play(course)
-    assert told(capture) == [
-        ("tool_call", None),
-        ("tool_result", None),
-        ("assistant", None),
-        ("tool_call", None),
-        ("tool_result", 1),
-    ]
-    assert {message.parent_id for message in capture.messages.messages} == {"part-1"}
-    assert [warning.message for warning in capture.warnings] == ["part-1: no picture: a dialog is open"]
-
-
-def test_parallel_calls_take_turns(context: Contexts, window: SlowWindow) -> None:
-    """Each has a picture of its own, and lines are in the order in which the calls ended."""
-    capture = context()
-    parts = [capture.nest(f"part-{number}") for number in range(3)]
-    window.may_draw.set()
-
-    async def works(part: CaptureContext, number: int) -> None:
-        async with part.going_ahead():
-            await step(part, number)
-
-    async def course() -> None:
-        await asyncio.gather(*(works(part, number) for number, part in enumerate(parts)))
-
-    play(course)
-    results = [m for m in capture.messages.messages if isinstance(m, ToolResultMessage)]
-    assert [(m.result, m.screenshot) for m in results] == [(0, 1), (1, 2), (2, 3)]
 
 
 def test_closing_gives_up_the_picture_and_keeps_the_lines(context: Contexts, tmp_path: Path) -> None:

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
@@ -107,14 +106,6 @@ def test_a_tool_that_only_looks_takes_no_picture(context: Contexts) -> None:
     assert capture.screenshot.count == 0
 
 
-def test_format_and_quality_reach_the_window(context: Contexts, window: StillWindow) -> None:
-    """They are the config's."""
-    capture = context(picture="webp", quality=42)
-    asyncio.run(step(capture))
-    assert window.taken == [("webp", 42)]
-    assert capture.screenshot.path(1).name == "001.webp"
-
-
 def test_a_failed_picture_is_a_warning(context: Contexts, window: StillWindow) -> None:
     """The call goes on, its result names no picture, and the next picture has the next number."""
     window.pictures = [b"1", Fault(ErrorSource.SCREENSHOT, "a dialog is open"), OSError("disk full"), b"2"]
@@ -169,15 +160,6 @@ def test_a_full_disk_is_a_warning(context: Contexts) -> None:
     assert capture.messages.messages == ()
 
 
-def test_a_closed_log_is_a_warning(context: Contexts) -> None:
-    """A message that comes late breaks nothing."""
-    capture = context()
-    capture.close()
-    capture.log_assistant("late")
-    (warning,) = capture.warnings
-    assert warning.source is ErrorSource.MESSAGE_LOGGING
-
-
 def test_errors_are_in_the_log_and_warnings_are_not(context: Contexts) -> None:
     """Both are redacted and have their source."""
     capture = context(redact=lambda text: text.replace("hunter2", "***"))
@@ -193,16 +175,6 @@ def test_errors_are_in_the_log_and_warnings_are_not(context: Contexts) -> None:
     (logged,) = capture.messages.messages
     assert isinstance(logged, ErrorMessage)
     assert (logged.content, logged.error_code) == ("key *** refused", "provider")
-
-
-def test_an_error_has_the_time_of_its_line(context: Contexts, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who reads the record finds the line by it, also where the clock has moved on in between."""
-    seconds = itertools.count(1_000_000_000)
-    monkeypatch.setattr("time.time_ns", lambda: next(seconds) * 1_000_000_000)
-    capture = context()
-    capture.add_error(ErrorSource.AGENT, "broken")
-    (error,), (logged,) = capture.errors, capture.messages.messages
-    assert error.timestamp == logged.timestamp
 
 
 def test_the_windows_warnings_are_taken_over(context: Contexts, window: StillWindow) -> None:
@@ -267,18 +239,6 @@ def test_a_part_is_counted_twice_and_nested(context: Contexts) -> None:
         "lead": 300,
     }
     assert [each.usage.input_tokens for each in (first, capture)] == [1, 321]
-
-
-def test_a_part_of_a_part_nests_in_it(context: Contexts) -> None:
-    """A message lies in the innermost part, and is counted in all."""
-    capture = context()
-    outer = capture.nest("outer")
-    inner = outer.nest("inner")
-    inner.log_assistant("deep")
-    asyncio.run(step(inner))
-    assert {m.parent_id for m in capture.messages.messages} == {"inner"}
-    assert (inner.last_words, outer.last_words) == ("deep", "deep")
-    assert (inner.steps, outer.steps, capture.steps) == (1, 1, 1)
 
 
 def test_a_part_ends_at_the_attempts_limits(context: Contexts) -> None:

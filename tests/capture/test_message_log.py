@@ -124,29 +124,6 @@ def test_half_a_line_does_not_stay(tmp_path: Path) -> None:
     assert kept == ["first", "third"]
 
 
-def test_a_listener_is_told_after_the_line_is_written(tmp_path: Path) -> None:
-    """What a live view shows is on disk."""
-    told: list[tuple[str, int]] = []
-    path = tmp_path / "messages.jsonl"
-    log = MessageLogger(
-        tmp_path, on_message=lambda m: told.append((m.type, len(path.read_text().splitlines())))
-    )
-    log.log(UserMessage(content="a"))
-    log.log(AssistantMessage(content="b"))
-    log.close()
-    assert told == [("user", 1), ("assistant", 2)]
-
-
-def test_a_message_that_was_not_written_is_not_counted(tmp_path: Path) -> None:
-    """Log and memory agree."""
-    log = MessageLogger(tmp_path)
-    log.close()
-    log.close()
-    with pytest.raises(ValueError, match="closed"):
-        log.log(UserMessage(content="late"))
-    assert log.messages == ()
-
-
 def test_a_call_is_recorded_whatever_it_was_called_with(tmp_path: Path) -> None:
     """What JSON cannot hold is replaced by why; the line stays, and can be read."""
     log, deep = MessageLogger(tmp_path), json.loads("[" * 300 + "]" * 300)

@@ -9,7 +9,6 @@ from PIL import Image
 
 from pytest_browsereval.browsers.base import PictureFormat
 from pytest_browsereval.capture.screenshots import ScreenshotCapture
-from pytest_browsereval.errors import ErrorSource, Fault
 from tests.support import StillWindow, Visits
 
 FORMATS = {"jpeg": "JPEG", "png": "PNG", "webp": "WEBP"}
@@ -26,31 +25,6 @@ def test_suffix_and_content_agree(visit: Visits, tmp_path: Path, picture: Pictur
     for number in (1, 2):
         image = Image.open(io.BytesIO(shots.path(number).read_bytes()))
         assert (image.format, image.size) == (FORMATS[picture], (1280, 720))
-
-
-def test_quality_is_passed_on(visit: Visits, tmp_path: Path) -> None:
-    """A lower quality makes a smaller file."""
-    opened = visit("<body style='background: conic-gradient(red, lime, blue, red)'>" + "<b>text</b> " * 2000)
-    sizes = []
-    for quality in (90, 20):
-        folder = tmp_path / str(quality)
-        folder.mkdir()
-        shots = ScreenshotCapture(opened.window, folder, quality=quality)
-        opened.run(shots.capture())
-        sizes.append(shots.path(1).stat().st_size)
-    assert sizes[1] < sizes[0] / 2
-
-
-def test_a_failed_picture_takes_no_number(tmp_path: Path) -> None:
-    """Numbers have no gaps."""
-    window = StillWindow()
-    window.pictures = [b"one", Fault(ErrorSource.SCREENSHOT, "not drawn"), b"two"]
-    shots = ScreenshotCapture(window, tmp_path)
-    assert asyncio.run(shots.capture()) == 1
-    with pytest.raises(Fault, match="not drawn"):
-        asyncio.run(shots.capture())
-    assert asyncio.run(shots.capture()) == shots.count == 2
-    assert [shots.path(number).read_bytes() for number in (1, 2)] == [b"one", b"two"]
 
 
 def test_pictures_at_the_same_time_have_numbers_of_their_own(tmp_path: Path) -> None:
@@ -75,9 +49,3 @@ def test_a_picture_that_cannot_be_written_leaves_nothing(tmp_path: Path) -> None
     assert shots.count == 0
     shots.path(1).rmdir()
     assert asyncio.run(shots.capture()) == 1
-
-
-def test_no_folder_is_made_without_a_picture(tmp_path: Path) -> None:
-    """An attempt without pictures has no empty folder."""
-    ScreenshotCapture(StillWindow(), tmp_path)
-    assert list(tmp_path.iterdir()) == []

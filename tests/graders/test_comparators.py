@@ -8,7 +8,6 @@ import pytest
 
 from pytest_browsereval.graders.base import GraderFault
 from pytest_browsereval.graders.comparators import (
-    COMPARATORS,
     Comparator,
     read_comparator,
     read_weight,
@@ -129,13 +128,6 @@ def test_what_can_be_read_in_two_ways() -> None:
             read_comparator(check).problem(actual)
 
 
-def test_the_table_knows_every_comparison() -> None:
-    """Every comparison holds at least once and fails at least once in the table."""
-    for kind in COMPARATORS:
-        outcomes = {holds[0] for check, _, holds in TABLE if kind in check}
-        assert outcomes == {True, False}, kind
-
-
 def test_a_criterion_tells_expected_actual_and_reason() -> None:
     """A criterion has both values, its weight and a reason to act on."""
     criterion = read_comparator({"equals": "Mug"}).criterion("cart.name", "Cup", weight=2)
@@ -170,13 +162,6 @@ def test_reasons(subtests: pytest.Subtests) -> None:
     for check, actual, reason in cases:
         with subtests.test(check=check, actual=actual, reason=reason):
             assert read_comparator(check).problem(actual) == reason
-
-
-def test_long_values_are_cut_in_criteria() -> None:
-    """A page's whole text does not end up in a report."""
-    criterion = read_comparator({"contains": "mug"}).criterion("text", "x" * 50_000)
-    assert len(str(criterion.actual)) < 400
-    assert len(criterion.reason) < 400
 
 
 def test_wrong_comparisons_are_refused(subtests: pytest.Subtests) -> None:

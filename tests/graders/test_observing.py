@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import re
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
@@ -19,8 +18,6 @@ from pytest_browsereval.graders.observing import (
     LivePage,
     fetch_json,
     live_page,
-    parse_state,
-    parse_stored,
     wait_until_final,
 )
 from pytest_browsereval.graders.page_values import NoValue
@@ -350,13 +347,6 @@ def test_an_address_that_does_not_answer_is_a_fault(live: Live, url: str) -> Non
     with pytest.raises(Fault, match="cannot be read") as fault:
         live.runner.run(fetch_json(url, {}))
     assert fault.value.source is ErrorSource.GRADER
-
-
-def test_stored_texts() -> None:
-    """A stored text is the JSON that it spells, or itself."""
-    assert parse_stored('{"a": [1]}') == {"a": [1]}
-    assert [parse_stored(text) for text in ("5", "NaN", "mug", "", None)] == [5, "NaN", "mug", "", None]
-    assert parse_state(json.dumps("\ud800")) == "\N{REPLACEMENT CHARACTER}"
 
 
 def looks(*outcomes: Any) -> Callable[[], Any]:

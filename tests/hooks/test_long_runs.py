@@ -6,7 +6,6 @@ import json
 
 import pytest
 
-from pytest_browsereval.testing import ModelRequest, Reply, ScriptedModel, call, calls, done
 from tests.hooks.small_evals import Evals, errored_row, row
 
 LOOK = """
@@ -89,23 +88,4 @@ def test_nothing_stays_of_what_is_over(evals: Evals) -> None:
     evals.write_config(browser="playwright")
     evals.path.joinpath("conftest.py").write_text(LOOK)
     evals.run_process("shop.eval.yaml").assert_outcomes(passed=5, failed=3, errors=2)
-    check_that_nothing_stays(evals)
-
-
-@pytest.mark.slow
-def test_nothing_stays_of_conversations(evals: Evals) -> None:
-    """A model's client is shared by all attempts: its connections and what was said do not add up."""
-
-    def reply(request: ModelRequest) -> Reply | str:
-        has_looked = any(message["role"] == "tool" for message in request.messages)
-        return done("right") if has_looked else calls(call("snapshot"))
-
-    with ScriptedModel(reply) as model:
-        evals.write_rows(
-            *(row(name, says=None) for name in ("first", "second", "a", "b", "c", "d", "e", "f"))
-        )
-        agent = {"type": "single", "model": "scripted", "base_url": model.base_url, "api_key": "none"}
-        evals.write_config(agent=agent, browser="playwright")
-        evals.path.joinpath("conftest.py").write_text(LOOK)
-        evals.run_process("shop.eval.yaml").assert_outcomes(passed=8)
     check_that_nothing_stays(evals)

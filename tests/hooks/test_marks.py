@@ -61,16 +61,6 @@ def test_what_code_registers_does_not_act_and_what_the_ini_file_has_is_no_matter
     evals.run("shop.eval.yaml", "-m", "smoke", "--strict-markers").assert_outcomes(passed=1, deselected=1)
 
 
-@pytest.mark.slow
-def test_workers_hold_it_too(evals: Evals) -> None:
-    """With xdist as in one process."""
-    evals.write_rows(row("a", says="x", tags=["xfail"]), row("b"))
-    evals.write_config()
-    ran = evals.run("shop.eval.yaml", "-n2")
-    ran.assert_outcomes(failed=1, passed=1)
-    assert "'xfail' is also a marker" in ran.stdout.str()
-
-
 def test_a_mark_of_the_user_acts_still(evals: Evals) -> None:
     """A conftest that marks a row as one that is to fail is asked, whatever tag the row has."""
     evals.pytester.makeconftest(

@@ -23,7 +23,6 @@ import pytest
 
 from pytest_browsereval.testing import ScriptedModel, done
 from tests.hooks.small_evals import Evals, errored_row, row
-from tests.support import LEFT_OUT
 
 AGENT = "def solve(context):\n    return 'right'\n"
 PAGE: dict[str, Any] = {
@@ -159,26 +158,3 @@ def test_recorded_calls_do_not_reach_the_next_session(evals: Evals, monkeypatch:
             evals.run("shop.eval.yaml", f"--eval-llm={mode}").assert_outcomes(passed=1)
             asked.append(len(model.requests))
     assert asked == [1, 1, 2]
-
-
-THIRD_PARTY = """
-import pytest
-
-ROW = '{"query_id": "a", "query": "Say yes.", "dataset": "own", "graders": ["answer"], "answer": "yes", '
-ROW += '"solution": [{"tool": "done", "answer": "yes"}]}'
-
-@pytest.mark.parametrize("number", [1, 2])
-def test_my_plugin(pytester, number):
-    pytester.path.joinpath("rows.jsonl").write_text(ROW)
-    pytester.path.joinpath("s.eval.yaml").write_text("agent: scripted\\ndataset: rows.jsonl\\n")
-    pytester.runpytest("-p", "no:playwright", "s.eval.yaml").assert_outcomes(passed=1)
-"""
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("unforked")
-def test_pytester_runs_an_eval_again_and_again(evals: Evals) -> None:
-    """It forgets every module that a run has imported, YAML's among them; our driver is not involved."""
-    evals.pytester.makepyfile(THIRD_PARTY)
-    evals.options = LEFT_OUT
-    evals.run_process("-p", "pytester").assert_outcomes(passed=2)

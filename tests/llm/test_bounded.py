@@ -35,15 +35,6 @@ def read(*chunks: bytes, encoding: str = "identity") -> list[bytes]:
     return asyncio.run(all_of_it())
 
 
-@pytest.mark.parametrize("encoding", ["gzip", "deflate", "identity"])
-def test_replies_are_unpacked(encoding: str) -> None:
-    """As the HTTP library would, in whatever pieces they come."""
-    text = b'{"a": "' + b"x" * 200_000 + b'"}'
-    packed = {"gzip": gzip.compress(text), "deflate": zlib.compress(text), "identity": text}[encoding]
-    chunks = [packed[place : place + 50] for place in range(0, len(packed), 50)]
-    assert b"".join(read(*chunks, encoding=encoding)) == text
-
-
 def test_no_more_is_unpacked_than_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     """One chunk that would be a hundred times the bound is unpacked piece by piece, up to the bound."""
     monkeypatch.setattr(bounded, "MAX_REPLY_BYTES", 100_000)

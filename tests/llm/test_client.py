@@ -3,7 +3,6 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
-import threading
 from collections.abc import Awaitable, Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -14,9 +13,7 @@ import pytest
 from pytest_browsereval.errors import ConfigError, ErrorSource, Fault, StopRun
 from pytest_browsereval.llm.client import (
     ChatClient,
-    chat_client,
     check_key,
-    close_clients,
     set_interceptor,
 )
 from pytest_browsereval.llm.completion import Completion
@@ -326,69 +323,6 @@ def test_a_request_can_be_cancelled() -> None:
         assert with_client(settings(model), None, use) == "still here"
 
 
-def test_waiting_for_the_next_try_can_be_cancelled() -> None:
-    """The back-off is a wait like any other."""
-
-    async def use(client: ChatClient) -> None:
-        task = asyncio.ensure_future(client.complete(HELLO))
-        await waiting.wait()
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-
-    async def sleep(seconds: float) -> None:
-        waiting.set()
-        await asyncio.sleep(seconds)
-
-    waiting = asyncio.Event()
-    with ScriptedModel([refuses(429, retry_after=300)]) as model:
-        with_client(settings(model), RetryPolicy(sleep=sleep, deadline_s=600), use)
-
-
-def test_requests_at_once_do_not_disturb_each_other() -> None:
-    """Lanes share a client; each gets its own reply."""
-
-    async def use(client: ChatClient) -> list[str]:
-        asked = [client.complete([{"role": "user", "content": str(n)}]) for n in range(8)]
-        return [reply.text for reply in await asyncio.gather(*asked)]
-
-    with ScriptedModel(lambda request: says(f"reply to {request.last_text}")) as model:
-        assert with_client(settings(model), None, use) == [f"reply to {n}" for n in range(8)]
-
-
-def test_one_client_is_shared_and_closed() -> None:
-    """The same config gets the same client on a loop; after closing, a new one."""
-
-    async def run() -> None:
-        first = chat_client(config)
-        assert chat_client(config.model_copy()) is first
-        assert chat_client(config.model_copy(update={"temperature": 1.0})) is not first
-        await first.complete(HELLO)
-        await close_clients()
-        assert chat_client(config) is not first
-        await chat_client(config).complete(HELLO)
-        await close_clients()
-
-    with ScriptedModel(["one", "two"]) as model:
-        config = settings(model)
-        asyncio.run(run())
-        model.assert_finished()
-
-
-def test_connections_are_kept_open() -> None:
-    """Two requests in a row use one connection."""
-    ports: list[int] = []
-
-    async def use(client: ChatClient) -> None:
-        await client.complete(HELLO)
-        await client.complete(HELLO)
-
-    with ScriptedModel(["one", "two"]) as model:
-        model.on_connection = lambda address: ports.append(address[1])
-        with_client(settings(model), None, use)
-    assert len(ports) == 1
-
-
 def test_a_proxy_of_the_environment_does_not_catch_local_requests(monkeypatch: pytest.MonkeyPatch) -> None:
     """A model on this machine is reached although a proxy is set for everything."""
     for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
@@ -481,15 +415,6 @@ def test_an_offline_interceptor_needs_no_key_and_no_server(monkeypatch: pytest.M
     reply = ask(config)
     assert reply.text == "recorded"
     assert reply.usage.cost_usd is not None
-
-
-def test_no_thread_stays_behind() -> None:
-    """A closed server leaves no thread, though clients kept their connections."""
-    before = set(threading.enumerate())
-    with ScriptedModel(["one"]) as model:
-        ask(settings(model))
-    left = [t for t in set(threading.enumerate()) - before if "scripted" in t.name]
-    assert left == []
 
 
 @pytest.mark.usefixtures("nothing_between")

@@ -61,28 +61,6 @@ def test_the_task_stays_when_its_page_is_left_out() -> None:
     assert f"[{len(PAGE)} characters of an older page were left out" in first
 
 
-def test_short_results_stay() -> None:
-    """What a click said costs little and tells the story."""
-    conversation = Conversation(keep_pages=1)
-    for turn in range(20):
-        conversation.add_reply(reply(f"c{turn}"))
-        conversation.add_result(f"c{turn}", "ok", f"Clicked button {turn}.")
-    assert all(f"Clicked button {turn}." in str(conversation.messages) for turn in range(20))
-
-
-def test_most_requests_begin_like_the_one_before() -> None:
-    """Pages are left out in batches, so that a provider's cache holds."""
-    conversation = Conversation(keep_pages=3)
-    before: list[object] = []
-    rewritten = 0
-    for turn in range(30):
-        conversation.add_reply(reply(f"c{turn}"))
-        conversation.add_result(f"c{turn}", "ok", PAGE)
-        rewritten += conversation.messages[: len(before)] != before
-        before = list(conversation.messages)
-    assert 0 < rewritten <= 30 / 3
-
-
 def test_only_the_latest_pictures_stay() -> None:
     """Older pictures become a line of text."""
     conversation = Conversation(keep_pictures=2)

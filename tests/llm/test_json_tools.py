@@ -108,16 +108,6 @@ def test_a_named_tool_is_the_only_one() -> None:
     assert "- click(" not in request.text
 
 
-def test_a_schema_with_references_is_left_free() -> None:
-    """Arguments that refer to other places are any object to the grammar, and checked by the tool."""
-    parameters = {"type": "object", "properties": {"a": {"$ref": "#/$defs/A"}}, "$defs": {"A": {}}}
-    tool = {"type": "function", "function": {"name": "deep", "parameters": parameters}}
-    request = asked(tools=[tool])
-    schema = request.body["response_format"]["json_schema"]["schema"]
-    assert schema["properties"]["arguments"] == {"type": "object"}
-    assert "- deep(a?: any)" in request.text
-
-
 def test_tools_of_others_are_taken_as_they_are() -> None:
     """Schemas of servers: no parameters at all, lists of types, nested objects and lists."""
     parameters = {
@@ -153,11 +143,6 @@ def test_tools_are_told_in_front_of_the_system_text() -> None:
         "- done(answer: string)\n\nBe kind."
     )
     assert user == HELLO[1]
-
-
-def test_without_a_system_message_there_is_one_then() -> None:
-    """The tools are told in any case."""
-    assert [message["role"] for message in asked(HELLO[1:]).messages] == ["system", "user"]
 
 
 @pytest.mark.parametrize(
@@ -309,14 +294,3 @@ def test_an_agent_works_on_texts_alone(tmp_path: Path) -> None:
     assert "Your reply was not one JSON object" in told[2]
     assert "unknown tool 'clik'" in told[3]
     assert ": the reply was cut off." in told[4]
-
-
-def test_attempts_begin_with_the_same_words(tmp_path: Path) -> None:
-    """The rule and the tools are in front of what differs, so that servers may keep what they have read."""
-    heads = []
-    for name in ("one", "two"):
-        (tmp_path / name).mkdir()
-        _, requests = work(Desk(tmp_path / name, tmp_path), [text_call("done", answer="x")])
-        heads.append(requests[0].messages[0]["content"].partition("You work in a web browser")[0])
-    assert heads[0] == heads[1]
-    assert "- done(answer: string)" in heads[0]

@@ -123,8 +123,3 @@ def test_a_wait_is_read_in_the_body(subtests: pytest.Subtests) -> None:
         with subtests.test(body=body, seconds=seconds):
             assert read_failure(body, "").retry_after_s == seconds
             assert read_failure(body, "", headers={"retry-after": "3"}).retry_after_s == 3
-
-
-def test_back_off_has_no_largest_number_of_tries() -> None:
-    """A rate limit may be met a thousand times."""
-    assert RetryPolicy(draw=lambda: 1.0).delay(5_000, TryFailed("x", status=429)) == 30

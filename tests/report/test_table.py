@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_browsereval.errors import ErrorSource
 from pytest_browsereval.model.display import width_of
 from pytest_browsereval.model.grades import GraderResult
 from pytest_browsereval.report.table import MOST_ROWS, disagreements, draw_repeats, reasons, table, totals
@@ -85,11 +84,6 @@ def test_many_trials_are_folded() -> None:
     assert lines[-1] == f"  … {MOST_ROWS} passed, 7 more failed or errored"
 
 
-def test_an_empty_run_has_a_table() -> None:
-    """A run without a result draws its head and nothing else."""
-    assert len(list(table(summary()))) == 1
-
-
 def test_totals_name_the_denominator() -> None:
     """The rate is told with what it is of; errors, rows not run and money beside it, if there are any."""
     run = summary(attempt("a", cost_usd=0.5), attempt("b", FAILED), attempt("c", FAILED))
@@ -100,18 +94,6 @@ def test_totals_name_the_denominator() -> None:
     ]
     broken = summary(attempt("a", ERRORED))
     assert list(totals(broken, 1)) == ["no trial was judged · 1 errored, not in the rate (site 1)"]
-
-
-def test_totals_are_broken_between_figures() -> None:
-    """What does not fit in a line goes into the next one, never in the middle of a figure."""
-    sources = (ErrorSource.SITE, ErrorSource.PROVIDER, ErrorSource.BROWSER)
-    errors = [attempt(source.value, ERRORED, error_source=source, cost_usd=None) for source in sources]
-    lines = list(totals(summary(attempt("a"), *errors), 9))
-    assert lines == [
-        "pass rate 100.0% (1 of 1 judged)",
-        "3 errored, not in the rate (site 1, provider 1, browser 1) · 5 not run",
-        "cost unknown · 95 % interval 20.7 to 100.0%",
-    ]
 
 
 def test_totals_tell_how_alike_trials_are() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -81,14 +80,6 @@ def note(told: str, run_id: str = OLD) -> list[str]:
     return [f"the tools are not those of the last run ({run_id}): {told}. Compare the two with care."]
 
 
-def test_the_first_run_is_told_nothing(runs: Runs) -> None:
-    """There is no folder yet; later there is one that holds no run."""
-    assert runs.told(press) == []
-    runs.store(OLD).root.mkdir(parents=True)
-    (runs.store(OLD).root.parent / "notes.txt").write_text("not a run")
-    assert runs.told(press) == []
-
-
 @pytest.mark.parametrize(
     ("before", "now", "told"),
     [
@@ -130,24 +121,6 @@ def test_only_the_newest_run_counts(runs: Runs) -> None:
     runs.ran(OLDER, press)
     assert runs.told(press, look) == []
     assert runs.told(press) == note("gone: look")
-
-
-@pytest.mark.parametrize("letters", ["bbbbbb", "cccccc"])
-def test_two_runs_of_one_second_are_told_apart(runs: Runs, letters: str) -> None:
-    """Their names are no order; which was written later is."""
-    first = runs.ran("20260102T000000Z-bbbbbc", press)
-    second = runs.ran(f"20260102T000000Z-{letters}", look)
-    os.utime(first, (1_000, 1_000))
-    os.utime(second, (1_001, 1_001))
-    assert runs.told(look) == []
-
-
-def test_a_run_is_not_compared_with_itself(runs: Runs) -> None:
-    """Its own manifest, which another process of it may have written, is not an earlier one."""
-    runs.ran(NOW, press)
-    assert runs.told(press, look) == []
-    runs.ran(OLD, look)
-    assert runs.told(press, look) == note("new: press")
 
 
 DAMAGED: dict[str, Any] = {

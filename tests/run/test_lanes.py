@@ -6,12 +6,12 @@ import asyncio
 import threading
 import time
 from collections.abc import Callable, Coroutine, Iterator
-from concurrent.futures import CancelledError, Future
+from concurrent.futures import CancelledError
 from typing import Any
 
 import pytest
 
-from pytest_browsereval.run.lanes import Lanes, LoopLost, LoopThread
+from pytest_browsereval.run.lanes import Lanes, LoopLost
 from tests.support import PATIENCE_S
 
 
@@ -56,39 +56,6 @@ def test_width_is_used_and_kept(lanes: Lanes) -> None:
     assert course.order == list(range(10))
 
 
-@pytest.mark.parametrize("may_start", [True, False])
-def test_those_who_wait_for_a_lane_are_known(may_start: bool) -> None:  # noqa: FBT001 both are tried
-    """First come, first named; one that waits for its group too, and none once no more may start."""
-    lanes = Lanes(2, may_start=lambda: may_start)
-    go_on = threading.Event()
-    seen: list[tuple[Any, ...]] = []
-
-    async def attempt() -> None:
-        while not go_on.is_set():  # noqa: ASYNC110 it is set by a thread that has no loop
-            await asyncio.sleep(0.02)
-        await asyncio.sleep(0.02)
-        seen.append(lanes.waiting)
-
-    for number, groups in enumerate((["a"], ["a"], (), (), ())):
-        lanes.want(number, attempt, groups=groups, must=number in (0, 2))
-    go_on.set()
-    lanes.take(0)
-    lanes.take(2)
-    assert lanes.close(PATIENCE_S)
-    assert seen[0] == ((1, 3, 4) if may_start else ())
-    assert lanes.waiting == ()
-
-
-def test_wanting_twice_runs_once(lanes: Lanes) -> None:
-    """An attempt that is queued already is not queued again."""
-    course = Course()
-    lanes.want(1, course.attempt(1))
-    lanes.want(1, course.attempt(1))
-    course.may_end.set()
-    assert lanes.take(1) == 1
-    assert course.order == [1]
-
-
 def test_group_members_run_one_at_a_time(lanes: Lanes) -> None:
     """Attempts of one group never overlap, whatever the width."""
     course = Course()
@@ -122,40 +89,6 @@ def test_an_exception_reaches_the_taker(lanes: Lanes) -> None:
     lanes.want("bad", bad)
     with pytest.raises(ValueError, match="broken"):
         lanes.take("bad")
-
-
-class Late(Future[str]):
-    """Has its result at the moment at which a wait for it is given up."""
-
-    def result(self, timeout: float | None = None) -> str:
-        if timeout is not None and not self.done():
-            self.set_result("done")
-            raise TimeoutError
-        return super().result(timeout)
-
-
-def test_what_ends_between_two_looks_is_taken(lanes: Lanes, monkeypatch: pytest.MonkeyPatch) -> None:
-    """To give up a wait is no error of the attempt, which would be taken for one of the run folder."""
-
-    def submit(thread: LoopThread, work: Coroutine[Any, Any, Any]) -> Future[str]:
-        del thread
-        work.close()
-        return Late()
-
-    monkeypatch.setattr(LoopThread, "submit", submit)
-    lanes.want("a", lambda: asyncio.sleep(0))
-    assert lanes.take("a") == "done"
-
-
-def test_a_time_out_of_an_attempt_is_its_own(lanes: Lanes) -> None:
-    """It reaches the taker with its words, as any exception does."""
-
-    async def slow() -> None:
-        raise TimeoutError("the model took too long")
-
-    lanes.want("a", slow)
-    with pytest.raises(TimeoutError, match="the model took too long"):
-        lanes.take("a")
 
 
 def test_held_back_attempts_are_cancelled_and_can_be_forced() -> None:

@@ -84,11 +84,6 @@ def refusal(plan: Plan) -> str:
 # -- names
 
 
-def test_a_row_is_named_by_its_safe_id(planned: Planned) -> None:
-    """One variant and one trial need no suffix; odd ids are encoded."""
-    assert names(planned(row("b"), row("a b"), row("a"))) == ["b", "a+20b", "a"]
-
-
 def test_suffixes_tell_variants_and_trials_apart(planned: Planned) -> None:
     """What there are several of is in the brackets, variants first, in the order of the config."""
     two = {"idle": "noop", "plays": "scripted"}
@@ -257,16 +252,6 @@ def test_a_config_may_leave_the_rows_own_graders_out(planned: Planned) -> None:
 
 
 # -- rows
-
-
-def test_rows_are_read_once_and_let_go(planned: Planned, tmp_path: Path) -> None:
-    """A row is read for its first trial and kept for the others, until it is forgotten."""
-    plan = planned(row("a"), trials=2)
-    first, second = plan.entries()
-    ready = plan.ready(first)
-    assert plan.ready(second).task is ready.task
-    plan.forget(second)
-    assert plan.ready(first).task is not ready.task
 
 
 def test_bad_rows_are_told_once_each(planned: Planned) -> None:

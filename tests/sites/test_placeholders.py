@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from pytest_browsereval.sites import fill, names_in
+from pytest_browsereval.sites import fill
 
 URLS = {"shop": "http://127.0.0.1:1", "bank": "http://127.0.0.1:2"}
 
@@ -16,13 +16,3 @@ def test_other_braces_stay() -> None:
     """Braces that hold no site's name are left alone, be it code, JSON or a name that is unknown."""
     code = "() => { return {shopping: 1, '{other}': `${shop.x}`} } {{}} { shop }"
     assert fill(code, URLS) == code
-
-
-def test_a_url_is_not_filled_again() -> None:
-    """What a placeholder is replaced by is not looked at again."""
-    assert fill("{a}", {"a": "{b}", "b": "x"}) == "{b}"
-
-
-def test_names_in_text() -> None:
-    """Every name in braces is found once, known or not."""
-    assert names_in('{"start_url": "{shop}/x?y={shop}", "js": "{bank}{ no }{}"}') == {"shop", "bank"}

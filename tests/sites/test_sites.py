@@ -15,7 +15,7 @@ import httpx
 import psutil
 import pytest
 
-from pytest_browsereval.errors import ConfigError, ErrorSource, Fault
+from pytest_browsereval.errors import ErrorSource, Fault
 from pytest_browsereval.sites import SiteConfig, Sites, check, command
 from tests.browsers.listening import Kept
 from tests.support import has_ended, pass_time, until
@@ -126,17 +126,6 @@ def test_no_names_start_nothing(tmp_path: Path) -> None:
     asyncio.run(course())
 
 
-def test_unknown_name(tmp_path: Path) -> None:
-    """A name that is no site's is refused with the nearest one."""
-
-    async def course() -> None:
-        async with Sites({"shop": app()}, tmp_path).lease(["shp"]):
-            pass
-
-    with pytest.raises(ConfigError, match=r"'shp' is not a site.*Did you mean 'shop'"):
-        asyncio.run(course())
-
-
 def lease_once(config: SiteConfig, folder: Path, *, late_after: tuple[str, int] = ("", 0)) -> Fault:
     """Return the fault with which a lease fails.
 
@@ -206,18 +195,6 @@ def test_reset_that_fails(tmp_path: Path) -> None:
     assert "status 500" in message
 
 
-def test_program_that_cannot_run(tmp_path: Path) -> None:
-    """A program that vanished after the check is a fault with the system's reason."""
-    message = str(lease_once(SiteConfig(command=("./gone", "{port}")), tmp_path))
-    assert "exit code 127" in message
-    assert "cannot run './gone': No such file or directory" in message
-
-
-def test_folder_that_cannot_be_entered(tmp_path: Path) -> None:
-    """A folder that vanished after the check is a fault too."""
-    assert "cannot be started" in str(lease_once(app(cwd="gone"), tmp_path))
-
-
 @pytest.mark.parametrize("reset", [None, "POST /reset"])
 def test_death_during_a_lease(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reset: str | None) -> None:
     """A site that dies while it is leased is a fault with its last words; the next lease gets a new one."""
@@ -238,25 +215,6 @@ def test_death_during_a_lease(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, r
         await sites.close()
 
     asyncio.run(course())
-
-
-def test_errors_of_the_holder_are_kept(tmp_path: Path) -> None:
-    """An error inside a lease goes through unchanged, with a note if the site had died."""
-
-    async def course() -> None:
-        sites = Sites({"shop": app()}, tmp_path)
-        try:
-            async with sites.lease(["shop"]) as urls:
-                with pytest.raises(httpx.HTTPError):
-                    await get(f"{urls['shop']}/die")
-                await until(lambda: sites._shared["shop"].has_ended)
-                raise KeyError("mine")
-        finally:
-            await sites.close()
-
-    with pytest.raises(KeyError, match="mine") as caught:
-        asyncio.run(course())
-    assert caught.value.__notes__ == ["The site 'shop' had ended by then."]
 
 
 def test_port_that_is_snatched_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -333,19 +291,6 @@ def test_stubborn_site_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
     assert ends(asyncio.run(course()))
     assert ends(int((tmp_path / "child.pid").read_text()))
-
-
-def test_lease_after_the_end(tmp_path: Path) -> None:
-    """A site that is asked for while the run ends is not left running."""
-
-    async def course() -> None:
-        sites = Sites({"shop": app()}, tmp_path)
-        await sites.close()
-        with pytest.raises(Fault, match="while the run was ending"):
-            async with sites.lease(["shop"]):
-                pass
-
-    asyncio.run(course())
 
 
 @pytest.mark.parametrize("words", [(), ("mute",)])

@@ -10,7 +10,7 @@ import psutil
 import pytest
 
 from pytest_browsereval.sites import SiteConfig, Sites
-from pytest_browsereval.sites.static import StaticSite, find_file
+from pytest_browsereval.sites.static import StaticSite
 
 
 @pytest.fixture
@@ -119,14 +119,6 @@ def test_media_types(server: http.client.HTTPConnection, folder: Path, subtests:
             assert ask(server, f"/{name}")[1]["content-type"] == kind
 
 
-def test_head_has_no_body(server: http.client.HTTPConnection) -> None:
-    """HEAD tells the length and leaves the connection usable."""
-    status, headers, body = ask(server, "/", "HEAD")
-    assert (status, headers["content-length"], body) == (200, "14", b"")
-    assert ask(server, "/missing", "HEAD")[0] == 404
-    assert ask(server, "/")[0] == 200
-
-
 def test_other_methods_are_refused(server: http.client.HTTPConnection) -> None:
     """Nothing can be written to a static site."""
     assert ask(server, "/", "POST")[0] == 501
@@ -160,12 +152,6 @@ def test_files_that_are_withheld_are_not_found(folder: Path) -> None:
         assert ask(connection, "/")[0] == 200
         connection.close()
         asyncio.run(site.close())
-
-
-def test_file_that_cannot_be_read_is_not_found(folder: Path) -> None:
-    """A loop of links is not found, rather than an error."""
-    (folder / "loop").symlink_to(folder / "loop")
-    assert find_file(folder.resolve(), "/loop") == (None, None)
 
 
 def test_static_sites_are_shared_and_end(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -102,11 +102,6 @@ def test_paths_are_those_of_the_configs_folder(tmp_path: Path) -> None:
         PlaywrightBrowserConfig(binary="/no/such/browser").prepare(tmp_path)
 
 
-def test_har_may_be_switched_off() -> None:
-    """What other configs write for "no recording" is accepted."""
-    assert PlaywrightBrowserConfig.model_validate({"har": False}).har is None
-
-
 # -- start, description, end
 
 
@@ -133,14 +128,6 @@ def test_a_browser_runs_from_start_to_close(run: Run) -> None:
     run(until(lambda: chromiums() <= before))
 
 
-def test_a_closed_browser_is_not_started_again(run: Run) -> None:
-    """A late attempt gets a fault and no process."""
-    browser = PlaywrightBrowserConfig().build()
-    run(browser.close())
-    with pytest.raises(Fault, match="has been closed"):
-        run(browser.open_window(WindowRequest("late")))
-
-
 def test_a_browser_that_does_not_exist_is_told_by_name(run: Run) -> None:
     """A wrong path stops before anything is launched."""
     browser = PlaywrightBrowserConfig(binary="/no/such/browser").build()
@@ -158,14 +145,6 @@ def test_a_program_that_is_no_browser_is_told_with_its_reason(run: Run, tmp_path
         run(PlaywrightBrowserConfig(binary=str(program)).build().start())
     assert caught.value.source is ErrorSource.BROWSER
     run(until(lambda: {child.pid for child in psutil.Process().children()} <= children))
-
-
-def test_switches_of_the_config_reach_the_browser(run: Run) -> None:
-    """Further arguments are added to ours."""
-    config = PlaywrightBrowserConfig(args=("--user-agent=eval-agent/1",))
-    with running(config, run) as browser:
-        window = run(browser.open_window(WindowRequest("args")))
-        assert run(window.page.evaluate("navigator.userAgent")) == "eval-agent/1"
 
 
 # -- windows

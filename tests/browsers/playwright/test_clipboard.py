@@ -8,11 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.async_api import Dialog
 
 from pytest_browsereval.browsers.base import Browser, WindowRequest
 from pytest_browsereval.browsers.playwright import clipboard
-from pytest_browsereval.browsers.playwright.clipboard import SharedClipboard
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.capture.console import read_console
 from pytest_browsereval.capture.recording import Recording
@@ -256,24 +254,6 @@ def test_a_frame_without_dialogs_pastes_nothing(visit: Visits) -> None:
     field = second.window.page.frame_locator("iframe").locator("textarea")
     second.run(field.press("Control+V"))
     assert second.run(field.input_value()) == ""
-
-
-def test_keys_that_copy_nothing_cost_nothing(visit: Visits, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Other keys and clicks ask no question."""
-    asked: list[PlaywrightWindow] = []
-
-    async def ask(_: SharedClipboard, window: PlaywrightWindow, question: Dialog) -> None:
-        asked.append(window)
-        await question.accept()
-
-    monkeypatch.setattr(SharedClipboard, "answer", ask)
-    opened = visit(FIELDS)
-    for key in ("c", "Shift+V", "Control+A", "Delete", "Insert", "Control+Z", "Enter"):
-        opened.output("press_key", key=key, target="#from")
-    opened.output("click", target="#to")
-    assert asked == []
-    opened.output("press_key", key="Control+C", target="#from")
-    assert asked[0] is opened.window
 
 
 def test_a_clipboard_that_cannot_be_kept_apart_ends_the_window(

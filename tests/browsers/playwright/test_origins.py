@@ -73,13 +73,6 @@ def test_an_origin_hides_the_user_of_a_url() -> None:
     assert origin_of("https://me:secret@shop.example:8443/a") == "https://shop.example:8443"
 
 
-def test_long_texts_are_cut_in_the_middle() -> None:
-    """Start and end stay, blanks and line breaks become single blanks."""
-    assert shorten("a\n  b") == "a b"
-    assert shorten("x" * 300 + "end", 30) == "x" * 19 + "…" + "x" * 7 + "end"
-    assert len(shorten("y" * 300, 30)) == 30
-
-
 def test_characters_that_steer_a_terminal_are_replaced() -> None:
     """A page's title cannot colour, clear or reverse what a terminal shows."""
     assert shorten("a\x1b[31mred \u202e b\u200b 🫖é") == "a?[31mred ? b? 🫖é"

@@ -45,39 +45,6 @@ def test_a_picture_shows_the_current_tab(visit: Visits) -> None:
     assert colour() == (0, 128, 0)
 
 
-def test_a_picture_is_taken_another_way_when_the_session_is_lost(visit: Visits) -> None:
-    """A detached session costs no picture, and the next one attaches anew."""
-    opened = visit("<h1>Hello")
-    window = opened.window
-
-    async def lose() -> tuple[bytes, bytes]:
-        session = window._tabs.get().session
-        assert session is not None
-        await (await session).detach()
-        return await window.screenshot("png"), await window.screenshot("png")
-
-    for data in opened.run(lose()):
-        assert Image.open(io.BytesIO(data)).size == (1280, 720)
-
-
-def test_a_session_that_could_not_be_opened_is_opened_again(visit: Visits) -> None:
-    """A window has one session for each tab, which graders share with the pictures."""
-    opened = visit("<h1>Hello")
-    window = opened.window
-
-    async def refuse() -> CDPSession:
-        raise Error("Target closed")
-
-    async def again() -> tuple[bool, Any]:
-        window._tabs.get().session = refused = asyncio.ensure_future(refuse())
-        await asyncio.wait({refused})
-        session = await window.cdp_session(window.page)
-        seen = await session.send("Runtime.evaluate", {"expression": "document.body.innerText"})
-        return await window.cdp_session(window.page) is session, seen["result"]["value"]
-
-    assert opened.run(again()) == (True, "Hello")
-
-
 @pytest.mark.parametrize("refusals", [3, len(PAUSES_S), len(PAUSES_S) + 1])
 @pytest.mark.slow
 def test_a_picture_that_chromium_refuses_is_asked_for_again(

@@ -11,12 +11,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 from playwright.async_api import BrowserContext
 from pydantic import ValidationError
 
-from pytest_browsereval.browsers import driver
 from pytest_browsereval.browsers.base import WindowRequest, WindowTraffic
 from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowser, PlaywrightBrowserConfig
 from pytest_browsereval.browsers.playwright.manager import WindowManager
@@ -246,27 +244,6 @@ def test_a_manager_has_windows_made_ready_for_those_who_wait(
 # -- what goes wrong
 
 
-def test_one_that_is_being_opened_is_waited_for(
-    run: Run, browser: PlaywrightBrowser, pages: PageServer
-) -> None:
-    """A second one would be late and left over; who gives up waiting leaves it to the next."""
-    url = pages.page("/start", START)
-
-    async def use() -> None:
-        browser.make_ready(1)
-        hasty = asyncio.ensure_future(browser.open_window(WindowRequest("hasty", url)))
-        await asyncio.sleep(0)
-        hasty.cancel()
-        await asyncio.wait({hasty})
-        assert hasty.cancelled()
-        assert len(browser._ready._queue) == 1
-        window = await browser.open_window(WindowRequest("next", url))
-        assert [window.context] == contexts(browser)
-        await closing(browser, window)
-
-    within(run, use())
-
-
 def test_a_page_that_died_while_it_waited_is_not_handed_out(
     run: Run, browser: PlaywrightBrowser, pages: PageServer
 ) -> None:
@@ -358,24 +335,6 @@ def test_the_end_leaves_nothing(run: Run) -> None:
         browser.make_ready(1)
         assert process.browser.contexts == []
         assert not process.browser.is_connected()
-        await until(lambda: asyncio.all_tasks() <= before)
-
-    within(run, use())
-
-
-@pytest.mark.slow
-def test_a_browser_that_is_being_started_leaves_nothing(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its driver is let start and ended, however early the end comes."""
-    monkeypatch.setattr(driver, "_START_S", 60.0)  # on a busy machine Node takes its time
-
-    async def use() -> None:
-        before, running = asyncio.all_tasks(), set(psutil.Process().children())
-        for pause_s in (0.05, 0.25):
-            browser = PlaywrightBrowserConfig().build()
-            browser.make_ready(1)
-            await asyncio.sleep(pause_s)
-            await browser.close()
-        await until(lambda: set(psutil.Process().children()) <= running, 60)
         await until(lambda: asyncio.all_tasks() <= before)
 
     within(run, use())

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import re
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,7 @@ from pytest_browsereval.browsers.playwright.tabs import NoTab
 from pytest_browsereval.browsers.playwright.waiting import DialogOpened
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.errors import Fault
-from tests.browsers.hanging import LOOP, hang
+from tests.browsers.hanging import LOOP
 from tests.support import PageServer, Run, Visits, until
 
 ALERTS = "<button onclick='for(;;) alert(1)'>alerts</button>"
@@ -89,16 +88,6 @@ def test_a_page_that_closes_itself_leaves_a_window_without_tabs(visit: Visits) -
     opened.run(close_itself())
 
 
-def test_the_title_of_a_hung_page_is_not_waited_for(visit: Visits, pages: PageServer) -> None:
-    """A tab in an endless loop is listed with whatever title there is, and others with theirs."""
-    opened = visit(LOOP)
-    hang(opened, pages)
-    opened.run(opened.window.open_tab())
-    opened.limit(title_s=1.0)
-    tabs = opened.run(asyncio.wait_for(opened.window.tabs(), 60))
-    assert [tab.tab_id for tab in tabs] == [1, 2]
-
-
 # -- dialogs
 
 
@@ -116,13 +105,6 @@ def test_work_that_opens_a_dialog_goes_on_when_it_is_answered(visit: Visits) -> 
         assert await window.page.title() == "Ann"
 
     opened.run(ask())
-
-
-def test_answering_without_a_dialog_is_an_error(visit: Visits) -> None:
-    """There is nothing to accept."""
-    opened = visit()
-    with pytest.raises(LookupError, match="No dialog is open"):
-        opened.run(opened.window.answer_dialog(accept=True))
 
 
 def test_a_dialog_that_has_gone_is_told(visit: Visits) -> None:
@@ -227,39 +209,6 @@ def test_a_download_ends_with_its_window(visit: Visits, pages: PageServer) -> No
 
 
 # -- the manager
-
-
-def test_a_manager_opens_and_closes_windows_by_key(run: Run, browser: PlaywrightBrowser) -> None:
-    """Windows of several attempts are open at once, and the counters agree when all are closed."""
-
-    async def lanes() -> None:
-        manager = WindowManager(browser)
-        first, second = await asyncio.gather(manager.create_window("a"), manager.create_window("b"))
-        assert manager.windows == {"a": first, "b": second}
-        await manager.close_window("a")
-        await manager.close_window("a")
-        assert (manager.opened, manager.closed) == (2, 1)
-        await manager.close_all()
-        assert (manager.opened, manager.closed, manager.windows) == (2, 2, {})
-
-    run(lanes())
-
-
-def test_a_key_can_only_be_open_once(run: Run, browser: PlaywrightBrowser) -> None:
-    """A second window under the same key is refused, also while the first is opening."""
-
-    async def twice() -> None:
-        manager = WindowManager(browser)
-        results = await asyncio.gather(
-            manager.create_window("a"), manager.create_window("a"), return_exceptions=True
-        )
-        assert [type(result) for result in results] == [PlaywrightWindow, ValueError]
-        assert re.search(r"already open for 'a'\. Close it by close_window\('a'\)", str(results[1]))
-        await manager.close_all()
-        assert (await manager.create_window("a")).dead is None
-        await manager.close_all()
-
-    run(twice())
 
 
 def test_a_failed_opening_leaves_no_window(run: Run, browser: PlaywrightBrowser, pages: PageServer) -> None:

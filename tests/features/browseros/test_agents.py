@@ -99,22 +99,6 @@ def test_any_other_limit_stays(load: Load, subtests: pytest.Subtests) -> None:
             assert not [note for note in config.notes if "max_steps" in note]
 
 
-def test_limits_have_to_be_a_block(refused: Refused) -> None:
-    """As in any other file."""
-    (line,) = refused(run(PAIR, browseros={}, limits=3))
-    assert "limits: " in line
-
-
-def test_an_orchestrator_may_have_what_every_model_has_there(load: Load) -> None:
-    """BrowserOS writes `type` and `supportsImages` into every block of a model; the second is noted."""
-    theirs = {**PAIR["orchestrator"], "type": "single", "supportsImages": True}
-    config = load(run({**PAIR, "orchestrator": theirs}))
-    assert block(config)["orchestrator"] == block(load(run(PAIR)))["orchestrator"]
-    assert config.notes == ("agent.orchestrator.supportsImages is not used: an orchestrator sees no page.",)
-    blind = {**PAIR["orchestrator"], "supports_images": False}
-    assert load(run({**PAIR, "orchestrator": blind})).notes == ()
-
-
 def test_an_executor_that_predicts_actions_is_asked_over_http(load: Load) -> None:
     """The provider ``clado-action`` becomes the agent ``visual-action``; its model is noted as unused."""
     config = load(run({**PAIR, "executor": {**ACTIONS, "maxStepsPerDelegation": 9}}))
@@ -232,13 +216,6 @@ def test_without_an_endpoint_the_message_has_the_line_to_write(
         f"evals/run.json:3: agent.type: the protocol of {agent['type']!r} is its vendor's"
     )
     assert "write `agent: {type: computer-use, provider: " in lines[0]
-
-
-def test_the_lines_of_the_refusals_load(load: Load, refused: Refused) -> None:
-    """The advice in a message is right."""
-    for agent in (GEMINI, YUTORI):
-        line = refused(run(agent))[0].partition("write `")[2].removesuffix("`")
-        assert load(f"{line}\ndataset: rows.jsonl\n").variants["default"].type == "computer-use"
 
 
 def viewport(config: EvalConfig) -> tuple[int, int]:

@@ -171,14 +171,6 @@ def test_a_browser_of_one_s_own_wins(load: Load, own: Any) -> None:
     assert config.notes[0] == f"browseros.server_url is not used: {CHOSEN}."
 
 
-def test_headless_is_noted_where_the_chosen_browser_runs_already(load: Load) -> None:
-    """A browser that runs already cannot be changed."""
-    block = {"server_url": "http://x", "headless": True}
-    config = load(run(browser={"type": "cdp", "url": "http://127.0.0.1:9222"}, browseros=block))
-    assert browser(config)["url"] == "http://127.0.0.1:9222"
-    assert config.notes[0] == f"browseros.server_url, browseros.headless are not used: {CHOSEN}."
-
-
 @pytest.mark.parametrize(
     ("override", "kind", "url"),
     [
@@ -193,12 +185,6 @@ def test_the_command_line_chooses_the_browser(load: Load, override: str, kind: s
     """Keys of BrowserOS and ours both override the file."""
     found = browser(load(run(browseros={"server_url": "http://x"}), override))
     assert (found["type"], found.get("url")) == (kind, url)
-
-
-def test_an_option_that_the_browser_lacks_is_refused(refused: Refused) -> None:
-    """One option on the command line does not silently choose another browser."""
-    told = "--eval-set 'browser.headless=false': browser.headless: unknown key."
-    assert refused(run(), "browser.headless=false")[0].startswith(told)
 
 
 def test_a_wrong_run_config_is_refused(refused: Refused, subtests: pytest.Subtests) -> None:

@@ -338,10 +338,3 @@ def test_pictures_of_a_dense_screen_are_in_css_pixels(run: Run, pages: PageServe
 
     with listening("--force-device-scale-factor=2") as dense, attached(run, dense.url) as browser:
         run(work(browser))
-
-
-def test_stored_state_is_looked_for_beside_the_config(tmp_path: Path) -> None:
-    """As it is for a browser that we launch."""
-    config = CdpBrowserConfig(url="http://127.0.0.1:9222", storage_state=Path("state.json"))
-    with pytest.raises(ConfigError, match=r"storage_state is 'state\.json', and there is no file"):
-        config.prepare(tmp_path)

@@ -246,24 +246,6 @@ def test_a_refused_key_stops_the_run(tmp_path: Path) -> None:
     assert (result.verdict, result.stops_run) == (PASSED, True)
 
 
-def test_a_part_that_is_late_is_told_as_such() -> None:
-    """The whole waits a little longer than its slowest part."""
-
-    class Late(SayingGrader):
-        def needs(self, task: Task) -> Needs:
-            del task
-            return Needs(seconds=0.05)
-
-        async def grade(self, recorded: Recorded) -> GraderResult:
-            del recorded
-            await asyncio.sleep(60)
-            raise AssertionError
-
-    result = grade(CombinedGrader(graders=(Late(name="late"), SayingGrader())))
-    assert result.verdict is ERRORED
-    assert "late: the grader did not finish within 0.05 s" in result.reasoning
-
-
 def test_a_protected_answer_is_in_no_part() -> None:
     """Not even as a number, in the grade of a part."""
     task = make_task(answer=4211, protected=True)

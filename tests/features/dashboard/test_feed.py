@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 
 from pytest_browsereval.errors import ErrorSource
 from pytest_browsereval.features.dashboard import feed
 from pytest_browsereval.features.dashboard.feed import Watched
-from pytest_browsereval.features.dashboard.flights import Flights
 from pytest_browsereval.features.dashboard.server import DashboardServer
 from pytest_browsereval.model.messages import (
     AssistantMessage,
@@ -24,9 +19,8 @@ from pytest_browsereval.model.messages import (
     now,
 )
 from pytest_browsereval.model.usage import Usage
-from pytest_browsereval.report.viewer.attempts import StoredAttempt, iter_attempts
 from tests.features.dashboard.asking import Asker, News, until
-from tests.features.dashboard.conftest import Flying, Session
+from tests.features.dashboard.conftest import Session
 from tests.labelled import grade, graded
 from tests.recorded import FAILED, PASSED
 
@@ -163,19 +157,6 @@ def test_what_a_slow_trial_holds_back_is_over_all_the_same(asker: Asker, session
     assert asker.data()["live"]["states"]["queue"]["over"] == 3
 
 
-def test_attempts_that_nobody_saw_are_found(asker: Asker, session: Session) -> None:
-    """One that came and went while no page was open, also the errored one before it."""
-    session.begin("buy", "find")
-    assert asker.data()["rows"] == []
-    session.fly("buy").end(graded("buy"))
-    session.fly("buy").end(graded("buy", grade("state", FAILED), attempt=2))
-    session.journal.over("buy", "failed")
-    data = asker.data()
-    tries = {row[data["columns"].index("key")]: row[data["columns"].index("tries")] for row in data["rows"]}
-    assert tries == {"buy/default/1/attempt-1": 0, "buy/default/1/attempt-2": 2}
-    assert data["totals"]["failed"] == 1
-
-
 def test_attempts_that_are_over_at_once_are_told_in_full(asker: Asker, session: Session) -> None:
     """While a page is open: each message once, then the verdict, however short the attempt was."""
     names = [f"t{number}" for number in range(20)]
@@ -257,51 +238,6 @@ def test_when_the_run_has_ended_pages_are_told(
         asker.ask("0/")
 
 
-def test_an_attempt_that_is_graded_again_unseen_has_its_new_grades(asker: Asker, session: Session) -> None:
-    """It was there before, and was in flight for less than a look."""
-    flying = session.fly("buy")
-    flying.end(graded("buy", grade("state", FAILED)))
-    session.begin("buy")
-    assert asker.data()["totals"]["failed"] == 1
-    (flying.folder / "metadata.json").write_text(graded("buy", grade("state", PASSED)).model_dump_json())
-    session.journal.over("buy", "passed")
-    data = asker.data()
-    assert (len(data["rows"]), data["totals"]["passed"], data["totals"]["failed"]) == (1, 1, 0)
-
-
-def test_an_earlier_session_of_the_run_has_not_ended_this_one(asker: Asker, session: Session) -> None:
-    """A page may be open before the session has told of its trials."""
-    earlier = Session(session.store.root, "s0")
-    earlier.begin("a", "b")
-    earlier.journal.end(0)
-    states = asker.data()["live"]["states"]
-    assert (states["end"]["exit_code"], states["queue"]["trials"]) == (None, 0)
-    session.begin("b")
-    states = asker.data()["live"]["states"]
-    assert (states["end"]["exit_code"], states["queue"]["trials"]) == (None, 1)
-    session.journal.end(1)
-    assert asker.data()["live"]["states"]["end"]["exit_code"] == 1
-
-
-def test_an_attempt_that_begins_while_a_page_is_opened_is_followed(
-    asker: Asker, session: Session, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Its folder is there already when those of earlier attempts are read, its marker was not yet."""
-    session.begin("buy")
-    began: list[Flying] = []
-
-    def scan(tasks: Path) -> Iterator[StoredAttempt]:
-        began.append(session.fly("buy"))
-        yield from iter_attempts(tasks)
-
-    monkeypatch.setattr(feed, "iter_attempts", scan)
-    assert asker.data()["totals"]["unfinished"] == 1
-    began[0].end(graded("buy", grade("state", PASSED)))
-    session.journal.over("buy", "passed")
-    totals = asker.data()["totals"]
-    assert (totals["passed"], totals["unfinished"]) == (1, 0)
-
-
 def test_a_slow_page_gets_the_last_verdict(session: Session) -> None:
     """What comes while it takes the news before is sent too, although the run has ended by then."""
     session.begin("buy")
@@ -323,25 +259,3 @@ def test_a_slow_page_gets_the_last_verdict(session: Session) -> None:
     sent = asyncio.run(work())
     assert sent.count("event: rows") == 1
     assert sent.rindex("event: rows") < sent.rindex('{"exit_code":0,')
-
-
-def test_a_marker_that_goes_takes_no_other_with_it(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An attempt may end while the markers of all are read."""
-    session.begin("buy", "find")
-    session.fly("buy")
-    gone = session.fly("find")
-    flights = Flights(session.store.root)
-    scandir = os.scandir
-
-    @contextmanager
-    def vanishing(path: Path) -> Iterator[list[os.DirEntry[str]]]:
-        with scandir(path) as found:
-            entries = sorted(found, key=lambda entry: entry.inode() != inode)
-        gone.end(None)
-        yield entries
-
-    (marker,) = [file for file in (session.store.root / "in-flight").iterdir() if "find" in file.read_text()]
-    inode = marker.stat().st_ino
-    monkeypatch.setattr(os, "scandir", vanishing)
-    begun, _ = flights.look()
-    assert [one.key for one in begun] == ["buy/default/1/attempt-1"]

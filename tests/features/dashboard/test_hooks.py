@@ -255,23 +255,6 @@ def test_what_is_not_graded_again_keeps_its_grades(evals: Evals) -> None:
     assert verdicts(evals.summary()) == {"a": "passed", "b": "passed"}
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("args", [(), ("-n1",)], ids=["lanes", "workers"])
-def test_a_run_that_was_stopped_before_its_first_attempt(evals: Evals, args: tuple[str, ...]) -> None:
-    """It can be resumed all the same."""
-    evals.write_rows(row("a"), row("b"))
-    evals.write_config()
-    evals.pytester.makeconftest(HELD)
-    with watched(evals, "shop.eval.yaml", *args) as (launched, asker):
-        wait_for(lambda: asker.want("stop") == 200, "the eval is known")
-        go(evals)
-        assert launched.wait() == pytest.ExitCode.TESTS_FAILED, launched.output
-    assert "was not written" not in launched.output
-    evals.run("shop.eval.yaml", "--eval-resume").assert_outcomes(passed=2)
-    (run,) = evals.path.glob("results/shop/2*")
-    assert run == evals.run_folder()
-
-
 def test_secrets_are_not_in_the_journal(evals: Evals, monkeypatch: pytest.MonkeyPatch) -> None:
     """A task that holds one is redacted where it is written."""
     monkeypatch.setenv("SHOP_KEY", "hush-hush-0123456789")
@@ -339,16 +322,6 @@ def test_a_port_that_cannot_be_used(evals: Evals) -> None:
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     assert "'shop.eval.yaml' is not a port. Write `--eval-dashboard=PORT`" in result.stderr.str()
     assert not (evals.path / "results").exists()
-
-
-@pytest.mark.parametrize("option", ["--co", "--eval-plan", "--setup-only"])
-def test_where_nothing_runs_nothing_is_served(evals: Evals, option: str) -> None:
-    """There is nothing to watch."""
-    evals.write_rows(row("a"))
-    evals.write_config()
-    result = evals.run("shop.eval.yaml", "--eval-dashboard", option)
-    assert result.ret == 0
-    assert "dashboard: http" not in result.stdout.str()
 
 
 @pytest.mark.parametrize(

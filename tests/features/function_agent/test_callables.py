@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from textwrap import dedent
 
@@ -32,15 +31,6 @@ def test_modules_beside_the_config_are_found(tmp_path: Path) -> None:
     assert load_callable("cb_package.inner:solve", tmp_path).__module__ == "cb_package.inner"
 
 
-def test_the_folder_is_on_the_path_only_while_importing(tmp_path: Path) -> None:
-    """Neighbours can be imported by the module; afterwards the path is as it was."""
-    write(tmp_path, "cb_neighbour", "PRICE = 3\n")
-    write(tmp_path, "cb_uses", "from cb_neighbour import PRICE\ndef solve(context): return PRICE\n")
-    before = list(sys.path)
-    assert load_callable("cb_uses:solve", tmp_path)(None) == 3
-    assert sys.path == before
-
-
 def test_the_folder_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A module beside the config is taken before one of the same name elsewhere."""
     write(tmp_path / "elsewhere", "cb_first", "def solve(context): return 'elsewhere'\n")
@@ -52,12 +42,6 @@ def test_the_folder_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 def test_installed_modules_are_found(tmp_path: Path) -> None:
     """A callable of any package can be named, wherever the config is."""
     assert load_callable("json:dumps", tmp_path)("x") == '"x"'
-
-
-def test_the_same_callable_is_loaded_once(tmp_path: Path) -> None:
-    """Attempts share one import."""
-    write(tmp_path, "cb_once", "print('imported')\ndef solve(context): ...\n")
-    assert load_callable("cb_once:solve", tmp_path) is load_callable("cb_once:solve", tmp_path)
 
 
 def test_the_same_name_in_two_folders_is_refused(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from _pytest.junitxml import LogXML
 
 from pytest_browsereval.features.html.hooks import HtmlReport
 from pytest_browsereval.features.junit.hooks import JUnit
-from pytest_browsereval.hooks.items import _printable, pictures_of, properties
+from pytest_browsereval.hooks.items import pictures_of, properties
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.usage import Usage
 from tests.recorded import attempt
@@ -123,17 +123,6 @@ def test_fixtures_may_record_scores_as_text(tmp_path: Path) -> None:
     assert ">x &lt;high&gt;<" in cells[1]
 
 
-def test_a_crash_is_told_beside_another_workers_end(tmp_path: Path) -> None:
-    """With ``--dist=each``: one worker ends a test, another one dies in it."""
-    xml = Xml(tmp_path)
-    for when in ("setup", "call", "teardown"):
-        xml.report(node="gw0", when=when)
-    xml.report(node="gw1", when="???", outcome="failed", longrepr="worker 'gw1' crashed")
-    suite = xml.end()[0]
-    assert [[child.tag for child in case] for case in suite.iter("testcase")][1] == ["error"]
-    assert (suite.get("tests"), suite.get("errors")) == ("2", "1")
-
-
 def test_output_stands_before_errors(tmp_path: Path) -> None:
     """In the order of pytest's schema, also with the line that is added."""
     folder, told = trial(tmp_path)
@@ -166,11 +155,6 @@ def test_names_of_properties_are_printable(tmp_path: Path, monkeypatch: pytest.M
     names = set(found)
     assert found["score.a b   "] == "0.4975"
     assert {"score.a b   ", "tokens_in.a b   ", "cost_usd.a b   ", "a b   .eval", "other.eval"} <= names
-
-
-def test_a_grader_keeps_its_long_name() -> None:
-    """Names that differ at their ends only stay two."""
-    assert _printable("x" * 300 + "1") != _printable("x" * 300 + "2")
 
 
 def test_picture_1000_is_the_last(tmp_path: Path) -> None:

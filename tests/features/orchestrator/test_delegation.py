@@ -175,20 +175,6 @@ def test_an_executors_own_account_of_its_end_counts(
     assert [m.parent_id for m in pair.messages if getattr(m, "content", "") == "late"] == ["executor-1"]
 
 
-def test_noop_and_scripted_are_executors_too(pair: Pair, make_desk: MakeDesk) -> None:
-    """One does nothing, and so reports nothing; the other plays the row's solution."""
-    pair.solve(LEAD, executor="noop")
-    assert pair.statuses == [("blocked", 0)]
-    desk = make_desk()
-    solution = [{"tool": "click", "target": "button Buy"}, {"tool": "done", "answer": "played"}]
-    config = pair_config(executor="scripted")
-    context = desk.context(config, solution=solution)
-    report = asyncio.run(
-        delegation.Delegation(context, config.executor, "executor-1", max_steps=None, timeout_s=60).run("go")
-    )
-    assert (report.status, report.words, report.steps_used) == ("done", "played", 1)
-
-
 def test_a_program_is_an_executor(pair: Pair) -> None:
     """Its output is the report, its files lie in the executor's folder, its failure is a fault."""
     code = "import sys; print('it costs 8'); sys.exit('Fly' in sys.argv[1])"
@@ -417,23 +403,6 @@ def test_a_full_disk_is_a_warning(pair: Pair) -> None:
     assert len(warnings) == 1
     assert "its record was not written" in warnings[0].message
     assert not list(Path(pair.desk.folder, "executors").glob(".*"))
-
-
-def test_an_executor_that_cannot_be_used_is_a_fault(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A key that has gone since the start is not the executor's doing."""
-    monkeypatch.delenv("NO_SUCH_KEY", raising=False)
-    block = {"model": "m", "base_url": "http://h.test/v1", "api_key": "NO_SUCH_KEY"}
-    with pytest.raises(Fault, match=r"cannot be used: .*NO_SUCH_KEY") as caught:
-        pair.solve(LEAD, executor=block)
-    assert caught.value.source is ErrorSource.HARNESS
-
-
-def test_an_executor_without_a_folder_is_a_fault(pair: Pair) -> None:
-    """The harness broke, and not the executor."""
-    pair.desk.folder.joinpath("executors").write_text("no folder")
-    with pytest.raises(Fault, match="has no folder") as caught:
-        pair.solve(LEAD, [done("y")])
-    assert caught.value.source is ErrorSource.HARNESS
 
 
 def test_errors_of_an_executor_name_it(make_desk: MakeDesk) -> None:

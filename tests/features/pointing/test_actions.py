@@ -59,18 +59,6 @@ def test_points_become_css_pixels(subtests: pytest.Subtests) -> None:
             assert Geometry(VIEW, picture, coordinates).point(*given) == point
 
 
-def test_every_point_of_the_grid_is_in_the_viewport(subtests: pytest.Subtests) -> None:
-    """Whatever the size, and within one pixel of where it points."""
-    for size in [1, 320, 399, 400, 412, 1280, 1281, 3840]:
-        with subtests.test(size=size):
-            geometry = Geometry((size, size), (size, size))
-            for n in range(1000):
-                x, y = geometry.point(n, n)
-                assert x == y
-                assert 0 <= x < size
-                assert abs(x - n * size / 1000) <= 1
-
-
 def test_a_point_outside_is_refused(subtests: pytest.Subtests) -> None:
     """The sentence has the point and the range that there is; nothing is clamped."""
     cases: list[tuple[Coordinates, float, float]] = [

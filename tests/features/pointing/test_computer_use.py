@@ -280,13 +280,6 @@ def test_what_was_wrong_is_recorded(paper: PaperDesk) -> None:
     assert paper.desk.capture.steps == 1
 
 
-def test_a_function_named_like_an_action_is_that_action(paper: PaperDesk) -> None:
-    """Models make up functions."""
-    with ScriptedModel([calls(call("left_click", coordinate=[500, 500])), DONE]) as model:
-        paper.solve(model)
-    assert paper.log == [CLICKED]
-
-
 def test_forty_calls_at_once_are_not_all_performed(paper: PaperDesk) -> None:
     """Their points are on a picture that grows old; each one still gets its answer."""
     wanted = [act("click", x=500, y=500) for _ in range(40)]
@@ -344,13 +337,6 @@ def test_turns_run_out(paper: PaperDesk) -> None:
     assert len(model.requests) == 4
 
 
-def test_done_in_the_last_turn_is_in_time(paper: PaperDesk) -> None:
-    """Exactly as many turns as there are."""
-    with ScriptedModel([calls(CLICK), DONE]) as model:
-        assert paper.solve(model, max_turns=2) == AgentResult("bought")
-    assert paper.desk.warned == ""
-
-
 def test_limits_of_the_attempt_pass_through(make_desk: MakeDesk) -> None:
     """Steps that run out end the agent wherever it is."""
     paper = PaperDesk(make_desk, max_steps=2)
@@ -381,15 +367,6 @@ def test_a_provider_that_breaks_is_a_fault(paper: PaperDesk) -> None:
 
 
 # -- the config
-
-
-def test_the_member_is_registered() -> None:
-    """By its name, with the fields of a model."""
-    member = builtin_registry().get("agent", "computer-use")
-    assert member is ComputerUseConfig
-    config = ComputerUseConfig.model_validate({"provider": "openai", "apiKey": "OPENAI_API_KEY"})
-    assert config.label() == "computer-use openai/gpt-4o"
-    assert (config.coordinates, config.max_turns) == ("normalized", 100)
 
 
 def test_a_provider_without_pictures_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -431,21 +408,6 @@ def test_sizes_are_read_from_the_first_bytes(subtests: pytest.Subtests) -> None:
                 smaller = shrunk(data, (7, 5))
                 assert size_of(smaller) == (7, 5)
                 assert smaller[:4] == data[:4] or kind in ("webp", "lossless", "alpha")
-
-
-def test_what_is_no_picture_has_no_size(subtests: pytest.Subtests) -> None:
-    """Cut and foreign files end the search."""
-    cases: list[bytes] = [
-        b"",
-        b"GIF89a",
-        b"\xff\xd8",
-        b"\xff\xd8\xff\xe0\x00\x00",
-        b"\x89PNG",
-        b"RIFF1234WEBPVP8 ",
-    ]
-    for data in cases:
-        with subtests.test(data=data):
-            assert size_of(data) is None
 
 
 # -- as an executor

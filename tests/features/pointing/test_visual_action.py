@@ -11,12 +11,10 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowser
-from pytest_browsereval.builtins import builtin_registry
 from pytest_browsereval.errors import (
     ConfigError,
     ErrorSource,
     Fault,
-    LimitReached,
     StopRun,
     TerminationReason,
 )
@@ -139,12 +137,6 @@ def test_history_can_be_a_line(paper: PaperDesk, serve: Serve) -> None:
     assert as_text(more) == "drag(1,2 -> 3,4) -> scroll(down) -> press_key('Enter') -> go_back()"
 
 
-def test_scrolling_counts_in_thousandths_of_the_page(paper: PaperDesk, serve: Serve) -> None:
-    """As BrowserOS's service does: 1000 is all that is visible, 480 pixels here."""
-    paper.solve(serve([{"action": "scroll", "direction": "down", "amount": 1000}, END]).url)
-    assert paper.log == [("scroll_at", {"x": 320, "y": 240, "direction": "down", "amount": 4})]
-
-
 def test_an_action_that_fails_is_in_the_history(make_desk: MakeDesk, serve: Serve) -> None:
     """With its error, and the attempt goes on."""
     paper = PaperDesk(make_desk, tools=())
@@ -156,28 +148,12 @@ def test_an_action_that_fails_is_in_the_history(make_desk: MakeDesk, serve: Serv
     assert "less than or equal to 30" in failed["error"]
 
 
-def test_ending_with_the_last_prediction_is_in_time(paper: PaperDesk, serve: Serve) -> None:
-    """Exactly as many as there are: done, not blocked."""
-    result = paper.solve(serve([CLICK] * 14 + [END]).url)
-    assert result.termination_reason is TerminationReason.COMPLETED
-    assert result.final_answer is None
-    assert result.note.startswith("The task was ended after: click, click")
-    assert paper.desk.warned == ""
-
-
 def test_predictions_run_out(paper: PaperDesk, serve: Serve) -> None:
     """One too few ends the attempt as one that used its steps."""
     service = serve(lambda _: CLICK)
     note = "max_predictions is 15; all were used"
     assert paper.solve(service.url) == AgentResult(None, TerminationReason.MAX_STEPS, note=note)
     assert len(service.requests) == len(paper.log) == 15
-
-
-def test_limits_of_the_attempt_pass_through(make_desk: MakeDesk, serve: Serve) -> None:
-    """Steps that run out end the agent wherever it is."""
-    paper = PaperDesk(make_desk, max_steps=2)
-    with pytest.raises(LimitReached):
-        paper.solve(serve(lambda _: CLICK).url)
 
 
 # -- what is no action
@@ -361,13 +337,6 @@ def test_an_address_that_cannot_be_posted_to_is_refused(url: str) -> None:
     with pytest.raises(ValueError, match="Write ") as caught:
         VisualActionConfig(url=url)
     assert "pw" not in str(caught.value)
-
-
-def test_the_member_is_registered() -> None:
-    """By its name and BrowserOS's."""
-    registry = builtin_registry()
-    assert registry.get("agent", "visual-action") is VisualActionConfig
-    assert registry.get("agent", "clado-action") is VisualActionConfig
 
 
 def test_switched_off_tools_are_refused() -> None:

@@ -10,7 +10,6 @@ import pytest
 from pytest_browsereval.features import page_reader
 from pytest_browsereval.features.progress import curve, pace
 from pytest_browsereval.features.progress.curve import CheckFollower, make_follower
-from pytest_browsereval.features.progress.pace import Pace
 from pytest_browsereval.graders.page_state import PageStateGrader
 from pytest_browsereval.model.progress import PROGRESS_FILE, Followed
 from pytest_browsereval.model.tasks import Task
@@ -134,32 +133,3 @@ def test_a_fault_in_asking_is_told_once(visit: Visits, monkeypatch: pytest.Monke
     assert follower.finish() is None
     (warning,) = opened.capture.warnings
     assert "checks could not be asked during the attempt" in warning.message
-
-
-def test_a_slow_page_is_asked_less_often() -> None:
-    """After a slow answer 1, 3, 7 and at most 15 steps are passed over, and none after a quick one."""
-    each = Pace()
-    passed = []
-    for _ in range(6):
-        count = 0
-        while not each.is_due():
-            count += 1
-        passed.append(count)
-        each.note_answer(pace.SLOW_S)
-    each.note_answer(0.0)
-    assert passed == [0, 1, 3, 7, 15, 15]
-    assert each.is_due()
-
-
-def test_steps_that_are_passed_over_are_gaps(visit: Visits, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The curve says at which steps a slow page was not asked; the end is asked in any case."""
-    opened = visit(BODY)
-    monkeypatch.setattr(pace, "SLOW_S", 0.0)
-    follower = follow(opened, {"text": "some"})
-    for _ in range(3):
-        opened.output("click", target="button")
-    found = finish(opened, follower)
-    assert [bool(one.note) for one in found.moments] == [False, True, False, True, False]
-    progress = follower.finish()
-    assert progress is not None
-    assert (progress.last, progress.note) == (1.0, "the page was too slow to be asked at 2 of 5 moments")

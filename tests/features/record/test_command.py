@@ -403,15 +403,3 @@ def test_in_a_window_that_is_shown(
     assert main(["record", url, "--query", "Show it."]) == 0, capsys.readouterr().err
     row = json.loads(capsys.readouterr().out)
     assert [step["tool"] for step in row["solution"]] == ["click", "done"]
-
-
-def test_only_errors_of_pytest_are_told() -> None:
-    """What pytest warns of is no reason why a row does not hold."""
-    output = (
-        "x.py:1: SomeWarning: old\n  old()\n\nERROR: PIN has fewer than 4 characters,\nso choose another.\n"
-    )
-    (problem,) = validation._judge({}, output)
-    assert problem == (
-        "the agent `scripted` made no attempt:\nERROR: PIN has fewer than 4 characters,\nso choose another."
-    )
-    assert next(iter(validation._judge({}, "killed"))).endswith("\nkilled")

@@ -208,39 +208,6 @@ def test_targets_are_as_people_write_them(record: Record) -> None:
     assert {name: ids for name, (_, ids) in found.items()} == {name: [name] for name in EXPECTED}
 
 
-async def run_in_script(hands: Hands, script: str) -> Any:
-    (view, *_) = hands.recorder._views
-    arguments = {"expression": script, "contextId": next(iter(view.contexts)), "returnByValue": True}
-    return (await view.session.send("Runtime.evaluate", arguments))["result"].get("value")
-
-
-def test_a_page_is_looked_through_once(record: Record) -> None:
-    """What an element is called is found out once for all the targets of a click."""
-    count = """globalThis.asked = 0; const ask = getComputedStyle;
-      globalThis.getComputedStyle = (...all) => { asked++; return ask.apply(window, all) }; 1"""
-
-    async def act(hands: Hands) -> None:
-        assert await run_in_script(hands, count) == 1
-        await hands.page.mouse.move(0, 0)
-        await run_in_script(hands, "asked = 0")
-        found = await run_in_script(hands, "candidatesFor(document.querySelectorAll('button')[150])")
-        assert found[0].startswith("body > button:nth-of-type(151)")
-        assert 0 < await run_in_script(hands, "asked") <= 3 * 300 + 10
-
-    record("<button>Buy</button>" * 300, act)
-
-
-def test_a_page_that_is_too_large(record: Record) -> None:
-    """A look that takes too long ends with a target that is quick to find."""
-
-    async def act(hands: Hands) -> None:
-        await run_in_script(hands, "let clock = 0; performance.now = () => clock += 1000; 1")
-        await hands.page.locator("#b").click()
-
-    items = record("<button id=b>Buy</button>", act)
-    assert contents(items) == [step("click", "#b")]
-
-
 def test_targets_in_shadow_trees_and_frames(record: Record, pages: PageServer) -> None:
     """An open shadow tree is looked into, a frame is entered, one of another origin or site as well."""
     inner = pages.page("/inner", "<!doctype html><button id=in onclick='1'>Inside</button><input id=field>")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import resource
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,7 @@ from pytest_browsereval.features.record.row import (
     propose_names,
     read_ids,
 )
-from pytest_browsereval.features.record.steps import Item, ItemList, find_leak, holds_secret
+from pytest_browsereval.features.record.steps import Item, find_leak, holds_secret
 from pytest_browsereval.model.tasks import Task
 
 HEADING = Heading("a", "Do it.", "{shop}/")
@@ -140,41 +139,6 @@ def test_an_id_is_made_of_the_query(subtests: pytest.Subtests) -> None:
 # -- joining
 
 
-def test_items_are_joined() -> None:
-    """A list that hears the same thing again keeps the last of it."""
-    made = ItemList()
-    click = Item("click", {"tool": "click", "target": "a"}, "1")
-    tab = Item("key", {"tool": "press_key", "key": "Tab"})
-    for item in (
-        click,
-        fill("a"),
-        fill("ab"),
-        tab,
-        tab,
-        fill("c", key="2"),
-        click,
-        tab,
-        Item("check", {"url": "x"}),
-    ):
-        made.add(item)
-    assert [item.text for item in made.items] == [
-        "fill label=X ab",
-        "fill label=X c",
-        "click a",
-        "press_key Tab",
-        "url x",
-    ]
-    assert [len(made.steps), len(made.checks)] == [4, 1]
-
-
-def test_a_check_parts_two_fills() -> None:
-    """What was checked in between stays between them."""
-    made = ItemList()
-    for item in (fill("a"), Item("check", {"url": "x"}), fill("ab")):
-        made.add(item)
-    assert len(made.items) == 3
-
-
 # -- the file
 
 
@@ -205,15 +169,6 @@ def test_a_file_that_takes_no_row(tmp_path: Path) -> None:
     (tmp_path / "broken.jsonl").write_text("{broken\n")
     with pytest.raises(DatasetError, match="not JSON"):
         read_ids(tmp_path / "broken.jsonl")
-
-
-def test_two_recordings_into_one_file(tmp_path: Path) -> None:
-    """Each row gets an id of its own, also if both were chosen before either was written."""
-    file = tmp_path / "rows.jsonl"
-    with ThreadPoolExecutor(8) as threads:
-        written = list(threads.map(lambda _: append_row(file, {"query_id": "Mine", "query": "x"}), range(16)))
-    assert sorted(written) == sorted(["Mine", *(f"Mine-{number}" for number in range(2, 17))])
-    assert sorted(read_ids(file)) == sorted(written)
 
 
 def test_a_full_disk_leaves_no_half_of_a_row(tmp_path: Path) -> None:

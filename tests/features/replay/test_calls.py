@@ -94,20 +94,6 @@ def test_what_was_recorded_is_replayed_and_nothing_is_sent() -> None:
     assert replayer.warning() is None
 
 
-def test_a_request_is_taken_down_as_it_was_when_it_was_sent() -> None:
-    """The agent goes on with the same list of messages while its call is under way."""
-    recorder, request = CallRecorder(same), asked("first")
-
-    async def ask() -> None:
-        calling = asyncio.ensure_future(recorder.exchange("agent", request, Model()))
-        await asyncio.sleep(0)
-        request["messages"].append({"role": "user", "content": "second"})
-        await calling
-
-    asyncio.run(ask())
-    assert [message["content"] for message in recorder.calls[0].request["messages"]] == ["first"]
-
-
 def test_what_is_volatile_may_differ_and_is_the_present_one_in_the_reply() -> None:
     """The port of the site is another one in each run."""
     calls = recorded(("agent", asked("open http://127.0.0.1:20001/ at 2026-01-01T10:00:00Z")))
@@ -245,13 +231,6 @@ def test_an_end_by_time_stops_neither_judges_nor_who_was_not_there() -> None:
         asyncio.run(replayer.exchange("orchestrator", asked("a"), nobody))
     with pytest.raises(Fault, match=r"call 2 of the judge was not recorded .* only 1 were recorded"):
         asyncio.run(replayer.exchange("judge", asked("k"), nobody))
-
-
-def test_calls_at_once_may_change_their_order() -> None:
-    """Executors side by side; each gets the reply to its own request."""
-    replayer = replaying(recorded(("executor", asked("a")), ("executor", asked("b"))))
-    assert text_of(asyncio.run(replayer.exchange("executor", asked("b"), nobody))) == "to b"
-    assert text_of(asyncio.run(replayer.exchange("executor", asked("a"), nobody))) == "to a"
 
 
 def test_secrets_are_hidden_in_both_and_restored_in_the_reply() -> None:

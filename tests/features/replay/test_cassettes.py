@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 from collections.abc import Callable
@@ -85,14 +84,6 @@ def test_what_is_written_is_read_again(tmp_path: Path) -> None:
     assert [part.name for part in reversed(list(path.parents)[:3])] == names
     assert path.name.endswith("-2.jsonl")
     assert "/" not in path.name
-
-
-def test_a_text_may_hold_any_separator_of_lines(tmp_path: Path, subtests: pytest.Subtests) -> None:
-    """Pages hold some that are none in JSON."""
-    for separator in ["\u2028", "\u2029", "\x85", "\x0b", "\x0c", "\x1c", "\r", "\n"]:
-        with subtests.test(separator=separator):
-            calls = [call("agent", 1, f"a{separator}b")]
-            assert list(read_cassette(kept(tmp_path, calls)).calls) == calls
 
 
 def test_a_file_holds_a_long_conversation_once(tmp_path: Path) -> None:
@@ -232,21 +223,6 @@ def test_calls_that_nobody_made_are_told(tmp_path: Path) -> None:
         assert replayer is not None
         assert replayer.warning() == "2 recorded model calls were not made; the first is call 1 of the agent"
     assert CallRecorder(lambda value: value).warning() is None
-
-
-def test_a_cassette_of_an_older_version_is_replayed(tmp_path: Path) -> None:
-    """It has the address that a form with a secret leads to redacted."""
-    kept(tmp_path, [call("agent", 1, "at /?pw=[redacted]")])
-    cassettes = made(tmp_path, ModelCalls.REPLAY)
-    cassettes._redactor = RestoringRedactor({"PW": "p@ss word"}, str)
-
-    async def nobody(request: Any) -> Any:
-        raise AssertionError(f"sent: {request}")
-
-    request = call("agent", 1, "at /?pw=p%40ss+word").request
-    with cassettes.intercept_calls(NAME) as recorder:
-        assert recorder is not None
-        assert asyncio.run(recorder.exchange("agent", request, nobody)) == ({"choices": [{"n": 1}]}, 0)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,6 @@ from pytest_browsereval.features.gates import write_gate
 from pytest_browsereval.features.view.single import write_single
 from pytest_browsereval.model.messages import UserMessage
 from pytest_browsereval.model.rules import RuleResult
-from pytest_browsereval.report.viewer import attempts
 from pytest_browsereval.report.viewer.writing import write_viewer
 from pytest_browsereval.run.store import RunStore
 from tests.labelled import folder_of, grade, graded, paint, write_run
@@ -134,18 +133,6 @@ def test_logs_take_no_room_that_later_attempts_need(tmp_path: Path) -> None:
     assert "9 message logs" in told
 
 
-def test_how_much_of_a_log_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All its bytes, also those that are too many for any page."""
-    store = write_run(tmp_path / "run", graded("a"))
-    log = folder_of(store, "a") / "messages.jsonl"
-    log.write_text(LINE * 10_000, encoding="utf-8")
-    monkeypatch.setattr(attempts, "LONGEST_LOG", 200_000)
-    found, told = alone(store.root, tmp_path / "page.html", 250_000)
-    assert found["a"][1] == ""
-    assert found["a"][4] == log.stat().st_size
-    assert "Left out, to stay below 0.25 MB: 1 message log." in told
-
-
 def test_a_console_is_no_message_log(tmp_path: Path) -> None:
     """An attempt that has no log lacks none; what else is left out of it is told as what it is."""
     store = write_run(tmp_path / "run", graded("a"))
@@ -154,20 +141,6 @@ def test_a_console_is_no_message_log(tmp_path: Path) -> None:
     (folder / "console.jsonl").write_text(LINE * 10_000)
     _, told = alone(store.root, tmp_path / "page.html", 250_000)
     assert told == "Left out, to stay below 0.25 MB: 1 output, console, HAR or progress file."
-
-
-def test_the_last_of_a_thousand_pictures_comes_first(tmp_path: Path) -> None:
-    """Their names have three digits up to 999."""
-    store = write_run(tmp_path / "run", graded("a"))
-    folder = folder_of(store, "a") / "screenshots"
-    folder.mkdir()
-    for number in (999, 1000):
-        (folder / f"{number:03d}.png").write_bytes(bytes(60_000))
-    file = tmp_path / "page.html"
-    alone(store.root, file)
-    found, told = alone(store.root, file, file.stat().st_size - 1)
-    assert list(found["a"][7]) == ["1000.png"]
-    assert "1 picture" in told
 
 
 @pytest.mark.parametrize("known", [True, None])

@@ -16,7 +16,6 @@ from pytest_browsereval.graders.judging import judge as judge_module
 from pytest_browsereval.graders.judging.base import ModelGrader, Opinion
 from pytest_browsereval.graders.judging.judge import Judge
 from pytest_browsereval.graders.judging.pictures import Shown, find_pictures
-from pytest_browsereval.graders.judging.replies import JudgeReply, schema_of
 from pytest_browsereval.llm.judge import JudgeConfig
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.providers import PROVIDERS
@@ -289,23 +288,6 @@ def test_a_judge_is_needed(tmp_path: Path) -> None:
         assert chosen(grader, judge) == judge
         assert grader.needs(make_task()).time_limit_s(judge) > 100
         assert graded(grader, recorded_in(tmp_path, judge=judge)).verdict is Verdict.PASSED
-
-
-class Titled(JudgeReply):
-    """A reply with fields that are named like keywords of schemas."""
-
-    title: str
-    default: list[str | int]
-
-
-def test_schemas_are_as_strict_modes_want_them() -> None:
-    """Titles of pydantic's making are left out at every depth, and fields of that name stay."""
-    schema = schema_of(Titled)
-    assert "title" not in schema
-    assert schema["properties"] == {
-        "title": {"type": "string"},
-        "default": {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "integer"}]}},
-    }
 
 
 class LookingGrader(AskingGrader):

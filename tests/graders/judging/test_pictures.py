@@ -61,12 +61,6 @@ def test_a_sample_spans_all_and_keeps_the_last(subtests: pytest.Subtests) -> Non
             assert not gaps or max(gaps) - min(gaps) <= 1
 
 
-def test_more_last_ones_than_the_cap() -> None:
-    """The cap wins."""
-    assert sample_evenly([1, 2, 3, 4], 2, keep_last=5) == [3, 4]
-    assert sample_evenly([1, 2, 3], 1) == [3]
-
-
 def test_transparent_and_palette_pictures_become_jpeg(tmp_path: Path) -> None:
     """Whatever a browser or another system has recorded."""
     for number, mode in enumerate(("RGBA", "P", "L", "LA", "1"), 1):
