@@ -228,7 +228,7 @@ async def _look(
     window: PlaywrightWindow, scope: Page | Locator, script: str, began: float, asked: str
 ) -> Any:
     limit_s = window.rules.action_s
-    for _ in range(2):
+    for _ in range(3):
         asked_ms = (time.monotonic() - began) * 1000
         age_ms, said = await quietly(ask_apart(scope, script, asked, limit_s=limit_s), limit_s) or (0, None)
         # A younger document is another one, to which the action has led; it may have such a field too.
@@ -236,8 +236,8 @@ async def _look(
             return None
         # While it was waited for, another one may have come and grown older: asked again, it is too young.
         if age_ms >= (time.monotonic() - began) * 1000:
-            break
-    return said
+            return said
+    return None  # each answer took longer than the document was old: nobody can tell which one it was
 
 
 async def read_value(window: PlaywrightWindow, target: str, began: float, asked: str = "") -> Value | None:
