@@ -59,20 +59,6 @@ def test_an_attempt_that_ran_ahead_keeps_its_time(evals: Evals) -> None:
     assert "ms</td>" not in (evals.path / "r.html").read_text().partition("::b")[2].partition("</tr>")[0]
 
 
-@pytest.mark.slow
-def test_workers_report_the_time_too(evals: Evals) -> None:
-    """The controller has it as the worker's report says it."""
-    evals.write_rows(row("a", says=None), row("b", says=None))
-    evals.write_config(agent={"type": "function", "function": "my_agent:solve"}, lanes=2)
-    (evals.path / "my_agent.py").write_text(AGENT)
-    run = evals.run("shop.eval.yaml", "--junitxml=j.xml", "-n1")
-    cases = {one.get("name"): one for one in ET.parse(evals.path / "j.xml").iter("testcase")}  # noqa: S314
-    for name in ("a", "b"):
-        assert float(str(cases[name].get("time"))) >= round(
-            (run.attempt(name).total_duration_ms or 0) / 1000, 3
-        )
-
-
 def test_an_item_s_time_has_its_retries_and_its_fixtures(evals: Evals) -> None:
     """All attempts of the session count, and so do fixtures; attempts of earlier sessions do not."""
     evals.write_rows(row("a", start_url="http://127.0.0.1:9/"))
@@ -86,14 +72,3 @@ def test_an_item_s_time_has_its_retries_and_its_fixtures(evals: Evals) -> None:
     again = evals.run("shop.eval.yaml", "--eval-resume=latest", plugins=[last])
     own_s = sum(one.total_duration_ms or 0 for one in again.attempts if one.attempt > 2) / 1000
     assert own_s <= last.of["a"].duration
-
-
-def test_a_resumed_row_has_its_attempt_s_time(evals: Evals) -> None:
-    """It is not made again, and JUnit still says how long it took."""
-    evals.write_rows(row("b", says=None))
-    evals.write_config(agent={"type": "function", "function": "my_agent:solve"})
-    (evals.path / "my_agent.py").write_text(AGENT)
-    evals.run("shop.eval.yaml").assert_outcomes(passed=1)
-    run = evals.run("shop.eval.yaml", "--eval-resume", "--junitxml=j.xml")
-    [case] = ET.parse(evals.path / "j.xml").iter("testcase")  # noqa: S314
-    assert float(str(case.get("time"))) >= (run.attempt("b").total_duration_ms or 0) / 1000 - 0.001

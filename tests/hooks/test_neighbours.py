@@ -100,22 +100,6 @@ def test_failed_rows_are_not_run_again(own_agent: Evals, workers: list[str]) -> 
     assert "best_of" not in own_agent.summary()
 
 
-def test_a_marked_row_is_not_run_again(own_agent: Evals) -> None:
-    """Neither does a marker ``flaky`` that a conftest puts on rows."""
-    own_agent.pytester.makeconftest(
-        """
-        import pytest
-        def pytest_collection_modifyitems(items):
-            for item in items:
-                item.add_marker(pytest.mark.flaky(reruns=3))
-        """
-    )
-    own_agent.write_rows(row("flaky"))
-    own_agent.options = WITH_RERUNS + BLANK
-    own_agent.run("shop.eval.yaml").assert_outcomes(failed=1)
-    assert attempts_of(own_agent, "flaky") == 1
-
-
 OWN = """
 tries = []
 

@@ -166,19 +166,6 @@ def test_an_internal_error_tells_how_to_resume_as_well(evals: Evals) -> None:
     result.stdout.fnmatch_lines(["  shop.eval.yaml::r3", f"  pytest *--eval-resume={result.folder.name}"])
 
 
-@pytest.mark.parametrize("form", [["--eval-resume", "{}"], ["--eval-resume={}"], ["--eval-resume"]])
-def test_the_command_names_the_run_once(evals: Evals, dead_url: str, form: list[str]) -> None:
-    """A resumed run that stops again is resumed by the same command, in whatever form that was typed."""
-    evals.write_rows(*(row(name) for name in NAMES))
-    evals.write_config(agent=model(dead_url))
-    run = evals.run("shop.eval.yaml").folder.name
-    again = evals.run(*(part.format(run) for part in form), "-q", "--eval-config=shop.eval.yaml")
-    assert again.ret == pytest.ExitCode.TESTS_FAILED
-    again.stdout.fnmatch_lines([f"  pytest * -q --eval-config=shop.eval.yaml --eval-resume={run}"])
-    (command,) = (line for line in again.outlines if line.startswith("  pytest "))
-    assert command.count("--eval-resume") == command.count(run) == 1
-
-
 def test_an_answer_in_between_is_no_outage(evals: Evals) -> None:
     """Rows that err one here and one there do not stop the run."""
     replies = iter(range(100))

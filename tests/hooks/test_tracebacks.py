@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import ast
 import json
-import sys
-import threading
 from typing import Any
 
 import pytest
@@ -75,13 +72,6 @@ def test_the_style_of_tracebacks_is_obeyed(
     text = evals.run("shop.eval.yaml", f"--tb={style}").stdout.str()
     assert [one for one in seen if one not in text] == []
     assert [one for one in unseen if one in text] == []
-
-
-def test_a_failure_in_one_line_names_its_row(evals: Evals) -> None:
-    """``--tb=line`` has file and line of the row."""
-    write(evals, row("a"), row("b", says="wrong"), agent="scripted")
-    run = evals.run("shop.eval.yaml", "--tb=line")
-    run.stdout.fnmatch_lines(['*/rows.jsonl:2: failed: answer: the answer is "wrong", not "right"'])
 
 
 def test_a_grader_s_exception_keeps_its_traceback(evals: Evals) -> None:
@@ -158,24 +148,3 @@ def test_faults_of_others_have_no_traceback(evals: Evals) -> None:
     evals.write_config()
     [error] = evals.run("shop.eval.yaml").attempt("a").errors
     assert error.details is None
-
-
-def test_nobody_parses_source_for_a_row(evals: Evals, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither the loop nor pytest does for an exception of a row: two threads at once break Python 3.11."""
-    parse, parsed = ast.parse, []
-
-    def noted(source: Any, *args: Any, **options: Any) -> Any:
-        caller = sys._getframe(1).f_code.co_filename
-        if threading.current_thread() is not threading.main_thread() or "_pytest/_code" in caller:
-            parsed.append((threading.current_thread().name, caller, source))
-        return parse(source, *args, **options)
-
-    monkeypatch.setattr(ast, "parse", noted)
-    write(
-        evals,
-        row("a"),
-        row("b", start_url="http://127.0.0.1:9/"),
-        agent={**FUNCTION, "function": "my_agent:asolve"},
-    )
-    evals.run("shop.eval.yaml").assert_outcomes(errors=2)
-    assert parsed == []

@@ -13,7 +13,6 @@ from pydantic import AfterValidator, BaseModel, Field
 from pytest_browsereval.browsers.base import Window
 from pytest_browsereval.testing import call_problems, check_calls, open_window
 from pytest_browsereval.testing.browsers import run
-from pytest_browsereval.testing.calling import LONGEST_OUTPUT
 from pytest_browsereval.tools.base import Tool, ToolError, tool
 from pytest_browsereval.tools.input import click, handle_dialog
 from pytest_browsereval.tools.navigation import navigate
@@ -212,25 +211,6 @@ def test_each_breach_is_found(subtests: pytest.Subtests) -> None:
 async def repeats(window: Window, count: int) -> str:
     """Say it again."""
     return "x" * count + window.url[:0]
-
-
-def test_a_long_output_is_warned_of() -> None:
-    """It is no breach: a page's text may be as long as it is."""
-    window = StillWindow()
-    with pytest.warns(
-        UserWarning, match=r"tool 'repeats' with {'count': 201}: the output has 201 characters"
-    ):
-        asyncio.run(
-            check_calls(repeats, window, good=[{"count": LONGEST_OUTPUT}, {"count": LONGEST_OUTPUT + 1}])
-        )
-
-
-def test_a_dead_window_is_no_place_to_try() -> None:
-    """Nothing was shown there, and it is said once."""
-    window = Fragile()
-    window.dead = "the browser has gone"
-    problems = asyncio.run(call_problems(price, window, good=[MUG], bad=[CUP]))
-    assert problems == ['with {"thing": "mug"}: the window has died: the browser has gone']
 
 
 @pytest.mark.slow

@@ -81,22 +81,6 @@ def test_commands_run_in_process(driver: EvalDriver) -> None:
     wrong.stderr.fnmatch_lines(["*invalid choice: 'no-such-command'*"])
 
 
-def test_what_a_command_has_printed_by_a_process_is_its_output(
-    driver: EvalDriver, capfd: pytest.CaptureFixture[str]
-) -> None:
-    """In the order of its lines, and not past the driver; after it the test prints where it did before."""
-    described(driver)
-    graded = driver.run_command("regrade", str(driver.run("shop.eval.yaml").folder))
-    assert graded.ret == pytest.ExitCode.USAGE_ERROR
-    graded.stdout.fnmatch_lines(["grading by *shop.eval.yaml"])
-    graded.stderr.fnmatch_lines(["ERROR: *browser: *blank*"])
-    assert capfd.readouterr() == ("", "")
-    sys.stdout.write("the test's own\n")
-    sys.stdout.flush()
-    os.write(2, b"by its number")
-    assert capfd.readouterr() == ("the test's own\n", "by its number")
-
-
 @pytest.mark.parametrize("way", ["run", "run_process"])
 def test_a_run_elsewhere_is_found(driver: EvalDriver, way: str, tmp_path: Path) -> None:
     """Wherever the config or the command line puts it."""
@@ -104,20 +88,6 @@ def test_a_run_elsewhere_is_found(driver: EvalDriver, way: str, tmp_path: Path) 
     run = getattr(driver, way)("shop.eval.yaml", f"--eval-output={tmp_path / 'out'}")
     assert run.folder.parent == tmp_path / "out/shop"
     assert run.attempt("good").verdict == "passed"
-
-
-def test_a_folder_without_init_is_forgotten(driver: EvalDriver) -> None:
-    """A namespace package of one eval does not answer for that of another one."""
-    driver.write_rows(row("x", says=None))
-    driver.write_config(agent={"type": "function", "function": "my_agent:solve"}, browser="blank")
-    (driver.path / "conftest.py").touch()
-    (driver.path / "my_agent.py").write_text(
-        "def solve(context):\n    from driven_parts import says\n    return says.WORD\n"
-    )
-    (driver.path / "driven_parts").mkdir()
-    (driver.path / "driven_parts/says.py").write_text("WORD = 'right'\n")
-    driver.run().assert_outcomes(passed=1)
-    assert not [name for name in sys.modules if name.startswith("driven_parts")]
 
 
 CONFTEST = "import driven_helper, os, sys\nsys.path.append('/added')\nos.environ['DRIVEN'] = 'yes'\n"
@@ -148,18 +118,6 @@ def test_the_example_of_the_guide_holds(tmp_path: Path) -> None:
     evals = Evals(tmp_path)
     evals.options = LEFT_OUT
     evals.run_process().assert_outcomes(passed=1)
-
-
-def test_other_outcomes_say_what_was_printed(driver: EvalDriver) -> None:
-    """The message has both counts and the terminal's text."""
-    described(driver)
-    run = driver.run("shop.eval.yaml")
-    with pytest.raises(
-        AssertionError, match=r"expected \{'passed': 3\}, and there were \{.*'failed': 1"
-    ) as told:
-        run.assert_outcomes(passed=3)
-    assert "pass rate 50.0% (1 of 2 judged)" in str(told.value)
-    assert driver.run("--no-such-option").parseoutcomes() == {}
 
 
 @pytest.mark.parametrize("options", [["-qq"], ["-p", "no:terminal"], ["--no-such-option"]])

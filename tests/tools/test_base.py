@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -195,15 +194,6 @@ def test_a_part_that_is_closed_can_do_nothing(box: Boxes, capture: CaptureContex
     assert (capture.steps, capture.messages.messages, part.is_done) == (0, (), False)
 
 
-def test_tools_of_a_part_stand_in_for_others(box: Boxes, capture: CaptureContext) -> None:
-    """One of the same name takes its place."""
-    another = replace(done, description="Report.")
-    whole = box()
-    part = whole.nest(capture.nest("part"), more=(another,))
-    assert [tool.name for tool in part.tools] == [tool.name for tool in whole.tools]
-    assert part.tools[-1].description == "Report."
-
-
 def test_a_call_that_is_cut_off_has_a_result(capture: CaptureContext) -> None:
     """A call that is cancelled is recorded as an error, without a picture of a page that still moves."""
 
@@ -233,14 +223,3 @@ def test_a_call_that_cannot_be_made_is_recorded_too(box: Boxes, capture: Capture
     result = asyncio.run(box().refuse("greet", {"raw": "{"}, "the arguments are not JSON"))
     assert result == ToolResult(ok=False, output="the arguments are not JSON")
     assert (capture.steps, len(capture.messages.messages)) == (1, 2)
-
-
-def test_peeking_leaves_no_trace(box: Boxes, capture: CaptureContext) -> None:
-    """What the harness looks at itself is no step of the agent."""
-    assert asyncio.run(box().peek("look")).output == "http://shop.test/ None"
-    assert (capture.steps, capture.messages.messages) == (0, ())
-
-
-def test_the_envelope_is_plain_json() -> None:
-    """Exactly two fields."""
-    assert ToolResult(ok=True, output="x").as_json() == {"ok": True, "output": "x"}

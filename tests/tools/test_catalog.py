@@ -94,14 +94,6 @@ def test_a_tool_of_two_toolkits_is_on_if_one_is_by_default() -> None:
         assert len(catalog.tools) == 1
 
 
-def test_what_is_not_in_the_catalog_is_off_and_yet_passes() -> None:
-    """A switch means nothing to it; at run time it stays, for somebody else has put it there."""
-    catalog = two_owners(default=True)
-    assert not catalog.is_on("outside", {"outside": True})
-    assert catalog.filter_tools([outside, shared], {"outside": False, "shared": False}) == (outside,)
-    assert catalog.filter_tools([outside, shared], {}) == (outside, shared)
-
-
 def test_a_fixed_toolkit_cannot_be_switched_off() -> None:
     """The finishing tool stays, whatever a switch says."""
     catalog = Catalog.of(CATALOG.values())

@@ -10,19 +10,6 @@ def said(error: BaseException, arguments: dict[str, str]) -> str:
     return str(explain(error, arguments))
 
 
-def test_an_unknown_error_is_its_first_line() -> None:
-    """Without the method's name, the log or the stack."""
-    error = Error("Page.click: Error: Something odd\n    at x (y.js:1:1)\nCall log:\n  - waiting")
-    assert said(error, {}) == "Something odd"
-    assert said(Error(""), {}) == ""
-
-
-def test_an_unknown_network_error_keeps_its_name() -> None:
-    """It is not explained by a guess."""
-    error = Error("Page.goto: net::ERR_CERT_DATE_INVALID at https://x.test/")
-    assert said(error, {"url": "https://x.test/"}) == "https://x.test/ did not load: ERR_CERT_DATE_INVALID."
-
-
 def test_a_tab_that_was_closed_meanwhile_is_told() -> None:
     """The agent can look at what is left."""
     error = Error("Locator.click: Target page, context or browser has been closed")

@@ -11,7 +11,7 @@ from pytest_browsereval.browsers.base import ForeignResult, ForeignTool
 from pytest_browsereval.errors import ErrorSource, Fault
 from pytest_browsereval.tools import runner as runners
 from pytest_browsereval.tools.base import Tool, ToolResult
-from pytest_browsereval.tools.foreign import MOST_PROBLEMS, PROBLEM_LENGTH, foreign_tools
+from pytest_browsereval.tools.foreign import foreign_tools
 from pytest_browsereval.tools.runner import runner_for
 from tests.support import Run, StillWindow
 
@@ -58,20 +58,6 @@ def test_wrong_arguments_are_told(arguments: dict[str, Any], told: str) -> None:
     """By the server's own schema, in a sentence for each."""
     with pytest.raises(ValueError, match=told):
         outside(PRESS).check_arguments(arguments)
-
-
-def test_right_arguments_stay_as_they_are() -> None:
-    """Nothing is filled in or converted."""
-    assert outside(PRESS).check_arguments({"target": "a"}) == {"target": "a"}
-
-
-def test_many_and_long_problems_are_cut() -> None:
-    """What a model sent is not repeated at length."""
-    wrong = {f"n{number}": "x" * 5000 for number in range(20)}
-    schema = {"type": "object", "properties": {name: {"type": "number"} for name in wrong}}
-    with pytest.raises(ValueError, match="n1") as caught:
-        outside(schema).check_arguments(wrong)
-    assert len(str(caught.value)) < MOST_PROBLEMS * (PROBLEM_LENGTH + 10)
 
 
 @pytest.mark.parametrize(

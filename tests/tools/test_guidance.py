@@ -30,10 +30,6 @@ def first(turn: Turn) -> Directive | None:
     return Directive(("look", "ask"), "required") if turn.number == 1 else None
 
 
-def after_asking(turn: Turn) -> Directive | None:
-    return Directive(("look",)) if "ask" in turn.called else None
-
-
 OWN = Toolkit(
     "own",
     "Looking",
@@ -66,20 +62,6 @@ def test_each_of_our_toolkits_is_told_or_denied(subtests: pytest.Subtests) -> No
             if kit.absent:
                 assert kit.absent not in whole
                 assert f"- {kit.absent}" in without.partition("Not available:\n")[2].splitlines()
-
-
-def test_sections_stand_apart_and_what_is_absent_comes_last() -> None:
-    """One blank line between sections."""
-    text = policy_text(KITS, ALL - {"evaluate"} - set(CATALOG["pointer"].names))
-    sections = text.split("\n\n")
-    assert [section.partition(":")[0] for section in sections] == [
-        "Addresses, history, waiting",
-        "Snapshot, text, picture",
-        "Clicks, keys and forms, by element",
-        "Several tabs",
-        "Not available",
-    ]
-    assert sections[-1].count("\n- ") == 2
 
 
 # -- vetoes
@@ -115,11 +97,6 @@ def offered(*kits: Toolkit, turn: Turn = FIRST, more: tuple[Directive, ...] = ()
     return offer(kits, {"look", "ask", "click", "done"}, turn, more)
 
 
-def test_without_directives_all_is_offered() -> None:
-    """And nothing is said of the choice."""
-    assert offered(OWN, turn=Turn(2)) == Offer(frozenset({"look", "ask", "click", "done"}), None)
-
-
 def test_what_directives_name_is_put_together() -> None:
     """The union over toolkits, within what is there; the finishing tool always stays."""
     other = Toolkit("other", "Other", (look,), directive=lambda _: Directive(("nothing", "click")))
@@ -143,13 +120,6 @@ def test_one_that_requires_a_call_is_enough(choices: tuple[None, None], choice: 
     assert offered(more=more) == Offer(frozenset({"look", "ask", "click", "done"}), choice)  # type: ignore[arg-type]
 
 
-def test_a_directive_knows_what_was_called() -> None:
-    """The facts of a turn, and nothing else."""
-    kit = Toolkit("own", "Own", (look, ask), directive=after_asking)
-    assert offered(kit, turn=Turn(3, ("click", "ask"))).names == {"look", "done"}
-    assert offered(kit, turn=Turn(3, ("click",))).names == {"look", "ask", "click", "done"}
-
-
 def test_a_turn_is_never_narrowed_to_nothing() -> None:
     """If nothing of what is named is there, all stays."""
     assert offered(more=(Directive(("gone",)), Directive(("done",)))).names == {
@@ -158,11 +128,6 @@ def test_a_turn_is_never_narrowed_to_nothing() -> None:
         "click",
         "done",
     }
-
-
-def test_toolkits_that_are_off_are_not_asked() -> None:
-    """Their wishes are about tools that are not there."""
-    assert offer([OWN], {"click", "done"}, Turn(1)) == Offer(frozenset({"click", "done"}), None)
 
 
 def test_a_directive_that_breaks_is_not_the_agents_fault() -> None:

@@ -108,14 +108,6 @@ def test_a_ref_of_an_element_that_has_gone_is_refused_at_once(visit: Visits, pag
     assert opened.js("document.querySelector('button').textContent") == "Other"
 
 
-def test_a_ref_that_removes_its_element_has_been_clicked(visit: Visits) -> None:
-    """An element that vanishes by its own click is not reported as gone."""
-    opened = visit("<button id=x onclick='this.remove()'>x</button>")
-    opened.output("snapshot")
-    assert opened.output("click", target="e2") == "Clicked e2."
-    assert opened.js("document.querySelector('#x')") is None
-
-
 def test_hover_moves_the_pointer_over_the_element(visit: Visits) -> None:
     """The element sees the pointer."""
     opened = visit(f"<button id=b>b</button>{LOG}")

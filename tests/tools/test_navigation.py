@@ -33,17 +33,6 @@ def test_a_page_that_a_click_cannot_load_says_why(visit: Visits, pages: PageServ
     assert "http://127.0.0.1:1/ did not load: " in opened.output("click", target="text=go")
 
 
-def test_a_page_without_a_body_is_read(visit: Visits, pages: PageServer) -> None:
-    """A drawing is a page too, and a snapshot does not wait for a body."""
-    drawing = "<svg xmlns='http://www.w3.org/2000/svg'><title>Plan</title><text y='20'>Room 5</text></svg>"
-    pages.page("/plan.svg", drawing, media_type="image/svg+xml")
-    opened = visit()
-    opened.output("navigate", url="/plan.svg")
-    assert 'img "Plan"' in opened.output("snapshot")
-    assert opened.output("read_text").split() == ["Plan", "Room", "5"]
-    assert opened.output("wait_for_text", text="room 5", timeout_s=0) == "'room 5' is on the page."
-
-
 def test_navigate_tells_where_it_arrived(visit: Visits, pages: PageServer) -> None:
     """The output has address and title; relative addresses are those of the page."""
     url = pages.page("/cart", "<title>Your cart</title>")
@@ -84,11 +73,6 @@ def test_what_is_no_web_address_is_refused_without_a_look(visit: Visits, subtest
             assert opened.refusal("open_tab", url=url) == said
             assert opened.window.url == before
             assert len(opened.run(opened.window.tabs())) == 1
-
-
-def test_an_address_that_cannot_be_read_is_refused(visit: Visits) -> None:
-    """A broken host is told, not raised."""
-    assert "is not an address" in visit().refusal("navigate", url="http://[::1")
 
 
 def test_an_address_where_nothing_listens_is_told(visit: Visits) -> None:
@@ -163,13 +147,6 @@ def test_history_goes_back_and_forward(visit: Visits, pages: PageServer) -> None
     assert opened.output("go_forward") == f"Went forward to {url}, titled 'Second'."
 
 
-def test_history_without_a_page_before_is_refused(visit: Visits) -> None:
-    """A new tab has nothing to go back to."""
-    opened = visit()
-    opened.output("open_tab")
-    assert opened.refusal("go_back") == "There is no page to go back to."
-
-
 def test_reload_loads_the_page_again(visit: Visits, pages: PageServer) -> None:
     """The server is asked a second time, and what was typed is gone."""
     opened = visit("<input>")
@@ -177,14 +154,6 @@ def test_reload_loads_the_page_again(visit: Visits, pages: PageServer) -> None:
     opened.js("document.title = 'changed'")
     assert opened.output("reload") == f"Reloaded {opened.window.url}, titled 'Page'."
     assert len(pages.requests) > asked
-
-
-def test_wait_waits_no_longer_than_asked(visit: Visits) -> None:
-    """Waiting is capped by its schema."""
-    opened = visit()
-    assert opened.output("wait", seconds=0.01) == "Waited 0.01 s."
-    assert "less than or equal to 30" in opened.refusal("wait", seconds=31)
-    assert "greater than or equal to 0" in opened.refusal("wait", seconds=-1)
 
 
 def test_wait_for_text_sees_what_a_user_sees(visit: Visits) -> None:

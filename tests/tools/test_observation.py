@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from pytest_browsereval.tools.display import MAX_LENGTH, cap_text
+from pytest_browsereval.tools.display import MAX_LENGTH
 from tests.support import PageServer, Visits
 
 
@@ -16,16 +16,6 @@ def test_a_snapshot_has_address_title_and_refs(visit: Visits) -> None:
     (ref,) = re.findall(r'button "Buy" \[ref=(e\d+)\]', text)
     assert opened.output("click", target=ref) == f"Clicked {ref}."
     assert "Title: clicked" in opened.output("snapshot")
-
-
-def test_a_snapshot_lists_tabs_when_there_are_several(visit: Visits) -> None:
-    """The line is left out for a single tab."""
-    opened = visit()
-    assert "Tabs:" not in opened.output("snapshot")
-    opened.output("open_tab")
-    text = opened.output("snapshot")
-    assert "\nTabs: 1 'Page', 2 '' (current)\n" in text
-    assert text.endswith("(The page is empty.)")
 
 
 def test_refs_reach_into_frames(visit: Visits, pages: PageServer) -> None:
@@ -75,12 +65,6 @@ def test_a_cut_keeps_what_is_open_and_where_one_is(visit: Visits) -> None:
     assert re.search(r"… \[\d\d,\d+ more characters\] …", text)
     (ref,) = re.findall(r'button "Delete" \[ref=(e\d+)\]', text)
     assert opened.output("click", target=ref) == f"Clicked {ref}."
-
-
-def test_a_long_line_is_cut_within() -> None:
-    """Without a line's end near the limit, the cut is at the limit."""
-    assert cap_text("x" * 40_000, "More.").startswith("x" * MAX_LENGTH + "\n[Cut after 30000 of 40000")
-    assert cap_text("x" * MAX_LENGTH, "More.") == "x" * MAX_LENGTH
 
 
 def test_read_text_returns_what_is_visible(visit: Visits) -> None:
