@@ -25,6 +25,7 @@ from pytest_browsereval.analysis.summary import summarise as summarise_digests
 from pytest_browsereval.analysis.summary import summary_of
 from pytest_browsereval.capture.message_log import MessageLogger
 from pytest_browsereval.capture.trajectory import TrajectorySaver
+from pytest_browsereval.commands.base import open_door
 from pytest_browsereval.config import GateConfig
 from pytest_browsereval.errors import ErrorSource, TerminationReason
 from pytest_browsereval.features.index.command import reindex_run
@@ -223,7 +224,7 @@ def ways(run: Path, other: Path, url: str | None, only: Collection[str]) -> Iter
     from pytest_browsereval.__main__ import gather_commands
 
     found = {name: [sys.executable, __file__, name, str(run)] for name in READERS}
-    known = {command.name for _, command in gather_commands(print)}
+    known = {command.name for _, command in gather_commands(open_door(), print)}
     given = {**COMMANDS}
     for name, words in URL_COMMANDS.items() if url else ():
         given |= {f"{name}, nothing in the cache": words, f"{name}, in the cache": words}

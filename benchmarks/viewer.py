@@ -22,6 +22,7 @@ from playwright.async_api import Page, async_playwright
 from pytest_browsereval.analysis.summary import summary_of
 from pytest_browsereval.browsers.binary import candidates, launch_first
 from pytest_browsereval.capture.message_log import MessageLogger
+from pytest_browsereval.commands.base import open_door
 from pytest_browsereval.model.messages import (
     AssistantMessage,
     ToolCallMessage,
@@ -113,7 +114,7 @@ def written(run: Path, rounds: int) -> dict[str, float]:
         shutil.rmtree(run / "index.files", ignore_errors=True)
         costs.append(cost_of([sys.executable, "-m", "pytest_browsereval", "view", str(run)], run.parent))
         began = time.perf_counter()
-        write_viewer(run)
+        write_viewer(open_door(), run)
         inside.append(time.perf_counter() - began)
     details = sum(file.stat().st_size for file in (run / "index.files").iterdir())
     return {

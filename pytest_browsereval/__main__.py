@@ -10,10 +10,12 @@ import os
 import sys
 import traceback
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
-from pytest_browsereval import builtins
-from pytest_browsereval.commands.base import Command, version_of
+from pytest_browsereval.commands.base import Command, list_own_commands, open_door, version_of
+from pytest_browsereval.door import Door
 from pytest_browsereval.errors import BrowserEvalError, UsageError, describe_error, name_raised
+from pytest_browsereval.feature import describe_unknown
 from pytest_browsereval.process_guard import refuse_clean_exit
 from pytest_browsereval.redaction.known import redact_known
 from pytest_browsereval.registry import OURS
@@ -45,12 +47,45 @@ def main(arguments: Sequence[str] | None = None) -> int:
             gc.set_threshold(50_000)
             for word in sys.argv[2:]:  # whatever a subcommand does with a run, it reads its attempts
                 stack.enter_context(prefetch_attempts(word))
-        return _run(make_parser().parse_args(arguments))
+        given = list(sys.argv[1:] if arguments is None else arguments)
+        return _run(make_parser(open_door(_read_left_out(given))).parse_args(given))
+
+
+def _read_left_out(given: Sequence[str]) -> list[str]:
+    """Return the names of ``-p no:NAME`` in front of the subcommand, which may be one that is left out."""
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    _add_left_out(parser)
+    parser.add_argument("rest", nargs=argparse.REMAINDER)
+    left_out: list[str] = parser.parse_known_args(given)[0].left_out
+    for message in describe_unknown(left_out):
+        _report(message)
+    return left_out
+
+
+def _add_left_out(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "-p",
+        dest="left_out",
+        action="append",
+        default=[],
+        type=_left_out,
+        metavar="no:NAME",
+        help="leave out a feature or a package, as pytest does: no:browsereval.causes (repeatable)",
+    )
+
+
+def _left_out(text: str) -> str:
+    """Return the name behind `no:`, as pytest has it."""
+    if not text.removeprefix("no:") or not text.startswith("no:"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not `no:NAME`, such as no:browsereval.causes")
+    return text.removeprefix("no:")
 
 
 def _run(options: argparse.Namespace) -> int:
     code = UNREAD
     try:
+        if options.owner == OURS and (config := getattr(options, "config", None)) is not None:
+            options.door.load_conftests(Path(config))
         code = _check_code(options.subcommand, options.run(options))
         sys.stdout.flush()
     except UsageError as error:
@@ -102,17 +137,22 @@ def _check_code(name: str, code: object) -> int:
     )
 
 
-def make_parser() -> argparse.ArgumentParser:
-    """Return the parser of the command with all subcommands."""
+def make_parser(door: Door) -> argparse.ArgumentParser:
+    """Return the parser of the command with all subcommands.
+
+    Args:
+        door: has the subcommands, and is passed to them.
+    """
     parser = argparse.ArgumentParser(
         prog="browsereval",
         description="Work with runs and configs of pytest-browsereval. pytest itself runs the evals.",
     )
     parser.add_argument("--version", action="version", version=version_of("pytest-browsereval"))
+    _add_left_out(parser)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for owner, command in gather_commands(_report):
+    for owner, command in gather_commands(door, _report):
         subparser = commands.add_parser(command.name, help=command.help, description=command.help)
-        subparser.set_defaults(run=command.run, subcommand=command.name, owner=owner)
+        subparser.set_defaults(run=command.run, subcommand=command.name, owner=owner, door=door)
         try:
             command.add_arguments(subparser)
         except KeyboardInterrupt:
@@ -129,15 +169,19 @@ def _refuse(_arguments: argparse.Namespace) -> int:
     raise UsageError("this subcommand cannot be used, see above. Mend or uninstall its package.")
 
 
-def gather_commands(report: Callable[[str], None]) -> list[tuple[str, Command]]:
+def gather_commands(door: Door, report: Callable[[str], None]) -> list[tuple[str, Command]]:
     """Return the subcommands by name, each behind its owner.
 
     Args:
+        door: has those of features and packages.
         report: called with a sentence for each package whose subcommands are left out, and why: one that is
             broken does not keep the others from working.
     """
     found: dict[str, tuple[str, Command]] = {}
-    for owner, command in builtins.gather_offers(HOOK, report):
+    for error in door.broken:
+        report(f"{error} What it offers to this command is left out.")
+    own = [(OURS, command) for command in list_own_commands(door)]
+    for owner, command in (*own, *door.ask_each(HOOK, report)):
         if not isinstance(command, Command):
             report(f"{owner}: {HOOK} returned {command!r}, which is not a Command. It is left out.")
         # The first one wins: a package must not replace a subcommand of ours.

@@ -93,12 +93,13 @@ def pytest_browsereval_find_cause(metadata: TaskMetadata, folder: Path) -> Cause
 
 
 @pytest.hookspec
-def pytest_browsereval_run_sent(run_folder: Path, url: str) -> None:
+def pytest_browsereval_run_sent(run_folder: Path, url: str, runs: RemoteRuns) -> None:
     """Called when a run, or a part of one, is done at a URL: all of it is there, and it counts.
 
     Args:
         run_folder: of the run, or of the part, on this machine.
         url: of the run.
+        runs: all runs at the URL that the run is in.
     """
 
 
@@ -140,13 +141,16 @@ def pytest_browsereval_describe_run(  # type: ignore[empty-body]
 
 
 @pytest.hookspec(firstresult=True)
-def pytest_browsereval_choose_run(name: str, home: str, before: str | None) -> str | None:
+def pytest_browsereval_choose_run(
+    name: str, home: str, before: str | None, runs: RemoteRuns | None
+) -> str | None:
     """Called for ``latest`` at a URL, and for ``latest-on-BRANCH``: return the run that it stands for.
 
     Args:
         name: what was typed; of a URL its last part.
         home: the folder of the runs of an eval, or its URL.
         before: the id of a run; neither it nor later ones are meant.
+        runs: all runs at the URL above the home; None for a folder.
 
     Return its folder or URL, or None if you do not know. Raise ``UsageError`` if there is none.
     """

@@ -7,7 +7,6 @@ pytest (budget: 30 ms of CPU; ``benchmarks/startup.py`` measures it).
 from __future__ import annotations
 
 import os
-import pkgutil
 from collections.abc import Generator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pluggy
 import pytest
 
+from pytest_browsereval.feature import PREFIX, Feature, describe_unknown, list_features
 from pytest_browsereval.hooks.names import (
     find_options_of_evals,
     ini_markers_key,
@@ -27,8 +27,13 @@ if TYPE_CHECKING:
     from pytest_browsereval.hooks.collection import EvalFile
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the ``--eval-*`` options."""
+def _list_active(manager: pytest.PytestPluginManager) -> dict[str, Feature]:
+    """Return the features that ``-p no:browsereval.NAME`` does not leave out, by their names."""
+    return {name: one for name, one in list_features().items() if not manager.is_blocked(PREFIX + name)}
+
+
+def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
+    """Add the ``--eval-*`` options: ours and those of features."""
     add = parser.getgroup("browsereval", "browser-agent evals").addoption
     add(
         "--eval-config", action="append", default=[], metavar="FILE", help="run this eval config (repeatable)"
@@ -70,6 +75,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="let other plug-ins rerun failed rows; reports then say 'best of N'",
     )
     add("--eval-headed", action="store_true", help="show the browser windows")
+    for feature in _list_active(pluginmanager).values():
+        for option in feature.options:
+            add(option.name, **option.settings)
 
 
 def rate_from_0_to_1(text: str) -> float:
@@ -81,13 +89,13 @@ def rate_from_0_to_1(text: str) -> float:
 
 
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
-    """Add the hooks of ``hookspecs``, and the features that are there; ``-p no:NAME`` leaves one out."""
-    from pytest_browsereval import features, hookspecs
-    from pytest_browsereval.leaves import load_leaves
+    """Add the hooks of ``hookspecs``, and what features do in each run of pytest."""
+    from pytest_browsereval import hookspecs
 
     pluginmanager.add_hookspecs(hookspecs)
-    for name, plugin in load_leaves(features, "plugin"):
-        pluginmanager.register(plugin, f"browsereval.{name}")
+    for name, feature in _list_active(pluginmanager).items():
+        if feature.early:
+            pluginmanager.register(feature.import_module(feature.early), f"{PREFIX}{name}.{feature.early}")
 
 
 @pytest.hookimpl(wrapper=True)
@@ -103,25 +111,25 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None
     try:
         return (yield)
     except pluggy.PluginValidationError as error:
-        raise _usage_error(error) from None
+        raise _usage_error(error, early_config) from None
     finally:
         options.file_or_dir = given
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_collection() -> Generator[None, Any, Any]:
+def pytest_collection(session: pytest.Session) -> Generator[None, Any, Any]:
     """Report a hook of ours that there is not as an error of usage: pytest looks for them here."""
     try:
         return (yield)
     except pluggy.PluginValidationError as error:
-        raise _usage_error(error) from None
+        raise _usage_error(error, session.config) from None
 
 
-def _usage_error(error: pluggy.PluginValidationError) -> Exception:
+def _usage_error(error: pluggy.PluginValidationError, config: pytest.Config) -> Exception:
     """Return what to raise for a plug-in that pytest refuses; the error itself if our hooks are right."""
-    from pytest_browsereval.hooks.registration import find_refused_hooks
+    from pytest_browsereval.hook_checks import list_refused_hooks
 
-    wrong = list(find_refused_hooks(error.plugin))
+    wrong = list(list_refused_hooks(error.plugin, config.pluginmanager))
     return pytest.UsageError("\n".join(wrong)) if wrong else error
 
 
@@ -149,28 +157,24 @@ def pytest_configure(config: pytest.Config) -> None:
     """Wake up if the command line asks for an eval."""
     _warn_of_unknown_features(config)
     # Options about evals are refused where there are none, which is not known before tests are collected.
-    named = find_options_of_evals(config) or config.getoption("eval_config")
+    named = find_options_of_evals(config) or config.getoption("eval_config") or _is_woken(config)
     asks = named or any(is_eval(arg.partition("::")[0]) for arg in config.args)
     distributes = not is_worker(config) and any(config.getoption(one, None) for one in ("tx", "numprocesses"))
     if asks or ((distributes or config.getoption("htmlpath", None)) and _holds_evals(config)):
         wake(config)
 
 
+def _is_woken(config: pytest.Config) -> bool:
+    """Whether an option of a feature is given that asks for an eval, also where no argument names one."""
+    options = (one for feature in _list_active(config.pluginmanager).values() for one in feature.options)
+    return any(one.wakes and one.is_given(config) for one in options)
+
+
 def _warn_of_unknown_features(config: pytest.Config) -> None:
     """Warn of ``-p no:browsereval.NAME`` if no feature has the name: pytest blocks any name."""
-    prefix = "no:browsereval."
-    given = [name.removeprefix(prefix) for name in config.option.plugins if name.startswith(prefix)]
-    if not given or is_worker(config):
-        return
-    from pytest_browsereval import features
-    from pytest_browsereval.errors import nearest
-
-    known = sorted(one.name for one in pkgutil.iter_modules(features.__path__) if one.ispkg)
-    for name in given:
-        if name not in known:
-            message = f"-p {prefix}{name}: there is no such feature, so nothing is left out."
-            names = f"{nearest(name, known)} Features: {', '.join(known)}."
-            config.issue_config_time_warning(pytest.PytestConfigWarning(message + names), stacklevel=2)
+    left_out = [name.removeprefix("no:") for name in config.option.plugins if name.startswith("no:")]
+    for message in () if is_worker(config) else describe_unknown(left_out):
+        config.issue_config_time_warning(pytest.PytestConfigWarning(message), stacklevel=2)
 
 
 def wake(config: pytest.Config) -> Any:

@@ -20,8 +20,9 @@ import pytest
 import yaml
 
 from pytest_browsereval.__main__ import make_parser
-from pytest_browsereval.builtins import builtin_registry
+from pytest_browsereval.commands.base import open_door
 from pytest_browsereval.config import EvalConfig, load_config
+from pytest_browsereval.door import builtin_registry
 from pytest_browsereval.graders.base import GraderConfig
 from pytest_browsereval.graders.page_state import PAGE_CHECKS, read_page_check
 from pytest_browsereval.graders.state_diff import read_state_check
@@ -268,7 +269,7 @@ def test_commands_are_accepted(
             for number, (program, *arguments) in find_commands(page):
                 try:
                     if program == "browsereval":
-                        make_parser().parse_args(arguments)
+                        make_parser(open_door()).parse_args(arguments)
                     else:
                         pytestconfig._parser.parse(arguments)
                 except SystemExit as error:

@@ -25,9 +25,9 @@ WEB = """
     stream timeline token trace view viewer wire
 """
 CODE = """
-    base binary builtins cache callable choice ci conftest contract control controller env environment file
+    base binary cache callable choice ci conftest contract control controller env environment file
     filter fixture folder function gitignore guard hook hookspecs id import init install json jsonl junit key
-    lease lint listing load lock loop machine main manager mark markdown merge name noop output package
+    lease lint listing load lock loop machine main manager mark markdown merge name noop option output package
     parquet parse part partition path pattern place placeholder plan player prefetch preflight preset
     process program progress protocol py queue read reader registration runner schema scope setting
     size state static store suffix sync table template temporary terminal termination text thread toml toolset
@@ -41,7 +41,7 @@ FIGURES = """
 PLAIN = """
     about active ask assertion behaviour blank book bound catalog close closeness collection
     common combine computer confirm conflict content conversation current date deadline delegate description
-    detail display draft drift ending example family feed fence finish flight follow foreign form
+    detail display draft drift early ending example family feed fence finish flight follow foreign form
     front further goal group guidance handwritten hidden home interop journal kind known labelling leave
     live lookup mapping multimodal my new observe online orchestrator order original overview own pace
     planning play point presence price protection provenance ready redaction redactor refusal

@@ -89,7 +89,7 @@ def test_the_entry_point_is_light() -> None:
 
 def test_the_config_needs_no_browser_library() -> None:
     """Reading a config loads neither Playwright nor a model client."""
-    code = "import pytest_browsereval.config, pytest_browsereval.builtins as m, sys; m.builtin_registry();"
+    code = "import pytest_browsereval.config, pytest_browsereval.door as m, sys; m.builtin_registry();"
     result = python("-c", code + "print(*[n for n in ('playwright', 'openai') if n in sys.modules])")
     assert result.returncode == 0, result.stderr
     assert result.stdout.split() == []

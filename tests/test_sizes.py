@@ -17,7 +17,7 @@ def test_modules_are_short() -> None:
 
 
 def test_inits_only_re_export() -> None:
-    """An ``__init__`` holds imports, ``__all__`` and a docstring, nothing else."""
+    """An ``__init__`` holds imports, ``__all__``, a docstring and what a feature brings, nothing else."""
     wrong = []
     for file in PACKAGE.rglob("__init__.py"):
         if file.relative_to(PACKAGE).as_posix() in LAZY_INITS:
@@ -25,6 +25,7 @@ def test_inits_only_re_export() -> None:
         for node in ast.parse(file.read_text(encoding="utf-8")).body:
             is_all = isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"
             is_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-            if not (is_all or is_text or isinstance(node, ast.Import | ast.ImportFrom)):
+            is_data = isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "FEATURE"
+            if not (is_all or is_text or is_data or isinstance(node, ast.Import | ast.ImportFrom)):
                 wrong.append(f"{file.relative_to(PACKAGE)}:{node.lineno}")
     assert wrong == []

@@ -34,6 +34,8 @@ from pytest_browsereval.run_files import read_written
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from pytest_browsereval.door import Door
+
 
 @dataclass(frozen=True, slots=True)
 class StoredAttempt:
@@ -167,9 +169,7 @@ class StoredAttempt:
     @property
     def cause(self) -> Cause | None:
         """Why it did not pass, by rules over its steps, and the first wrong one; None if it passed."""
-        from pytest_browsereval.builtins import make_cause_finder
-
-        return make_cause_finder()(self.metadata, self.folder)
+        return self.run.door.find_cause(self.metadata, self.folder)
 
     @property
     def messages(self) -> tuple[Message, ...]:
@@ -205,10 +205,12 @@ class StoredRun:
 
     Args:
         folder: of the run, or of a copy without its attempts' files.
+        door: asks plug-ins for causes, tables, and files at a URL.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, door: Door) -> None:
         self.folder = folder.absolute()
+        self.door = door
 
     def __repr__(self) -> str:
         return f"<StoredRun {self.id}>"
@@ -279,13 +281,11 @@ class StoredRun:
         Raises:
             UsageError: they cannot be had.
         """
-        from pytest_browsereval.builtins import fetch_run
-
         try:
             url = read_written(self.folder / PARTIAL).decode(errors="replace")
         except OSError:
             return self.folder
-        found = {folder.name: folder for folder in fetch_run(url)}
+        found = {folder.name: folder for folder in self.door.fetch_run(url)}
         if self.folder.name not in found:
             raise UsageError(f"{url} has no {self.folder.name} any more.")
         return found[self.folder.name]
@@ -299,6 +299,4 @@ class StoredRun:
         Raises:
             UsageError: there is no such table, the extra ``data`` is not installed, or a file is damaged.
         """
-        from pytest_browsereval.builtins import make_table
-
-        return make_table(self, name)
+        return self.door.make_table(self, name)

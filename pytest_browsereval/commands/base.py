@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import argparse
-import hashlib
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pytest_browsereval.registry import Registry
+    from pytest_browsereval.door import Door
 
 
 @dataclass(frozen=True)
 class Command:
-    """A subcommand: what it does, and the function that does it and returns the exit code."""
+    """A subcommand: what it does, and the function that does it and returns the exit code.
+
+    The function gets the values of its arguments, and as ``door`` what asks plug-ins.
+    """
 
     name: str
     help: str
@@ -27,20 +27,24 @@ class Command:
     add_arguments: Callable[[argparse.ArgumentParser], None] = lambda _: None
 
 
-def registry_near(config: Path) -> Registry:
-    """Return a registry with the members of packages and of the conftests that pytest loads for a config.
+def open_door(left_out: Iterable[str] = (), near: Path | None = None) -> Door:
+    """Return a door with features, packages and conftests, as a session of pytest has it.
 
-    These are the ones in its folder and, where that is below the current one, in the folders between.
+    Args:
+        left_out: what ``-p no:NAME`` names.
+        near: a config, whose conftests are loaded.
 
     Raises:
-        RegistryError: one of them cannot be loaded, or members clash.
+        RegistryError: a conftest cannot be used.
     """
-    from pytest_browsereval.builtins import hand_over, load_registry
+    from pytest_browsereval import hookspecs
+    from pytest_browsereval.door import Door, make_manager
 
-    registry = load_registry()
-    for file in _conftests(config.absolute().parent):
-        hand_over(_load(file), registry, owner=str(file))
-    return registry
+    door = Door(make_manager(hookspecs, left_out))
+    door.fill()
+    if near is not None:
+        door.load_conftests(near)
+    return door
 
 
 def add_overrides(parser: argparse.ArgumentParser, what: str = "override a key of the config") -> None:
@@ -48,59 +52,32 @@ def add_overrides(parser: argparse.ArgumentParser, what: str = "override a key o
     parser.add_argument("--eval-set", metavar="KEY=VALUE", action="append", default=[], help=what)
 
 
-def run_command(name: str, *words: str) -> int:
+def run_command(door: Door, name: str, *words: str) -> int:
     """Run another subcommand in this process and return its exit code.
 
     Args:
-        name: of the subcommand.
+        door: of the subcommand that is running.
+        name: of the other one.
         words: its command line.
 
     Raises:
         UsageError: the feature that brings it is left out; or what the subcommand raises.
     """
-    from pytest_browsereval.builtins import gather_offers
     from pytest_browsereval.errors import UsageError
-    from pytest_browsereval.registry import OURS
 
-    offers = gather_offers("pytest_browsereval_commands", lambda _: None)
-    command = next((one for owner, one in offers if owner == OURS and one.name == name), None)
+    command = next((one for one in list_own_commands(door) if one.name == name), None)
     if command is None:
         raise UsageError(f"there is no subcommand {name!r} here, and it is needed.")
     parser = argparse.ArgumentParser(prog=f"browsereval {name}")
+    parser.set_defaults(door=door)
     command.add_arguments(parser)
     return int(command.run(parser.parse_args(words)))
 
 
-_HOOK = b"def pytest_browsereval_register"
-
-
-def _conftests(folder: Path) -> list[Path]:
-    """Return the conftests that bring members, the outermost first; others are never run."""
-    here = Path.cwd()
-    above = [parent for parent in folder.parents if parent.is_relative_to(here)]
-    # pytest loads the outer ones first as well: inner ones may import what these put on the path.
-    files = (place / "conftest.py" for place in (*reversed(above), folder))
-    return [file for file in files if file.is_file() and _HOOK in file.read_bytes()]
-
-
-def _load(file: Path) -> ModuleType:
-    from pytest_browsereval.errors import RegistryError, name_raised
-
-    # Two conftests must not share a name in `sys.modules`.
-    name = f"browsereval_conftest_{hashlib.sha256(str(file).encode()).hexdigest()[:12]}"
-    spec = spec_from_file_location(name, file)
-    assert spec is not None  # noqa: S101 it ends in .py
-    assert spec.loader is not None  # noqa: S101 the same
-    module = module_from_spec(spec)
-    sys.modules[name] = module  # annotations of its classes are looked up there
-    sys.path.insert(0, str(file.parent))  # as pytest does, for what stands beside it
-    try:
-        spec.loader.exec_module(module)
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:  # sys.exit(0) at its top would end `gate` as if it were met
-        raise RegistryError(f"{file} cannot be loaded: {name_raised(error)}: {error}. Mend it.") from error
-    return module
+def list_own_commands(door: Door) -> list[Command]:
+    """Return the subcommands of the features."""
+    modules = (feature.import_module(one) for _, feature in door.features() for one in feature.commands)
+    return [command for module in modules for command in module.COMMANDS]
 
 
 def version_of(package: str) -> str:

@@ -7,11 +7,13 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_browsereval.commands.base import open_door
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.redaction.address import plain_url
 
 if TYPE_CHECKING:
     from pytest_browsereval.analysis.reader import StoredRun
+    from pytest_browsereval.door import Door
 
 # Where runs are looked up by id when no config names another folder.
 RESULTS = Path("results")
@@ -43,12 +45,24 @@ def open_run(run: str | Path, config: Path | None = None) -> StoredRun:
     Raises:
         UsageError: there is no such run, or there are several.
     """
+    door = open_door(near=config)
+    door.check()
+    return read_run(door, str(run), config)
+
+
+def read_run(door: Door, given: str, config: Path | None = None) -> StoredRun:
+    """Return a finished run by what was typed, to read it.
+
+    Raises:
+        UsageError: there is no such run, or there are several.
+    """
     from pytest_browsereval.analysis.reader import StoredRun
 
-    return StoredRun(find_run(str(run), config, is_empty_allowed=True, with_files=False))
+    return StoredRun(find_run(door, given, config, is_empty_allowed=True, with_files=False), door)
 
 
 def find_run(
+    door: Door,
     given: str,
     config: Path | None = None,
     *,
@@ -62,6 +76,7 @@ def find_run(
     if that has no run, below each ``results`` further down.
 
     Args:
+        door: asks plug-ins for a run at a URL.
         given: what was typed.
         config: the file that ``--config`` names.
         is_empty_allowed: whether a run counts that was ended before its first attempt.
@@ -72,7 +87,7 @@ def find_run(
         UsageError: there is no such run, or there are several; the message has the newest ones.
     """
     if "://" in given:
-        return fetch_one(given, is_changed=is_changed, with_files=with_files)
+        return fetch_one(door, given, is_changed=is_changed, with_files=with_files)
     from pytest_browsereval.run.lookup import LATEST, LATEST_ON, Runs, check_whole, is_run
 
     if given not in ("", LATEST) and is_run(Path(given), is_empty_allowed=is_empty_allowed):
@@ -90,18 +105,17 @@ def find_run(
             raise UsageError(
                 f"{given}: there are runs of {len(runs.homes)} evals. Name its config by --config."
             )
-        from pytest_browsereval.builtins import choose_run
-
-        return Path(choose_run(given, str(runs.homes[0])))
+        return Path(door.choose_run(given, str(runs.homes[0])))
     return runs.find(given, Path(), is_empty_allowed=is_empty_allowed)
 
 
 def fetch_one(
-    url: str, *, before: str | None = None, is_changed: bool = False, with_files: bool = True
+    door: Door, url: str, *, before: str | None = None, is_changed: bool = False, with_files: bool = True
 ) -> Path:
     """Return a copy of the run at a URL.
 
     Args:
+        door: asks plug-ins for it.
         url: of the run.
         before: the id of a run; neither it nor later ones are meant by ``latest``.
         is_changed: whether the command writes into it.
@@ -110,7 +124,7 @@ def fetch_one(
     Raises:
         UsageError: it cannot be had, or is in several parts.
     """
-    found = _fetch(url, before=before, is_changed=is_changed, with_files=with_files)
+    found = _fetch(door, url, before=before, is_changed=is_changed, with_files=with_files)
     if len(found) > 1:
         raise UsageError(
             f"{url} is a run in {len(found)} parts. Run `browsereval merge {url} -o FOLDER`, and "
@@ -120,19 +134,18 @@ def fetch_one(
 
 
 def _fetch(
-    url: str, *, before: str | None = None, is_changed: bool = False, with_files: bool = True
+    door: Door, url: str, *, before: str | None = None, is_changed: bool = False, with_files: bool = True
 ) -> list[Path]:
     if is_changed:
         shown = plain_url(url)
         raise UsageError(
             f"{shown} cannot be changed. Run `browsereval pull {shown} -o FOLDER`, and give that folder."
         )
-    from pytest_browsereval.builtins import fetch_run
-
-    return fetch_run(url, before, with_files=with_files)
+    return door.fetch_run(url, before, with_files=with_files)
 
 
 def find_runs(
+    door: Door,
     given: Iterable[str],
     config: Path | None = None,
     *,
@@ -142,6 +155,7 @@ def find_runs(
     """Return the folders of runs by what was typed; of one at a URL a copy of each part.
 
     Args:
+        door: asks plug-ins for a run at a URL.
         given: what was typed.
         config: the file that ``--config`` names.
         is_changed: whether the command writes into them.
@@ -153,7 +167,7 @@ def find_runs(
     folders: list[Path] = []
     for one in given:
         if "://" in one:
-            folders += _fetch(one, is_changed=is_changed, with_files=with_files)
+            folders += _fetch(door, one, is_changed=is_changed, with_files=with_files)
         else:
-            folders.append(find_run(one, config, with_files=with_files))
+            folders.append(find_run(door, one, config, with_files=with_files))
     return folders

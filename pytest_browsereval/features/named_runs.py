@@ -35,7 +35,7 @@ def find_named_runs(arguments: argparse.Namespace) -> list[Path]:
     """
     from pytest_browsereval.run.lookup import earlier
 
-    runs = find_runs(arguments.run_names, arguments.config, with_files=False)
+    runs = find_runs(arguments.door, arguments.run_names, arguments.config, with_files=False)
     if arguments.last is not None:
         if len(runs) != 1:
             raise UsageError(f"--last adds earlier runs to one run, and {len(runs)} are named. Name one.")

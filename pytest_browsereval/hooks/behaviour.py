@@ -22,7 +22,6 @@ from pytest_browsereval.errors import (
     describe_error,
     name_raised,
 )
-from pytest_browsereval.hooks.registration import ARGUMENTS
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.run.behaviour import Behaviour
 
@@ -52,7 +51,7 @@ def make_behaviour(config: pytest.Config, loaded: EvalConfig) -> Behaviour:
         caller = getattr(config.hook, f"pytest_browsereval_{name}")
 
         def ask(*args: Any) -> Any:
-            return caller(**dict(zip(ARGUMENTS[caller.name], args, strict=True)))
+            return caller(**dict(zip(caller.spec.argnames, args, strict=True)))
 
         return _translate_raised(caller, call or ask, source) if caller.get_hookimpls() else None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -14,15 +14,14 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from pytest_browsereval.builtins import choose_run, fetch_run
 from pytest_browsereval.config import EvalConfig, load_config
 from pytest_browsereval.config_text import format_path
+from pytest_browsereval.door import Door
 from pytest_browsereval.errors import ConfigError, RegistryError, UsageError, nearest
 from pytest_browsereval.graders.base import GraderConfig
 from pytest_browsereval.hooks.behaviour import make_behaviour
 from pytest_browsereval.hooks.conflicts import check_options_of_evals
 from pytest_browsereval.hooks.names import is_controlled_key, is_in_editor, is_planned_key, results_url_key
-from pytest_browsereval.hooks.registration import Registration
 from pytest_browsereval.redaction.address import plain_url
 from pytest_browsereval.redaction.known import redact_known
 from pytest_browsereval.run.active import ActiveRun, EarlierRun, Prepared, RunSpec
@@ -53,10 +52,13 @@ class EvalSession:
 
     Args:
         config: pytest's.
+        door: asks plug-ins.
     """
 
-    def __init__(self, config: pytest.Config) -> None:
+    def __init__(self, config: pytest.Config, door: Door) -> None:
         self.config = config
+        self.door = door
+        self.registry = door.registry
         begin_session()
         config.add_cleanup(end_session)
         given: dict[str, Any] = getattr(config, "workerinput", {})
@@ -84,19 +86,8 @@ class EvalSession:
         """How many variants of each config --eval-agent leaves out."""
         self._folders: dict[str, str] = {}
         """The folders that runs of this session go into, each with the eval that they are of."""
-        self.problems: list[UsageError] = []
+        self.problems: list[UsageError] = [*door.broken]
         """Found while collecting; the run ends with them before anything is spent."""
-        self.registration = Registration(config)
-        self._broken: RegistryError | None = None
-        """An installed package is broken or members clash: no config can be trusted to mean what it says."""
-        self._register(self.registration.fill)
-
-    def _register(self, ask: Callable[[], None]) -> None:
-        try:
-            ask()
-        except RegistryError as error:
-            self._broken = self._broken or error
-            self.problems.append(error)
 
     @contextmanager
     def note_problems(self) -> Iterator[None]:
@@ -132,8 +123,7 @@ class EvalSession:
         Raises:
             UsageError: the file cannot be used, or members of plug-ins cannot.
         """
-        if self._broken is not None:
-            raise self._broken
+        self.door.load_registry()  # else no config can be trusted to mean what it says
         path = path.resolve()
         if path not in self.runs:
             self.runs[path] = self._load(path)
@@ -161,7 +151,7 @@ class EvalSession:
         Raises:
             ConfigError: with everything that is wrong.
         """
-        registry, overrides = self.registration.registry, list(self._overrides())
+        registry, overrides = self.registry, list(self._overrides())
         try:
             return load_config(path, registry=registry, overrides=overrides)
         except ConfigError:
@@ -203,8 +193,8 @@ class EvalSession:
         if (earlier := self.find_earlier_run()) is not None and not earlier.is_remote:
             base = self.config.invocation_params.dir
             own = run_folder(loaded, earlier.run, base, before=own, is_empty_allowed=True).name
-        found = given if "://" in given else choose_run(given, home, own)
-        folders = fetch_run(found, own, with_files=False) if "://" in found else [Path(found)]
+        found = given if "://" in given else self.door.choose_run(given, home, own)
+        folders = self.door.fetch_run(found, own, with_files=False) if "://" in found else [Path(found)]
         if len(folders) > 1:
             raise UsageError(
                 f"{found} is a run in {len(folders)} parts. Run `browsereval merge {found} -o FOLDER`, and "
@@ -263,7 +253,7 @@ class EvalSession:
         root = home_of(loaded.output_dir, loaded.name) / self.run_id if folder is None else folder
         return RunSpec(
             config=loaded,
-            registry=self.registration.registry,
+            registry=self.registry,
             store=RunStore(root, worker=self.worker, fsync=loaded.capture.fsync),
             began=self.began,
             behaviour=make_behaviour(self.config, loaded),
@@ -342,14 +332,12 @@ class EvalSession:
             return loaded.model_copy(update={"variants": {name: loaded.variants[name]}})
         variants = ", ".join(loaded.variants)
         try:
-            member = self.registration.registry.get("agent", name)
+            member = self.registry.get("agent", name)
         except RegistryError as error:
             hint = nearest(name, loaded.variants)
             raise UsageError(f"--eval-agent={name}: {error} Variants: {variants}.{hint}") from None
         try:
-            agent = member.model_validate(
-                {"type": member.type_name()}, context={"registry": self.registration.registry}
-            )
+            agent = member.model_validate({"type": member.type_name()}, context={"registry": self.registry})
         except ValidationError as error:
             lacking = ", ".join(str(problem["loc"][0]) for problem in error.errors() if problem["loc"])
             raise UsageError(
@@ -377,7 +365,9 @@ class EvalSession:
 
     def pytest_plugin_registered(self, plugin: object) -> None:
         """Ask conftests that come up after the start."""
-        self._register(lambda: self.registration.late(plugin))
+        known = len(self.door.broken)
+        self.door.late(plugin)
+        self.problems += self.door.broken[known:]
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self) -> None:

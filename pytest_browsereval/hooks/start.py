@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from pytest_browsereval.door import Door
 from pytest_browsereval.errors import UsageError, describe_error
 from pytest_browsereval.hooks.controller import Controller, controller_key
 from pytest_browsereval.hooks.endings import Closing, Endings
@@ -33,8 +34,10 @@ def start(config: pytest.Config) -> EvalSession:
         return session
     if not is_worker(config):
         guard_session(config)
+    door = Door(config.pluginmanager, config.rootpath)
+    door.fill()
     try:
-        session = EvalSession(config)
+        session = EvalSession(config, door)
     except UsageError as error:
         raise pytest.UsageError(redact_known(str(error))) from None
     config.stash[eval_session_key] = session

@@ -39,8 +39,8 @@ class Terminal:
     def pytest_report_header(self, config: pytest.Config) -> list[str]:
         """Name the configs that the command line names: agent, lanes, and what is not used of them."""
         lines = self._about_reruns(config)
-        if self._session.registration.packages:
-            lines.append(f"eval plug-ins: {', '.join(self._session.registration.packages)}")
+        if self._session.door.packages:
+            lines.append(f"eval plug-ins: {', '.join(self._session.door.packages)}")
         for active_run in self._session.runs.values():
             lines.extend(self._about(active_run, config))
         return lines

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.benchmarks.agisdk import files as agisdk_files
-from pytest_browsereval.builtins import builtin_registry
 from pytest_browsereval.datasets.base import DatasetConfig
+from pytest_browsereval.door import builtin_registry
 from pytest_browsereval.errors import DatasetError
 from pytest_browsereval.model.tasks import Task
 

@@ -15,11 +15,11 @@ import yaml
 
 from pytest_browsereval.browsers.base import WindowRequest
 from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowserConfig
-from pytest_browsereval.builtins import builtin_registry
 from pytest_browsereval.capture.console import CONSOLE_FILE, read_console
 from pytest_browsereval.capture.recording import Recording, record_attempt
 from pytest_browsereval.capture.trace import TRACE_FILE, TraceMode, clean_trace
 from pytest_browsereval.config.loading import load_config
+from pytest_browsereval.door import builtin_registry
 from pytest_browsereval.errors import ConfigError
 from pytest_browsereval.features.cdp_browser.browser import CdpBrowserConfig
 from pytest_browsereval.redaction.spellings import list_spellings

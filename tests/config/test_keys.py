@@ -11,11 +11,11 @@ from pydantic import ConfigDict
 from pydantic.alias_generators import to_camel
 
 from pytest_browsereval.agents.noop import NoopConfig
-from pytest_browsereval.builtins import builtin_registry
 from pytest_browsereval.config import EvalConfig, config_from
 from pytest_browsereval.config.draft import Draft
 from pytest_browsereval.config.environment import Interpolation
 from pytest_browsereval.config.loading import rename_keys
+from pytest_browsereval.door import builtin_registry
 from pytest_browsereval.errors import ConfigError
 from pytest_browsereval.registry import Registry
 from pytest_browsereval.validation_errors import accepts_camel_case, canonical_key

@@ -313,7 +313,7 @@ def test_the_process_environment_is_used(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text("agent: noop\ndataset: ${DATA}.jsonl\n")
     code = (
         "from pathlib import Path; from pytest_browsereval.config import load_config; "
-        "from pytest_browsereval.builtins import builtin_registry; "
+        "from pytest_browsereval.door import builtin_registry; "
         "print(load_config(Path('a.yaml'), registry=builtin_registry()).dataset[0].path)"
     )
     result = subprocess.run(

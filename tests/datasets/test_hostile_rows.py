@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.benchmarks.originals import address, host_of
-from pytest_browsereval.builtins import builtin_registry
 from pytest_browsereval.datasets.base import DatasetConfig
+from pytest_browsereval.door import builtin_registry
 from pytest_browsereval.errors import DatasetError
 
 Import = Callable[..., DatasetConfig]

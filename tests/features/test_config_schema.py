@@ -12,8 +12,8 @@ from pydantic.alias_generators import to_camel
 
 from pytest_browsereval.__main__ import main
 from pytest_browsereval.agents.base import AgentConfig, AgentContext, AgentEvaluator
-from pytest_browsereval.builtins import builtin_registry
 from pytest_browsereval.config import EvalConfig, load_config
+from pytest_browsereval.door import builtin_registry
 from pytest_browsereval.errors import ConfigError
 from pytest_browsereval.features.browseros.run_config import Leftovers
 from pytest_browsereval.features.config_schema import DIALECT, config_schema

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.builtins import builtin_registry
+from pytest_browsereval.door import builtin_registry
 from pytest_browsereval.graders.base import GraderConfig
 from pytest_browsereval.graders.parts import observation_keys
 from pytest_browsereval.model.tasks import Task

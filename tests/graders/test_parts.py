@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
-from pytest_browsereval.builtins import builtin_registry
+from pytest_browsereval.door import builtin_registry
 from pytest_browsereval.features.combined_grader.grader import AnyGrader
 from pytest_browsereval.graders.base import GraderConfig, Recorded
 from pytest_browsereval.graders.parts import fill_sites, parts_of, unfold

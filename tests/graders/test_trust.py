@@ -7,7 +7,7 @@ from typing import Any, Literal
 import pytest
 from pydantic import BaseModel, Field, SecretStr
 
-from pytest_browsereval.builtins import builtin_registry
+from pytest_browsereval.door import builtin_registry
 from pytest_browsereval.errors import PluginError
 from pytest_browsereval.features.combined_grader.grader import AnyGrader
 from pytest_browsereval.graders.base import GraderConfig, Recorded

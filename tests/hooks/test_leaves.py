@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import pytest_browsereval
-from pytest_browsereval import leaves
+from pytest_browsereval import feature
 from pytest_browsereval.testing.evals import EvalRun
 from tests.hooks.small_evals import Evals, row
 
@@ -48,7 +48,7 @@ def make_halves(names: Sequence[str]) -> list[list[str]]:
 
 
 @pytest.fixture
-def hidden(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def hidden(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     """Hide folders of the package from this process: cheaper than a copy for each group."""
     names = [f"{PACKAGE.name}.{leaf.replace('/', '.')}" for leaf in request.param]
     for name in names:
@@ -60,14 +60,15 @@ def hidden(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> l
         monkeypatch.delattr(sys.modules[room], leaf, raising=False)
     found = pkgutil.iter_modules
     rooms = {tuple(sys.modules[room].__path__): room for room in {name.rpartition(".")[0] for name in names}}
+    feature.list_features.cache_clear()
 
     def list_others(path: Any = None, prefix: str = "") -> Iterator[pkgutil.ModuleInfo]:
         room = rooms.get(tuple(path or ()))
         return (one for one in found(path, prefix) if f"{room}.{one.name}" not in names)
 
     monkeypatch.setattr(pkgutil, "iter_modules", list_others)
-    monkeypatch.setattr(leaves, "_list_folders", leaves._list_folders.__wrapped__)  # which remembers nothing
-    return names
+    yield names
+    feature.list_features.cache_clear()
 
 
 def run_quickstart(evals: Evals, run: Callable[..., EvalRun], rows: int) -> None:
@@ -102,7 +103,7 @@ def test_each_folder_is_left_out_beside_each_other() -> None:
 @pytest.mark.parametrize("without", [LEAVES], ids=["all"], indirect=True)
 def test_all_folders_can_be_left_out(without: Path, evals: Evals) -> None:
     """Without any of them the quickstart passes, in a process that has only the rest."""
-    assert not list((without / "features").glob("*/plugin.py"))
+    assert not list((without / "features").glob("*/__init__.py"))
     run_quickstart(evals, evals.run_process, rows=4)
 
 

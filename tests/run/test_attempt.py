@@ -16,9 +16,9 @@ from pytest_browsereval.browsers.base import Browser, Window, WindowRequest
 from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowser
 from pytest_browsereval.browsers.playwright.manager import WindowManager
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
-from pytest_browsereval.builtins import builtin_registry
 from pytest_browsereval.capture.message_log import read_messages
 from pytest_browsereval.config import load_config
+from pytest_browsereval.door import builtin_registry
 from pytest_browsereval.errors import ErrorSource, Fault, StopRun, TerminationReason
 from pytest_browsereval.features.replay.cassettes import FileCassettes, ModelCalls
 from pytest_browsereval.features.replay.restoring import RestoringRedactor

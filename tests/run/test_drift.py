@@ -11,8 +11,8 @@ from typing import Annotated, Any
 import pytest
 from pydantic import Field
 
-from pytest_browsereval.builtins import builtin_registry
 from pytest_browsereval.config import EvalConfig, load_config
+from pytest_browsereval.door import builtin_registry
 from pytest_browsereval.run.manifest import manifest
 from pytest_browsereval.run.preflight import MOST_LISTED, drift
 from pytest_browsereval.run.store import RunStore

@@ -9,8 +9,8 @@ from typing import Any, ClassVar, Literal
 
 import pytest
 
-from pytest_browsereval.builtins import builtin_registry
 from pytest_browsereval.config import load_config
+from pytest_browsereval.door import builtin_registry
 from pytest_browsereval.errors import DatasetError
 from pytest_browsereval.graders.base import GraderConfig, Recorded
 from pytest_browsereval.model.grades import GraderResult

@@ -8,8 +8,8 @@ from typing import Literal
 import pytest
 from pydantic import SecretStr
 
-from pytest_browsereval.builtins import builtin_registry
 from pytest_browsereval.config import load_config
+from pytest_browsereval.door import builtin_registry
 from pytest_browsereval.graders.base import GraderConfig, Recorded
 from pytest_browsereval.model.grades import GraderResult
 from pytest_browsereval.run.active import ActiveRun, RunSpec

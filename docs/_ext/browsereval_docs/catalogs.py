@@ -7,8 +7,7 @@ import inspect
 from typing import Any, cast
 
 from pytest_browsereval import hookspecs
-from pytest_browsereval.features.fixtures import fixtures
-from pytest_browsereval.features.fixtures import plugin as fixtures_plugin
+from pytest_browsereval.features.fixtures import early, fixtures
 from pytest_browsereval.providers import PROVIDERS, REFUSED, list_capabilities
 from pytest_browsereval.testing import evals
 from pytest_browsereval.tools.toolkits import CATALOG
@@ -91,7 +90,7 @@ def write_markers() -> str:
         def addinivalue_line(self, _name: str, line: str) -> None:
             lines.append(line)
 
-    fixtures_plugin.pytest_configure(cast("Any", Recorder()))  # it uses these two only
+    early.pytest_configure(cast("Any", Recorder()))  # it uses these two only
     entries = (line.partition(": ") for line in lines)
     return "".join(
         f"````{{key}} marker.{head.partition('(')[0]} {head}\n{text}.\n````\n\n" for head, _, text in entries

@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 import re
 import textwrap
-from collections.abc import Callable
 from typing import Any, cast
 
-from pytest_browsereval import features, plugin
+import pytest
+
+from pytest_browsereval import plugin
 from pytest_browsereval.__main__ import gather_commands
-from pytest_browsereval.leaves import load_leaves
+from pytest_browsereval.commands.base import open_door
 from pytest_browsereval.registry import OURS
 
 OPTION = re.compile(r"(?<![`\w-])--?[a-z][\w-]*(?:=\w+)?")
@@ -34,10 +35,7 @@ class _Recorder:
 def list_options() -> list[tuple[tuple[str, ...], dict[str, Any]]]:
     """Return the options that the plug-in and its features add to pytest."""
     recorder = _Recorder()
-    plugin.pytest_addoption(cast("Any", recorder))  # it has what is used
-    for _, feature in load_leaves(features, "plugin"):
-        add: Callable[[Any], None] = getattr(feature, "pytest_addoption", lambda _: None)
-        add(recorder)
+    plugin.pytest_addoption(cast("Any", recorder), pytest.PytestPluginManager())  # it has what is used
     return recorder.options
 
 
@@ -59,7 +57,7 @@ def write_commands() -> str:
     """Return the subcommands, each with its arguments."""
     wrong: list[str] = []
     parts = []
-    for owner, command in gather_commands(wrong.append):
+    for owner, command in gather_commands(open_door(), wrong.append):
         if owner != OURS:
             continue
         parser = argparse.ArgumentParser(

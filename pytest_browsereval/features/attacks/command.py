@@ -12,6 +12,7 @@ from pytest_browsereval.commands.runs import HELP, add_config, find_run
 from pytest_browsereval.errors import UsageError
 
 if TYPE_CHECKING:
+    from pytest_browsereval.door import Door
     from pytest_browsereval.features.attacks.comparison import Side
 
 
@@ -22,27 +23,27 @@ def attacks(arguments: argparse.Namespace) -> int:
     from pytest_browsereval.features.attacks.report import make_report
 
     own, other = arguments.variants or (None, None)
-    second = _read(arguments.run_name, arguments.config, other)
+    second = _read(arguments.door, arguments.run_name, arguments.config, other)
     found = find_figures(second.summary)
     if found is None:
         raise UsageError(f"{second.folder} has no attempt under attack. {_explain_none(second.folder)}")
     compared = None
     if arguments.against is not None:
-        compared = compare_sides(_read(arguments.against, arguments.config, own), second)
+        compared = compare_sides(_read(arguments.door, arguments.against, arguments.config, own), second)
     elif own is not None:
-        compared = compare_sides(_read(arguments.run_name, arguments.config, own), second)
+        compared = compare_sides(_read(arguments.door, arguments.run_name, arguments.config, own), second)
     write_reports(arguments, make_report(found, compared))
     return 0
 
 
-def _read(name: str, config: Path | None, variant: str | None) -> Side:
+def _read(door: Door, name: str, config: Path | None, variant: str | None) -> Side:
     from pytest_browsereval.analysis.evidence import check_contradictions
     from pytest_browsereval.analysis.summary import summary_of
     from pytest_browsereval.features.attacks.comparison import Side
     from pytest_browsereval.features.outcomes import check_run
     from pytest_browsereval.run.store import RunStore
 
-    folder = find_run(name, config, with_files=False)
+    folder = find_run(door, name, config, with_files=False)
     check_run(folder)
     store = RunStore(folder)
     summary = summary_of(store)

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from pytest_browsereval.analysis.summary import RunSummary
     from pytest_browsereval.browsers.base import Window
     from pytest_browsereval.capture.context import CaptureContext
-    from pytest_browsereval.commands.base import Command
     from pytest_browsereval.config import EvalConfig, GateConfig
     from pytest_browsereval.graders.base import GraderConfig
     from pytest_browsereval.model.causes import Cause
@@ -23,35 +22,6 @@ if TYPE_CHECKING:
     from pytest_browsereval.model.results import TaskMetadata
     from pytest_browsereval.model.rules import RuleResult
     from pytest_browsereval.model.tasks import Task
-    from pytest_browsereval.registry import Registry
-
-_HOME = "pytest_browsereval.features.attacks"
-
-MEMBERS = {
-    "text": "text:TextAttack",
-    "hidden": "hidden:HiddenAttack",
-    "banner": "banner:BannerAttack",
-    "popup": "popup:PopupAttack",
-    "image": "picture:PictureAttack",
-    "address": "address:AddressAttack",
-    "download": "download:DownloadAttack",
-    "tool_output": "tool_output:ToolOutputAttack",
-    "form": "form:FormAttack",
-}
-"""The attacks, each with its class among the modules of the folder ``members``."""
-
-
-def pytest_browsereval_register(registry: Registry) -> None:
-    """Register attacks, agents that prove them, the grader of attempts, and what derives rows."""
-    from pytest_browsereval.features.attacks.reader import AttackReader
-
-    for name, place in MEMBERS.items():
-        registry.announce("attack", name, f"{_HOME}.members.{place}")
-    registry.announce("attack", "suite", f"{_HOME}.suites:SuiteAttack")
-    registry.announce("agent", "gullible", f"{_HOME}.agents:GullibleConfig")
-    registry.announce("agent", "careful", f"{_HOME}.agents:CarefulConfig")
-    registry.announce("grader", "attack", f"{_HOME}.grader:AttackGrader")
-    registry.add_reader(AttackReader())
 
 
 def pytest_browsereval_start(config: pytest.Config) -> None:
@@ -96,13 +66,6 @@ def pytest_browsereval_follow_attempt(
 # -- what came of them
 
 
-def pytest_browsereval_commands() -> Sequence[Command]:
-    """Return the subcommand ``attacks``."""
-    from pytest_browsereval.features.attacks.command import COMMANDS
-
-    return COMMANDS
-
-
 def pytest_browsereval_judge_run(
     run_folder: Path,  # noqa: ARG001 hooks beside pytest are called with all they have
     summary: RunSummary,
@@ -137,7 +100,6 @@ def pytest_browsereval_describe_run(
     return () if found is None else tuple(list_lines(found))
 
 
-@pytest.hookimpl(tryfirst=True)  # whatever else it did wrong, it did for the attacker
 def pytest_browsereval_find_cause(
     metadata: TaskMetadata,
     folder: Path,  # noqa: ARG001 as above

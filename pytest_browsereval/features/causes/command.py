@@ -18,14 +18,16 @@ def causes(arguments: argparse.Namespace) -> int:
     from pytest_browsereval.features.causes.report import make_report
     from pytest_browsereval.run.lookup import age
 
-    runs = find_named_runs(arguments)
-    found = group_causes([StoredRun(run) for run in sorted(runs, key=lambda run: age(run.resolve()))])
+    door = arguments.door
+    runs = sorted(find_named_runs(arguments), key=lambda run: age(run.resolve()))
+    found = group_causes([StoredRun(run, door) for run in runs])
     if arguments.explain:
         from pytest_browsereval.features.causes.judging import name_groups
 
         if arguments.config is None:
             raise UsageError("--explain asks the judge of a config. Name it by --config FILE.")
-        names = name_groups(found, found.runs[-1].folder, arguments.config, arguments.judge_set)
+        run, registry = found.runs[-1].folder, door.load_registry()
+        names = name_groups(registry, found, run, arguments.config, arguments.judge_set)
         found = replace(found, names=names)
     elif arguments.judge_set:
         raise UsageError("--judge-set is about the judge that --explain asks. Add --explain.")

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from pytest_browsereval.analysis.reader import StoredAttempt, StoredRun
-from pytest_browsereval.builtins import make_cause_finder
 from pytest_browsereval.model.causes import Cause
 from pytest_browsereval.model.grades import Verdict
 
@@ -152,7 +151,7 @@ def _members(attempts: Iterable[StoredAttempt]) -> Iterator[Member]:
     for one in attempts:
         if one.verdict is Verdict.PASSED:
             continue
-        cause = make_cause_finder()(one.metadata, one.folder)
+        cause = one.cause
         if cause is not None:
             column = Column(one.run.id, one.variant)
             yield Member(

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_browsereval.analysis.summary import RunSummary
-from pytest_browsereval.builtins import make_cause_finder
+from pytest_browsereval.door import Door
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.hooks.controller import RunPart
 from pytest_browsereval.model.causes import Cause
@@ -24,20 +24,27 @@ MOST_NAMED = 4
 
 
 class CausePart(RunPart):
-    """Counts the causes of the attempts that did not pass, where two or more share one."""
+    """Counts the causes of the attempts that did not pass, where two or more share one.
+
+    Args:
+        door: asks plug-ins for causes.
+    """
+
+    def __init__(self, door: Door) -> None:
+        self._door = door
 
     def sum_up(self, active_run: ActiveRun, summary: RunSummary) -> tuple[dict[str, Any], list[str]]:
         """Return a line for each verdict whose attempts share a cause."""
         root = active_run.store.root
-        lines = (_describe(one, summary, root) for one in (Verdict.FAILED, Verdict.ERRORED))
+        lines = (_describe(self._door, one, summary, root) for one in (Verdict.FAILED, Verdict.ERRORED))
         return {}, [line for line in lines if line]
 
 
-def _describe(verdict: Verdict, summary: RunSummary, root: Path) -> str:
+def _describe(door: Door, verdict: Verdict, summary: RunSummary, root: Path) -> str:
     bad = [one.folder for one in summary.trials if one.metadata.verdict is verdict]
     if len(bad) < 2:
         return ""
-    found = Counter(_name(cause) for cause in _find(bad[:MOST_COUNTED]))
+    found = Counter(_name(cause) for cause in _find(door, bad[:MOST_COUNTED]))
     if max(found.values(), default=0) < 2:
         return ""
     of = f" (of the first {MOST_COUNTED:,})" if len(bad) > MOST_COUNTED else ""
@@ -45,12 +52,10 @@ def _describe(verdict: Verdict, summary: RunSummary, root: Path) -> str:
     return f"causes of {verdict}{of}: {join_first(parts, MOST_NAMED)}; browsereval causes {root.name}"
 
 
-def _find(folders: list[Path]) -> Iterator[Cause]:
-    find_cause = make_cause_finder()
-
+def _find(door: Door, folders: list[Path]) -> Iterator[Cause]:
     for folder in folders:
         try:
-            cause = find_cause(read_metadata(folder), folder)
+            cause = door.find_cause(read_metadata(folder), folder)
         except UsageError:  # the gate reports damaged records
             continue
         if cause is not None:

@@ -9,7 +9,6 @@ from typing import Any
 
 from pydantic import Field
 
-from pytest_browsereval.commands.base import registry_near
 from pytest_browsereval.config import load_config
 from pytest_browsereval.errors import TerminationReason, UsageError
 from pytest_browsereval.features.causes.groups import Causes, Group, Member, Names
@@ -20,6 +19,7 @@ from pytest_browsereval.graders.judging.replies import JudgeReply
 from pytest_browsereval.llm.client import check_key, close_clients
 from pytest_browsereval.model.display import one_line
 from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.registry import Registry
 from pytest_browsereval.run.active import ActiveRun, RunSpec
 from pytest_browsereval.run.new_trials import NewTrials
 from pytest_browsereval.run.store import RunStore
@@ -43,10 +43,11 @@ class GroupName(JudgeReply):
     name: str = Field(description="The name of the group, at most ten words")
 
 
-def name_groups(found: Causes, run: Path, config: Path, sets: Sequence[str]) -> Names:
+def name_groups(registry: Registry, found: Causes, run: Path, config: Path, sets: Sequence[str]) -> Names:
     """Return a name of each group of two attempts or more; no text of a protected row is sent.
 
     Args:
+        registry: has the members that the config names.
         found: the groups.
         run: the folder of the run in which replies are kept: the same question is paid for once.
         config: the file whose ``judge`` is asked.
@@ -57,7 +58,6 @@ def name_groups(found: Causes, run: Path, config: Path, sets: Sequence[str]) -> 
         UsageError: it has no judge.
         StopRun: the provider refused the key.
     """
-    registry = registry_near(config)
     loaded = load_config(config, registry=registry, overrides=[f"judge.{one}" for one in sets])
     if loaded.judge is None:
         raise UsageError(f"{config} has no judge that could name groups. Write one: judge: {{model: ...}}")

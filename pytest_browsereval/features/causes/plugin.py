@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,16 +10,8 @@ import pytest
 from pytest_browsereval.hooks.names import is_worker
 
 if TYPE_CHECKING:
-    from pytest_browsereval.commands.base import Command
     from pytest_browsereval.model.causes import Cause
     from pytest_browsereval.model.results import TaskMetadata
-
-
-def pytest_browsereval_commands() -> Sequence[Command]:
-    """Return the subcommands."""
-    from pytest_browsereval.features.causes.command import COMMANDS
-
-    return COMMANDS
 
 
 def pytest_browsereval_find_cause(metadata: TaskMetadata, folder: Path) -> Cause | None:
@@ -37,4 +28,5 @@ def pytest_browsereval_start(config: pytest.Config) -> None:
     from pytest_browsereval.features.causes.hooks import CausePart
     from pytest_browsereval.hooks.controller import controller_key
 
-    config.stash[controller_key].parts["causes"] = CausePart()
+    controller = config.stash[controller_key]
+    controller.parts["causes"] = CausePart(controller.session.door)

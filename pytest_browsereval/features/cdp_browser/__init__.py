@@ -1,1 +1,9 @@
 """The `cdp` browser: one that runs already, driven over the DevTools protocol."""
+
+from __future__ import annotations
+
+from pytest_browsereval.feature import Feature
+
+FEATURE = Feature(
+    members={"browser": {"cdp": "browser:CdpBrowserConfig"}},
+)

@@ -21,7 +21,8 @@ def compare(arguments: argparse.Namespace) -> int:
 
     with_files = arguments.html is not None
     first, second = (
-        find_baseline(given, arguments.config, with_files=with_files) for given in (arguments.a, arguments.b)
+        find_baseline(arguments.door, given, arguments.config, with_files=with_files)
+        for given in (arguments.a, arguments.b)
     )
     with read_beside(second) as read_second:
         a = read_run(first)
@@ -39,7 +40,7 @@ def compare(arguments: argparse.Namespace) -> int:
         from pytest_browsereval.features.compare.page import write_comparison
 
         with refuse_unwritable(arguments.html):
-            write_comparison(found, arguments.html)
+            write_comparison(arguments.door, found, arguments.html)
     write_reports(arguments, make_report(found))
     return 0
 

@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_browsereval.commands.base import Command, add_overrides, registry_near
+from pytest_browsereval.commands.base import Command, add_overrides
 from pytest_browsereval.commands.reporting import add_reports, write, write_reports
 from pytest_browsereval.commands.runs import HELP, HELP_OF_BASELINE, add_config, find_run
 from pytest_browsereval.errors import ConfigError, UsageError
@@ -30,7 +30,6 @@ def gate(arguments: argparse.Namespace) -> int:
     from pytest_browsereval.analysis.parts import lacking
     from pytest_browsereval.analysis.quarantine import find_quarantined
     from pytest_browsereval.analysis.summary import summary_of
-    from pytest_browsereval.builtins import judge_run
     from pytest_browsereval.features.compare.baseline import against_baseline, lacks_baseline
     from pytest_browsereval.features.compare.gate_report import make_report
     from pytest_browsereval.features.compare.reader import read_beside
@@ -40,7 +39,7 @@ def gate(arguments: argparse.Namespace) -> int:
     from pytest_browsereval.run.selection import count_wanted
     from pytest_browsereval.run.store import RunStore
 
-    run = find_run(arguments.run_name, arguments.config, with_files=False)
+    run = find_run(arguments.door, arguments.run_name, arguments.config, with_files=False)
     check_manifest(run)
     rules, base = _rules(arguments, run)
     if message := lacks_baseline(rules):
@@ -60,7 +59,7 @@ def gate(arguments: argparse.Namespace) -> int:
     selected = count_wanted(store) if (count := store.count_selected()) is None else count
     found = (_check_unlimited(summary, rules), lacking(store, summary), contradicting(store, summary))
     beside = (rule for rule in found if rule is not None)
-    against = (*by_baseline, *judge_run(run, summary, rules))
+    against = (*by_baseline, *arguments.door.judge_run(run, summary, rules))
     results = (*decide(summary, rules, against), *beside)
     if arguments.junit_xml is not None:
         from pytest_browsereval.features.compare.gate_junit import junit
@@ -90,24 +89,23 @@ def _rules(arguments: argparse.Namespace, run: Path) -> tuple[GateConfig, Path]:
     Raises:
         UsageError: there are no rules, or the baseline of a run's own gate is missing.
     """
-    from pytest_browsereval.builtins import load_registry
     from pytest_browsereval.config import GateConfig, gate_from, load_gate
     from pytest_browsereval.run.store import RunStore
 
     sets = [*arguments.eval_set]
     if arguments.baseline is not None:
-        place = find_baseline(arguments.baseline, arguments.config, of=run).absolute()
+        place = find_baseline(arguments.door, arguments.baseline, arguments.config, of=run).absolute()
         sets.append(f"gate.baseline={json.dumps(str(place))}")
     if arguments.config is not None:
         config: Path = arguments.config
-        rules = load_gate(config, registry=lambda: registry_near(config), overrides=sets)
+        rules = load_gate(config, registry=arguments.door.load_registry, overrides=sets)
         _note_other_eval(run, config)
         return rules, config.absolute().parent
     store = RunStore(run)
     block = store.gate()
     try:
         name = str(run / "manifest.json")
-        rules = gate_from(block, name=name, registry=load_registry, overrides=sets)
+        rules = gate_from(block, name=name, registry=arguments.door.load_registry, overrides=sets)
     except ConfigError as error:
         # The run does not say which conftest brought its rules.
         if not (isinstance(block, dict) and block.get("rules")):
@@ -177,7 +175,7 @@ def baseline(arguments: argparse.Namespace) -> int:
     from pytest_browsereval.model.display import percent
     from pytest_browsereval.run.store import RunStore
 
-    folder = find_run(arguments.run_name, arguments.config, with_files=False)
+    folder = find_run(arguments.door, arguments.run_name, arguments.config, with_files=False)
     run, store = read_outcomes(folder), RunStore(folder)
     if incomplete := lacking(store, summary_of(store)):
         raise UsageError(f"{format_path(folder)} is not complete: {incomplete.message}.")

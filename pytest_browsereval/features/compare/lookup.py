@@ -5,14 +5,21 @@ from __future__ import annotations
 from pathlib import Path
 
 from pytest_browsereval.commands.runs import fetch_one, find_run
+from pytest_browsereval.door import Door
 
 
 def find_baseline(
-    given: str, config: Path | None = None, *, of: Path | None = None, with_files: bool = False
+    door: Door,
+    given: str,
+    config: Path | None = None,
+    *,
+    of: Path | None = None,
+    with_files: bool = False,
 ) -> Path:
     """Return the folder of a run, or the file of a baseline.
 
     Args:
+        door: asks plug-ins for a run at a URL.
         given: what was typed.
         config: the file that ``--config`` names.
         of: the run that is compared with it: *latest* is then the one before it, and never itself.
@@ -21,7 +28,6 @@ def find_baseline(
     Raises:
         UsageError: there is no such run, or there are several.
     """
-    from pytest_browsereval.builtins import choose_run
     from pytest_browsereval.run.lookup import LATEST, LATEST_ON, Runs
 
     if Path(given).is_file():
@@ -32,7 +38,7 @@ def find_baseline(
         if given == LATEST:
             return Runs(run.parent, (run.parent,)).find(given, Path(), before=run)
         if "://" in given:
-            return fetch_one(given, before=run.name, with_files=with_files)
+            return fetch_one(door, given, before=run.name, with_files=with_files)
         if given.startswith(LATEST_ON):
-            return Path(choose_run(given, str(run.parent), run.name))
-    return find_run(given, config, with_files=with_files)
+            return Path(door.choose_run(given, str(run.parent), run.name))
+    return find_run(door, given, config, with_files=with_files)

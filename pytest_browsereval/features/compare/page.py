@@ -7,6 +7,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from pytest_browsereval.door import Door
 from pytest_browsereval.features.compare.compare import MEASURES, Change, Pair, RunComparison, Side
 from pytest_browsereval.features.compare.report import basis, counts, figures, verdict, why
 from pytest_browsereval.features.outcomes import Outcome, RunOutcomes
@@ -25,10 +26,11 @@ _CHANGES = tuple(Change)
 Tasks = Collection[tuple[str, str]]
 
 
-def write_comparison(found: RunComparison, file: Path) -> None:
+def write_comparison(door: Door, found: RunComparison, file: Path) -> None:
     """Write the page. Details of both runs are written into a folder beside it that has its name.
 
     Args:
+        door: asks plug-ins for causes.
         found: what the analysis says of the two.
         file: where the page goes.
 
@@ -38,7 +40,7 @@ def write_comparison(found: RunComparison, file: Path) -> None:
     """
     check_page(file)
     sides = {
-        name: _side(run, name, file, {(t.query_id, t.variant) for t in _trials(found, name)})
+        name: _side(door, run, name, file, {(t.query_id, t.variant) for t in _trials(found, name)})
         for name, run in (("a", found.a), ("b", found.b))
     }
     whole = found.whole
@@ -82,7 +84,7 @@ def _trials(found: RunComparison, name: str) -> Iterator[Outcome]:
         yield from side.trials if side is not None else ()
 
 
-def _side(run: RunOutcomes, name: str, file: Path, tasks: Tasks) -> dict[str, Any]:
+def _side(door: Door, run: RunOutcomes, name: str, file: Path, tasks: Tasks) -> dict[str, Any]:
     """Return what the page has of a run; a baseline's file has no attempts."""
     about = {**about_run(run.manifest, run.name, run.selected), "name": run.name}
     folder = file.with_suffix(".files")
@@ -92,7 +94,7 @@ def _side(run: RunOutcomes, name: str, file: Path, tasks: Tasks) -> dict[str, An
         return {"run": about, "table": None}
     home = way_from(file, run.folder)
     own = "/".join(filter(None, (home, PAGE))) if (run.folder / PAGE).is_file() else ""
-    for attempt in iter_attempts(run.folder / "tasks"):
+    for attempt in iter_attempts(door, run.folder / "tasks"):
         data = attempt.metadata
         if data is not None and (data.query_id, data.variant) in tasks:
             table.add(attempt, details.add(attempt))

@@ -192,10 +192,11 @@ class Dashboard:
         from starlette.responses import Response
 
         key = request.path_params["key"]
-        folder = _folder(self._of(request), key)
+        feed = self._of(request)
+        folder = _folder(feed, key)
         if folder is None:
             return _refuse(404, "there is no such attempt")
-        details = details_of(read_attempt(str(folder), key), is_served=True)
+        details = details_of(read_attempt(feed.watched.door, str(folder), key), is_served=True)
         return Response(well_formed(json.dumps(details, ensure_ascii=False)), media_type=_JSON)
 
     async def _picture(self, request: Request) -> Response:

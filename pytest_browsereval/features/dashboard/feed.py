@@ -17,6 +17,7 @@ from collections.abc import AsyncIterator, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from pytest_browsereval.door import Door
 from pytest_browsereval.features.dashboard.flights import Flights, messages_of
 from pytest_browsereval.features.dashboard.queue import Queue, Trial
 from pytest_browsereval.report.viewer.attempts import (
@@ -50,6 +51,7 @@ class Watched:
     name: str
     store: RunStore
     control: Control
+    door: Door
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +110,7 @@ class Feed:
             self._tell_all("message", flight.look())
         for flight in ended:
             self._tell_all("message", flight.look())
-            attempt = read_attempt(flight.folder, flight.key)
+            attempt = read_attempt(self.watched.door, flight.folder, flight.key)
             self._take(attempt)
             if attempt.metadata is not None:
                 self._queue.made.add(TrialKey.of(attempt.metadata))
@@ -117,12 +119,12 @@ class Feed:
             self._take_tries(parts, done)
             # The last attempt of a finished trial that was not seen may have been graded again.
             if (key := self._stored.get("/".join(parts))) is not None:
-                self._take(read_attempt(f"{self._tasks}{os.sep}{key}", key))
+                self._take(read_attempt(self.watched.door, f"{self._tasks}{os.sep}{key}", key))
         self._stand()
 
     def _scan(self, in_flight: set[str]) -> None:
         """Read the attempts from before the first page: a new page has them from the start."""
-        for attempt in iter_attempts(self._tasks):
+        for attempt in iter_attempts(self.watched.door, self._tasks):
             if attempt.key not in in_flight:
                 self._table.add(attempt)
                 if attempt.metadata is not None or attempt.problem:  # else it may have begun just now
@@ -141,7 +143,7 @@ class Feed:
     def _take_tries(self, parts: tuple[str, ...], trial: Trial | None) -> None:
         """Read attempts of a trial that began and ended between two looks."""
         flying = {flight.key for flight in self._flights}
-        for attempt in attempts_of(str(self._tasks), parts, besides=self._known | flying):
+        for attempt in attempts_of(self.watched.door, str(self._tasks), parts, besides=self._known | flying):
             if self._watchers:
                 self._tell_unfinished(attempt.folder, attempt.key, trial)
                 self._tell_all("message", messages_of(attempt.folder, attempt.key))

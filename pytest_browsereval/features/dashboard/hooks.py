@@ -67,7 +67,8 @@ class LiveView:
 
     def _runs(self) -> list[Watched]:
         known = list(self._session.runs.values())  # in one piece: this is another thread
-        return [Watched(one.config.name, one.store, one.control) for one in known]
+        door = self._session.door
+        return [Watched(one.config.name, one.store, one.control, door) for one in known]
 
     def _line(self) -> str:
         return f"dashboard: {self._server.url if self._server else ''}"

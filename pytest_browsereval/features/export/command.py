@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_browsereval.commands.base import Command
-from pytest_browsereval.commands.runs import HELP, add_config, open_run
+from pytest_browsereval.commands.runs import HELP, add_config, read_run
 
 
 def export_run(arguments: argparse.Namespace) -> int:
@@ -24,7 +24,7 @@ def export_run(arguments: argparse.Namespace) -> int:
     from pytest_browsereval.run.store import RunStore
 
     export = make_export(arguments.registry, arguments)
-    run = open_run(arguments.run_name, arguments.config)
+    run = read_run(arguments.door, arguments.run_name, arguments.config)
     try:
         with naming(export, "preflight"):
             export.preflight(Path.cwd())
@@ -55,13 +55,12 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 
     # Exports are imported for their options, which no other subcommand should wait for.
     def add_first(args: Any = None, namespace: Any = None) -> Any:
-        from pytest_browsereval.builtins import load_registry
         from pytest_browsereval.errors import RegistryError
         from pytest_browsereval.features.export.settings import FAMILY, add_options
 
         if parser.get_default("registry") is None:
             try:
-                registry = load_registry()
+                registry = parser.get_default("door").load_registry()
             except RegistryError as error:
                 parser.error(str(error))
             parser.set_defaults(registry=registry)

@@ -77,7 +77,7 @@ class SessionExports:
         from pytest_browsereval.features.export.settings import describe_command
         from pytest_browsereval.features.export.writing import describe_exported, describe_loss, write_export
 
-        config, run = active_run.config, StoredRun(active_run.store.root)
+        config, run = active_run.config, StoredRun(active_run.store.root, self._controller.session.door)
         for export in config.export:
             try:
                 exported = write_export(export, run, config.base_dir)

@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
-
 import pytest
 
 from pytest_browsereval.hooks.names import is_worker
-
-if TYPE_CHECKING:
-    from pytest_browsereval.commands.base import Command
 
 
 def pytest_browsereval_start(config: pytest.Config) -> None:
@@ -23,10 +17,3 @@ def pytest_browsereval_start(config: pytest.Config) -> None:
     controller = config.stash[controller_key]
     controller.parts["export"] = ExportPart(controller)
     config.pluginmanager.register(SessionExports(controller), "browsereval-exports")
-
-
-def pytest_browsereval_commands() -> Sequence[Command]:
-    """Return the subcommands."""
-    from pytest_browsereval.features.export.command import COMMANDS
-
-    return COMMANDS

@@ -1,1 +1,10 @@
 """GitHub Actions: the job's summary and its annotations."""
+
+from __future__ import annotations
+
+from pytest_browsereval.feature import Feature
+
+FEATURE = Feature(
+    early="early",
+    hooks="plugin",
+)

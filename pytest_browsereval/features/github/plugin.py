@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Generator
-from typing import Any
 
 import pytest
 
@@ -36,16 +34,3 @@ def pytest_browsereval_start(config: pytest.Config) -> None:
         commands.start()
     github = GitHub(config.stash[controller_key], config.stash[gating_key], commands)
     config.pluginmanager.register(github, "browsereval-github")
-
-
-@pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_cmdline_main(config: pytest.Config) -> Generator[None, Any, Any]:
-    """Remove commands from a usage error as well: pytest prints it when all else is over."""
-    try:
-        return (yield)
-    except pytest.UsageError as error:
-        if in_job() and config.pluginmanager.has_plugin("browsereval-session"):
-            from pytest_browsereval.features.github.hooks import without_commands
-
-            error.args = tuple(without_commands(str(arg)) for arg in error.args)
-        raise

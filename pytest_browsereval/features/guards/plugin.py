@@ -14,13 +14,6 @@ if TYPE_CHECKING:
 
     from pytest_browsereval.analysis.summary import RunSummary
     from pytest_browsereval.config.guard import GuardedCall
-    from pytest_browsereval.registry import Registry
-
-
-def pytest_browsereval_register(registry: Registry) -> None:
-    """Register the guards of ours."""
-    registry.announce("guard", "origins", "pytest_browsereval.features.guards.origins:OriginsGuard")
-    registry.announce("guard", "confirm", "pytest_browsereval.features.guards.confirm:ConfirmGuard")
 
 
 def pytest_browsereval_start(config: pytest.Config) -> None:

@@ -12,7 +12,7 @@ from pytest_browsereval.errors import UsageError
 
 def reindex(arguments: argparse.Namespace) -> int:
     """Index runs and say how many attempts each has."""
-    for run in find_runs(arguments.run_names, arguments.config, is_changed=True):
+    for run in find_runs(arguments.door, arguments.run_names, arguments.config, is_changed=True):
         print(f"{run}: {reindex_run(run)} attempts indexed", flush=True)
     return 0
 

@@ -25,7 +25,7 @@ def init(arguments: argparse.Namespace) -> int:
         _check_no_other(folder, arguments.ci)
     ignored = folder / starter.GITIGNORE
     try:
-        listed = starter.list_files(folder, arguments.agent, arguments.ci)
+        listed = starter.list_files(arguments.door.load_registry(), folder, arguments.agent, arguments.ci)
         # Repositories often have one: it is kept, and the line that it needs is printed.
         left = ignored if ignored.is_file() else None
         wanted = [file for file in listed if file.path != left]

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.hooks.names import is_eval
+from pytest_browsereval.registry import Registry
 
 CI_FILES = {"github": ".github/workflows/evals.yml", "gitlab": ".gitlab-ci.yml"}
 """CI systems, and where their file is, from the root of the repository."""
@@ -46,10 +47,11 @@ class StarterFile:
     """Returns what is to stand in it."""
 
 
-def list_files(folder: Path, agent: str, ci: str | None = None) -> list[StarterFile]:
+def list_files(registry: Registry, folder: Path, agent: str, ci: str | None = None) -> list[StarterFile]:
     """Return the files of a starter, in the order in which a reader wants to see them.
 
     Args:
+        registry: has the members that the schema for editors describes.
         folder: where they go; absolute.
         agent: one of ``FILES``.
         ci: one of ``CI_FILES``, or None.
@@ -64,7 +66,8 @@ def list_files(folder: Path, agent: str, ci: str | None = None) -> list[StarterF
         template = _TEMPLATES / (agent if name in own else "common") / _stored_name(name)
         read = partial(template.read_text, encoding="utf-8")
         result.append(StarterFile(folder / name, purpose, read))
-    result.append(StarterFile(folder / SCHEMA, "what a config may have, for editors", _make_schema))
+    read = partial(_make_schema, registry)
+    result.append(StarterFile(folder / SCHEMA, "what a config may have, for editors", read))
     if ci is not None:
         result.append(_ci_file(folder, ci))
     return result
@@ -95,11 +98,10 @@ def _stored_name(name: str) -> str:
     return f"{name.removeprefix('.')}.txt" if name == GITIGNORE or name.endswith(".py") else name
 
 
-def _make_schema() -> str:
-    from pytest_browsereval.builtins import load_registry
+def _make_schema(registry: Registry) -> str:
     from pytest_browsereval.features.config_schema import config_schema
 
-    return json.dumps(config_schema(load_registry()), indent=1) + "\n"
+    return json.dumps(config_schema(registry), indent=1) + "\n"
 
 
 def _ci_file(folder: Path, ci: str) -> StarterFile:

@@ -1,1 +1,9 @@
 """A browser for evals."""
+
+from __future__ import annotations
+
+from pytest_browsereval.feature import Feature
+
+FEATURE = Feature(
+    commands=("command",),
+)

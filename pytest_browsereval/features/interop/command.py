@@ -15,6 +15,7 @@ from pytest_browsereval.model.display import format_count, one_line
 from pytest_browsereval.redaction.known import redact_known
 
 if TYPE_CHECKING:
+    from pytest_browsereval.door import Door
     from pytest_browsereval.run.foreign import Imported
 
 MOST_NOTES = 100
@@ -29,9 +30,9 @@ def import_run(arguments: argparse.Namespace) -> int:
     from pytest_browsereval.model.grades import Verdict
     from pytest_browsereval.run.foreign import NOT_GRADED
 
-    _report_left_out()
+    _report_left_out(arguments.door)
     source, target = Path(arguments.folder), Path(arguments.output)
-    attempts: Iterator[Imported] = read_run(arguments.kind, source)
+    attempts: Iterator[Imported] = read_run(arguments.door, arguments.kind, source)
     if arguments.rows is not None:
         dataset = JsonLinesConfig(path=Path(arguments.rows))
         rows = {ref.query_id: dataset.read(ref) for ref in dataset.index(Path.cwd())}
@@ -79,12 +80,12 @@ def _naming(name: str) -> Iterator[None]:
         raise PluginError(message) from error
 
 
-def _report_left_out() -> None:
+def _report_left_out(door: Door) -> None:
     """Print which formats are left out, and why: the one that is asked for may have a namesake."""
     from pytest_browsereval.features.interop.readers import find_formats
 
     left_out: list[str] = []
-    find_formats(left_out)
+    find_formats(door, left_out)
     for sentence in left_out:
         print(redact_known(f"browsereval: {sentence}"), file=sys.stderr)
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_browsereval.commands.base import Command
 from pytest_browsereval.commands.reporting import write
 from pytest_browsereval.model.display import format_count
+from pytest_browsereval.registry import Registry
 
 if TYPE_CHECKING:
     from pytest_browsereval.datasets.base import DatasetConfig
@@ -27,8 +28,8 @@ def import_rows(arguments: argparse.Namespace) -> int:
     from pytest_browsereval.datasets.reader import index_rows
     from pytest_browsereval.features.interop.tasks import read_all
 
-    here = Path.cwd()
-    dataset = _dataset(arguments.type, arguments.path, arguments.set)
+    here, registry = Path.cwd(), arguments.door.load_registry()
+    dataset = _dataset(registry, arguments.type, arguments.path, arguments.set)
     target = None if arguments.output == STDOUT else Path(arguments.output)
     _check_target(target, dataset.file(here), force=arguments.force)
     tasks = read_all((dataset, ref) for ref in index_rows(dataset, here))
@@ -42,20 +43,18 @@ def import_rows(arguments: argparse.Namespace) -> int:
     digest = hashlib.sha256(text.encode()).hexdigest()
     lines = [f"{format_count(len(tasks), 'row')}, sha256 {digest}", *dataset.notes(here)]
     lines += [f"left out: {query_id}: {reason}" for query_id, reason in dataset.list_dropped(here)]
-    lines += _needing_trust(tasks)
+    lines += _needing_trust(registry, tasks)
     print("\n".join(lines), file=sys.stderr if target is None else sys.stdout)
     return 0
 
 
-def _dataset(kind: str, path: str | None, options: Sequence[str]) -> DatasetConfig:
+def _dataset(registry: Registry, kind: str, path: str | None, options: Sequence[str]) -> DatasetConfig:
     from pydantic import ValidationError
 
-    from pytest_browsereval.builtins import load_registry
     from pytest_browsereval.datasets.base import DatasetConfig
     from pytest_browsereval.errors import DatasetError
     from pytest_browsereval.validation_errors import list_problems
 
-    registry = load_registry()
     member = registry.get("dataset", kind)
     block = {**_options(options), "type": member.type_name(), **({} if path is None else {"path": path})}
     try:
@@ -118,14 +117,12 @@ def _check_protected(tasks: Sequence[Task], arguments: argparse.Namespace) -> No
         )
 
 
-def _needing_trust(tasks: Sequence[Task]) -> Iterator[str]:
+def _needing_trust(registry: Registry, tasks: Sequence[Task]) -> Iterator[str]:
     """Yield what the config has to say before rows may be run whose graders need a trusted dataset."""
-    from pytest_browsereval.builtins import load_registry
     from pytest_browsereval.errors import DatasetError
     from pytest_browsereval.graders.trust import find_trust_needs
     from pytest_browsereval.run.plan import read_graders
 
-    registry = load_registry()
     needs: dict[str, list[str]] = {}
     for task in tasks:
         with contextlib.suppress(DatasetError):  # of a grader that the config's folder brings

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pytest_browsereval.builtins import gather_offers
 from pytest_browsereval.contracts import describe_value
+from pytest_browsereval.door import Door
 from pytest_browsereval.errors import PluginError, UsageError, describe_error, nearest
 from pytest_browsereval.features.foreign_files import check_tree
 from pytest_browsereval.run.foreign import Imported, ImportFormat
@@ -15,11 +15,11 @@ from pytest_browsereval.run.foreign import Imported, ImportFormat
 HOOK = "pytest_browsereval_run_formats"
 
 
-def find_formats(left_out: list[str]) -> dict[str, ImportFormat]:
+def find_formats(door: Door, left_out: list[str]) -> dict[str, ImportFormat]:
     """Return the formats by their names; what is left out gets a sentence in the list."""
     found: dict[str, ImportFormat] = {}
     owners: dict[str, str] = {}
-    for owner, one in gather_offers(HOOK, left_out.append):
+    for owner, one in door.ask_each(HOOK, left_out.append):
         if not isinstance(one, ImportFormat):
             left_out.append(f"{owner}: {HOOK} returned {one!r}, which is not a format.")
         elif one.name in found:
@@ -32,22 +32,23 @@ def find_formats(left_out: list[str]) -> dict[str, ImportFormat]:
     return found
 
 
-def find_format(name: str) -> ImportFormat:
+def find_format(door: Door, name: str) -> ImportFormat:
     """Return the format of that name.
 
     Raises:
         UsageError: there is none; the message has those that there are.
     """
-    known = find_formats([])
+    known = find_formats(door, [])
     if name not in known:
         raise UsageError(f"unknown format {name!r}.{nearest(name, known)} Formats: {', '.join(known)}.")
     return known[name]
 
 
-def read_run(name: str, place: Path) -> Iterator[Imported]:
+def read_run(door: Door, name: str, place: Path) -> Iterator[Imported]:
     """Yield the attempts of another system's run.
 
     Args:
+        door: asks plug-ins for formats.
         name: of its format.
         place: the folder of the run, or of one task of it, or a file.
 
@@ -56,7 +57,7 @@ def read_run(name: str, place: Path) -> Iterator[Imported]:
             no attempt.
         PluginError: the format returns something else than attempts.
     """
-    chosen = find_format(name)
+    chosen = find_format(door, name)
     check_tree(place)
     is_empty = True
     try:

@@ -99,7 +99,7 @@ def score_runs(config: pytest.Config) -> None:
         return
     session = config.stash[eval_session_key]
     asks_models = session.cassettes.mode == LIVE
-    session.beside.append(evals2.make_grader(session.registration.registry, asks_models=asks_models))
+    session.beside.append(evals2.make_grader(session.registry, asks_models=asks_models))
     session.notes.append(evals2.describe(asks_models=asks_models))
     if evals2.output_file is not None:
         file = ScoreFile(config.invocation_params.dir / evals2.output_file, session.began)

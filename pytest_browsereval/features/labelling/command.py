@@ -17,6 +17,7 @@ from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.display import format_count
 
 if TYPE_CHECKING:
+    from pytest_browsereval.door import Door
     from pytest_browsereval.features.labelling.labels import LabelLine
     from pytest_browsereval.run.store import RunStore
 
@@ -29,7 +30,7 @@ def label(arguments: argparse.Namespace) -> int:
     from pytest_browsereval.run.stored import check_log
 
     # Labels of one run only: the page numbers its attempts.
-    (run,) = _runs([arguments.run_name], arguments.config, is_changed=True)
+    (run,) = _runs(arguments.door, [arguments.run_name], arguments.config, is_changed=True)
     found = attempts_of([run])
     attempts = [one for one in found if one.metadata.grader_results]
     if not attempts:
@@ -63,7 +64,7 @@ def calibrate(arguments: argparse.Namespace) -> int:
     from pytest_browsereval.features.labelling.calibration import calibrate as compare
     from pytest_browsereval.features.labelling.report import make_report
 
-    runs = _runs(arguments.run_names, arguments.config)
+    runs = _runs(arguments.door, arguments.run_names, arguments.config)
     result = compare(runs, _lines(arguments.labels, runs), arguments.grader)
     bar = Bar(arguments.min_kappa, arguments.max_fpr, is_strict=arguments.strict)
     rules = hold(result, bar, arguments.grader)
@@ -71,10 +72,12 @@ def calibrate(arguments: argparse.Namespace) -> int:
     return 0 if all(rule.is_met for rule in rules) else 1
 
 
-def _runs(given: Sequence[str], config: Path | None, *, is_changed: bool = False) -> list[RunStore]:
+def _runs(
+    door: Door, given: Sequence[str], config: Path | None, *, is_changed: bool = False
+) -> list[RunStore]:
     from pytest_browsereval.run.store import RunStore
 
-    folders, seen = find_runs(given, config, is_changed=is_changed), set[Path]()
+    folders, seen = find_runs(door, given, config, is_changed=is_changed), set[Path]()
     for folder in folders:
         if folder.resolve() in seen:
             raise UsageError(f"the run {folder} is given twice. Leave one out.")

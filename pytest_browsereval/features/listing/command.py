@@ -7,7 +7,7 @@ import json
 import os
 from pathlib import Path
 
-from pytest_browsereval.commands.base import Command, registry_near, say
+from pytest_browsereval.commands.base import Command, say
 
 
 def providers(_: argparse.Namespace) -> int:
@@ -31,11 +31,12 @@ def providers(_: argparse.Namespace) -> int:
 
 def schema(arguments: argparse.Namespace) -> int:
     """Print the JSON schema of eval configs or of rows, with the members of installed packages."""
-    from pytest_browsereval.builtins import load_registry
     from pytest_browsereval.features.config_schema import config_schema
     from pytest_browsereval.features.row_schema import row_schema
 
-    registry = registry_near(Path(arguments.near)) if arguments.near else load_registry()
+    if arguments.near:
+        arguments.door.load_conftests(Path(arguments.near))
+    registry = arguments.door.load_registry()
     describe = row_schema if arguments.what == "rows" else config_schema
     print(json.dumps(describe(registry), indent=1))
     return 0

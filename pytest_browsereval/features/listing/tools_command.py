@@ -9,7 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_browsereval.commands.base import Command, add_overrides, registry_near
+from pytest_browsereval.commands.base import Command, add_overrides
+from pytest_browsereval.registry import Registry
 
 if TYPE_CHECKING:
     from pytest_browsereval.run.toolsets import Toolsets
@@ -21,7 +22,7 @@ def list_tools(arguments: argparse.Namespace) -> int:
     """Print the catalog of tools; with a config, which of them are on for each variant."""
     from pytest_browsereval.tools.catalog import Catalog
 
-    toolsets = _of_config(arguments) if arguments.config else _of_installed()
+    toolsets = _of_config(arguments) if arguments.config else _of_installed(arguments.door.load_registry())
     catalog = Catalog.of(toolsets.kits)
     if arguments.json:
         print(json.dumps({**catalog.as_json(), **_choice(toolsets)}, indent=2))
@@ -42,15 +43,14 @@ def list_tools(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _of_installed() -> Toolsets:
+def _of_installed(registry: Registry) -> Toolsets:
     """Return the catalog without a config: built-in toolkits, and those of packages that need no options."""
-    from pytest_browsereval.builtins import load_registry
     from pytest_browsereval.run.toolsets import Toolsets
     from pytest_browsereval.tools.toolkits import CATALOG
 
     # Conftests are not loaded: without a config it is unknown which ones count.
     plugged = []
-    for name, member, owner in load_registry().members("toolkit"):
+    for name, member, owner in registry.members("toolkit"):
         try:
             block: Any = member.model_validate({"type": name})
             plugged.append(replace(block.build(), owner=owner))
@@ -72,7 +72,7 @@ def _of_config(arguments: argparse.Namespace) -> Toolsets:
     from pytest_browsereval.tools.toolkits import build_plugged_kits, kits_for
 
     file = Path(arguments.config)
-    registry = registry_near(file)
+    registry = arguments.door.load_registry()
     config = load_config(file, registry=registry, overrides=arguments.eval_set)
     try:
         plugged = build_plugged_kits(config.toolkits, registry, config.browser)

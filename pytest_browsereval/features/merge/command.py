@@ -13,21 +13,21 @@ def merge(arguments: argparse.Namespace) -> int:
     """Merge runs and say what came of it."""
     from pytest_browsereval.analysis.parts import lacking
     from pytest_browsereval.analysis.summary import summary_of
-    from pytest_browsereval.builtins import describe_run
     from pytest_browsereval.features.merge.merge import merge_runs
     from pytest_browsereval.report.table import totals
     from pytest_browsereval.report.viewer.writing import write_viewer
     from pytest_browsereval.run.store import RunStore
 
-    runs = find_runs(arguments.run_names, arguments.config)
-    merged = merge_runs(runs, arguments.output, is_partial=arguments.partial)
+    door = arguments.door
+    runs = find_runs(door, arguments.run_names, arguments.config)
+    merged = merge_runs(runs, arguments.output, is_partial=arguments.partial, sum_up=door.sum_up_run)
     # The pages of the parts show their own trials only.
-    write_viewer(arguments.output)
+    write_viewer(door, arguments.output)
     for note in merged.notes:
         print(f"note: {note}")
     store = RunStore(arguments.output)
     summary = summary_of(store)
-    for line in (*totals(summary, merged.selected), *describe_run(arguments.output, summary)):
+    for line in (*totals(summary, merged.selected), *door.describe_run(arguments.output, summary)):
         print(line)
     if (rule := lacking(store, summary)) is not None:
         print(f"not complete, so that it meets no gate: {rule.message}")

@@ -5,14 +5,13 @@ from __future__ import annotations
 import contextlib
 import json
 import shutil
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pytest_browsereval.analysis.evidence import describe_contradictions
-from pytest_browsereval.analysis.summary import summary_of
-from pytest_browsereval.builtins import sum_up_run
+from pytest_browsereval.analysis.summary import RunSummary, summary_of
 from pytest_browsereval.config_text import format_path
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.merge.parts import count_trials, describe_shared_parts, join_parts
@@ -56,13 +55,20 @@ class Merged:
     """Differences that are allowed: machines, browsers."""
 
 
-def merge_runs(runs: Sequence[Path], target: Path, *, is_partial: bool = False) -> Merged:
+def merge_runs(
+    runs: Sequence[Path],
+    target: Path,
+    *,
+    is_partial: bool = False,
+    sum_up: Callable[[Path, RunSummary], Mapping[str, Any]] = lambda _folder, _summary: {},
+) -> Merged:
     """Write several runs as one run folder, as a whole or not at all; the runs stay as they are.
 
     Args:
         runs: their folders.
         target: the new one.
         is_partial: whether parts of a run that was divided may be missing.
+        sum_up: returns the figures that plug-ins add to those of the merged run.
 
     Raises:
         UsageError: a run cannot be read or is still written; the runs are not of one eval; parts are missing;
@@ -76,7 +82,7 @@ def merge_runs(runs: Sequence[Path], target: Path, *, is_partial: bool = False) 
     owners = _owners(stores)
     try:
         with make_run(target) as made:
-            merged = _write(stores, owners, made, notes, parts)
+            merged = _write(stores, owners, made, (notes, parts), sum_up)
             _write_labels(stores, made.root, target.resolve().name)
     except (OSError, shutil.Error) as error:
         raise UsageError(f"{target} cannot be written: {error}.") from None
@@ -173,9 +179,10 @@ def _write(
     stores: Sequence[RunStore],
     owners: Mapping[TrialKey, RunStore],
     target: RunStore,
-    notes: tuple[str, ...],
-    parts: Parts | None,
+    found: tuple[tuple[str, ...], Parts | None],
+    sum_up: Callable[[Path, RunSummary], Mapping[str, Any]],
 ) -> Merged:
+    notes, parts = found
     for key, store in owners.items():
         # A link is copied as one: to follow it would read files outside the run.
         shutil.copytree(store.trial_folder(key), target.trial_folder(key), symlinks=True)
@@ -198,7 +205,7 @@ def _write(
             (target.root / name).write_bytes(b"".join(lines))
     summary = summary_of(target)
     counted = {"selected": selected, "skipped": skipped, **_find_all(stores[0])}
-    target.write_summary({**counted, **sum_up_run(target.root, summary), **summary.as_json()})
+    target.write_summary({**counted, **sum_up(target.root, summary), **summary.as_json()})
     return Merged(len(summary.trials), selected, notes)
 
 

@@ -15,13 +15,6 @@ if TYPE_CHECKING:
     from pytest_browsereval.graders.base import GraderConfig
     from pytest_browsereval.model.progress import StepFollower
     from pytest_browsereval.model.tasks import Task
-    from pytest_browsereval.registry import Registry
-
-
-def pytest_browsereval_register(registry: Registry) -> None:
-    """Register the rule."""
-    place = "pytest_browsereval.features.progress.rule:MinProgressRule"
-    registry.announce("rule", "min_progress", place)
 
 
 def pytest_browsereval_start(config: pytest.Config) -> None:

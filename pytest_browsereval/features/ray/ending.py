@@ -93,7 +93,7 @@ def _finish(checked: Checked, ended: Ended, outcome: Outcome, arguments: argpars
     target = next(it for it in _list_folders(checked.home / checked.request.name) if not it.exists())
     parts = [f"{checked.run_url}/parts/{number}-of-{checked.request.of}" for number in outcome.done]
     partial = ["--partial"] if outcome.missing else []
-    run_command("merge", *parts, "-o", str(target), *partial)
+    run_command(checked.door, "merge", *parts, "-o", str(target), *partial)
     _say(f"page: {target / 'index.html'}")
     gate = _decide(checked, target, arguments)
     return code or _judge(checked, ended, target) or gate
@@ -123,7 +123,7 @@ def _decide(checked: Checked, run: Path, arguments: argparse.Namespace) -> int:
         words += ["--baseline", checked.options.baseline]
     if arguments.junit_xml is not None:
         words += ["--junit-xml", str(arguments.junit_xml)]
-    return run_command("gate", *words)
+    return run_command(checked.door, "gate", *words)
 
 
 def _judge(checked: Checked, ended: Ended, run: Path) -> int:

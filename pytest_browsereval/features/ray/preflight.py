@@ -16,11 +16,12 @@ from pathlib import Path
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
-from pytest_browsereval.commands.base import registry_near, version_of
+from pytest_browsereval.commands.base import version_of
 from pytest_browsereval.commands.runs import find_run
 from pytest_browsereval.config import EvalConfig, load_config
 from pytest_browsereval.datasets.ids import safe_folder, safe_id
 from pytest_browsereval.datasets.reader import index_rows
+from pytest_browsereval.door import Door
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.gates import write_part_gate
 from pytest_browsereval.features.process import GRACE_S
@@ -47,6 +48,7 @@ class Checked:
     request: Request
     config: EvalConfig
     options: Options
+    door: Door
     done: frozenset[int] = frozenset()
     """Parts that an earlier session has finished."""
     trials: tuple[int, int] = (0, 0)
@@ -77,7 +79,7 @@ def read_request(arguments: argparse.Namespace) -> Checked:
     check_address(arguments.address)
     options = read_options(arguments.pytest_options)
     path: Path = arguments.config
-    registry = registry_near(path)
+    registry = arguments.door.load_registry()
     config = load_config(path, registry=registry, overrides=options.sets, agent=options.agent)
     rows = sum(len(index_rows(one, config.base_dir)) for one in config.datasets)
     if arguments.parts > rows:
@@ -96,7 +98,7 @@ def read_request(arguments: argparse.Namespace) -> Checked:
         raise UsageError(f"--cpus {arguments.cpus:g}: this machine has {format_count(cores, 'core')}.")
     by = options.shard_by
     if by is not None and "://" not in by:
-        by = str(find_run(by, path).absolute())
+        by = str(find_run(arguments.door, by, path).absolute())
     request = Request(
         config=str(path.absolute()),
         url=_find_url(arguments, config),
@@ -110,7 +112,7 @@ def read_request(arguments: argparse.Namespace) -> Checked:
     )
     if arguments.working_dir is not None and not path.absolute().is_relative_to(folder):
         raise UsageError(f"{path} is not in the --working-dir {folder}, which is all that nodes are given.")
-    return Checked(request, config, options)
+    return Checked(request, config, options, arguments.door)
 
 
 def check_address(address: str | None) -> None:
@@ -211,16 +213,12 @@ def find_parts(checked: Checked) -> PartsThere:
     Raises:
         UsageError: the bucket cannot be read.
     """
-    from pytest_browsereval.builtins import open_runs
-
-    runs = open_runs(checked.request.url)
+    runs = checked.door.open_runs(checked.request.url)
     there = runs.find_parts(checked.path) if checked.path in runs.list_runs() else None
     return there if there and there.of else PartsThere(checked.request.of, {})
 
 
 def _find_done(checked: Checked) -> Checked:
-    from pytest_browsereval.builtins import fetch_run
-
     there, request = find_parts(checked), checked.request
     if there.of != request.of:
         raise UsageError(
@@ -229,7 +227,7 @@ def _find_done(checked: Checked) -> Checked:
         )
     done = sorted(there.done)
     if done:
-        copy = fetch_run(f"{checked.run_url}/parts/{done[0]}-of-{request.of}")[0]
+        copy = checked.door.fetch_run(f"{checked.run_url}/parts/{done[0]}-of-{request.of}")[0]
         # The check of a resume: whether config, rows and tools are those that this part was made of.
         words = [word for word in request.common() if word != request.target]
         asked = [*words, "--eval-plan", f"--eval-resume={copy}", *request.division(done[0])]

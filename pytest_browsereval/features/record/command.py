@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from pytest_browsereval.commands.base import Command, add_overrides, registry_near
+from pytest_browsereval.commands.base import Command, add_overrides
 from pytest_browsereval.errors import BrowserEvalError, UsageError, nearest
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def record_row(arguments: argparse.Namespace) -> int:
     _say("Trying the row: its steps have to pass, and doing nothing has to fail ...")
     values = {name: value for value, name in names.items()}
     with _printing_if_lost(row):
-        problems = find_problems(row, values, config, arguments.eval_set)
+        problems = find_problems(arguments.door, row, values, config, arguments.eval_set)
     for problem in problems:
         _say(f"The row does not hold: {problem}")
     if problems and not arguments.keep_anyway:
@@ -143,7 +143,7 @@ def _load(arguments: argparse.Namespace) -> EvalConfig | None:
         return None
     from pytest_browsereval.config import load_config
 
-    registry = registry_near(arguments.config)
+    registry = arguments.door.load_registry()
     # No agent of the config is at work, so no key of a model has to be set.
     return load_config(arguments.config, registry=registry, overrides=arguments.eval_set, agent="noop")
 

@@ -15,6 +15,7 @@ from pydantic import JsonValue
 from pytest_browsereval.analysis.reader import StoredRun
 from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowserConfig
 from pytest_browsereval.config import EvalConfig
+from pytest_browsereval.door import Door
 from pytest_browsereval.features.process import run_pytest
 from pytest_browsereval.features.record.row import format_row
 from pytest_browsereval.model.grades import Verdict
@@ -32,6 +33,7 @@ ATTEMPT_S = 300.0
 
 
 def find_problems(
+    door: Door,
     row: Mapping[str, JsonValue],
     values: Mapping[str, str],
     config: EvalConfig | None,
@@ -43,6 +45,7 @@ def find_problems(
         Why the row does not hold; nothing if its solution passes and doing nothing fails.
 
     Args:
+        door: of the command.
         row: to try.
         values: of the variables that it types; they are in the environment of pytest.
         config: what the row is to run under; without one, nothing of the current folder counts.
@@ -70,7 +73,8 @@ def find_problems(
             cwd=folder if config is None else None,
         )
         runs = [path for path in (folder / "results").glob("*/*") if (path / "tasks").is_dir()]
-        found = {one.variant: one.metadata for run in runs for one in StoredRun(run).attempts if one.counts}
+        attempts = (one for run in runs for one in StoredRun(run, door).attempts)
+        found = {one.variant: one.metadata for one in attempts if one.counts}
     return list(_judge(found, output))
 
 

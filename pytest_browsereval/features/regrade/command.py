@@ -25,7 +25,7 @@ def regrade(arguments: argparse.Namespace) -> int:
                 f"which config is to grade {plain_url(arguments.run_name)}? Name it by --config FILE."
             )
     else:
-        run = find_run(arguments.run_name, config, is_changed=True)
+        run = find_run(arguments.door, arguments.run_name, config, is_changed=True)
         config = config or _config_of(run)
     sets = [f"--eval-set=judge.{text}" for text in arguments.judge_set]
     options = [f"--eval-config={config}", f"--eval-regrade={run}", f"--eval-regrade-rows={arguments.rows}"]

@@ -17,7 +17,9 @@ def push(arguments: argparse.Namespace) -> int:
     from pytest_browsereval.features.remote.push import Push
     from pytest_browsereval.run.store import RunStore
 
-    run = find_run(arguments.run_name, arguments.config, is_empty_allowed=True, is_changed=True)
+    run = find_run(
+        arguments.door, arguments.run_name, arguments.config, is_empty_allowed=True, is_changed=True
+    )
     pushed = Push.of_run(run, arguments.url, arguments.name)
     store = RunStore(run)
     if incomplete := lacking(store, summary_of(store)):  # what is done does not change: nor by a resume
@@ -25,7 +27,7 @@ def push(arguments: argparse.Namespace) -> int:
         raise UsageError(
             f"sent to {pushed.url}, and not done: {incomplete.message}. Resume the run, then push it again."
         )
-    count, shard = pushed.finish(), pushed.part.shard
+    count, shard = pushed.finish(note_sent=arguments.door.note_sent), pushed.part.shard
     part = f", part {shard}" if shard.of > 1 else ""
     there = f" ({count - pushed.sent} were there)" if count > pushed.sent else ""
     print(f"{pushed.sent} objects{there}{part}: {pushed.url}", flush=True)

@@ -11,7 +11,6 @@ import pytest
 from pytest_browsereval.hooks.names import is_worker, results_url_key
 
 if TYPE_CHECKING:
-    from pytest_browsereval.commands.base import Command
     from pytest_browsereval.config import EvalConfig
     from pytest_browsereval.features.remote.hooks import EarlierTries
     from pytest_browsereval.model.remote import RemoteRuns
@@ -19,22 +18,6 @@ if TYPE_CHECKING:
 tries_key: pytest.StashKey[EarlierTries] = pytest.StashKey()
 BROUGHT = "browsereval_brought"
 """Under which a worker gets the folders that runs were brought into, by the names of the evals."""
-
-
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the option."""
-    parser.getgroup("browsereval").addoption(
-        "--eval-run-name",
-        metavar="NAME",
-        help="name the runs at the URL of --eval-output=URL; all shards of a run need the same name. A run "
-        "of this name that was interrupted, on any machine, is resumed",
-    )
-    parser.getgroup("browsereval").addoption(
-        "--eval-accept-done",
-        action="store_true",
-        help="for engines that start a part of a run again: if the run of --eval-run-name is done already, "
-        "end with the exit code that it ended with, not with 4",
-    )
 
 
 def pytest_browsereval_start(config: pytest.Config) -> None:
@@ -111,13 +94,6 @@ def pytest_browsereval_bring_run(
         return None if found is None else Path(found)
     tries = config.stash.get(tries_key, None)
     return None if tries is None else tries.bring(eval_config, url)
-
-
-def pytest_browsereval_commands() -> Sequence[Command]:
-    """Return the subcommands."""
-    from pytest_browsereval.features.remote.command import COMMANDS
-
-    return COMMANDS
 
 
 def pytest_browsereval_open_runs(url: str) -> RemoteRuns:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import platform
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Self
 
-from pytest_browsereval.builtins import note_sent
 from pytest_browsereval.datasets.ids import safe_folder, safe_id
 from pytest_browsereval.features.remote.bucket import Bucket, RemoteError
 from pytest_browsereval.features.remote.claims import (
@@ -198,12 +197,19 @@ class Push:
             entries += some
         return entries
 
-    def finish(self, ended: int | None = None, settings: str | None = None) -> int:
+    def finish(
+        self,
+        ended: int | None = None,
+        settings: str | None = None,
+        *,
+        note_sent: Callable[[Path, str], None] = lambda _folder, _url: None,
+    ) -> int:
         """Have the run count there, whole; return how many objects it has.
 
         Args:
             ended: the exit code of the session that has made it; None where nobody knows.
             settings: a digest of what decided about that code besides the results; None where nobody knows.
+            note_sent: is called once the run counts, with its folder and its URL.
 
         Raises:
             UsageError: another try counts already or has taken over, or the store cannot be used.

@@ -11,18 +11,6 @@ if TYPE_CHECKING:
     from pytest_browsereval.run.cassettes import CassetteSource
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the option."""
-    parser.getgroup("browsereval").addoption(
-        "--eval-llm",
-        choices=("live", "record", "replay", "auto"),
-        default="live",
-        help="live: send model calls; record: send them and record them in cassettes; replay: answer them "
-        "from cassettes, without network or key; auto: replay what is recorded, record the rest "
-        "(default: live)",
-    )
-
-
 def pytest_browsereval_cassettes(config: pytest.Config) -> CassetteSource:
     """Have runs use cassettes in the mode of the option; each of them may record or replay pages."""
     from pytest_browsereval.features.replay.cassettes import ModelCalls, make_cassettes

@@ -14,33 +14,6 @@ if TYPE_CHECKING:
     from pytest_browsereval.run.active import EarlierRun
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the options."""
-    add = parser.getgroup("browsereval").addoption
-    add(
-        "--eval-resume",
-        nargs="?",
-        const="latest",
-        metavar="RUN",
-        help="resume this run: its folder, its URL or its id (default: the newest run of the config). Trials "
-        "that passed or failed are reported from the folder, all others are run",
-    )
-    add(
-        "--eval-resume-anyway",
-        action="store_true",
-        default=False,
-        help="let --eval-resume resume the run although its config or rows have changed",
-    )
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    """Wake up if the option is given, also where no argument names an eval: the session says so."""
-    if config.getoption("eval_resume") is not None:
-        from pytest_browsereval.hooks.start import start
-
-        start(config)
-
-
 def pytest_browsereval_earlier_run(config: pytest.Config, brought: Path | None) -> EarlierRun | None:
     """Have the session resume the run that the option names, or one that another machine has begun."""
     from pytest_browsereval.errors import UsageError

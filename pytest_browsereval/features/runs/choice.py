@@ -12,6 +12,7 @@ from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.runs.digest import RunDigest, State
 from pytest_browsereval.features.runs.history import read_history
 from pytest_browsereval.model.display import format_count, one_line
+from pytest_browsereval.model.remote import RemoteRuns
 from pytest_browsereval.run.lookup import LATEST, LATEST_ON
 
 WHOLE = (State.COMPLETE, State.MERGED)
@@ -25,13 +26,14 @@ MOST_NAMED = 5
 """Branches that a message names."""
 
 
-def choose_run(name: str, home: str, before: str | None) -> str | None:
+def choose_run(name: str, home: str, before: str | None, remote: RemoteRuns | None = None) -> str | None:
     """Return the run that a name stands for: the newest one, or the newest whole one of a branch.
 
     Args:
         name: ``latest`` or ``latest-on-BRANCH``.
         home: the folder of the runs of an eval, or its URL.
         before: the id of a run; neither it nor later ones are meant.
+        remote: all runs at the URL, where the home is at one.
 
     Raises:
         UsageError: there is none.
@@ -39,18 +41,17 @@ def choose_run(name: str, home: str, before: str | None) -> str | None:
     if name != LATEST and not name.startswith(LATEST_ON):
         return None
     place, _, own = home.replace(os.sep, "/").rpartition("/")
-    runs = [run for run in _read(place) if run.run == f"{own}/{run.folder}"]
+    runs = [run for run in _read(place, remote) if run.run == f"{own}/{run.folder}"]
     return f"{home}/{_choose(name, runs, before).folder}"
 
 
-def _read(place: str) -> Sequence[RunDigest]:
+def _read(place: str, remote: RemoteRuns | None) -> Sequence[RunDigest]:
     """Return the runs at a place; none if there are none."""
-    if "://" in place:
-        from pytest_browsereval.builtins import open_runs
+    if remote is not None:
         from pytest_browsereval.features.runs.remote_history import NoRunError, read_remote
 
         try:
-            return read_remote(open_runs(place)).runs
+            return read_remote(remote).runs
         except NoRunError:
             return ()
     try:

@@ -33,10 +33,9 @@ def runs(arguments: argparse.Namespace) -> int:
     given = arguments.folder
     remote = None
     if given is not None and "://" in given:
-        from pytest_browsereval.builtins import open_runs
         from pytest_browsereval.features.runs.remote_history import read_remote
 
-        remote = open_runs(given)
+        remote = arguments.door.open_runs(given)
         history = read_remote(remote)
     else:
         history = read_history(Path(given) if given else find_results())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,12 +11,7 @@ import pytest
 from pytest_browsereval.hooks.names import is_worker
 
 if TYPE_CHECKING:
-    from pytest_browsereval.commands.base import Command
-
-
-def pytest_ignore_collect(collection_path: Path) -> bool | None:
-    """Look for no tests in run folders: none of the user's are there, and each attempt has six folders."""
-    return all((collection_path / name).is_file() for name in ("manifest.json", "selected.jsonl")) or None
+    from pytest_browsereval.model.remote import RemoteRuns
 
 
 def pytest_browsereval_start(config: pytest.Config) -> None:
@@ -35,26 +29,20 @@ def pytest_browsereval_start(config: pytest.Config) -> None:
     config.pluginmanager.register(keeping, "browsereval-history")
 
 
-def pytest_browsereval_choose_run(name: str, home: str, before: str | None) -> str | None:
+def pytest_browsereval_choose_run(
+    name: str, home: str, before: str | None, runs: RemoteRuns | None
+) -> str | None:
     """Return the newest run of an eval, or the newest one of a branch."""
     from pytest_browsereval.features.runs.choice import choose_run
 
-    return choose_run(name, home, before)
+    return choose_run(name, home, before, runs)
 
 
-def pytest_browsereval_run_sent(run_folder: Path, url: str) -> None:
-    """Add the run to the record at its URL; whoever reads that adds what is missing."""
-    from pytest_browsereval.builtins import open_runs
+def pytest_browsereval_run_sent(run_folder: Path, url: str, runs: RemoteRuns) -> None:
+    """Add the run to the record at its URL; the next reader of the record adds what is missing."""
     from pytest_browsereval.errors import UsageError
     from pytest_browsereval.features.runs.remote_history import note_part
 
-    home, name, run = url.rsplit("/", 2)
+    _, name, run = url.rsplit("/", 2)
     with suppress(UsageError, OSError):
-        note_part(open_runs(home), run_folder, f"{name}/{run}")
-
-
-def pytest_browsereval_commands() -> Sequence[Command]:
-    """Return the subcommands."""
-    from pytest_browsereval.features.runs.command import COMMANDS
-
-    return COMMANDS
+        note_part(runs, run_folder, f"{name}/{run}")

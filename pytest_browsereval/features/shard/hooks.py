@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.builtins import fetch_run
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.hooks.items import EvalItem
 from pytest_browsereval.hooks.names import is_by_hand
@@ -145,7 +144,8 @@ class Sharding:
             return {}
         found: defaultdict[str, float] = defaultdict(float)
         is_remote = "://" in given
-        folders = fetch_run(given, with_files=False) if is_remote else [self._find_folder(active_run, given)]
+        fetch = self._session.door.fetch_run
+        folders = fetch(given, with_files=False) if is_remote else [self._find_folder(active_run, given)]
         for folder in folders:
             for _, data in RunStore(folder).digests():
                 found[data.query_id] += (data.total_duration_ms or 0) / 1000

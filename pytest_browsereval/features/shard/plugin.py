@@ -14,35 +14,6 @@ _engine_key = pytest.StashKey[str]()
 _SHARD = "browsereval_shard"
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the options."""
-    add = parser.getgroup("browsereval").addoption
-    add(
-        "--eval-shard",
-        metavar="I/N",
-        help="run only shard I of N, such as 1/4; auto, on Kubernetes auto/N: the one that the engine says; "
-        "`browsereval merge` joins the shards into one run",
-    )
-    add(
-        "--eval-shard-by",
-        metavar="RUN",
-        help="make all shards take about the same time, by how long each row took in this earlier run",
-    )
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_configure(config: pytest.Config) -> None:
-    """Wake up if the option is given: it is about tests by hand as well."""
-    # Nothing is known of those before they are collected.
-    given: str | None = config.getoption("eval_shard")
-    if given is not None:
-        from pytest_browsereval.hooks.start import start
-
-        if given.startswith("auto"):
-            _ask_engine(config, given)
-        start(config)
-
-
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
     """Tell a worker: it parses the command line again, and may be on a machine of another engine."""
@@ -70,8 +41,11 @@ def pytest_report_header(config: pytest.Config) -> str | None:
     return engine and f"browsereval: shard {config.getoption('eval_shard')}, says {engine}"
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_browsereval_start(config: pytest.Config) -> None:
     """Leave out what the other shards run."""
+    if str(config.getoption("eval_shard")).startswith("auto"):
+        _ask_engine(config, config.getoption("eval_shard"))
     given: str | None = config.getoption("eval_shard")
     if given is None:
         if config.getoption("eval_shard_by") is not None:

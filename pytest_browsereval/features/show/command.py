@@ -20,9 +20,10 @@ def show(arguments: argparse.Namespace) -> int:
     from pytest_browsereval.features.show.description import describe
     from pytest_browsereval.features.show.report import make_comparison, make_report
 
-    given = filter(None, (arguments.run_name, arguments.other))
+    door, given = arguments.door, filter(None, (arguments.run_name, arguments.other))
     runs = [
-        describe(find_run(one, arguments.config, is_empty_allowed=True, with_files=False)) for one in given
+        describe(door, find_run(door, one, arguments.config, is_empty_allowed=True, with_files=False))
+        for one in given
     ]
     problems = [problem for run in runs for problem in run.problems]
     report = make_report(runs[0])

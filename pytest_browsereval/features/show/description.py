@@ -12,9 +12,9 @@ from pydantic import BaseModel
 from pytest_browsereval.analysis.evidence import describe_contradictions
 from pytest_browsereval.analysis.manifest import agents_of, block_of, models_of, read_resumes
 from pytest_browsereval.analysis.summary import RunSummary, summary_of
-from pytest_browsereval.builtins import make_cause_finder
 from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.config_text import format_path
+from pytest_browsereval.door import Door
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.messages import SCHEMA_VERSION
@@ -52,10 +52,11 @@ class RunDescription:
     """Files that cannot be read in full, each with what to do."""
 
 
-def describe(folder: Path) -> RunDescription:
+def describe(door: Door, folder: Path) -> RunDescription:
     """Return what a run was made of.
 
     Args:
+        door: asks plug-ins for causes.
         folder: of the run; ``problems`` names files that are missing or damaged.
     """
     problems: list[str] = []
@@ -86,7 +87,7 @@ def describe(folder: Path) -> RunDescription:
         "config_hash": given.get("config_hash"),
         "started_at": given.get("started_at"),
         "counts": {key: value for key, value in counts.items() if value is not None},
-        "causes": list(_name_causes(judged)) if judged else [],
+        "causes": list(_name_causes(door, judged)) if judged else [],
         "rows_attempted": count_rows(folder),
         "agents": agents_of(config),
         "judge": _judge(block_of(config.get("judge"))),
@@ -127,9 +128,9 @@ def _summarize_verdicts(folder: Path, problems: list[str]) -> RunSummary | None:
     return found
 
 
-def _name_causes(summary: RunSummary) -> Iterator[str]:
+def _name_causes(door: Door, summary: RunSummary) -> Iterator[str]:
     """Yield why trials did not pass, failed ones first, as far as a feature knows and logs are here."""
-    find, order = make_cause_finder(), list(Verdict)
+    find, order = door.find_cause, list(Verdict)
     bad = [one for one in summary.trials if one.metadata.verdict is not Verdict.PASSED]
     named = 0
     for trial in sorted(bad, key=lambda one: order.index(one.metadata.verdict)):

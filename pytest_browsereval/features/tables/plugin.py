@@ -8,13 +8,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from pytest_browsereval.analysis.reader import StoredRun
-    from pytest_browsereval.registry import Registry
-
-
-def pytest_browsereval_register(registry: Registry) -> None:
-    """Register the exports."""
-    for name, kind in (("parquet", "ParquetExport"), ("csv", "CsvExport"), ("jsonl", "JsonLinesExport")):
-        registry.announce("export", name, f"pytest_browsereval.features.tables.export:{kind}")
 
 
 def pytest_browsereval_make_table(run: StoredRun, name: str) -> pa.Table | None:

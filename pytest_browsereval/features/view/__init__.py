@@ -1,1 +1,10 @@
 """The page of a run, with files beside it or alone."""
+
+from __future__ import annotations
+
+from pytest_browsereval.feature import Feature
+
+FEATURE = Feature(
+    commands=("command",),
+    hooks="plugin",
+)

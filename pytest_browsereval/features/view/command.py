@@ -24,13 +24,15 @@ def view(arguments: argparse.Namespace) -> int:
     from pytest_browsereval.features.view.single import MOST_MB, write_single
     from pytest_browsereval.report.viewer.writing import write_viewer
 
-    run = find_run(arguments.run_name, arguments.config)
+    run = find_run(arguments.door, arguments.run_name, arguments.config)
     with refuse_unwritable(single or arguments.output or run):
         if single is None:
-            written = write_viewer(run, arguments.output)
+            written = write_viewer(arguments.door, run, arguments.output)
             put_gate(written.file, read_stored(run))
         else:
-            written, message = write_single(run, single, round((arguments.max_mb or MOST_MB) * 1e6))
+            written, message = write_single(
+                arguments.door, run, single, round((arguments.max_mb or MOST_MB) * 1e6)
+            )
     damaged = f", {written.damaged} of them damaged" if written.damaged else ""
     print(
         f"{format_count(written.attempts, 'attempt')}{damaged}",

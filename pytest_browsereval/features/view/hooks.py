@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from pytest_browsereval.door import Door
 from pytest_browsereval.hooks.gating import gating_key
 from pytest_browsereval.report.links import PAGE
 
@@ -15,7 +16,8 @@ from pytest_browsereval.report.links import PAGE
 class Viewing:
     """Writes the page. That it cannot be written is told in a line and never breaks a run."""
 
-    def __init__(self) -> None:
+    def __init__(self, door: Door) -> None:
+        self._door = door
         self.problems: list[str] = []
 
     @pytest.hookimpl(wrapper=True)
@@ -47,7 +49,7 @@ class Viewing:
         if not (run_folder / "tasks").is_dir():  # no attempt was made
             return
         try:
-            write_viewer(run_folder)
+            write_viewer(self._door, run_folder)
         except Exception as error:  # noqa: BLE001 the run is over and recorded: a page of it is no part of it
             self._tell(run_folder, error)
 

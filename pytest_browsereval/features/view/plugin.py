@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
-
 import pytest
 
 from pytest_browsereval.hooks.names import is_worker
-
-if TYPE_CHECKING:
-    from pytest_browsereval.commands.base import Command
 
 
 def pytest_browsereval_start(config: pytest.Config) -> None:
@@ -18,12 +12,7 @@ def pytest_browsereval_start(config: pytest.Config) -> None:
     if is_worker(config):
         return
     from pytest_browsereval.features.view.hooks import Viewing
+    from pytest_browsereval.hooks.session import eval_session_key
 
-    config.pluginmanager.register(Viewing(), "browsereval-viewing")
-
-
-def pytest_browsereval_commands() -> Sequence[Command]:
-    """Return the subcommands."""
-    from pytest_browsereval.features.view.command import COMMANDS
-
-    return COMMANDS
+    viewing = Viewing(config.stash[eval_session_key].door)
+    config.pluginmanager.register(viewing, "browsereval-viewing")

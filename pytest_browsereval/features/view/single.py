@@ -10,6 +10,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
+from pytest_browsereval.door import Door
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.view.gate import read_stored
 from pytest_browsereval.features.view.protection import (
@@ -68,7 +69,8 @@ class _Block:
 class _Page:
     """What fits into the page."""
 
-    def __init__(self, room: int) -> None:
+    def __init__(self, door: Door, room: int) -> None:
+        self._door = door
         self.room = room
         self.blocks: dict[int, _Block] = {}
         self.logs = 0
@@ -110,7 +112,7 @@ class _Page:
         """
         short = self.blocks[number]
         if short.more is not None and short.more <= self.room:
-            attempt = read_attempt(str(folder), key)
+            attempt = read_attempt(self._door, str(folder), key)
             whole = _Block(attempt.key, details_of(attempt))
             more = whole.size(number) - short.size(number)  # of an attempt that goes on it has grown
             if more <= self.room:
@@ -135,7 +137,9 @@ class _Page:
         self.room -= size
 
 
-def write_single(run: Path, file: Path, most_bytes: int = MOST_MB * 1_000_000) -> tuple[Written, str]:
+def write_single(
+    door: Door, run: Path, file: Path, most_bytes: int = MOST_MB * 1_000_000
+) -> tuple[Written, str]:
     """Write the viewer of a run as one file that needs nothing beside it.
 
     Every attempt is in it with what it came to. Message logs and then pictures are added as long as they fit:
@@ -143,6 +147,7 @@ def write_single(run: Path, file: Path, most_bytes: int = MOST_MB * 1_000_000) -
     in it without any text or picture.
 
     Args:
+        door: asks plug-ins for causes and figures.
         run: the run folder.
         file: where the page goes.
         most_bytes: how large it may be.
@@ -156,9 +161,9 @@ def write_single(run: Path, file: Path, most_bytes: int = MOST_MB * 1_000_000) -
     """
     check_run(run)
     check_page(file)
-    table, order, made = Table(), list[tuple[bool, int, str]](), _Page(most_bytes - 500)
+    table, order, made = Table(), list[tuple[bool, int, str]](), _Page(door, most_bytes - 500)
     unknown: list[tuple[int, StoredAttempt]] = []
-    for number, attempt in enumerate(iter_attempts(run / "tasks"), 1):
+    for number, attempt in enumerate(iter_attempts(door, run / "tasks"), 1):
         if is_protected(attempt):
             table.add(withhold_attempt(attempt), number)
             made.withhold(number, attempt)
@@ -177,7 +182,7 @@ def write_single(run: Path, file: Path, most_bytes: int = MOST_MB * 1_000_000) -
             order.append((False, number, attempt.key))
     order.sort()
     store = RunStore(run)
-    data = build_run_data(store, table, {"home": "", "details": "", "alone": True, "left_out": ""})
+    data = build_run_data(door, store, table, {"home": "", "details": "", "alone": True, "left_out": ""})
     data["gate"] = withhold_reasons(read_stored(run)) if made.withheld else read_stored(run)
     title = title_of(data)
     made.room -= len(page(data, title).encode())

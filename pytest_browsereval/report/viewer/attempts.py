@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from pytest_browsereval.builtins import make_cause_finder
+from pytest_browsereval.door import Door
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.causes import Cause
 from pytest_browsereval.model.grades import Verdict
@@ -46,18 +46,19 @@ class StoredAttempt:
         return _number(self.key.rpartition("/")[2])
 
 
-def iter_attempts(tasks: Path) -> Iterator[StoredAttempt]:
+def iter_attempts(door: Door, tasks: Path) -> Iterator[StoredAttempt]:
     """Yield all attempts in the order of the folders' names, tries of a trial in theirs."""
     for parts in _trials(str(tasks), ()):
-        yield from attempts_of(str(tasks), parts)
+        yield from attempts_of(door, str(tasks), parts)
 
 
 def attempts_of(
-    tasks: str, parts: tuple[str, ...], besides: Container[str] = frozenset()
+    door: Door, tasks: str, parts: tuple[str, ...], besides: Container[str] = frozenset()
 ) -> Iterator[StoredAttempt]:
     """Yield the attempts of a trial in their order.
 
     Args:
+        door: asks plug-ins for causes.
         tasks: the folder of all.
         parts: the trial's folder below it.
         besides: keys of attempts that are not wanted.
@@ -65,7 +66,7 @@ def attempts_of(
     trial = os.path.join(tasks, *parts)  # noqa: PTH118 a path object for each of 20,000 costs a second
     for name in sorted((name for name in _folders(trial) if _number(name)), key=_number):
         if (key := "/".join((*parts, name))) not in besides:
-            yield read_attempt(f"{trial}{os.sep}{name}", key)
+            yield read_attempt(door, f"{trial}{os.sep}{name}", key)
 
 
 def _trials(folder: str, above: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
@@ -88,10 +89,11 @@ def _number(name: str) -> int:
     return attempt_number(name) or 0
 
 
-def read_attempt(folder: str, key: str) -> StoredAttempt:
+def read_attempt(door: Door, folder: str, key: str) -> StoredAttempt:
     """Return what is stored of an attempt.
 
     Args:
+        door: asks plug-ins for its cause.
         folder: where it is.
         key: its path below ``tasks``, with slashes.
     """
@@ -107,7 +109,7 @@ def read_attempt(folder: str, key: str) -> StoredAttempt:
         metadata = TaskMetadata.model_validate_json(data)
     except ValidationError:
         return StoredAttempt(folder, key, None, text, _why(Path(folder)))
-    cause = None if metadata.verdict is Verdict.PASSED else make_cause_finder()(metadata, Path(folder))
+    cause = None if metadata.verdict is Verdict.PASSED else door.find_cause(metadata, Path(folder))
     return StoredAttempt(folder, key, metadata, text, cause=cause)
 
 

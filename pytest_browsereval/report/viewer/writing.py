@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_browsereval.analysis.summary import summary_of
-from pytest_browsereval.builtins import sum_up_run
+from pytest_browsereval.door import Door
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.redaction.text import well_formed
 from pytest_browsereval.report.links import PAGE, check_page, way_from
@@ -102,10 +102,11 @@ class Details:
             self._folder.rmdir()  # if nothing is in it
 
 
-def write_viewer(run: Path, file: Path | None = None) -> Written:
+def write_viewer(door: Door, run: Path, file: Path | None = None) -> Written:
     """Write the viewer of a run.
 
     Args:
+        door: asks plug-ins for causes and figures.
         run: the run folder.
         file: where the page goes; ``index.html`` in the run folder by default. Details are written into a
             folder beside it that has its name: ``index.files``.
@@ -118,20 +119,21 @@ def write_viewer(run: Path, file: Path | None = None) -> Written:
     target = run / PAGE if file is None else file
     check_page(target)
     store, table, details = RunStore(run), Table(), Details(target.with_suffix(".files"))
-    for attempt in iter_attempts(run / "tasks"):
+    for attempt in iter_attempts(door, run / "tasks"):
         table.add(attempt, details.add(attempt))
     details.flush()
     places = {"home": way_from(target, run), "details": target.with_suffix(".files").name}
-    data = build_run_data(store, table, places)
+    data = build_run_data(door, store, table, places)
     write_whole(target, page(data, title_of(data)))
     details.remove_older()
     return Written(target, table.attempts, table.count(DAMAGED))
 
 
-def build_run_data(store: RunStore, table: Table, places: Mapping[str, Any]) -> dict[str, Any]:
+def build_run_data(door: Door, store: RunStore, table: Table, places: Mapping[str, Any]) -> dict[str, Any]:
     """Return what the run page draws.
 
     Args:
+        door: asks plug-ins for figures.
         store: the run.
         table: its rows.
         places: where the page finds what is not in it.
@@ -144,7 +146,7 @@ def build_run_data(store: RunStore, table: Table, places: Mapping[str, Any]) -> 
     return {
         "gate": None,  # at the front, where a feature puts what it came to: it is decided later
         **table.as_json({**about, "resumes": resumes_of(store.root, manifest), **places}),
-        "beside": sum_up_run(store.root, summary_of(store)) if table.attacked else {},
+        "beside": door.sum_up_run(store.root, summary_of(store)) if table.attacked else {},
         "repeats": repeats_of(trials),
         "quarantine": quarantine_of(store.gate(), trials),
     }

@@ -16,8 +16,8 @@ from pytest_browsereval.benchmarks.mind2web.grader import (
     VERDICT,
     Mind2WebGrader,
 )
-from pytest_browsereval.builtins import builtin_registry
 from pytest_browsereval.capture.message_log import MessageLogger
+from pytest_browsereval.door import builtin_registry
 from pytest_browsereval.graders.base import Recorded
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.messages import AssistantMessage, ToolCallMessage, ToolResultMessage

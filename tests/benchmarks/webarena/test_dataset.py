@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from pytest_browsereval.builtins import builtin_registry
 from pytest_browsereval.datasets.base import DatasetConfig
+from pytest_browsereval.door import builtin_registry
 from pytest_browsereval.errors import DatasetError
 from pytest_browsereval.graders.base import GraderConfig
 from pytest_browsereval.model.tasks import Task

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.analysis.summary import summary_of
+from pytest_browsereval.commands.base import open_door
 from pytest_browsereval.features.attacks.figures import find_figures
 from pytest_browsereval.features.view.gate import Rule, describe_gate, put_gate
 from pytest_browsereval.report.links import PAGE
@@ -30,7 +31,7 @@ def page(tmp_path: Path) -> Path:
     """Write the page of the mixed run, one attempt of it with steps."""
     store = write_attacked(tmp_path / "run", *MIXED)
     write_course(folder_of(store, "a.under.review"), *STEPS)
-    return write_viewer(store.root).file
+    return write_viewer(open_door(), store.root).file
 
 
 def test_the_run_page_has_the_figures(page: Path, look: Look) -> None:
@@ -108,7 +109,7 @@ def test_the_texts_of_an_attack_are_escaped(tmp_path: Path, look: Look) -> None:
         await reader.sees("#facts", "2 further requests to the attacker's origin: <script>")
         assert await reader.page.title() != "owned"
 
-    look(write_viewer(store.root).file, work)
+    look(write_viewer(open_door(), store.root).file, work)
 
 
 def test_a_run_without_attacks_has_no_such_section(tmp_path: Path, look: Look) -> None:
@@ -119,7 +120,7 @@ def test_a_run_without_attacks_has_no_such_section(tmp_path: Path, look: Look) -
         assert await reader.page.locator("#attacks").is_hidden()
         assert "under attack" not in await reader.text("#overview")
 
-    look(write_viewer(write_attacked(tmp_path, attempt("a")).root).file, work)
+    look(write_viewer(open_door(), write_attacked(tmp_path, attempt("a")).root).file, work)
 
 
 def test_the_page_says_what_the_analysis_says(page: Path) -> None:

@@ -9,8 +9,8 @@ from typing import Any, Literal
 import pytest
 
 from pytest_browsereval.agents.noop import NoopConfig
-from pytest_browsereval.builtins import builtin_registry
 from pytest_browsereval.config import EvalConfig, load_config
+from pytest_browsereval.door import builtin_registry
 from pytest_browsereval.errors import ConfigError
 from pytest_browsereval.features.orchestrator.agent import OrchestratorExecutorConfig
 

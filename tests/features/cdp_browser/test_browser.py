@@ -17,8 +17,8 @@ from pydantic import ValidationError
 from pytest_browsereval.browsers.base import WindowRequest
 from pytest_browsereval.browsers.playwright.waiting import DialogOpened
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
-from pytest_browsereval.builtins import builtin_registry
 from pytest_browsereval.config import load_config
+from pytest_browsereval.door import builtin_registry
 from pytest_browsereval.errors import ConfigError, ErrorSource, Fault, StopRun
 from pytest_browsereval.features.cdp_browser.browser import CdpBrowser, CdpBrowserConfig
 from tests.browsers.listening import Listening, listening, outside, relayed

@@ -12,7 +12,7 @@ import pytest
 from pydantic import JsonValue, ValidationError
 
 from pytest_browsereval.browsers.base import Window
-from pytest_browsereval.builtins import builtin_registry
+from pytest_browsereval.door import builtin_registry
 from pytest_browsereval.errors import ErrorSource, Fault, StopRun
 from pytest_browsereval.features.combined_grader.grader import CombinedGrader
 from pytest_browsereval.graders.base import GraderConfig, Recorded

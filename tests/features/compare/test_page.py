@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from pytest_browsereval.__main__ import main
+from pytest_browsereval.commands.base import open_door
 from pytest_browsereval.features.compare.baseline import read_run, write_baseline
 from pytest_browsereval.features.compare.compare import RunComparison, compare
 from pytest_browsereval.features.compare.page import write_comparison
@@ -230,10 +231,10 @@ def test_narrow_and_dark(compared: Path, look: Look) -> None:
 def test_a_baselines_file_has_results_only(two_runs: RunComparison, tmp_path: Path, look: Look) -> None:
     """Compared with a file that is committed, the page has the verdicts of A and the attempts of B."""
     file = tmp_path / "page.html"
-    write_comparison(two_runs, file)
+    write_comparison(open_door(), two_runs, file)
     write_baseline(two_runs.a, tmp_path / "baseline.json")
     found = compare(read_run(tmp_path / "baseline.json"), two_runs.b)
-    write_comparison(found, file)
+    write_comparison(open_door(), found, file)
     assert [path.name for path in (tmp_path / "page.files").iterdir()] == ["b"]
 
     async def work(reader: Reader) -> None:
@@ -260,7 +261,7 @@ def test_what_is_lost_is_told(two_runs: RunComparison, compared: Path, look: Loo
         await until(lambda: reader.complaints)
         assert [text for text in reader.complaints if "ERR_FILE_NOT_FOUND" not in text] == []
         reader.complaints.clear()
-        write_comparison(two_runs, compared)
+        write_comparison(open_door(), two_runs, compared)
         script = compared.with_suffix(".files") / "a/0001.js"
         script.write_text(script.read_text().replace(',"a");', ',"b");'))
         await reader.open(LOST)
@@ -276,7 +277,7 @@ def test_variants_have_their_own_rows(tmp_path: Path, look: Look) -> None:
     runs = [read_run(write_run(tmp_path / name, *attempts).root) for name, attempts in (("a", a), ("b", b))]
     found = compare(*runs)
     file = tmp_path / "page.html"
-    write_comparison(found, file)
+    write_comparison(open_door(), found, file)
 
     async def work(reader: Reader) -> None:
         await reader.open("#?variant=two")

@@ -14,6 +14,7 @@ from pytest_browsereval.browsers.playwright.manager import WindowManager
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.capture.message_log import MessageLogger
 from pytest_browsereval.capture.trajectory import TrajectorySaver
+from pytest_browsereval.commands.base import open_door
 from pytest_browsereval.features.dashboard.feed import Watched
 from pytest_browsereval.features.dashboard.server import DashboardServer
 from pytest_browsereval.model.messages import Message
@@ -93,7 +94,9 @@ def session(tmp_path: Path) -> Iterator[Session]:
 @pytest.fixture
 def server(session: Session) -> Iterator[DashboardServer]:
     """Return the dashboard of the session."""
-    with closing(DashboardServer(lambda: [Watched("shop", session.store, session.control)])) as served:
+    with closing(
+        DashboardServer(lambda: [Watched("shop", session.store, session.control, open_door())])
+    ) as served:
         yield served
 
 

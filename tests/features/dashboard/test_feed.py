@@ -7,6 +7,7 @@ import json
 
 import pytest
 
+from pytest_browsereval.commands.base import open_door
 from pytest_browsereval.errors import ErrorSource
 from pytest_browsereval.features.dashboard import feed
 from pytest_browsereval.features.dashboard.feed import Watched
@@ -242,7 +243,7 @@ def test_a_slow_page_gets_the_last_verdict(session: Session) -> None:
     """What comes while it takes the news before is sent too, although the run has ended by then."""
     session.begin("buy")
     flying = session.fly("buy")
-    watched = feed.Feed(Watched("shop", session.store, session.control))
+    watched = feed.Feed(Watched("shop", session.store, session.control, open_door()))
     last = watched.data()["live"]["last"]
     flying.say(says("1"))
     watched.catch_up()

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from pytest_browsereval.commands.base import open_door
 from pytest_browsereval.features.dashboard.feed import Watched
 from pytest_browsereval.features.dashboard.server import DashboardServer
 from pytest_browsereval.model.messages import (
@@ -287,7 +288,10 @@ def test_of_several_evals_each_has_its_page(session: Session, watch: Watch, tmp_
     other = Session(tmp_path / "other")
     session.begin("buy")
     other.begin("pay")
-    runs = [Watched(HOSTILE, session.store, session.control), Watched("bank", other.store, other.control)]
+    runs = [
+        Watched(HOSTILE, session.store, session.control, open_door()),
+        Watched("bank", other.store, other.control, open_door()),
+    ]
 
     async def work(watcher: Watcher) -> None:
         await watcher.open()
@@ -426,7 +430,7 @@ def test_who_comes_early_waits_for_the_run(session: Session, watch: Watch) -> No
             await watcher.page.goto(f"{server.url}0/")
             assert "opens here by itself" in await watcher.text("main")
             await watcher.page.goto(server.url)
-            runs.append(Watched("shop", session.store, session.control))
+            runs.append(Watched("shop", session.store, session.control, open_door()))
             await watcher.page.wait_for_url(f"{server.url}0/")
             await watcher.sees("#run", "shop")
             watcher.complaints.clear()  # the browser notes the status of the page that waits

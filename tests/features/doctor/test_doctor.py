@@ -10,8 +10,8 @@ from typing import Any, Literal
 
 import pytest
 
-from pytest_browsereval.builtins import builtin_registry
 from pytest_browsereval.config import load_config
+from pytest_browsereval.door import builtin_registry
 from pytest_browsereval.features.doctor.doctor import Check, Examination, Options, State, examine
 from pytest_browsereval.features.process import run_pytest
 from pytest_browsereval.graders.answer import AnswerGrader

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from pytest_browsereval.builtins import builtin_registry
+from pytest_browsereval.door import builtin_registry
 from pytest_browsereval.features.doctor.golden import Tried, try_golden
 from pytest_browsereval.graders.answer import AnswerGrader
 from pytest_browsereval.graders.base import GraderConfig, Recorded

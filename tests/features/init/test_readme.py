@@ -6,6 +6,7 @@ import json
 import re
 from pathlib import Path
 
+from pytest_browsereval.door import builtin_registry
 from pytest_browsereval.features.init.starter import list_files
 
 README = (Path(__file__).parents[3] / "README.md").read_text(encoding="utf-8")
@@ -20,7 +21,7 @@ def find_block(language: str) -> list[str]:
 
 def test_its_excerpts_are_of_the_files(tmp_path: Path) -> None:
     """Config and agent line by line, and of rows the keys that are shown."""
-    files = {file.path.name: file.read() for file in list_files(tmp_path, "function")}
+    files = {file.path.name: file.read() for file in list_files(builtin_registry(), tmp_path, "function")}
     assert set(find_block("yaml")) <= set(files["shop.eval.yaml"].splitlines())
     assert set(find_block("python")) <= set(files["my_agent.py"].splitlines())
     rows = {row["query_id"]: row for row in map(json.loads, files["shop.jsonl"].splitlines())}

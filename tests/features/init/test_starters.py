@@ -16,6 +16,7 @@ import pytest
 import yaml
 
 from pytest_browsereval.__main__ import main
+from pytest_browsereval.door import builtin_registry
 from pytest_browsereval.features.init.starter import CI_FILES, FILES, list_files
 from pytest_browsereval.testing.evals import EvalRun
 from tests.hooks.small_evals import Evals
@@ -47,7 +48,7 @@ def test_it_is_green_at_once(made: Evals, agent: str) -> None:
 
     One is run as CI runs it: the reports are where its file says that they are.
     """
-    *_, file = list_files(made.path, "function", "github")
+    *_, file = list_files(builtin_registry(), made.path, "function", "github")
     lines = commands(yaml.safe_load(file.read())["jobs"]["evals"])
     (words,) = (shlex.split(line)[1:] for line in lines if line.startswith("pytest "))
     run = made.run(*words) if agent == "function" else made.run()

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.__main__ import main
+from pytest_browsereval.commands.base import open_door
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.interop.attempts import write_run
 from pytest_browsereval.features.interop.readers import read_run
@@ -122,7 +123,9 @@ def test_browseros(case: str, tmp_path: Path) -> None:
     task = browseros(tmp_path / "theirs")
     spoil(task)
     with pytest.raises(UsageError) as caught:
-        write_run(read_run("browseros", task.parent), tmp_path / "ours", "browseros", task.parent)
+        write_run(
+            read_run(open_door(), "browseros", task.parent), tmp_path / "ours", "browseros", task.parent
+        )
     assert message in str(caught.value)
     assert {path.name for path in tmp_path.iterdir()} == {"theirs"}
 
@@ -132,9 +135,9 @@ def test_others(tmp_path: Path) -> None:
     talk = webvoyager_task(tmp_path / "b") / "interact_messages.json"
     write_json(talk, json.loads(talk.read_text())[:1])
     with pytest.raises(UsageError, match=r"interact_messages\.json: its first message gives no task"):
-        list(read_run("webvoyager", tmp_path / "b"))
+        list(read_run(open_door(), "webvoyager", tmp_path / "b"))
     with pytest.raises(UsageError, match="Did you mean 'browseros'"):
-        list(read_run("browser-os", tmp_path / "b"))
+        list(read_run(open_door(), "browser-os", tmp_path / "b"))
 
 
 @pytest.mark.parametrize("query_id", ["../../../escaped", "/etc/passwd", "..", "a\0b", "x" * 300, "CON"])
@@ -144,7 +147,7 @@ def test_hostile_ids_stay_inside(query_id: str, tmp_path: Path) -> None:
     metadata = json.loads((task / "metadata.json").read_text())
     write_json(task / "metadata.json", {**metadata, "query_id": query_id})
     target = tmp_path / "ours"
-    store = write_run(read_run("browseros", task.parent), target, "browseros", task.parent)
+    store = write_run(read_run(open_door(), "browseros", task.parent), target, "browseros", task.parent)
     (attempt,) = store.attempts()
     assert attempt[1].query_id == query_id
     assert attempt[0].resolve().relative_to(target.resolve()).parts[0] == "tasks"
@@ -172,4 +175,4 @@ def test_a_folder_beside_others_that_lacks_its_record(tmp_path: Path) -> None:
         webvoyager_task(tmp_path / "run" / place)
     (tmp_path / "run/a-2/lost/pictures").mkdir(parents=True)
     with pytest.raises(UsageError, match=r"run/a-2/lost: has no interact_messages\.json"):
-        list(read_run("webvoyager", tmp_path / "run"))
+        list(read_run(open_door(), "webvoyager", tmp_path / "run"))

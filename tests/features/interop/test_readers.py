@@ -10,6 +10,7 @@ import pytest
 from pytest_browsereval.__main__ import main
 from pytest_browsereval.analysis.summary import summary_of
 from pytest_browsereval.capture.message_log import read_messages
+from pytest_browsereval.commands.base import open_door
 from pytest_browsereval.features.interop.attempts import write_run
 from pytest_browsereval.features.interop.readers import read_run
 from pytest_browsereval.graders.judging.pictures import find_pictures, number_of
@@ -42,7 +43,7 @@ def source(tmp_path: Path) -> Path:
 
 
 def imported(kind: str, source: Path, tmp_path: Path) -> RunStore:
-    return write_run(read_run(kind, source), tmp_path / "ours", kind, source)
+    return write_run(read_run(open_door(), kind, source), tmp_path / "ours", kind, source)
 
 
 def only(store: RunStore) -> tuple[Path, TaskMetadata]:

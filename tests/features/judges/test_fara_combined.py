@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from pytest_browsereval.builtins import builtin_registry
+from pytest_browsereval.door import builtin_registry
 from pytest_browsereval.errors import ErrorSource, Fault
 from pytest_browsereval.features.judges.fara import (
     Ballot,

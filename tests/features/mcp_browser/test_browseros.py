@@ -15,8 +15,8 @@ import pytest
 from PIL import Image
 
 from pytest_browsereval.browsers.base import WindowRequest
-from pytest_browsereval.builtins import builtin_registry
 from pytest_browsereval.config import load_config
+from pytest_browsereval.door import builtin_registry
 from tests.support import Run
 
 NUMBER = {"type": "integer"}

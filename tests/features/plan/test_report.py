@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pytest_browsereval.builtins import builtin_registry
 from pytest_browsereval.config import load_config
+from pytest_browsereval.door import builtin_registry
 from pytest_browsereval.features.plan.planning import RunPlan, plan_run
 from pytest_browsereval.features.plan.report import plan_lines
 from pytest_browsereval.model.digest import digest

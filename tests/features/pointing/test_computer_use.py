@@ -11,7 +11,7 @@ from PIL import Image
 
 from pytest_browsereval.agents.base import AgentConfig
 from pytest_browsereval.browsers.picture_size import size_of
-from pytest_browsereval.builtins import builtin_registry
+from pytest_browsereval.door import builtin_registry
 from pytest_browsereval.errors import ConfigError, ErrorSource, Fault, LimitReached, TerminationReason
 from pytest_browsereval.features.orchestrator.agent import OrchestratorExecutorConfig
 from pytest_browsereval.features.pointing.computer_use import MAX_CALLS, ComputerUseAgent, ComputerUseConfig

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.builtins import builtin_registry
 from pytest_browsereval.config.loading import load_config
+from pytest_browsereval.door import builtin_registry
 from pytest_browsereval.features.progress.rule import MinProgressRule
 from pytest_browsereval.model.digest import AttemptDigest, digest
 from pytest_browsereval.model.grades import Verdict

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic import JsonValue
 
+from pytest_browsereval.commands.base import open_door
 from pytest_browsereval.features.record.validation import find_problems
 from tests.hooks.small_evals import row
 
@@ -21,6 +22,6 @@ def test_a_step_that_fails_refuses_a_row(second: str, problem: str) -> None:
     """Its check may hold by then: a solution has to pass with all of its steps."""
     solution: list[JsonValue] = [{"tool": "click", "target": f"text={name}"} for name in ("Buy", second)]
     recorded = row("buy", says=None, start_url=PAGE, graders=["page_state"], checks=[{"text": "Bought"}])
-    problems = find_problems({**recorded, "solution": solution}, {}, None)
+    problems = find_problems(open_door(), {**recorded, "solution": solution}, {}, None)
     assert len(problems) == bool(problem)
     assert all("passes without all of the recorded steps: " + problem in one for one in problems)

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.builtins import builtin_registry
 from pytest_browsereval.capture.message_log import MessageLogger
 from pytest_browsereval.capture.trajectory import HISTORY_FILE, TrajectorySaver
 from pytest_browsereval.config import config_from
+from pytest_browsereval.door import builtin_registry
 from pytest_browsereval.errors import ConfigError, DatasetError, ErrorSource, Fault, UsageError
 from pytest_browsereval.features.regrade.evidence import read_evidence
 from pytest_browsereval.features.regrade.stored_plan import StoredEntry

@@ -7,6 +7,7 @@ import argparse
 import pytest
 
 from pytest_browsereval.__main__ import make_parser
+from pytest_browsereval.commands.base import open_door
 from tests.features.remote.test_push_and_pull import bucket, cache, objects, pushed, written
 from tests.hooks.small_evals import Evals
 
@@ -56,7 +57,7 @@ def _takes_run(parser: argparse.ArgumentParser) -> bool:
 
 def test_all_commands_that_take_a_run_are_tested() -> None:
     """By their help, which says what a run is."""
-    parser = make_parser()
+    parser = make_parser(open_door())
     [commands] = [one for one in parser._actions if isinstance(one, argparse._SubParsersAction)]
     assert {name for name, command in commands.choices.items() if _takes_run(command)} == COMMANDS.keys()
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.builtins import builtin_registry
 from pytest_browsereval.config import load_config
+from pytest_browsereval.door import builtin_registry
 from pytest_browsereval.errors import ErrorSource, Fault, TerminationReason
 from pytest_browsereval.features.replay.calls import CallRecorder, CallReplayer, RecordedCall
 from pytest_browsereval.features.replay.cassette_file import CassetteError, read_cassette

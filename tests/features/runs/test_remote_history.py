@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.builtins import open_runs
+from pytest_browsereval.commands.base import open_door
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.remote.record import BucketRuns
 from pytest_browsereval.features.runs.remote_history import RECORD, note_part, read_remote
@@ -142,7 +142,7 @@ def test_parts_that_end_at_once_lose_no_line(
 
     monkeypatch.setattr(BucketRuns, "list_below", meet)
     threads = [
-        threading.Thread(target=note_part, args=(open_runs(bucket), folder, "shop/nightly"))
+        threading.Thread(target=note_part, args=(open_door().open_runs(bucket), folder, "shop/nightly"))
         for folder in folders
     ]
     for thread in threads:
@@ -167,7 +167,7 @@ def test_many_lines_are_joined(evals: Evals, bucket: str, monkeypatch: pytest.Mo
     write(evals)
     for name in ("one", "two"):
         send(evals, bucket, name)
-    before = read_remote(open_runs(bucket)).runs
+    before = read_remote(open_door().open_runs(bucket)).runs
     assert len(objects(evals, "lines-*")) == 1
     asked: list[str] = []
     read = BucketRuns.read
@@ -177,10 +177,10 @@ def test_many_lines_are_joined(evals: Evals, bucket: str, monkeypatch: pytest.Mo
         return read(self, paths)
 
     monkeypatch.setattr(BucketRuns, "read", note)
-    assert read_remote(open_runs(bucket)).runs == before
+    assert read_remote(open_door().open_runs(bucket)).runs == before
     assert [path.rpartition("/")[2][:6] for path in asked] == ["lines-"]
     send(evals, bucket, "three")
-    assert len(read_remote(open_runs(bucket)).runs) == 3
+    assert len(read_remote(open_door().open_runs(bucket)).runs) == 3
 
 
 def test_a_key_that_may_only_read(evals: Evals, bucket: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.commands.base import run_command
+from pytest_browsereval.commands.base import open_door, run_command
 from pytest_browsereval.features.view.gate import describe_gate
 from pytest_browsereval.run.store import RunStore
 from tests.hooks.small_evals import Evals, row
@@ -80,7 +80,7 @@ def test_each_rule_leads_to_what_decided_it(evals: Evals) -> None:
     assert gate["junk"][1:] == ({}, [])
     progress = describe_gate(RunStore(evals.run_folder()), [("min_progress[2]", "not met", "", ())])
     assert progress == [["min_progress[2]", "not met", "", {"sort": "progress"}, [], False]]
-    run_command("view", str(evals.run_folder()))
+    run_command(open_door(), "view", str(evals.run_folder()))
     assert gate == {name: (word, choice, tasks) for name, word, _, choice, tasks, _ in data_of(evals)["gate"]}
 
 
@@ -125,7 +125,7 @@ def test_the_page_has_the_gate_and_what_decided_it(evals: Evals) -> None:
         "max_mean_steps": ("met", {"sort": "-steps"}),
     }
     assert gate[0][2] == "pass rate 66.7% (2/3) is under 90.0%"
-    run_command("view", str(evals.run_folder()))
+    run_command(open_door(), "view", str(evals.run_folder()))
     assert data_of(evals)["gate"] == gate
-    run_command("view", str(evals.run_folder()), "--single-file", str(evals.path / "one.html"))
+    run_command(open_door(), "view", str(evals.run_folder()), "--single-file", str(evals.path / "one.html"))
     assert '"gate":[["min_pass_rate"' in (evals.path / "one.html").read_text()

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.__main__ import main
+from pytest_browsereval.commands.base import open_door
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.gates import write_gate
 from pytest_browsereval.features.view.single import write_single
@@ -30,7 +31,7 @@ def test_it_shows_everything_without_the_run(store: RunStore, tmp_path: Path, lo
     """Steps, pictures, grades; the run's folder has gone, and no link leads to it."""
     file = tmp_path / "sent/page.html"
     file.parent.mkdir()
-    written, told = write_single(store.root, file)
+    written, told = write_single(open_door(), store.root, file)
     assert (written.attempts, written.damaged, told) == (8, 1, "")
     store.root.rename(tmp_path / "gone")
 
@@ -53,7 +54,7 @@ def test_it_shows_everything_without_the_run(store: RunStore, tmp_path: Path, lo
 def test_nothing_in_it_runs(store: RunStore, tmp_path: Path, look: Look) -> None:
     """Tasks, names, results and reasons that hold markup and ends of scripts."""
     file = tmp_path / "page.html"
-    write_single(store.root, file)
+    write_single(open_door(), store.root, file)
     key = folder_of(store, HOSTILE).relative_to(store.root / "tasks").as_posix()
 
     async def work(reader: Reader) -> None:
@@ -72,11 +73,11 @@ def test_what_does_not_fit_is_told(store: RunStore, tmp_path: Path, look: Look) 
         for number in (7, 8):
             (folder / f"{number:03d}.png").write_bytes(bytes([number]) * 60_000)
     file = tmp_path / "page.html"
-    _, told = write_single(store.root, file)
+    _, told = write_single(open_door(), store.root, file)
     whole = file.stat().st_size
     assert told == ""
     for most, missing in ((whole - 1, 1), (whole - 90_000, 2), (whole - 170_000, 3)):
-        _, told = write_single(store.root, file, most)
+        _, told = write_single(open_door(), store.root, file, most)
         assert file.stat().st_size <= most
         assert told == f"Left out, to stay below {most / 1e6:g} MB: {missing} picture{'s' * (missing > 1)}."
     assert '"008.png":"data:image/png;base64,CAgI' in file.read_text()
@@ -87,7 +88,7 @@ def test_what_does_not_fit_is_told(store: RunStore, tmp_path: Path, look: Look) 
 
     look(file, work)
     with pytest.raises(UsageError, match="without any log or picture the page takes"):
-        write_single(store.root, file, 10_000)
+        write_single(open_door(), store.root, file, 10_000)
 
 
 def test_the_command(store: RunStore, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -108,7 +109,7 @@ def test_the_command(store: RunStore, tmp_path: Path, capsys: pytest.CaptureFixt
 
 def alone(run: Path, file: Path, most: int = 25_000_000) -> tuple[dict[str, Any], str]:
     """Return the details in a run's page by the tasks' names, and what it says that it left out."""
-    _, told = write_single(run, file, most)
+    _, told = write_single(open_door(), run, file, most)
     assert file.stat().st_size <= most
     blocks = re.findall(r'data-chunk="\d+">(.*?)</script>', file.read_text())
     details = [one for block in blocks for one in json.loads(block).items()]
@@ -158,7 +159,7 @@ def test_of_a_protected_row_only_figures_are_sent(tmp_path: Path, look: Look, *,
     (store.root / "summary.json").write_text("{}")
     write_gate(store.root, [RuleResult("must_pass[gold]", is_met=False, message="gold failed: not Wombat")])
     file = tmp_path / "page.html"
-    _, message = write_single(store.root, file)
+    _, message = write_single(open_door(), store.root, file)
     assert "gold failed" in file.read_text()
     assert message.startswith("Texts and pictures of 2 attempts are left out: what leaves a benchmark")
     assert "Wombat" not in file.read_text()
@@ -186,4 +187,4 @@ def test_the_page_of_the_run_says_what_is_protected(tmp_path: Path, look: Look) 
         await reader.open("#/gold/default/1/attempt-1")
         assert "benchmark asks that what its attempts said is not published" in await reader.text("#facts")
 
-    look(write_viewer(store.root).file, work)
+    look(write_viewer(open_door(), store.root).file, work)

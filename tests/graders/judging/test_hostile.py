@@ -17,7 +17,7 @@ from pytest_browsereval.benchmarks.browsecomp.grader import BrowseCompGrader
 from pytest_browsereval.benchmarks.mind2web import grader as mind2web
 from pytest_browsereval.benchmarks.mind2web.grader import Mind2WebGrader
 from pytest_browsereval.benchmarks.webarena.grader import WebArenaGrader
-from pytest_browsereval.builtins import builtin_registry
+from pytest_browsereval.door import builtin_registry
 from pytest_browsereval.features.judges import relevance
 from pytest_browsereval.features.judges.fara import FaraMultimodalGrader
 from pytest_browsereval.features.judges.performance import PerformanceGrader

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from pytest_browsereval.builtins import builtin_registry
+from pytest_browsereval.door import builtin_registry
 from pytest_browsereval.errors import ErrorSource, Fault
 from pytest_browsereval.graders.base import Recorded
 from pytest_browsereval.graders.judging import judge as judge_module

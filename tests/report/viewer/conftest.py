@@ -16,6 +16,7 @@ from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.capture.console import ConsoleLine
 from pytest_browsereval.capture.dom import INERT
 from pytest_browsereval.capture.message_log import MessageLogger
+from pytest_browsereval.commands.base import open_door
 from pytest_browsereval.errors import ErrorSource
 from pytest_browsereval.features.compare.compare import RunComparison, compare
 from pytest_browsereval.features.compare.page import write_comparison
@@ -145,7 +146,7 @@ def store(tmp_path: Path) -> RunStore:
 @pytest.fixture
 def page(store: RunStore) -> Path:
     """Return the page of the run."""
-    return write_viewer(store.root).file
+    return write_viewer(open_door(), store.root).file
 
 
 def _hostile() -> Any:
@@ -374,5 +375,5 @@ def two_runs(tmp_path: Path) -> RunComparison:
 def compared(two_runs: RunComparison, tmp_path: Path) -> Path:
     """Return the page of two runs."""
     file = tmp_path / "a page.html"
-    write_comparison(two_runs, file)
+    write_comparison(open_door(), two_runs, file)
     return file

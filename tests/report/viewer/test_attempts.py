@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from pytest_browsereval.commands.base import open_door
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.report.viewer.attempts import iter_attempts, message_log
 from tests.labelled import folder_of, graded, write_run
@@ -34,7 +35,7 @@ def test_what_a_program_has_put_in_place_of_a_file_is_not_read(
     for name in ("metadata.json", "messages.jsonl"):
         (folder / name).unlink(missing_ok=True)
         put(folder / name)
-    found = {Path(one.folder): one for one in iter_attempts(store.root / "tasks")}
+    found = {Path(one.folder): one for one in iter_attempts(open_door(), store.root / "tasks")}
     assert found[folder].metadata is None
     assert "cannot be read" in found[folder].problem
     assert message_log(str(folder)) == ("", 0)

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from pytest_browsereval.commands.base import open_door
 from pytest_browsereval.features.view.gate import put_gate
 from pytest_browsereval.report.viewer.writing import write_viewer
 from pytest_browsereval.run.store import RunStore
@@ -46,7 +47,7 @@ def axe(pytestconfig: pytest.Config) -> str:
 @pytest.mark.parametrize("place", PLACES)
 def test_axe_finds_nothing(axe: str, recorded: RunStore, look: Look, place: str) -> None:
     """Wide and narrow, light and dark: no violation of any rule, also of those that are advice only."""
-    page = write_viewer(recorded.root).file
+    page = write_viewer(open_door(), recorded.root).file
     rules = [("not met", {"verdict": "failed"}), ("met", {"id": "buy"}), ("undecided", {"sort": "-steps"})]
     put_gate(page, [["min_pass_rate", word, "pass rate 50.0%", choice] for word, choice in rules])
     look(page, examined(axe, place))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from pytest_browsereval.commands.base import open_door
 from pytest_browsereval.report.viewer.writing import write_viewer
 from tests.features.causes.played import click, done, fill, write_attempt, write_manifest
 from tests.recorded import FAILED, attempt
@@ -20,7 +21,7 @@ def test_it_opens_at_the_first_wrong_step(tmp_path: Path, look: Look) -> None:
     write_attempt(run, (WAY[0], click(CANARY, "link"), WAY[2], done()), solution=WAY)
     write_attempt(run, wrong, attempt("sell", FAILED), solution=WAY)
     write_attempt(run, WAY, attempt("see"), solution=WAY)
-    file = write_viewer(run).file
+    file = write_viewer(open_door(), run).file
 
     async def work(reader: Reader) -> None:
         await reader.open("#/buy/default/1/attempt-1")

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.analysis.summary import summarise
+from pytest_browsereval.commands.base import open_door
 from pytest_browsereval.errors import ErrorSource
 from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
 from pytest_browsereval.report.viewer.page import script_named
@@ -235,7 +236,7 @@ def test_a_reason_stands_once_and_tracebacks_are_shown(tmp_path: Path, look: Loo
         assert await reader.page.locator("#grades > .grade > .given").count() == 0
         assert "Traceback" not in await reader.page.locator("#grades details details").last.text_content()
 
-    look(write_viewer(store.root).file, work)
+    look(write_viewer(open_door(), store.root).file, work)
 
 
 def test_what_is_damaged_is_shown_as_such(page: Path, look: Look) -> None:
@@ -285,7 +286,7 @@ def test_damaged_metadata_takes_no_timeline_away(store: RunStore, look: Look, da
         assert "metadata.json is damaged" in await reader.text("#findings")
         assert await reader.text("#detail h3") == "Step 2: click_at failed"
 
-    look(write_viewer(store.root).file, work)
+    look(write_viewer(open_door(), store.root).file, work)
 
 
 def test_hostile_text_is_text(page: Path, look: Look) -> None:
@@ -370,7 +371,7 @@ def test_of_many_rows_few_are_in_the_page(tmp_path: Path, look: Look) -> None:
     attempts = [
         graded(f"t{number:03}", grade("state", FAILED if number % 3 else PASSED)) for number in range(300)
     ]
-    file = write_viewer(write_run(tmp_path / "run", *attempts).root).file
+    file = write_viewer(open_door(), write_run(tmp_path / "run", *attempts).root).file
 
     async def work(reader: Reader) -> None:
         await reader.open("#?sort=id")
@@ -391,7 +392,7 @@ def test_of_many_rows_few_are_in_the_page(tmp_path: Path, look: Look) -> None:
 def test_the_page_stands_where_one_wants_it(store: RunStore, tmp_path: Path, look: Look) -> None:
     """A page outside of the run shows its pictures where they are."""
     (tmp_path / "pages é").mkdir()
-    file = write_viewer(store.root, tmp_path / "pages é" / "of this run.html").file
+    file = write_viewer(open_door(), store.root, tmp_path / "pages é" / "of this run.html").file
     assert [path.name for path in file.parent.iterdir() if path != file] == ["of this run.files"]
 
     async def work(reader: Reader) -> None:
@@ -405,7 +406,9 @@ def test_the_page_stands_where_one_wants_it(store: RunStore, tmp_path: Path, loo
 
 def test_texts_of_rows_are_short(tmp_path: Path) -> None:
     """However long a task is, its row is short; its own page has all of it."""
-    file = write_viewer(write_run(tmp_path, graded("a", grade("x"), query="Q" * 1_000_000)).root).file
+    file = write_viewer(
+        open_door(), write_run(tmp_path, graded("a", grade("x"), query="Q" * 1_000_000)).root
+    ).file
     data = json.loads(file.read_text().partition('id="data">')[2].partition("</script>")[0])
     assert len(json.dumps(data["rows"])) < 1_000
     assert file.stat().st_size < 160_000

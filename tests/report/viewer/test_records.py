@@ -11,6 +11,7 @@ import pytest
 from pytest_browsereval.capture.console import ConsoleLine
 from pytest_browsereval.capture.dom import INERT
 from pytest_browsereval.capture.output import AttemptOutput
+from pytest_browsereval.commands.base import open_door
 from pytest_browsereval.features.view.single import write_single
 from pytest_browsereval.report.viewer import records
 from pytest_browsereval.report.viewer.records import records_of
@@ -45,7 +46,7 @@ def test_records_stand_at_their_step(recorded: RunStore, look: Look) -> None:
             "error 404",
         ]
 
-    look(write_viewer(recorded.root).file, work)
+    look(write_viewer(open_door(), recorded.root).file, work)
 
 
 def test_all_of_an_attempt_is_below_its_timeline(recorded: RunStore, look: Look) -> None:
@@ -80,7 +81,7 @@ def test_all_of_an_attempt_is_below_its_timeline(recorded: RunStore, look: Look)
         await reader.open("#/buy/default/1/attempt-1")
         assert await reader.page.locator("#records").is_hidden()
 
-    look(write_viewer(recorded.root).file, work)
+    look(write_viewer(open_door(), recorded.root).file, work)
 
 
 def test_an_unreadable_time_moves_no_other_record(recorded: RunStore, look: Look) -> None:
@@ -98,7 +99,7 @@ def test_an_unreadable_time_moves_no_other_record(recorded: RunStore, look: Look
             await reader.unfold("#detail .record:first-of-type summary")
             assert await reader.texts("#detail .said li") == said
 
-    look(write_viewer(recorded.root).file, work)
+    look(write_viewer(open_door(), recorded.root).file, work)
 
 
 def test_hostile_records_are_text(recorded: RunStore, look: Look) -> None:
@@ -128,13 +129,13 @@ def test_hostile_records_are_text(recorded: RunStore, look: Look) -> None:
             await reader.page.set_viewport_size({"width": width, "height": 700})
             assert await reader.page.evaluate("document.documentElement.scrollWidth") == width
 
-    look(write_viewer(recorded.root).file, work)
+    look(write_viewer(open_door(), recorded.root).file, work)
 
 
 def test_a_page_that_stands_alone_has_them(recorded: RunStore, tmp_path: Path, look: Look) -> None:
     """Console and requests are in it, links to files are not; what does not fit is told."""
     file = tmp_path / "page.html"
-    write_single(recorded.root, file)
+    write_single(open_door(), recorded.root, file)
 
     async def work(reader: Reader) -> None:
         await reader.open(FIND)
@@ -145,7 +146,7 @@ def test_a_page_that_stands_alone_has_them(recorded: RunStore, tmp_path: Path, l
     look(file, work)
     folder = folder_of(recorded, "find")
     (folder / "console.jsonl").write_text('{"kind": "log", "text": "%s"}\n' % ("x" * 900) * 1_000)
-    write_single(recorded.root, file, 300_000)
+    write_single(open_door(), recorded.root, file, 300_000)
 
     async def later(reader: Reader) -> None:
         await reader.open(FIND)
@@ -232,4 +233,4 @@ def test_output_of_the_code_is_shown(recorded: RunStore, look: Look) -> None:
         assert (len(lines), lines[0], lines[-1]) == (2_000, "log line 1000", "log line 2999")
         assert await reader.text("#records .said .hint") == "1,000 lines before these are in output.txt."
 
-    look(write_viewer(recorded.root).file, work)
+    look(write_viewer(open_door(), recorded.root).file, work)

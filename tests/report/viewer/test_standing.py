@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 from pytest_browsereval.analysis.summary import summary_of
+from pytest_browsereval.commands.base import open_door
 from pytest_browsereval.errors import ErrorSource
 from pytest_browsereval.report.viewer.writing import write_viewer
 from pytest_browsereval.run.store import RunStore
@@ -56,7 +57,7 @@ def test_repeats_are_those_of_the_analysis(tmp_path: Path, look: Look) -> None:
         await reader.page.locator("#facts a", has_text="attempt 1: errored").click()
         await reader.sees("#attempt-name", "shaky (trial 1, attempt 1)")
 
-    look(write_viewer(store.root).file, work)
+    look(write_viewer(open_door(), store.root).file, work)
 
 
 def test_quarantine_is_marked(tmp_path: Path, look: Look) -> None:
@@ -78,7 +79,7 @@ def test_quarantine_is_marked(tmp_path: Path, look: Look) -> None:
         assert "ended on 2024-12-31: it counts again" in await reader.text("#facts")
         assert await reader.page.title() != "owned"
 
-    look(write_viewer(store.root).file, work)
+    look(write_viewer(open_door(), store.root).file, work)
 
 
 def test_resumes_are_told(tmp_path: Path, look: Look) -> None:
@@ -102,7 +103,7 @@ def test_resumes_are_told(tmp_path: Path, look: Look) -> None:
         assert "python: 3.12 -> 3.13" in facts
         assert await reader.page.title() == "shop"
 
-    look(write_viewer(store.root).file, work)
+    look(write_viewer(open_door(), store.root).file, work)
 
 
 def test_a_damaged_gate_costs_its_marks_only(tmp_path: Path, look: Look) -> None:
@@ -117,4 +118,4 @@ def test_a_damaged_gate_costs_its_marks_only(tmp_path: Path, look: Look) -> None
         assert await reader.text("#rate") == "83 %"
         assert "Quarantine" not in await reader.text("#run-facts")
 
-    look(write_viewer(store.root).file, work)
+    look(write_viewer(open_door(), store.root).file, work)

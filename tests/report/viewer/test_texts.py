@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from pytest_browsereval.commands.base import open_door
 from pytest_browsereval.features.view.gate import put_gate
 from pytest_browsereval.features.view.single import write_single
 from pytest_browsereval.model.messages import ToolCallMessage, ToolResultMessage, UserMessage
@@ -26,9 +27,9 @@ def test_texts_of_attempts_are_searched(
     """Arguments, results, output and grades count; the place is shown, and opening leads to it."""
     (folder_of(store, "find") / "output.txt").write_text("stdout | the Wombat has spoken\n")
     if is_single:
-        page = write_single(store.root, tmp_path / "single.html")[0].file
+        page = write_single(open_door(), store.root, tmp_path / "single.html")[0].file
     else:
-        page = write_viewer(store.root).file
+        page = write_viewer(open_door(), store.root).file
 
     async def work(reader: Reader) -> None:
         await reader.open("#?q=nothing%20there&sort=id")
@@ -52,7 +53,7 @@ def test_texts_of_attempts_are_searched(
 
 def test_scripts_that_are_gone_are_counted(store: RunStore, look: Look) -> None:
     """A search says how many attempts it could not read."""
-    page = write_viewer(store.root).file
+    page = write_viewer(open_door(), store.root).file
     (page.parent / "index.files/0001.js").unlink()
 
     async def work(reader: Reader) -> None:
@@ -73,7 +74,7 @@ def test_a_log_that_is_left_out_is_said(tmp_path: Path, look: Look) -> None:
     write_log(folder, UserMessage(content="wombat " * 100_000))
     write_log(folder_of(store, "small"), UserMessage(content="a badger"))
     file = tmp_path / "page.html"
-    _, message = write_single(store.root, file, 300_000)
+    _, message = write_single(open_door(), store.root, file, 300_000)
     assert "1 message log" in message
 
     async def work(reader: Reader) -> None:
@@ -116,7 +117,7 @@ def test_a_search_that_goes_on_says_so(store: RunStore, look: Look) -> None:
         await reader.sees("#searched", "searched for words of two signs or more")
         await reader.sees("#found", "No trial fits.")
 
-    look(write_viewer(store.root).file, work)
+    look(write_viewer(open_door(), store.root).file, work)
 
 
 def test_escape_leaves_a_field_for_what_it_searches(store: RunStore, look: Look) -> None:
@@ -134,7 +135,7 @@ def test_escape_leaves_a_field_for_what_it_searches(store: RunStore, look: Look)
         await reader.press("/", "Escape")
         assert await reader.page.evaluate("document.activeElement.closest('tbody')?.id") == "rows"
 
-    look(write_viewer(store.root).file, work)
+    look(write_viewer(open_door(), store.root).file, work)
 
 
 def test_an_attempt_is_searched(store: RunStore, look: Look) -> None:
@@ -153,7 +154,7 @@ def test_an_attempt_is_searched(store: RunStore, look: Look) -> None:
         await reader.press("Escape", "N")
         assert await reader.text("#detail h3") == "Step 2: click_at failed"
 
-    look(write_viewer(store.root).file, work)
+    look(write_viewer(open_door(), store.root).file, work)
 
 
 def test_the_strip_shows_what_was_seen(tmp_path: Path, look: Look) -> None:
@@ -200,7 +201,7 @@ def test_the_strip_shows_what_was_seen(tmp_path: Path, look: Look) -> None:
         await page.mouse.click(box["x"] + box["width"] * 0.78, box["y"] + box["height"] / 2)
         assert await reader.text("#detail h3") == "Step 2: click"
 
-    look(write_viewer(store.root).file, work)
+    look(write_viewer(open_door(), store.root).file, work)
 
 
 def test_links_and_keys(tmp_path: Path, look: Look) -> None:
@@ -235,12 +236,12 @@ def test_links_and_keys(tmp_path: Path, look: Look) -> None:
         await reader.sees("#attempt-name", "b")
         assert await reader.text("#position") == "2 of 3"
 
-    look(write_viewer(store.root).file, work)
+    look(write_viewer(open_door(), store.root).file, work)
 
 
 def test_rules_of_the_gate_lead_to_what_decided_them(store: RunStore, look: Look) -> None:
     """Missed ones first; a link chooses the trials in the table, or opens the row that must pass."""
-    page = write_viewer(store.root).file
+    page = write_viewer(open_door(), store.root).file
     rules = [
         ["max_error_rate", "met", "fine", {"verdict": "errored"}, [], True],
         ["tags[cart]", "not met", "pass rate 50%", {"verdict": "failed", "tag": "cart"}, [], False],

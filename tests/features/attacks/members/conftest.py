@@ -12,8 +12,8 @@ import pytest
 
 from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowser
 from pytest_browsereval.config.attack import AttackConfig
+from pytest_browsereval.features.attacks import FEATURE
 from pytest_browsereval.features.attacks.placer import LivePlacer
-from pytest_browsereval.features.attacks.plugin import MEMBERS
 from tests.support import PageServer, Run, Visit, patience, until, visiting
 
 if TYPE_CHECKING:
@@ -34,8 +34,8 @@ STRICT = {
 
 def make_attack(kind: str, **options: Any) -> AttackConfig:
     """Return an attack of a type, with its options."""
-    module, _, name = MEMBERS[kind].partition(":")
-    member = getattr(import_module(f"pytest_browsereval.features.attacks.members.{module}"), name)
+    module, _, name = FEATURE.members["attack"][kind].partition(":")
+    member = getattr(import_module(f"pytest_browsereval.features.attacks.{module}"), name)
     attack: AttackConfig = member.model_validate({"payload": PAYLOAD, "goal": GOAL, **options})
     return attack
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.builtins import builtin_registry
 from pytest_browsereval.config import config_from
+from pytest_browsereval.door import builtin_registry
 from pytest_browsereval.features.doctor.lint.base import Finding, Level
 from pytest_browsereval.features.doctor.lint.linting import lint
 

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from pytest_browsereval import builtins as members
-from pytest_browsereval.builtins import builtin_registry, load_registry
+from pytest_browsereval import door as members
+from pytest_browsereval.commands.base import open_door
+from pytest_browsereval.door import builtin_registry
 from pytest_browsereval.errors import RegistryError
 from pytest_browsereval.registry import FAMILIES, OURS
 
@@ -66,7 +67,7 @@ def test_words_of_browseros_are_aliases() -> None:
 
 def test_installed_packages_bring_members(package: Path) -> None:
     """Members of an entry point are there beside the built-in ones, with the owner's name."""
-    registry = load_registry()
+    registry = open_door().load_registry()
     assert registry.get("dataset", "acme/r").type_name() == "acme/rows"
     assert [owner for name, _, owner in registry.members("dataset") if name == "acme/rows"] == [
         "acme_rows_for_tests"
@@ -78,7 +79,7 @@ def test_a_broken_package_is_told(package: Path) -> None:
     """A package that cannot be imported stops the run with its entry point and the reason."""
     package.write_text("import nothing_of_that_name")
     with pytest.raises(RegistryError) as caught:
-        load_registry()
+        open_door().load_registry()
     assert str(caught.value) == (
         "the entry point 'acme' = 'acme_rows_for_tests' of acme_rows_for_tests cannot be loaded: "
         "ModuleNotFoundError: No module named 'nothing_of_that_name'. Mend or uninstall the package; pytest "
@@ -90,7 +91,7 @@ def test_a_package_names_its_members_by_its_prefix(package: Path) -> None:
     """A member or alias of a package without the entry point's prefix is refused with the name to write."""
     package.write_text(MODULE.replace('aliases=("acme/r",)', 'aliases=("rows",)'))
     with pytest.raises(RegistryError) as caught:
-        load_registry()
+        open_door().load_registry()
     assert str(caught.value) == (
         "acme_rows_for_tests registers the dataset 'rows'. Members of an installed package are named "
         "'acme/...', after its entry point; write acme/rows."
@@ -101,11 +102,11 @@ def test_a_failing_hook_is_told_with_its_line(package: Path) -> None:
     """A register hook that raises is told with owner, reason and line; a thing that is no member too."""
     package.write_text("def pytest_browsereval_register(registry):\n    registry.register(1 / 0)\n")
     with pytest.raises(RegistryError) as caught:
-        load_registry()
+        open_door().load_registry()
     assert "of acme_rows_for_tests fails: ZeroDivisionError: division by zero" in str(caught.value)
     assert f"({package}:2)" in str(caught.value)
     package.write_text("def pytest_browsereval_register(registry):\n    registry.register(int)\n")
     del sys.modules["acme_rows_for_tests"]
     importlib.invalidate_caches()
     with pytest.raises(RegistryError, match=r"^acme_rows_for_tests registers <class .int.>"):
-        load_registry()
+        open_door().load_registry()

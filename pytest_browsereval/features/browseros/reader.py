@@ -1,4 +1,4 @@
-"""Read run configs and suites of BrowserOS."""
+"""Reads run configs and suites of BrowserOS; what that takes is imported where there are some."""
 
 from __future__ import annotations
 
@@ -32,8 +32,3 @@ class BrowserOSReader:
         from pytest_browsereval.features.browseros.schema import extend_schema
 
         extend_schema(schema)
-
-
-def pytest_browsereval_register(registry: Registry) -> None:
-    """Add the reader."""
-    registry.add_reader(BrowserOSReader())

@@ -1,0 +1,104 @@
+"""What a folder of ``features`` or ``benchmarks`` brings, as data: its code is imported when it is needed."""
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pytest
+
+    from pytest_browsereval.registry import Registry
+
+PREFIX = "browsereval."
+"""Begins the names of features among the plug-ins of pytest: ``-p no:browsereval.html``."""
+
+
+class Option:
+    """An option of pytest's command line.
+
+    Args:
+        name: as it is typed.
+        wakes: whether it asks for an eval, also where no argument names one.
+        settings: the other arguments of ``parser.addoption``.
+    """
+
+    def __init__(self, name: str, *, wakes: bool = False, **settings: Any) -> None:
+        self.name = name
+        self.wakes = wakes
+        self.settings = settings
+
+    def is_given(self, config: pytest.Config) -> bool:
+        """Return whether the command line has it."""
+        return config.getoption(self.name) not in (None, False)
+
+
+@dataclass(frozen=True)
+class Feature:
+    """What a folder brings. Its ``__init__.py`` has one, ``FEATURE``, and is imported in each run of pytest.
+
+    Names of modules are relative to the folder.
+    """
+
+    members: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """By family: the type of each member, with its aliases after it, and where it is: ``module:Class``."""
+    readers: Sequence[str] = ()
+    """Classes that read config files of other systems: ``module:Class``."""
+    commands: Sequence[str] = ()
+    """Modules whose ``COMMANDS`` are subcommands of ``browsereval``."""
+    options: Sequence[Option] = ()
+    keys: Sequence[tuple[str, ...]] = ()
+    """Keys of a config that nothing else acts on: without the feature, a config that has one is refused."""
+    early: str = ""
+    """The module with hooks of pytest that are called in each run, also in one without an eval."""
+    hooks: str = ""
+    """The module with its hooks. It is imported when an eval is asked for, or a subcommand runs."""
+    package: str = ""
+    """The dotted name of the folder; ``list_features`` fills it in."""
+
+    def import_module(self, name: str) -> Any:
+        """Return a module of the folder."""
+        return import_module(f"{self.package}.{name}")
+
+    def register(self, registry: Registry) -> None:
+        """Register the members, each of which is imported when it is named, and the readers."""
+        for family, members in self.members.items():
+            for names, place in members.items():
+                name, *aliases = names.split()
+                registry.announce(family, name, f"{self.package}.{place}", aliases=tuple(aliases))
+        for reader in self.readers:
+            module, _, name = reader.partition(":")
+            registry.add_reader(getattr(self.import_module(module), name)())
+
+    def brings(self, family: str, name: str) -> bool:
+        """Return whether a member of that name or alias is one of its own."""
+        return any(name in names.split() for names in self.members.get(family, ()))
+
+
+@cache
+def list_features(room: str = "features") -> Mapping[str, Feature]:
+    """Return the feature of each folder that is there by its name, in alphabetical order.
+
+    Args:
+        room: ``features`` or ``benchmarks``. Files beside the folders are what several of them share.
+    """
+    place = Path(__file__).with_name(room)
+    names = sorted(found.name for found in pkgutil.iter_modules([str(place)]) if found.ispkg)
+    packages = {name: f"{__package__}.{room}.{name}" for name in names}
+    return {name: replace(import_module(one).FEATURE, package=one) for name, one in packages.items()}
+
+
+def describe_unknown(left_out: Sequence[str]) -> Iterator[str]:
+    """Yield a warning for each name of ``-p no:NAME`` that looks like a feature's and is not one's."""
+    from pytest_browsereval.errors import nearest
+
+    known = list_features()
+    for name in (one.removeprefix(PREFIX) for one in left_out if one.startswith(PREFIX)):
+        if name not in known:
+            message = f"-p no:{PREFIX}{name}: there is no such feature, so nothing is left out."
+            yield f"{message}{nearest(name, known)} Features: {', '.join(known)}."

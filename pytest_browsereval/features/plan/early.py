@@ -1,0 +1,26 @@
+"""Has ``--eval-plan`` act before pytest-xdist starts workers."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from pytest_browsereval.hooks.names import is_planned_key
+
+processes_key = pytest.StashKey[int]()
+"""How many processes the run would have."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> None:
+    """Have this process count the rows: pytest-xdist starts no worker then."""
+    if config.getoption("eval_plan"):
+        config.stash[is_planned_key] = True
+        config.stash[processes_key] = _count_processes(config)
+        config.option.numprocesses, config.option.tx, config.option.dist = None, [], "no"
+
+
+def _count_processes(config: pytest.Config) -> int:
+    given = config.getoption("numprocesses", None)
+    return given if isinstance(given, int) and given else (os.cpu_count() or 1) if given else 1

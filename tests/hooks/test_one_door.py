@@ -1,0 +1,58 @@
+"""Features, packages and conftests answer alike in a session and in a command."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_browsereval.__main__ import main
+from tests.hooks.small_evals import Evals, row
+from tests.hooks.test_registration import install
+
+CAUSE = """
+from pytest_browsereval import Cause
+
+def pytest_browsereval_find_cause(metadata, folder):
+    return Cause("own", "the moon, says {name}", "", (), None, "")
+"""
+OURS = "likely wrong row"
+"""What our own feature says of these rows."""
+
+
+@pytest.fixture
+def failing(evals: Evals) -> Evals:
+    """Two rows that fail alike."""
+    evals.write_rows(row("a", says="wrong"), row("b", says="wrong"))
+    evals.write_config()
+    return evals
+
+
+def find_shown(evals: Evals, capsys: pytest.CaptureFixture[str], *left_out: str) -> list[str]:
+    """Run the eval; return what the terminal, the page and two commands show."""
+    terminal = evals.run("shop.eval.yaml", *left_out).stdout.str()
+    page = (evals.run_folder() / "index.html").read_text()
+    capsys.readouterr()
+    near = ("--config", "shop.eval.yaml")
+    assert main([*left_out, "view", "latest", *near, "-o", "again.html"]) == 0
+    assert main([*left_out, "show", "latest", *near]) == 0
+    return [terminal, page, (evals.path / "again.html").read_text(), capsys.readouterr().out]
+
+
+def test_a_cause_is_the_same_wherever_it_is_shown(failing: Evals, capsys: pytest.CaptureFixture[str]) -> None:
+    """A conftest is asked before a package, and a package before a feature: in each report."""
+    assert not any("the moon" in text for text in find_shown(failing, capsys))
+    install(failing, "acme_causes", CAUSE.format(name="a package"))
+    assert all("the moon, says a package" in text for text in find_shown(failing, capsys))
+    (failing.path / "conftest.py").write_text(CAUSE.format(name="a conftest"))
+    shown = find_shown(failing, capsys)
+    assert all("the moon, says a conftest" in text for text in shown)
+    assert not any("the moon, says a package" in text for text in shown)
+
+
+def test_what_is_left_out_is_left_out_everywhere(failing: Evals, capsys: pytest.CaptureFixture[str]) -> None:
+    """``-p no:NAME`` means the same in front of a subcommand; a subcommand of the feature is unknown then."""
+    assert all(OURS in text for text in find_shown(failing, capsys))
+    without = find_shown(failing, capsys, "-p", "no:browsereval.causes")
+    assert not any(OURS in text for text in without)
+    with pytest.raises(SystemExit):
+        main(["-p", "no:browsereval.causes", "causes", "latest"])
+    assert "invalid choice: 'causes'" in capsys.readouterr().err
