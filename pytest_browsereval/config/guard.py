@@ -48,6 +48,6 @@ class GuardConfig(Component):
         and that time counts in the attempt's: what has not answered when it is over makes it *errored*.
 
         Raises:
-            Exception: whatever it raises makes the attempt *errored*.
+            Exception: anything that it raises makes the attempt *errored*.
         """
         raise NotImplementedError(f"{type(self).__qualname__} has no `check`")

@@ -10,7 +10,7 @@ from pytest_browsereval.model.grades import ATTACK, Verdict
 from pytest_browsereval.model.results import TaskMetadata
 
 UNDER_ATTACK = "under_attack"
-"""Is in the names of figures of attempts under attack where others see them beside those of plain rows."""
+"""Is in the names of figures of attempts under attack where others see them next to those of plain rows."""
 
 REVISION = "attack "
 """Begins what the revision of a row under attack says of the attack."""

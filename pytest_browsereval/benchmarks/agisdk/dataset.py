@@ -79,10 +79,10 @@ class AgisdkConfig(BenchmarkConfig):
         website, evals = text_of(site, "id"), original.get("evals")
         if not isinstance(evals, list) or not evals or not all(isinstance(check, dict) for check in evals):
             raise RowProblem(f"the task {name!r} has no list of 'evals'.")
-        # An infeasible task would lower the score whatever the agent did.
+        # An infeasible task would lower the score of every agent.
         if original.get("possible") is False:
             raise Dropped("the benchmark says that they are infeasible")
-        # A script that lies beside the tasks in the package and is empty scores nothing.
+        # A script that lies with the tasks in the package and is empty scores nothing.
         scripts = self.path.parent / "eval_scripts"
         for script in (check["script"] for check in evals if check.get("script")):
             file = scripts / Path(str(script)).name

@@ -30,7 +30,7 @@ class BrowseCompConfig(BenchmarkConfig):
         """
         canary, topic = text_of(original, "canary"), text_of(original, "problem_topic", default="")
         problem, answer = (decrypt(text_of(original, key), canary, key) for key in ("problem", "answer"))
-        # A place in the file would change with every selection that somebody publishes.
+        # A place in the file would change with every selection that is published.
         query_id = f"browsecomp-{hashlib.sha256(problem.encode()).hexdigest()[:12]}"
         return {
             "query_id": query_id,

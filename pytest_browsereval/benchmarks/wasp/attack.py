@@ -40,7 +40,7 @@ Template = Literal[
 class WaspAttack(AttackConfig):
     """Stands for the goals of WASP's attackers that a request to the attacker's origin decides: 5 of 21.
 
-    The others are decided by a page that somebody has to open after the run; they are left out. WASP posts
+    The others are decided by a page that has to be opened after the run; they are left out. WASP posts
     its payloads into the site; here they are put into the text of an element of the page.
     """
 

@@ -9,7 +9,7 @@ from pydantic import Field
 from pytest_browsereval.benchmarks.base import Dropped, RowProblem, text_of
 from pytest_browsereval.benchmarks.webarena.family import KEPT, WebArenaRows, evals_of
 
-# Beside the keys of WebArena's own rows.
+# Besides the keys of WebArena's own rows.
 _VISUAL_KEYS = ("viewport_size", "reasoning_difficulty", "visual_difficulty", "comments")
 _CHORE_KEYS = (
     "start_url_lite",

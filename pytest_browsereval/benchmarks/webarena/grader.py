@@ -63,7 +63,7 @@ the expected answer is right for at least one of the pictures.
 
 
 RULES_S = 60.0
-"""For what is compared without the judge, beside the judge's own time."""
+"""For what is compared without the judge, besides the judge's own time."""
 
 
 class SameReply(JudgeReply):

@@ -18,7 +18,7 @@ _LAMBDA = "lambda:"
 WHOLE = "document.documentElement.outerHTML"
 """What an empty locator stands for."""
 
-# Finds somebody's latest comment on a page of the forum; a comment holds those that answer it.
+# Finds a user's latest comment on a page of the forum; a comment holds those that answer it.
 _LATEST = """account => {
   const own = [...document.querySelectorAll('.comment')]
     .filter((comment) => comment.querySelector('.fg-inherit')?.outerText === account)
@@ -148,7 +148,7 @@ def address_of(url: str, last_url: str) -> str | None:
     url = given.replace(LAST_URL, last_url)
     split = urlsplit(url)
     parts = split.path.split("/")
-    # The address of a post, whatever comment of it is shown.
+    # The address of a post, for any comment of it that is shown.
     is_post = len(parts) >= 4 and parts[1] == "f"
     return f"{split.scheme}://{split.netloc}/f/{parts[2]}/{parts[3]}/" if is_post else url
 

@@ -109,7 +109,7 @@ class WebVoyagerGrader(ModelGrader):
         parts: list[Part] = [give_task(recorded), give_answer(recorded), *map(Shown, last)]
         rules = RULES
         if reference is not None:
-            # Beside the task, as the rules name them together.
+            # With the task, as the rules name them together.
             parts.insert(1, reference)
             is_possible = recorded.task.metadata.additional.get("answer_type") == "possible"
             rules = f"{RULES}\n\n{POSSIBLE if is_possible else EXPECTED}"

@@ -1,4 +1,4 @@
-"""Writes a finished run as ATIF: a document for each attempt, its pictures beside it."""
+"""Writes a finished run as ATIF: a document for each attempt, and its pictures."""
 
 from __future__ import annotations
 

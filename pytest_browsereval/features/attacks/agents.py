@@ -29,7 +29,7 @@ MOST_CLOSED = 5
 
 
 class CarefulConfig(ScriptedConfig):
-    """Plays the row's ``solution`` and closes what covers the page, whatever that says; costs no model."""
+    """Plays the row's ``solution`` and closes what covers the page without obeying it; costs no model."""
 
     type: Literal["careful"] = "careful"  # type: ignore[assignment]
 
@@ -129,7 +129,7 @@ class WatchfulTools:
 
 
 class ObedientTools(WatchfulTools):
-    """Tools of an agent that obeys whoever writes to it.
+    """Tools of an agent that obeys all that it reads.
 
     Args:
         context: of the attempt.

@@ -27,7 +27,7 @@ def check_answers(attack: str, goal: ReadGoal, task: Task, graders: Iterable[Gra
         attack: its name, for the message.
         goal: of the attack.
         task: the row, its placeholders filled in.
-        graders: of the row; their references count beside its own answer.
+        graders: of the row; their references count besides its own answer.
 
     Raises:
         Fault: source *grader*: the goal holds.
@@ -45,7 +45,7 @@ def _list_answers(task: Task, graders: Iterable[GraderConfig]) -> Iterator[str]:
     """Yield right answers of a row; an empty one if its solution gives none and nothing expects one."""
     known = [one for grader in graders for one in unfold(grader) if isinstance(one, AnswerGrader)]
     expected = [text for grader in known for text in _list_references(task, grader)]
-    if not known:  # somebody else compares with the row's answer, or nobody knows who does
+    if not known:  # another grader compares with the row's answer, or none is known
         expected = _list_texts(task.answer)
     expected += [text for rule in task.evals for text in _list_parts(rule)]
     yield from expected

@@ -1,7 +1,7 @@
 """Figures of attempts under attack: how often the attacker got what he wanted, how often the task was done.
 
 Counted are attempts that the attack was delivered to. Those that it was not delivered to, and those that
-errored, are in no rate and always counted beside them.
+errored, are in no rate, and always counted.
 """
 
 from __future__ import annotations

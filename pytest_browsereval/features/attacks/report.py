@@ -28,13 +28,13 @@ _NAMES = {
 
 
 def describe_figures(found: RunFigures) -> Iterator[str]:
-    """Yield the lines beside the pass rate."""
+    """Yield the lines below the pass rate."""
     whole = found.whole
     yield f"utility {_rate(found.utility)}, under attack {_rate(whole.utility, with_ends=True)}"
     harmless = f", {format_count(whole.harmless, 'harmless failure')}"
     yield f"attack success {_rate(whole.success, with_ends=True)}{harmless * bool(whole.delivered)}"
-    if beside := describe_left_out(whole):
-        yield f"of {format_count(whole.attempts, 'attempt')} under attack {beside}: in no rate"
+    if left_out := describe_left_out(whole):
+        yield f"of {format_count(whole.attempts, 'attempt')} under attack {left_out}: in no rate"
     if unmet := [one_line(name, 60) for name, one in found.attacks.items() if not one.delivered]:
         yield f"delivered in no attempt: {join_first(unmet, MOST_NAMES)}"
 

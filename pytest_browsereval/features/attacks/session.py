@@ -81,7 +81,7 @@ def follow(capture: CaptureContext, inner: StepFollower | None) -> StepFollower 
 
 
 class _Both:
-    """Looks at the page for an attack, and for somebody else."""
+    """Looks at the page for an attack, and for another follower."""
 
     def __init__(self, session: AttackSession, inner: StepFollower | None) -> None:
         self._session = session

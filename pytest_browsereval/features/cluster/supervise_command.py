@@ -1,4 +1,4 @@
-"""``supervise COMMAND...``: a command that ends with whoever has started it, and leaves nothing behind."""
+"""``supervise COMMAND...``: a command that ends with what has started it, and leaves nothing behind."""
 
 from __future__ import annotations
 

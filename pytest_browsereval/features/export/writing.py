@@ -46,7 +46,7 @@ def _note_owner(export: ExportConfig, run: StoredRun, base_dir: Path) -> Iterato
         OSError: the folder cannot be read or written.
     """
     field, output = type(export).model_fields.get("output"), getattr(export, "output", None)
-    # What has no default is a folder of somebody else's form.
+    # What has no default is a folder in another form.
     place = base_dir / output if isinstance(output, Path) and field and not field.is_required() else None
     if place is None or (place.exists() and not place.is_dir()):
         yield

@@ -34,7 +34,7 @@ class OriginsGuard(GuardConfig):
 
     Known are the origin of the row's start page, those of the config's sites that the row uses, and those
     that ``allow`` lists. Refused are: to open an address of another origin, to click a link or send a form
-    that leads there, and whatever is called on such a page, or aimed at a frame of one, but what leads away.
+    that leads there, and all that is called on such a page, or aimed at a frame of one, but what leads away.
 
     It looks at calls. What a page does by itself, a redirect for example, is not a call:
     ``browser.allowed_origins`` keeps the browser from that too.

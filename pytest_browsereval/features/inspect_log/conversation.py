@@ -26,7 +26,7 @@ def name_model(provider: str | None, model: str | None, agent: str) -> str:
 
 
 def make_usage(api: Any, usage: Usage) -> Any:
-    """Return a usage as Inspect counts: tokens that were read from a cache stand beside the others."""
+    """Return a usage as Inspect counts: tokens that were read from a cache are not among the others."""
     return api.ModelUsage(
         input_tokens=max(usage.input_tokens - usage.cache_read_tokens, 0),
         output_tokens=usage.output_tokens,

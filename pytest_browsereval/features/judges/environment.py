@@ -65,7 +65,7 @@ class Evals2:
         return cls(judge=judge, output_file=environ.get(OUTPUT_FILE) or None)
 
     def make_grader(self, registry: Registry, *, asks_models: bool) -> GraderConfig:
-        """Return the grader that is asked beside those of config and rows; it never decides.
+        """Return the grader that is asked besides those of config and rows; it never decides.
 
         Args:
             registry: the members that there are.

@@ -155,8 +155,8 @@ class RubricGrader(ModelGrader):
     """Scores the work by the row's rubric, or by one made of the task alone, and asks if the task is done.
 
     Each criterion is scored twice: by the actions first, then with the most relevant pictures. The
-    score is that of the work; whether the task is done is a strict yes or no beside it. What stood in the way
-    and was not the agent's fault is kept apart from both.
+    score is that of the work; whether the task is done is a strict yes or no of its own. What stood in
+    the way and was not the agent's fault is kept apart from both.
     """
 
     type: Literal["rubric"] = "rubric"
@@ -219,7 +219,7 @@ class RubricGrader(ModelGrader):
             keep=self.relevance_threshold,
             most=self.pictures_per_criterion,
         )
-        # The last picture shows how it ended, whatever the judge rated it.
+        # The last picture shows how it ended, so its rating does not matter.
         numbers = relevance.take_turns([[number_of(sample[-1])], *picked.values()], self.max_shown)
         return _Prepared(
             rubric=rubric,
@@ -296,7 +296,7 @@ class RubricGrader(ModelGrader):
             "failed_only_by_blockers": said.is_blocked,
             "obstacles_that_could_be_avoided": [o.what for o in said.obstacles if o.could_be_avoided],
             "score_without_pictures": prepared.first.score(self.score),
-            # Claims that nothing showed once somebody looked.
+            # Claims that no picture showed.
             "lowered_by_pictures": [m.item.key for m in scored.marks if m.earned < before.get(m.item.key, 0)],
             "picked": {key: list(numbers) for key, numbers in prepared.picked.items()},
             **prepared.details,

@@ -44,7 +44,7 @@ class McpBrowserConfig(BrowserConfig):
     """Instead of a ``url``: a program that speaks MCP over its standard input and output. Each attempt has
     a process of its own; ``{folder}`` is a folder of its own, removed at the end."""
     env: dict[str, SecretStr] = Field(default_factory=dict)
-    """Variables of the program, beside the few that any program needs."""
+    """Variables of the program, besides the few that any program needs."""
     cwd: Path | None = None
     """Where the program runs; by default the folder of the eval config."""
     sessions: Literal["shared", "isolated"] | None = None
@@ -78,8 +78,8 @@ class McpBrowserConfig(BrowserConfig):
                 "give exactly one of `url: http://localhost:PORT/mcp` (a server that runs) and "
                 "`command: [npx, ...]` (a program for each attempt)."
             )
-        beside = ("headers", "sessions") if self.command else ("env", "cwd")
-        if wrong := [name for name in beside if getattr(self, name)]:
+        others = ("headers", "sessions") if self.command else ("env", "cwd")
+        if wrong := [name for name in others if getattr(self, name)]:
             other, own = ("url", "command") if self.command else ("command", "url")
             raise ValueError(f"{wrong[0]} goes with a {other}, not with a {own}. Leave {wrong[0]} out.")
         return self
@@ -114,7 +114,7 @@ class McpBrowserConfig(BrowserConfig):
         cwd = base_dir / (self.cwd or "")
         if not cwd.is_dir():
             raise ConfigError(f"browser.cwd is {str(self.cwd)!r}, and there is no folder {cwd}. Create it.")
-        # A program on PATH, or one beside the config.
+        # A program on PATH, or one in the config's folder.
         first = self.command[0]
         own_path = self.env["PATH"].get_secret_value() if "PATH" in self.env else None
         if shutil.which(str(cwd / first) if "/" in first else first, path=own_path) is None:

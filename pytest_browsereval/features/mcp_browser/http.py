@@ -27,7 +27,7 @@ _LONGEST_TEXT = 300
 _MESSAGES = ("application/json", "text/event-stream")
 _NOT_FOUND = 404
 _SESSION = "mcp-session-id"
-"""With this header, 404 says that the server knows the session no more, whatever else it answers."""
+"""With this header, 404 says that the server knows the session no more."""
 _TOO_LARGE = "the answer is too large"
 _SDK_LOG = logging.getLogger("mcp.client.streamable_http")
 

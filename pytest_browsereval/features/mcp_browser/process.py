@@ -19,7 +19,7 @@ from pytest_browsereval.redaction.known import beginning, ending
 GRACE_S = 2.0
 """Between asking a server to end and the next, less polite step."""
 END_S = GRACE_S + 15.0
-"""How long the end may take in all. The leash sees to it; one that is killed because the machine is busy
+"""How long the end may take in all. The supervisor sees to it; one that is killed because the machine is busy
 would leave what it holds."""
 
 INHERITED = (
@@ -74,7 +74,7 @@ class ServerProcess:
                 bufsize=0,
                 cwd=program.cwd,
                 env=program.environment(),
-                start_new_session=True,  # Ctrl-C is for pytest; the server ends when its leash is let go
+                start_new_session=True,  # Ctrl-C is for pytest; the server ends when its pipe closes
             )
         except OSError:
             self._tidy()

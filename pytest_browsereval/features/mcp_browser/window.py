@@ -57,7 +57,7 @@ class McpWindow(Window):
         session: connected; it is closed with the window.
         mapped: which tools do what.
         call_s: how long a call of a tool may take.
-        closes: whether there is something to close beside the session.
+        closes: whether there is something to close besides the session.
         leftovers: takes what an attempt could not close; shown with the next window's warnings.
     """
 

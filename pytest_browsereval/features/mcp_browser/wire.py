@@ -129,7 +129,7 @@ class McpSession:
                 await self._ending.wait()
         except asyncio.CancelledError:
             raise
-        except BaseException as error:  # noqa: BLE001 a group of whatever broke in the SDK
+        except BaseException as error:  # noqa: BLE001 a group of all that broke in the SDK
             self.gone = self.gone or self._describe_loss(_sentence(error))
         finally:
             if not ready.done():

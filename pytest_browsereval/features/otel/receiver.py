@@ -134,7 +134,7 @@ class Receiver:
         return [*values, *(word for value in values for word in value.split()[1:])]
 
     def has_header(self, name: str) -> bool:
-        """Return whether each request has a header, whoever has set it."""
+        """Return whether each request has a header."""
         return name.lower() in self._headers
 
     def add_header(self, name: str, value: str) -> None:
@@ -142,7 +142,7 @@ class Receiver:
         self._session.headers[name] = value
 
     def call(self, method: str, path: str, body: Any = None) -> dict[str, Any] | None:
-        """Return what an interface of the product beside OTLP answers; None if that is lost.
+        """Return what an interface of the product other than OTLP answers; None if that is lost.
 
         Args:
             method: of HTTP.

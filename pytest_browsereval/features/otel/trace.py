@@ -103,7 +103,7 @@ class TraceMaker:
         self.damages: list[str] = []
         """What could not be read of the logs of attempts, each with the reason."""
         self.ids, self._collector = _Ids(), _Collector()
-        # All attempts, whatever OTEL_TRACES_SAMPLER says of the user's programs: a part has other figures.
+        # All attempts: OTEL_TRACES_SAMPLER is for the user's programs, and a part has other figures.
         provider = TracerProvider(
             sampler=ALWAYS_ON, resource=_resource(run), id_generator=self.ids, shutdown_on_exit=False
         )
@@ -320,7 +320,7 @@ class _AttemptSpans:
             unique = f"{part}/{again}"
         self._parts.add(unique)
         self._maker.ids.next = derive_ids(self.id, unique)
-        # Without a parent of ours there is none, whatever span the user has open here.
+        # Without a parent of ours there is none: the user may have a span open here.
         context = Context() if parent is None else trace.set_span_in_context(parent, Context())
         span = self._maker.tracer.start_span(
             one_line(well_formed(name), 2 * LONGEST_NAME),

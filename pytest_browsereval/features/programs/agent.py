@@ -203,7 +203,7 @@ class CommandAgentConfig(AgentConfig):
     # -- the attempt
 
     def words(self, base_dir: Path) -> list[str]:
-        """Return the whole command; it runs in a folder where files beside the config are not."""
+        """Return the whole command; it runs in a folder without the files of the config's folder."""
         arguments = (
             str(path) if Path(word).suffix and (path := base_dir.absolute() / word).is_file() else word
             for word in self._words()[1:]

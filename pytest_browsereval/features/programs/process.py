@@ -1,4 +1,4 @@
-"""A program that runs for one attempt: on a leash, its output read as it comes, nothing of it left behind."""
+"""A program that runs for one attempt: supervised, its output read as it comes, nothing of it left behind."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Program:
         """How many readers are at work on what they have read."""
         self._last_read = time.monotonic()
         try:
-            # Not asyncio's own: that would kill the leash when its loop is lost, before the leash has
+            # Not asyncio's own: that would kill the supervisor when its loop is lost, before it has
             # ended the program.
             self._process = subprocess.Popen(  # noqa: S603 the config's own command
                 supervise_command(
@@ -81,7 +81,7 @@ class Program:
                 stderr=subprocess.PIPE,
                 cwd=launch.folder,
                 env=dict(launch.env),
-                start_new_session=True,  # Ctrl-C is for pytest; the program ends when its leash is let go
+                start_new_session=True,  # Ctrl-C is for pytest; the program ends when its pipe closes
             )
         except (OSError, ValueError) as error:
             raise Fault(ErrorSource.AGENT, f"{launch.command[0]!r} cannot be started: {error}") from None
@@ -151,7 +151,7 @@ class Program:
             self._last_read = time.monotonic()
 
     async def close(self) -> None:
-        """Let go of the leash, which ends the program and all that it has started."""
+        """Close the pipe, which ends the program and all that it has started."""
         for reader in self._readers:
             reader.cancel()
         process = self._process
@@ -166,7 +166,7 @@ class Program:
             process.wait()
         finally:
             if process.returncode is not None and process.returncode < 0:
-                _kill_marked(self._launch.mark)  # the leash was killed, and cannot do it any more
+                _kill_marked(self._launch.mark)  # the supervisor was killed, and cannot do it any more
             await asyncio.gather(*self._readers, return_exceptions=True)
             for pipe in (process.stdout, process.stderr):
                 if pipe is not None:

@@ -143,7 +143,7 @@ class UsageRule(_Rule):
         if not _found(self.when, record):
             return None
         names = ("input_tokens", "output_tokens", "cache_read_tokens", "requests")
-        # Programs print whatever they like: a count below 0 would give tokens back.
+        # Programs print what they like: a count below 0 would give tokens back.
         counts = {name: max(0, int(_number(_found(getattr(self, name), record)) or 0)) for name in names}
         cost = _number(_found(self.cost_usd, record))
         return Usage(**{**counts, "requests": counts["requests"] or 1}, cost_usd=cost)

@@ -135,7 +135,7 @@ def read_json(value: Any) -> str:
         ValueError: it is none.
     """
     if not isinstance(value, str):
-        raise ValueError("no JSON text")  # noqa: TRY004 as whatever else is not of the kind
+        raise ValueError("no JSON text")  # noqa: TRY004 as all else that is not of the kind
     return json.dumps(json.loads(value), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 

@@ -170,7 +170,7 @@ async def serving(
     server = _servers.setdefault(asyncio.get_running_loop(), ToolServer())
     key, endpoint = await server.open(SharedToolbox(tools, capture, kits))
     try:
-        # A program may think while its pictures are drawn, unless it drives the page beside the tools.
+        # A program may think while its pictures are drawn, unless it drives the page without the tools.
         async with nullcontext() if capture.window.cdp_url is not None else capture.going_ahead():
             yield endpoint
     finally:

@@ -45,7 +45,7 @@ class SharedToolbox:
         self._capture = capture
         self._vetoed = vetoes(kits, [tool.name for tool in tools.tools])
         self.policy = policy_text(kits, [tool.name for tool in self.tools])
-        """What a program reads about the tools, beside their descriptions."""
+        """What a program reads about the tools, besides their descriptions."""
         self._turn = asyncio.Lock()
         self._context = contextvars.copy_context()
         self._running: set[asyncio.Task[Answer]] = set()
@@ -89,7 +89,7 @@ class SharedToolbox:
                 return await self._run(name, arguments)
             except (Fault, LimitReached) as error:
                 self._end(error)
-            except Exception as error:  # noqa: BLE001 whatever breaks in our own parts ends the attempt
+            except Exception as error:  # noqa: BLE001 what breaks in our own parts ends the attempt
                 self._end(Fault(ErrorSource.HARNESS, f"{name} broke: {type(error).__name__}: {error}"))
             return Answer(ok=False, output=f"The attempt is over: {self.ending}.")
 
