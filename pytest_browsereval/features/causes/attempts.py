@@ -89,24 +89,26 @@ class Attempt:
     @cached_property
     def moments(self) -> list[Moment]:
         """What the page said of the row's checks, in the order of steps; nothing if it was not asked."""
-        return [one for one in self._followed.moments if one.held] if self._followed is not None else []
+        return [one for one in self._followed.moments if one.held]
 
     @cached_property
-    def _followed(self) -> Followed | None:
+    def _followed(self) -> Followed:
         try:
             return Followed.parse(read_written(self.folder / PROGRESS_FILE))
         except (OSError, ValueError):
-            return None
+            return Followed(checks=())
 
     @cached_property
     def held(self) -> list[tuple[int, int]]:
-        """How many checks of the row held after which step; a milestone that is passed is no state."""
-        checks = self._followed.checks if self._followed is not None else ()
-        own = [place for place, one in enumerate(checks) if not one.is_milestone]
-        moments = (one for one in self.moments if None not in one.held)
+        """How many checks of the row held after which step; a milestone that is passed is not a state."""
+        checks = self._followed.checks
         return [
-            (sum(bool(one.held[place]) for place in own if place < len(one.held)), one.step)
-            for one in moments
+            (
+                sum(bool(it) for it, check in zip(one.held, checks, strict=False) if not check.is_milestone),
+                one.step,
+            )
+            for one in self.moments
+            if None not in one.held
         ]
 
     @property

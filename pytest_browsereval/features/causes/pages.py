@@ -43,11 +43,10 @@ class PageNames:
     def name(self, url: str) -> str:
         """Return the page of an address: without host and port where these are the eval's own."""
         for base, name in self._sites:
-            if url.startswith((f"{base}/", f"{base}?", f"{base}#")) or url == base:
-                return name + _name_path(url[len(base) :])
-        for _, name in self._sites:
-            if url.startswith(name):
-                return name + _name_path(url[len(name) :])
+            for prefix in (base, name):
+                rest = url.removeprefix(prefix)
+                if rest != url and rest[:1] in ("", "/", "?", "#"):
+                    return name + _name_path(rest)
         try:
             parts = urlsplit(url)
             is_own = parts.hostname == self._host or is_local(url)

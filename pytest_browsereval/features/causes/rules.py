@@ -115,11 +115,15 @@ class Failure:
 def _page_error(failure: Failure) -> Evidence | None:
     found = None
     for one in failure.attempt.actions:
-        found = None if one.status is None else one if found is None or one.has_moved else found
+        if one.status is not None:
+            found = one if found is None or one.has_moved else found
+        elif one.kind not in ("back", "end"):  # it went on, or looked at another page
+            found = None
     if found is None or (failure.kind not in ("page", "again", "more") and failure.is_wrong_before(found)):
         return None
-    why = f"the page answered HTTP {found.status}"
-    is_likely = failure.parting is None and failure.attempt.metadata.error_source is None
+    data, why = failure.attempt.metadata, f"the page answered HTTP {found.status}"
+    has_left = failure.last[0].status is None
+    is_likely = data.error_source is None and (has_left or failure.parting is None)
     return Evidence("page_error", [found], f"HTTP {found.status}: {found.page}", why, is_likely)
 
 
@@ -266,12 +270,6 @@ def _checks_lost(failure: Failure) -> Evidence | None:
     return Evidence("right_state_lost", [step] if step else (), "", "fewer checks held after it than before")
 
 
-def _page_error_before(failure: Failure) -> Evidence | None:
-    bad = [one for one in failure.attempt.actions if one.status] if failure.kind in AT_END else []
-    detail = f"HTTP {bad[0].status}: {bad[0].page}" if bad else ""
-    return Evidence("page_error", bad, detail, is_likely=True) if bad else None
-
-
 def _parted(failure: Failure) -> Evidence | None:
     name, parting = PARTED.get(failure.kind), failure.parting
     if name is None or parting is None or parting.step is None:
@@ -310,7 +308,6 @@ RULES = (
     _no_step,
     _login_needed,
     _checks_lost,
-    _page_error_before,
     _parted,
     _refused,
 )

@@ -55,6 +55,7 @@ _TWICE = re.compile(
     re.IGNORECASE,
 )
 _GOES_ON = re.compile(r"\b(next|more|forward|up|down|increase|plus|add another)\b|[+>»]", re.IGNORECASE)
+_CALCULATES = re.compile(r"\b(average|difference|total|sum|altogether|combined|by how)\b", re.IGNORECASE)
 _OPTION = re.compile(r'^\s*- option "((?:[^"\\]|\\.)*)"', re.MULTILINE)
 _DIGITS = {"one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "ten": "10"}
 _ACTS_ON = frozenset({"link", "button", "radio", "option", "checkbox", "tab", "menuitem"})
@@ -139,7 +140,9 @@ class Reading:
 
     def _says(self, phrase: str) -> bool:
         """Whether the task has words one after the other."""
-        return f" {' '.join(split_words(phrase))}" in f" {' '.join(self._words)}"
+        wanted = " ".join(split_words(phrase))
+        end = r"(?!\S)" if wanted[-1:].isdigit() else ""  # a word may have an ending
+        return re.search(rf"(?<!\S){re.escape(wanted)}{end}", " ".join(self._words)) is not None
 
     def _is_named(self, word: str) -> bool:
         """Whether the task has a word, maybe with an ending."""
@@ -196,6 +199,8 @@ class Reading:
         is_right = any(one.verdict is Verdict.PASSED for one in attempt.metadata.grader_results.values())
         told = (one for one in attempt.actions if one.kind != "end")
         if answer is None or is_right or any(may_have(one.says, answer) for one in told):
+            return
+        if _CALCULATES.search(attempt.metadata.query):  # a page need not have it
             return
         why = "the reference answer was not found in the recorded results"
         moved = [one for one in attempt.actions if one.has_moved]
@@ -259,7 +264,8 @@ class Reading:
                 yield from next((found for it in lists if name in (found := _OPTION.findall(it))), ())
             elif one.kind in ("click", "check") and target is not None and look.page == one.before:
                 for it in read_refs(look.says).values():
-                    is_like = it.role == "radio" or 2 * len(words & set(split_words(it.name))) >= len(words)
+                    its = set(split_words(it.name))
+                    is_like = it.role == "radio" or 2 * len(words & its) >= min(len(words), len(its))
                     if it.role in _ACTS_ON and it.role == (target.role or it.role) and is_like:
                         yield it.name
 

@@ -111,6 +111,7 @@ PAGE = """- heading "Room"
 - button "Save" [ref=e7]
 - button "Termin buchen" [ref=e8]"""
 LOOK = step("snapshot", says=PAGE)
+GONE = {**step("navigate", url=f"{BASE}/gone", page="/gone"), "status": 404}
 PLATES = step(
     "snapshot",
     says="""- combobox "Plates" [ref=e1]:
@@ -228,6 +229,9 @@ def test_other_ways(
         ("Put four into it.", (PLATES, on("e1", "select_option", value="3"), END), "wrong_value", 2),
         ("Nimm den breiten Ordner.", (click("Ordner schmal"), PLATES, END), "wrong_target", 1),
         ("Nimm Ordner, breit und schmal.", (click("Ordner schmal"), PLATES, END), "not_known", None),
+        ("Write 250.", (LOOK, on(COMMENT, "fill", text="25"), on(SAVE), END), "wrong_value", 2),
+        ("Take the plan Pro.", (GONE, BACK, LOOK, on(BASIC, "check"), on(SAVE), END), "wrong_target", 4),
+        ("Take the plan Pro.", (GONE, BACK, END), "page_error", 1),
         ("Zip 7010, please.", (LOOK, on(COMMENT, "fill", text="7001"), on(SAVE), END), "wrong_value", 2),
         ("Count.", (*3 * (step("scroll", direction="down"),), LOOK, done("5")), "not_known", None),
         ("Go on.", (LOOK, *4 * (click("Next"),), click("Day 2"), END), "not_known", None),
