@@ -36,7 +36,7 @@ CODE = """
 FIGURES = """
     agreement alignment analysis calibration comparator compare comparison correction diff
     evaluation list measure number observation pair passrate performance permutation plot quantity relevance
-    repeat statistics stats vote
+    repeat sequential statistics stats vote
 """
 PLAIN = """
     about active ask assertion behaviour blank book bound catalog close closeness collection

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -133,7 +133,6 @@ def against_baseline(
     run: RunOutcomes,
     *,
     left_out: Collection[str] = (),
-    read: Callable[[RunOutcomes], RunOutcomes] | None = None,
 ) -> RunComparison | str | None:
     """Compare a run with the baseline of its gate; None if the gate has none.
 
@@ -145,7 +144,6 @@ def against_baseline(
         base: the folder that the baseline's path is relative to.
         run: as comparisons read it.
         left_out: ids of tasks that do not count.
-        read: returns the baseline, where something reads it already; it is given the run.
 
     Raises:
         UsageError: the baseline cannot be read, or has no task of the run.
@@ -153,7 +151,7 @@ def against_baseline(
     if gate.baseline is None:
         return None
     margin = MARGIN if gate.max_drop is None else gate.max_drop
-    given = (read(run) if read else read_run(base / gate.baseline), run)
+    given = (read_run(base / gate.baseline), run)
     a, b = (_without(one, left_out) for one in given)
     for before, one, label in zip(given, (a, b), ("the baseline", "this run"), strict=True):
         if not one.trials:

@@ -16,7 +16,6 @@ def compare(arguments: argparse.Namespace) -> int:
     """Compare two runs; the exit code is always 0."""
     from pytest_browsereval.features.compare.baseline import read_run
     from pytest_browsereval.features.compare.compare import compare as compare_runs
-    from pytest_browsereval.features.compare.reader import read_beside
     from pytest_browsereval.features.compare.report import make_report
 
     with_files = arguments.html is not None
@@ -24,12 +23,9 @@ def compare(arguments: argparse.Namespace) -> int:
         find_baseline(arguments.door, given, arguments.config, with_files=with_files)
         for given in (arguments.a, arguments.b)
     )
-    with read_beside(second) as read_second:
-        a = read_run(first)
-        b = read_second(a)
     found = compare_runs(
-        a,
-        b,
+        read_run(first),
+        read_run(second),
         margin=arguments.margin,
         with_edited=arguments.with_edited,
         variants=arguments.variants,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -53,25 +52,22 @@ COMPARED = frozenset({Change.LOST, Change.GAINED, Change.UNCHANGED})
 class Side:
     """The trials of one task by one variant in one run."""
 
-    # Most tasks have one trial, and large runs are held in memory twice: no tuple for it, and no counts.
-
-    first: Outcome
-    more: tuple[Outcome, ...] = ()
+    trials: tuple[Outcome, ...]
 
     @property
-    def trials(self) -> tuple[Outcome, ...]:
-        """All of them."""
-        return self.first, *self.more
+    def first(self) -> Outcome:
+        """The first one."""
+        return self.trials[0]
 
     @property
     def passed(self) -> int:
         """How many passed."""
-        return self.count(Verdict.PASSED) if self.more else int(self.first.verdict is Verdict.PASSED)
+        return self.count(Verdict.PASSED)
 
     @property
     def judged(self) -> int:
         """Trials that passed or failed."""
-        return sum(map(_is_judged, self.trials)) if self.more else int(_is_judged(self.first))
+        return sum(map(_is_judged, self.trials))
 
     def count(self, verdict: Verdict) -> int:
         """Return how many of them have that verdict."""
@@ -88,15 +84,13 @@ class Side:
 
         One that errored before it was judged keeps its row when others are graded again by a corrected one.
         """
-        if not self.more:
-            return {self.first.row_hash} - {""}
         judged = [trial for trial in self.trials if _is_judged(trial)]
         return {trial.row_hash for trial in judged or self.trials if trial.row_hash}
 
     @property
     def outcome(self) -> str:
         """The verdict, or how many there are of which."""
-        if not self.more:
+        if len(self.trials) == 1:
             return str(self.first.verdict)
         errored = len(self.trials) - self.judged
         more = f", {errored} errored" if errored else ""
@@ -110,20 +104,14 @@ class Side:
 
     def mean(self, value: Callable[[Outcome], float | None]) -> float | None:
         """Return the mean over judged trials; None if it is not known of one, or there is none."""
-        if not self.more:
-            return None if self.first.verdict is Verdict.ERRORED else value(self.first)
         values = [value(trial) for trial in self.trials if _is_judged(trial)]
         known = [each for each in values if each is not None]
         # A mean without the unknown ones would favour the side that hides its costs.
-        return _mean(known) if known and len(known) == len(values) else None
+        return fmean(known) if known and len(known) == len(values) else None
 
 
 def _is_judged(trial: Outcome) -> bool:
     return trial.verdict is not Verdict.ERRORED
-
-
-def _mean(values: Sequence[float]) -> float:
-    return values[0] if len(values) == 1 else fmean(values)  # most tasks have one trial: 1 µs for each
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,14 +135,7 @@ class Pair:
         a, b = self.a, self.b
         if a is None or b is None:
             return None
-        if not (a.more or b.more):  # as most tasks have it
-            return _SINGLE.get((a.first.verdict, b.first.verdict))
         return Cell(a.passed, a.judged, b.passed, b.judged) if a.judged and b.judged else None
-
-
-_HITS = {Verdict.FAILED: 0, Verdict.PASSED: 1}
-_SINGLE = {(a, b): Cell(_HITS[a], 1, _HITS[b], 1) for a in _HITS for b in _HITS}
-"""The cells of tasks with one trial on each side, by the verdicts."""
 
 
 @dataclass(frozen=True)
@@ -203,7 +184,7 @@ class Comparison:
     def paired(self) -> Paired:
         """The difference of the pass rates, paired by task; variants of one task are one task."""
         # Variants of a task share its difficulty, so they are not independent.
-        means = (_mean([cell.difference for cell in _list_cells(task)]) for task in _group(self.compared))
+        means = (fmean(cell.difference for cell in _list_cells(task)) for task in _group(self.compared))
         return compare_pairs(means, self.confidence, _split(self.compared))
 
     @property
@@ -256,10 +237,9 @@ def _split(pairs: Sequence[Pair]) -> Split | None:
 
     A task went the way of its mean over variants, if one of these has.
     """
-    all_cells = map(_list_cells, _group(pairs))
-    if all(len(task) == 1 and task[0].judged_a == task[0].judged_b == 1 for task in all_cells):
-        return None
     cells = list(map(_list_cells, _group(pairs)))
+    if all(len(task) == 1 and task[0].judged_a == task[0].judged_b == 1 for task in cells):
+        return None
     ways: Counter[Change] = Counter()
     for own, task in zip(_group(pairs), cells, strict=True):
         mean = fmean(cell.difference for cell in task)
@@ -271,24 +251,16 @@ def _split(pairs: Sequence[Pair]) -> Split | None:
 def _measure(name: str, pairs: Sequence[Pair]) -> Measure:
     unit, of_trial = MEASURES[name]
 
-    first, second = array("d"), array("d")  # a list of numbers takes four times the memory
+    first, second = [], []
     for task in _group(pairs):
-        known = []
-        for pair in task:
-            if pair.a is not None and pair.b is not None:
-                before, after = pair.a.mean(of_trial), pair.b.mean(of_trial)
-                if before is not None and after is not None:
-                    known.append((before, after))
-        if len(known) == 1:  # as most tasks have it
-            first.append(known[0][0])
-            second.append(known[0][1])
-        elif known:
-            first.append(_mean([before for before, _ in known]))
-            second.append(_mean([after for _, after in known]))
+        sides = [(pair.a.mean(of_trial), pair.b.mean(of_trial)) for pair in task if pair.a and pair.b]
+        if known := [(before, after) for before, after in sides if before is not None and after is not None]:
+            first.append(fmean(before for before, _ in known))
+            second.append(fmean(after for _, after in known))
     if not first:
         return Measure(name, unit, None, None, None, None, 0)
     a, b = fmean(first), fmean(second)
-    changes = array("d", map(sub, second, first))
+    changes = list(map(sub, second, first))
     change = fmean(changes)
     interval = None
     if (count := len(changes)) > 1:
@@ -370,10 +342,8 @@ def _sides(run: RunOutcomes, names: Mapping[str, str], only: str | None = None) 
     def name(trial: Outcome) -> tuple[str, str]:
         return trial.query_id, names.get(trial.variant, trial.variant)
 
-    # Sorted lists: by tables of names, two runs of 200,000 trials would take 100 MiB more.
     for key, found in groupby(sorted(_list_trials(run, only), key=name), name):
-        first, *more = found
-        yield key, Side(first, tuple(more))
+        yield key, Side(tuple(found))
 
 
 def _list_trials(run: RunOutcomes, only: str | None) -> Iterable[Outcome]:

@@ -32,7 +32,6 @@ def gate(arguments: argparse.Namespace) -> int:
     from pytest_browsereval.analysis.summary import summary_of
     from pytest_browsereval.features.compare.baseline import against_baseline, lacks_baseline
     from pytest_browsereval.features.compare.gate_report import make_report
-    from pytest_browsereval.features.compare.reader import read_beside
     from pytest_browsereval.features.compare.rules import judge_baseline
     from pytest_browsereval.features.outcomes import outcomes_of
     from pytest_browsereval.run.manifest import check_manifest
@@ -45,21 +44,15 @@ def gate(arguments: argparse.Namespace) -> int:
     if message := lacks_baseline(rules):
         raise UsageError(message.replace("--eval-baseline", "--baseline"))
     store = RunStore(run)
-    if rules.baseline is None:
-        summary, by_baseline = summary_of(store), tuple(judge_baseline(rules, None))
-    else:
-        with read_beside(base / rules.baseline, is_for_rules=True) as read:
-            summary = summary_of(store)
-            out = find_quarantined(rules, (trial.metadata.started_at for trial in summary.trials))
-            outcomes = outcomes_of(store, summary)
-            # Nothing keeps what it compares: tables of two runs.
-            by_baseline = tuple(
-                judge_baseline(rules, against_baseline(rules, base, outcomes, left_out=out, read=read))
-            )
+    summary = summary_of(store)
+    compared = None
+    if rules.baseline is not None:
+        out = find_quarantined(rules, (trial.metadata.started_at for trial in summary.trials))
+        compared = against_baseline(rules, base, outcomes_of(store, summary), left_out=out)
     selected = count_wanted(store) if (count := store.count_selected()) is None else count
     found = (_check_unlimited(summary, rules), lacking(store, summary), contradicting(store, summary))
     beside = (rule for rule in found if rule is not None)
-    against = (*by_baseline, *arguments.door.judge_run(run, summary, rules))
+    against = (*judge_baseline(rules, compared), *arguments.door.judge_run(run, summary, rules))
     results = (*decide(summary, rules, against), *beside)
     if arguments.junit_xml is not None:
         from pytest_browsereval.features.compare.gate_junit import junit
