@@ -28,10 +28,10 @@ CODE = """
     base binary cache callable choice ci conftest contract control controller env environment file
     filter fixture folder function gitignore guard hook hookspecs id import init install json jsonl junit key
     lease lint listing load lock loop machine main manager mark markdown merge name noop option output package
-    parquet parse part partition path pattern place placeholder plan player prefetch preflight preset
-    process program progress protocol py queue read reader registration runner schema scope setting
-    size state static store suffix sync table template temporary terminal termination text thread toml toolset
-    traceback use validation value verifier write writer yaml
+    parquet parse part path pattern place placeholder plan player prefetch preflight preset
+    process program progress protocol py queue read reader registration runner scheduling schema scope setting
+    share size state static store suffix sync table template temporary terminal termination text thread toml
+    toolset traceback use validation value verifier write writer yaml
 """
 FIGURES = """
     agreement alignment analysis calibration comparator compare comparison correction diff
@@ -67,7 +67,6 @@ NO_NOUNS = {
 """Public names that do not end in a noun, each with its reason."""
 USED_ANYWAY = {
     "JobPart": "a job of GitHub Actions",
-    "SlotScheduling": "a scheduler of pytest-xdist, which deals items out by slots",
 }
 """Names with a word that the glossary replaces, each with its reason."""
 

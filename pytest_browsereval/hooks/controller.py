@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Generator, Iterable, Iterator
+from dataclasses import replace
 from typing import Any, ClassVar, get_args
 
 import pytest
@@ -23,6 +24,8 @@ from pytest_browsereval.redaction.known import redact_known
 from pytest_browsereval.run.active import ActiveRun
 from pytest_browsereval.run.deaths import count_deaths
 from pytest_browsereval.run.new_trials import NewTrials
+from pytest_browsereval.run.plan import Entry
+from pytest_browsereval.run.relations import Relations
 from pytest_browsereval.run.store import TrialKey
 
 UNMADE_KEYS: dict[Unmade, str] = {
@@ -88,8 +91,12 @@ class Controller:
         """Node ids of all items that are to run."""
         self.rows: dict[str, ActiveRun] = {}
         """The eval items among them."""
-        self.ties: dict[str, frozenset[str]] = {}
-        """What those are tied by that have to be run by one process."""
+        self.relations: dict[str, Relations] = {}
+        """What those have to do with others that have to do with any."""
+        self.needs: dict[str, list[str]] = {}
+        """The items that those depend on, as far as they are to run."""
+        self.held_back: dict[str, Entry] = {}
+        """Those that nobody knows of yet whether they are to be made."""
         self.finished: set[str] = set()
         self.verdicts: dict[str, str] = {}
         self.skipped: set[str] = set()
@@ -151,11 +158,24 @@ class Controller:
         notes = active_run.trials.check(entries, prepared)
         ids = {f"{file}::{name}": entry for entry in entries for name in given[entry.name]}
         self.rows.update(dict.fromkeys(ids, active_run))
-        self.ties.update({name: active_run.plan.relations(entry).ties for name, entry in ids.items()})
+        self._relate(active_run, ids)
         self._check_distribution(active_run)
         self.records.take_stock(active_run)
         acting = describe_acting(self.session.config, active_run, entries)
         self._note(active_run, [*notes, *active_run.plan.notes(entries), *acting])
+
+    def _relate(self, active_run: ActiveRun, ids: dict[str, Entry]) -> None:
+        """Note what items have to do with others, and what they wait for."""
+        self.held_back.update({name: one for name, one in ids.items() if active_run.is_undecided(one)})
+        if not active_run.plan.may_relate(len(ids)):
+            return
+        relations = {name: active_run.plan.relations(entry) for name, entry in ids.items()}
+        self.relations.update(relations)
+        by_key = {entry.key: name for name, entry in ids.items()}
+        for name, entry in ids.items():
+            keys = (replace(entry.key, query_id=one) for one in relations[name].depends_on)
+            if needed := [by_key[key] for key in keys if key in by_key]:
+                self.needs[name] = needed
 
     def _check_parts(self, active_run: ActiveRun) -> None:
         for part in self.parts.values():
@@ -175,7 +195,7 @@ class Controller:
                 f"eval {name}: --dist each has every worker run every row, and of two results of one trial "
                 "the last would count. Use --dist load; to run each row twice, use --eval-trials=2."
             )
-        counts = Counter(tie for ties in self.ties.values() for tie in ties)
+        counts = Counter(tie for one in self.relations.values() for tie in one.ties)
         if dist not in KEEPS_TOGETHER and any(count > 1 for count in counts.values()):
             raise UsageError(
                 f"eval {name}: rows depend on each other or share the state of a site, and "

@@ -27,8 +27,8 @@ from pytest_browsereval.errors import (
 )
 from pytest_browsereval.hooks.items import EvalItem, Unmade
 from pytest_browsereval.hooks.order import Trial, find_related, key_of, needs_of, relations_of
-from pytest_browsereval.hooks.partition import Partition, count_lanes
 from pytest_browsereval.hooks.session import CLOSE_GRACE_S, EvalSession
+from pytest_browsereval.hooks.share import Share, count_lanes
 from pytest_browsereval.hooks.surroundings import Surroundings
 from pytest_browsereval.llm.client import close_clients
 from pytest_browsereval.model.grades import Verdict
@@ -43,16 +43,24 @@ from pytest_browsereval.run.session import Session
 UNMADE: dict[type[BrowserEvalError], Unmade] = {OverBudget: "budget", CalledOff: "dashboard"}
 """What a report says of why an attempt was not made."""
 
+AHEAD = 64
+"""How many attempts of a lane may be over before the item comes up that is in front of them."""
+
+WAITING = 4
+"""How many attempts of a lane are at work or wait for it."""
+
 
 class Prefetch:
     """Starts attempts ahead of the item that is up, and hands each item its own."""
 
-    def __init__(self, session: EvalSession, surroundings: Surroundings) -> None:
+    def __init__(self, session: EvalSession, surroundings: Surroundings, share: Share) -> None:
         self.session = session
         option = session.config.option
         self._maxfail: int = 1 if getattr(option, "stepwise", False) else option.maxfail
         self._bad = 0  # failed and errored attempts that are known, reported or not
-        self._partition = Partition(session.config)
+        self._share = share
+        share.on_change = self._look_again
+        self._up: EvalItem | None = None
         self._surroundings = surroundings
         self._blocked: dict[EvalItem, LoopLost] = {}
         self._cut_off: dict[str, ActiveRun] = {}
@@ -72,8 +80,8 @@ class Prefetch:
         """Keys of trials that were not made since the budget is used up, or somebody has called them off."""
         self._why_stopped = ""
         """The row that has stopped the run, and why."""
-        self._frees = False
-        """Whether one of these has come to a verdict since the rows behind were looked at."""
+        self._is_changed = False
+        """Whether more can be started than when the rows behind were looked at."""
 
     # -- lanes
 
@@ -83,7 +91,7 @@ class Prefetch:
         if self._lanes is None:
             configs = [run.config for run in self.session.runs.values()]
             self._lanes = Lanes(
-                max((count_lanes(one, self._partition.processes) for one in configs), default=1),
+                max((count_lanes(one, self._share.processes) for one in configs), default=1),
                 stuck_s=max((one.limits.stuck_s for one in configs), default=10),
                 may_start=self._may_start,
                 on_lost=self._forget,
@@ -193,6 +201,7 @@ class Prefetch:
                 raise kind("what it depends on was not run")
         if unmet := self._unmet(item):
             return self._record_error(item, unmet)
+        self._up = item
         self.lanes.want(item, self._attempt(item), groups=_groups(item), must=True)
         self._look_ahead(item)
         try:
@@ -245,7 +254,7 @@ class Prefetch:
     def _note(self, item: EvalItem, verdict: Verdict) -> None:
         if (key := key_of(item)) in self._selected:
             self._verdicts[key] = verdict
-            self._frees = True
+            self._look_again()
 
     def _record_lost(self, item: EvalItem, lost: LoopLost) -> AttemptRecord:
         return self._record_error(
@@ -269,18 +278,20 @@ class Prefetch:
     def _startable(self, item: EvalItem) -> Iterator[EvalItem]:
         if self._surroundings.is_alone(item) or _is_suspect(item):
             return
-        room = self.lanes.width * (1 if self._maxfail else 4) - 1
-        for other in self._partition.behind(item):
-            if room <= 0:
+        width = self.lanes.width
+        ahead, room = width * (1 if self._maxfail else AHEAD) - 1, width * WAITING - 1
+        for other in self._share.behind(item):
+            if ahead <= 0 or room <= 0:
                 return
             if other in self.lanes:
-                room -= 1
+                ahead -= 1
+                room -= not self.lanes.has_result(other)
                 continue
             if not isinstance(other, EvalItem) or other in self._blocked or self._waits(other):
                 continue  # an ordinary test takes no lane
             if not self._surroundings.are_shared(item, other) or _is_suspect(other):
                 return  # nothing overtakes a row that is particular about what is up
-            room -= 1
+            ahead, room = ahead - 1, room - 1
             yield other
 
     def _attempt(self, item: EvalItem) -> Callable[[], Coroutine[Any, Any, AttemptRecord]]:
@@ -296,6 +307,10 @@ class Prefetch:
             verdict = outcome.metadata.verdict
             self._bad += verdict is not Verdict.PASSED
             self._note(item, verdict)
+            if item is not self._up and not self._maxfail:
+                self._share.report_over(item)
+            if not self.lanes.waiting:
+                self._look_again()
             return outcome
 
         return attempt
@@ -335,11 +350,17 @@ class Prefetch:
         return frozenset(tied), frozenset(done)
 
     def _tick(self, item: EvalItem) -> None:
-        if self._partition.is_stopped():  # execnet takes five seconds to pass Ctrl-C on
+        if self._share.is_stopped():  # execnet takes five seconds to pass Ctrl-C on
             raise KeyboardInterrupt
-        if self._frees:
-            self._frees = False
+        if self._is_changed:
+            self._is_changed = False
             self._look_ahead(item)
+
+    def _look_again(self) -> None:
+        """Have the rows behind the one that is up looked at again; called in any thread."""
+        self._is_changed = True
+        if self._lanes is not None:
+            self._lanes.wake()
 
     # -- pytest's hooks
 
@@ -349,7 +370,7 @@ class Prefetch:
         for item in session.items:
             if isinstance(item, EvalItem):
                 self._entries.setdefault(item.active_run, []).append(item.entry)
-        self._partition.take(session.items)
+        self._share.take(session.items)
         self._relating = find_related(session.items)
         needed = {key for item in self._relating for key in needs_of(item)}
         made = {key_of(item) for item in session.items if isinstance(item, EvalItem)} if needed else set()
@@ -358,7 +379,7 @@ class Prefetch:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> None:
         """Note the next item: all that a worker knows under a distribution that is not ours."""
-        self._partition.next = nextitem
+        self._share.next = nextitem
 
     def end_attempts(self) -> None:
         """Cancel what runs ahead, and wait until it has ended."""

@@ -21,6 +21,7 @@ from pytest_browsereval.hooks.representation import ReportWrapping
 from pytest_browsereval.hooks.reruns import OneTry
 from pytest_browsereval.hooks.selecting import Selecting
 from pytest_browsereval.hooks.session import EvalSession, eval_session_key
+from pytest_browsereval.hooks.share import Share, share_key
 from pytest_browsereval.hooks.surroundings import Surroundings
 from pytest_browsereval.hooks.terminal import Terminal
 from pytest_browsereval.hooks.termination import Termination, guard_session
@@ -65,7 +66,8 @@ def _register(session: EvalSession, config: pytest.Config) -> None:
         manager.register(OneTry(), "browsereval-one-try")  # before others, which have to see each item first
     surroundings = Surroundings(config)
     manager.register(surroundings, "browsereval-surroundings")
-    manager.register(Prefetch(session, surroundings), "browsereval-prefetch")
+    share = config.stash[share_key] = Share(config)
+    manager.register(Prefetch(session, surroundings, share), "browsereval-prefetch")
     manager.register(OutputRouting(config), "browsereval-output")
     manager.register(Reports(), "browsereval-reports")
     manager.register(SetupReports(), "browsereval-setup-reports")

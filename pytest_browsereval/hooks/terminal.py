@@ -16,9 +16,9 @@ from pytest_browsereval.config.model import BudgetConfig
 from pytest_browsereval.hooks.controller import Controller
 from pytest_browsereval.hooks.gating import gating_key
 from pytest_browsereval.hooks.items import EvalItem
-from pytest_browsereval.hooks.partition import count_lanes
 from pytest_browsereval.hooks.reruns import describe_reruns
 from pytest_browsereval.hooks.session import EvalSession
+from pytest_browsereval.hooks.share import count_lanes
 from pytest_browsereval.model.display import format_count, wrap_text
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.report import table

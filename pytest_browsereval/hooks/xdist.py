@@ -1,33 +1,31 @@
-"""xdist: slots that workers may run ahead over, deaths that blame the right row, one stop for all."""
+"""xdist: what workers learn when they start, deaths that blame the right row, one stop for all."""
 
 from __future__ import annotations
 
 import contextlib
-import heapq
 import shutil
 import tempfile
-from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from xdist.scheduler import LoadFileScheduling, LoadGroupScheduling, LoadScheduling, LoadScopeScheduling
+from xdist.scheduler import LoadFileScheduling, LoadGroupScheduling, LoadScopeScheduling
 
 from pytest_browsereval.hooks.controller import Controller
-from pytest_browsereval.hooks.partition import STOP_NAME
 from pytest_browsereval.hooks.representation import represent
+from pytest_browsereval.hooks.scheduling import RowScheduling
 from pytest_browsereval.hooks.session import EvalSession
+from pytest_browsereval.hooks.share import STOP
 from pytest_browsereval.run.active import ActiveRun
 from pytest_browsereval.run.deaths import note_death
-from pytest_browsereval.run.relations import slots
 from pytest_browsereval.temporary import own_folder
 
 LEAST_QUEUED = 2
 """Tests that a worker has to have: the one that is up, and the next one."""
 
 
-class _Mended(LoadScopeScheduling):  # type: ignore[misc] # xdist ships no types
+class _ByScope(LoadScopeScheduling):  # type: ignore[misc] # xdist ships no types
     """What the three ways to distribute have in common.
 
     Args:
@@ -70,120 +68,16 @@ class _Mended(LoadScopeScheduling):  # type: ignore[misc] # xdist ships no types
             node.shutdown()
 
 
-class _ByFile(_Mended, LoadFileScheduling):  # type: ignore[misc] # the same
+class _ByFile(_ByScope, LoadFileScheduling):  # type: ignore[misc] # the same
     """``--dist loadfile``."""
 
 
-class _ByGroup(_Mended, LoadGroupScheduling):  # type: ignore[misc] # the same
+class _ByGroup(_ByScope, LoadGroupScheduling):  # type: ignore[misc] # the same
     """``--dist loadgroup``."""
 
 
-SCHEDULERS = {"loadfile": _ByFile, "loadscope": _Mended, "loadgroup": _ByGroup}
+SCHEDULERS = {"loadfile": _ByFile, "loadscope": _ByScope, "loadgroup": _ByGroup}
 """By the name that ``--dist`` has."""
-
-
-QUEUED = 3
-"""Items that a worker has in its queue; it runs ahead over its whole slot."""
-
-
-class Pending:
-    """Places of items that wait to be sent, each slot's in order; stands in for the list of xdist's class.
-
-    Args:
-        slot_of: the slot of each place.
-    """
-
-    def __init__(self, slot_of: Sequence[int] = ()) -> None:
-        self._slot_of = slot_of
-        self._heaps: defaultdict[int, list[int]] = defaultdict(list)
-        for place, slot in enumerate(slot_of):
-            self._heaps[slot].append(place)  # in order: that is a heap already
-
-    def __len__(self) -> int:
-        return sum(map(len, self._heaps.values()))
-
-    def extend(self, places: Iterable[int]) -> None:
-        """Put places in again: what lies behind an item in its slot has not been done yet."""
-        for place in places:
-            heapq.heappush(self._heaps[self._slot_of[place]], place)
-
-    def of_slot(self, slot: int) -> Sequence[int]:
-        """Return what waits in a slot; only the first of it is where it belongs."""
-        return self._heaps[slot]
-
-    def take(self, slot: int, most: int) -> list[int]:
-        """Take the first places of a slot out."""
-        heap = self._heaps[slot]
-        return [heapq.heappop(heap) for _ in range(min(most, len(heap)))]
-
-
-class SlotScheduling(LoadScheduling):  # type: ignore[misc] # xdist ships no types
-    """Item *i* belongs to slot *i* modulo the number of workers, and is run in order.
-
-    What is tied to an item by ``depends_on`` or ``sites`` belongs to the slot of the first of them.
-
-    Args:
-        config: pytest's.
-        log: xdist's.
-        slots: the slot of each worker, by its id; a replacement has its predecessor's.
-        ties: what items are tied by, by their ids.
-        is_run_again: whether the item that was up in a worker that has died is run once more, without a
-            report: JUnit would write the one of a dead worker as a test without a name.
-    """
-
-    def __init__(
-        self,
-        config: pytest.Config,
-        log: Any,
-        slots: Mapping[str, int],
-        ties: Mapping[str, Collection[str]],
-        is_run_again: Callable[[str], bool] = lambda item: False,  # noqa: ARG005 none is
-    ) -> None:
-        super().__init__(config, log)
-        self._slots = slots
-        self._ties = ties
-        self._is_run_again = is_run_again
-        self.pending = Pending()
-
-    collection: list[str] | None
-    pending: Pending
-
-    def schedule(self) -> None:
-        """Send the first items once all workers have collected the same."""
-        if self.collection is None:
-            if not self._check_nodes_have_same_collection():
-                return
-            self.collection = next(iter(self.node2collection.values()))
-            ties = [self._ties.get(name, ()) for name in self.collection]
-            self.pending = Pending(slots(ties, self.numnodes))
-        for node in self.nodes:
-            self.check_schedule(node)
-
-    def check_schedule(self, node: Any, duration: float = 0) -> None:
-        """Top up a worker's queue; end it when its slot is empty."""
-        if node.shutting_down or node not in self.node2collection:
-            return
-        slot = self._slots[node.gateway.id]
-        if places := self.pending.take(slot, QUEUED - len(self.node2pending[node])):
-            self.node2pending[node].extend(places)
-            node.send_runtest_some(places)
-        if not self.pending.of_slot(slot):
-            node.shutdown()
-
-    def remove_node(self, node: Any) -> str | None:
-        """Take a dead worker's items back; returns the one that was up, to be reported."""
-        crashed: str | None = super().remove_node(node)
-        if crashed is None or not self._is_run_again(crashed):
-            return crashed
-        self.mark_test_pending(crashed)
-        return None
-
-    def mark_test_pending(self, item: str) -> None:
-        """Have an item run again."""
-        assert self.collection is not None  # noqa: S101 an item has been run
-        self.pending.extend([self.collection.index(item)])
-        for node in self.nodes:
-            self.check_schedule(node)
 
 
 class Distribution:
@@ -194,8 +88,8 @@ class Distribution:
         self._controller = controller
         self._folder: Path | None = None
         """Shared with the workers; made with the first of them."""
-        self._slots: dict[str, int] = {}
-        self._orphans: list[int] = []
+        self._links: dict[Any, Any] = {}
+        """Channels to the workers, over which they learn what they may start and say what is over."""
         self.problem: str | None = None
         """What a worker could not use; the run ends with exit code 4."""
 
@@ -203,11 +97,10 @@ class Distribution:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
-        """Tell a worker its slot, the run's id and the folder that all processes share."""
-        name = node.gateway.id
-        slot = self._orphans.pop(0) if self._orphans else len(self._slots)
-        self._slots[name] = slot
-        node.workerinput["browsereval_slot"] = slot
+        """Give a worker a channel, the run's id and the folder that all processes of this machine share."""
+        self._links[node] = link = node.gateway.newchannel()
+        link.setcallback(lambda place: node.notify_inproc("unscheduled", node=node, indices=[place]))
+        node.workerinput["browsereval_link"] = link
         node.workerinput["browsereval_run_id"] = self._session.run_id
         node.workerinput["browsereval_editor"] = self._session.is_in_editor
         node.workerinput["browsereval_began"] = self._session.began
@@ -223,7 +116,7 @@ class Distribution:
             return SCHEDULERS[dist](config, log, self._is_run_again)
         if dist != "load":
             return None
-        return SlotScheduling(config, log, self._slots, self._controller.ties, self._is_run_again)
+        return RowScheduling(config, log, self._controller, self._links, self._is_run_again)
 
     # -- deaths
 
@@ -235,9 +128,8 @@ class Distribution:
         self.problem = self.problem or output.get("browsereval_problems")
         if "browsereval_stopped" in output:
             self._controller.stopped_by_workers.append(output["browsereval_stopped"])
-        if not error or error == "keyboard-interrupt" or name not in self._slots:
+        if self._links.pop(node, None) is None or not error or error == "keyboard-interrupt":
             return
-        self._orphans.append(self._slots.pop(name))
         self._note_death(name, self._find_up(node))
 
     def _find_up(self, node: Any) -> str | None:
@@ -245,6 +137,8 @@ class Distribution:
         session: Any = self._session.config.pluginmanager.get_plugin("dsession")
         sched = session.sched
         units = getattr(sched, "assigned_work", {}).get(node, {}).values()
+        if isinstance(sched, RowScheduling):
+            return sched.find_up(node)
         if pending := getattr(sched, "node2pending", {}).get(node):
             return str(sched.collection[pending[0]])
         return next((item for unit in units for item, done in unit.items() if not done), None)
@@ -312,8 +206,9 @@ class Distribution:
 
     def pytest_keyboard_interrupt(self) -> None:
         """Ask all workers to stop now: execnet would take five seconds to pass Ctrl-C on."""
-        if self._folder is not None:
-            (self._folder / STOP_NAME).touch()
+        for link in self._links.values():
+            with contextlib.suppress(OSError):  # it has ended
+                link.send(STOP)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:

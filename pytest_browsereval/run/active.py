@@ -251,6 +251,8 @@ class ActiveRun:
         """Those of tests by hand, which share all else of the config with its items."""
         self.is_wanted: Callable[[Entry], bool] = lambda _: True
         """Whether a trial is to be made, as far as is known yet: a feature may make trials in rounds."""
+        self.is_undecided: Callable[[Entry], bool] = lambda _: False
+        """Whether that is to be decided yet."""
         self.held = ExitStack()
         """The locks that show others that this process writes the run."""
         self.trials = trials(self)

@@ -203,6 +203,7 @@ class Lanes:
         self._places = asyncio.Semaphore(width)
         self._groups: dict[str, asyncio.Lock] = {}
         self._queue: dict[Hashable, None] = {}
+        self._wake = threading.Event()
         self.is_closed = False
 
     @property
@@ -307,6 +308,10 @@ class Lanes:
             future.cancel()
             raise
 
+    def wake(self) -> None:
+        """Have a caller that waits look around now; called in any thread."""
+        self._wake.set()
+
     def call(self, work: Coroutine[Any, Any, T], on_tick: Callable[[], None] = lambda: None) -> T:
         """Run a coroutine on the loop beside the lanes and wait for it; interruptible."""
         future = self.thread.submit(work)
@@ -326,14 +331,13 @@ class Lanes:
             nonlocal silent_s
             silent_s = 0.0
 
+        future.add_done_callback(lambda _: self._wake.set())
         while True:
-            try:
-                return future.result(TICK_S)
-            except TimeoutError:
-                if (
-                    future.done()
-                ):  # just now, after the wait was given up; or this was raised by the work itself
-                    return future.result()
+            if not future.done():
+                self._wake.wait(TICK_S)
+                self._wake.clear()
+            if future.done():
+                return future.result()
             on_tick()
             if not thread.is_usable:
                 self._lose(thread)

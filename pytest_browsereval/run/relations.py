@@ -84,13 +84,6 @@ def groups(of: Sequence[Relations]) -> list[list[int]]:
     return list(found.values())
 
 
-def slots(ties: Sequence[Collection[str]], processes: int) -> list[int]:
-    """Return which of several processes runs each place: in turn, and what belongs together by one."""
-    if not any(ties):
-        return [place % processes for place in range(len(ties))]
-    return [first % processes for first in together(ties)]
-
-
 def sites_to_reset(task: Task, sites: Mapping[str, SiteConfig]) -> tuple[list[str], list[str]]:
     """Return the sites that a row needs reset and that cannot be: ours without a ``reset``, and others'."""
     if not task.requires_reset:

@@ -139,6 +139,26 @@ def test_a_row_starts_as_soon_as_what_it_needs_has_passed(evals: Evals) -> None:
     assert evals.summary()["passed"] == 3
 
 
+LONG = """
+async def solve(context):
+    folder = pathlib.Path(str(context.base_dir))
+    for _ in range(900 if begins(context) == "head" else 0):
+        if len(list(folder.glob("*.begun"))) == 21:
+            return "right"
+        await asyncio.sleep(0.1)
+    return "alone" if context.task.query_id == "head" else "right"
+"""
+
+
+def test_a_row_that_takes_long_keeps_no_lane_idle(evals: Evals) -> None:
+    """The other lane makes all rows behind it, however many, which here is what the row waits for."""
+    write_agent(evals, LONG)
+    evals.write_config(agent=FUNCTION, lanes=2)
+    evals.write_rows(row("head"), *(row(f"r{number}") for number in range(20)))
+    assert evals.run("shop.eval.yaml").ret == 0
+    assert evals.summary()["passed"] == 21
+
+
 @pytest.mark.parametrize(
     "workers",
     [

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.model.tasks import Task
-from pytest_browsereval.run.relations import notes_on, relations_of, sites_to_reset, slots, together
+from pytest_browsereval.run.relations import notes_on, relations_of, sites_to_reset, together
 from pytest_browsereval.sites import SiteConfig
 
 SITES = {
@@ -41,13 +41,6 @@ def test_a_long_chain_is_no_matter_of_depth() -> None:
     """Ten thousand rows, each tied to the next."""
     assert set(together([{str(n), str(n + 1)} for n in range(10_000)])) == {0}
     assert set(together([{str(n), str(n + 1)} for n in reversed(range(10_000))])) == {0}
-
-
-def test_slots_go_round_but_for_what_is_tied() -> None:
-    """Each place has its turn; what is tied to an earlier place has that one's slot."""
-    assert slots(["", "", "", "", ""], 2) == [0, 1, 0, 1, 0]
-    assert slots(["", "x", "x", "", "x"], 2) == [0, 1, 1, 1, 1]
-    assert slots(["x", "x"], 1) == [0, 0]
 
 
 def test_relations_by_the_kind_of_site() -> None:

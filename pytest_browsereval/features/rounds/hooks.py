@@ -25,7 +25,7 @@ from pytest_browsereval.features.rounds.state import RoundState
 from pytest_browsereval.hooks.controller import Controller, RunPart
 from pytest_browsereval.hooks.items import EvalItem, Unmade
 from pytest_browsereval.hooks.names import runs_nothing
-from pytest_browsereval.hooks.partition import Partition
+from pytest_browsereval.hooks.share import share_key
 from pytest_browsereval.model.rules import RuleResult
 from pytest_browsereval.run.active import ActiveRun
 from pytest_browsereval.run.selection import note_selected, read_selected
@@ -71,7 +71,7 @@ class RoundOrder:
     def __init__(self, config: pytest.Config, states: RoundStates) -> None:
         self._config = config
         self._states = states
-        self._partition = Partition(config)
+        self._share = config.stash[share_key]
         self._made: dict[tuple[ActiveRun, TrialKey], bool] = {}
 
     @pytest.hookimpl(tryfirst=True)
@@ -94,6 +94,9 @@ class RoundOrder:
             return
         if not runs_nothing(self._config):
             if hasattr(self._config, "workerinput"):  # the controller decides when all workers are through
+                if self._share.is_handed_out and not self._share.holds(item):
+                    item.unmade = "stopped"
+                    pytest.skip("stopped: the session ends, and the round before is not decided")
                 state.wait(item.entry, self._check_stop)
             if state.stop is not None and not state.is_wanted(item.entry):
                 item.unmade = state.stop.unmade
@@ -107,7 +110,7 @@ class RoundOrder:
         return self._made[place]
 
     def _check_stop(self) -> None:
-        if self._partition.is_stopped():
+        if self._share.is_stopped():
             raise KeyboardInterrupt
 
     @pytest.hookimpl(tryfirst=True)

@@ -42,11 +42,15 @@ class RoundState:
         """Up to which number trials are made."""
         self.stop: RoundStop | None = None
         self.update()
-        run.is_wanted = self.is_wanted
+        run.is_wanted, run.is_undecided = self.is_wanted, self.is_undecided
 
     def is_wanted(self, entry: Entry) -> bool:
         """Whether a trial is in a round that is made."""
         return entry.trial <= self.admitted
+
+    def is_undecided(self, entry: Entry) -> bool:
+        """Whether it is not known yet whether a trial is made."""
+        return not self.is_wanted(entry) and self.stop is None
 
     def update(self) -> None:
         """Learn what the process has written that decides; what ended an earlier session is over."""
@@ -87,7 +91,8 @@ class RoundState:
             entry: the trial.
             look: called meanwhile; may raise to stop waiting.
         """
-        while not self.is_wanted(entry) and self.stop is None:
+        self.update()
+        while self.is_undecided(entry):
             look()
             time.sleep(LOOK_S)
             self.update()
