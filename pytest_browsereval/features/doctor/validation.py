@@ -180,7 +180,7 @@ def _find_broken(
     trial = trials.get(row.task.query_id)
     if trial is None:
         message = f"the agent {agent!r} made no attempt: {output_text}"
-        yield row.error("errored-attempt", message, "Mend what pytest says.")
+        yield row.error("errored-attempt", message, "Correct what pytest reports.")
     elif trial.metadata.verdict is Verdict.ERRORED:
         message = f"the attempt of {agent!r} broke: {trial.metadata.reason}."
-        yield row.error("errored-attempt", message, "Mend it before a model is paid.")
+        yield row.error("errored-attempt", message, "Correct it before a model is paid.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pytest_browsereval.analysis.manifest import describe_resumes
@@ -15,7 +15,7 @@ from pytest_browsereval.report.report import Report, Row, Table
 
 def make_report(found: RunDescription) -> Report:
     """Return what a run was made of."""
-    facts = [(name, value) for name, values in _facts(found).items() for value in values]
+    facts = [(name, str(value)) for name, value in _list_facts(found) if value]
     return Report(facts=facts, content=lambda: found.content)
 
 
@@ -42,43 +42,37 @@ def _describe_start(run: RunDescription) -> str:
     return f"{format_path(run.folder)}, begun {run.manifest.get('started_at') or 'at an unknown time'}{more}"
 
 
-def _facts(run: RunDescription) -> dict[str, list[str]]:
-    """Return the lines of each name; names without one are left out."""
-    given, found = run.manifest, run.content
-    is_known = bool(given.get("config"))
-    lanes = f"num_workers {found['num_workers']}" if found["num_workers"] else found["lanes"]
-    facts: dict[str, Iterable[Any]] = {
-        "run": [found["run"]],
-        "folder": [format_path(run.folder)],
-        "eval": [given.get("name")],
-        "config": [_with_hash(given.get("config_file"), given.get("config_hash"))],
-        "started": [given.get("started_at")],
-        "trials": [_counts(run)],
-        "causes": found["causes"],
-        "agent": (text if name == "default" else f"{name}: {text}" for name, text in found["agents"].items()),
-        "judge": [found["judge"]],
-        "graders": [", ".join(found["graders"]) or ("those of the rows" if is_known else None)],
-        "dataset": map(_dataset, found["datasets"]),
-        "browser": [given.get("browser")],
-        "lanes": [lanes],
-        "options": [_options(found["options"]) or ("all as by default" if is_known else None)],
-        "gate": [_options(found["gate"])],
-        "sites": [", ".join(found["sites"])],
-        "tools": [_tools(given)],
-        "plug-ins": [", ".join(found["plugins"])],
-        "python": [_python(given)],
-        "packages": [_packages(given.get("packages"))],
-        "commit": [given.get("git_commit")],
-        "merged": [_describe_merge(given)],
-        "imported": [_options(given.get("imported_from"))],
-        "resumed": describe_resumes(run.manifest, run.resumes),
-    }
-    record = {name: [str(value) for value in values if value] for name, values in facts.items()}
-    return {name: values for name, values in record.items() if values}
-
-
-def _with_hash(file: Any, digest: Any) -> str:
-    return f"{file or 'none'} (hash {digest})" if digest else str(file or "")
+def _list_facts(run: RunDescription) -> Iterator[tuple[str, Any]]:
+    """Yield names and what there is to say of each; what is unknown is empty."""
+    found = run.content
+    is_known = bool(run.manifest.get("config"))
+    digest = found["config_hash"]
+    yield "run", found["run"]
+    yield "folder", format_path(run.folder)
+    yield "eval", found["eval"]
+    yield "config", f"{found['config_file'] or 'none'} (hash {digest})" if digest else found["config_file"]
+    yield "started", found["started_at"]
+    yield "trials", _counts(run)
+    yield from (("causes", line) for line in found["causes"])
+    for name, agent in found["agents"].items():
+        yield "agent", agent if name == "default" else f"{name}: {agent}"
+    yield "judge", found["judge"]
+    yield "graders", ", ".join(found["graders"]) or "those of the rows" * is_known
+    yield from (("dataset", _dataset(one)) for one in found["datasets"])
+    yield "browser", found["browser"]
+    yield "lanes", f"num_workers {found['num_workers']}" if found["num_workers"] else found["lanes"]
+    yield "options", _options(found["options"]) or "all as by default" * is_known
+    yield "gate", _options(found["gate"])
+    yield "sites", ", ".join(found["sites"])
+    yield "tools", f"{found['tools']} tools, hash {found['tool_schema_hash']}" if found["tools"] else ""
+    yield "plug-ins", ", ".join(found["plugins"])
+    yield "python", " on ".join(str(one) for one in (found["python"], found["platform"]) if one)
+    yield "packages", _options({name: one or "not installed" for name, one in found["packages"].items()})
+    yield "commit", found["git_commit"]
+    if parts := found["merged_from"]:
+        yield "merged", f"of {len(parts)} runs at {found['merged_at']}: {', '.join(map(str, parts))}"
+    yield "imported", _options(found["imported_from"])
+    yield from (("resumed", line) for line in describe_resumes(run.manifest, run.resumes))
 
 
 def _counts(run: RunDescription) -> str:
@@ -104,35 +98,10 @@ def _dataset(one: Mapping[str, Any]) -> str:
     return f"{one['file']}{kind}{select}, sha256 {one['sha256'] or 'unknown: it could not be read'}"
 
 
-def _options(values: Any) -> str:
+def _options(values: Mapping[str, Any]) -> str:
     """Return keys and values in one line."""
-    if not isinstance(values, Mapping):
-        return ""
-    return ", ".join(f"{key} {_value(value)}" for key, value in values.items())
+    return ", ".join(f"{key} {_format_value(value)}" for key, value in values.items())
 
 
-def _value(value: Any) -> str:
+def _format_value(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-def _tools(given: Mapping[str, Any]) -> str:
-    names, digest = given.get("tools"), given.get("tool_schema_hash")
-    count = f"{len(names)} tools" if isinstance(names, list) else ""
-    return ", ".join(part for part in (count, f"hash {digest}" if digest else "") if part)
-
-
-def _python(given: Mapping[str, Any]) -> str:
-    version, platform = given.get("python"), given.get("platform")
-    return f"{version} on {platform}" if version and platform else str(version or platform or "")
-
-
-def _packages(packages: Any) -> str:
-    known = packages if isinstance(packages, Mapping) else {}
-    return ", ".join(f"{name} {version or 'not installed'}" for name, version in known.items())
-
-
-def _describe_merge(given: Mapping[str, Any]) -> str:
-    parts = given.get("merged_from")
-    if not isinstance(parts, list) or not parts:
-        return ""
-    return f"of {len(parts)} runs at {given.get('merged_at')}: {', '.join(map(str, parts))}"

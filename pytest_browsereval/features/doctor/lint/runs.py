@@ -5,15 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
-from pytest_browsereval.errors import Fault
 from pytest_browsereval.features.doctor.lint.base import Finding, Given, Row, word
 from pytest_browsereval.features.doctor.lint.order import Ended, find_dependence
 from pytest_browsereval.features.doctor.lint.stored import StoredAttempt
-from pytest_browsereval.graders.values import look_up
 from pytest_browsereval.model.grades import Verdict
-from pytest_browsereval.run_files import load_written, open_written
+from pytest_browsereval.run_files import open_written
 
 # A rate of fewer judged trials says nothing.
 ENOUGH = 3
@@ -47,7 +44,6 @@ def ask_runs(given: Given, made: Mapping[str, list[StoredAttempt]]) -> Iterator[
         if own:
             yield from _rates(row, own, ended)
             yield from _pages(row, own)
-            yield from _find_unrecorded(row, own)
 
 
 def _rates(row: Row, made: list[StoredAttempt], ended: Ended) -> Iterator[Finding]:
@@ -60,7 +56,7 @@ def _rates(row: Row, made: list[StoredAttempt], ended: Ended) -> Iterator[Findin
         why = dict.fromkeys((*(one.message for one in oracle.metadata.errors), oracle.metadata.reason))
         what = "passes without all of its steps" if oracle.passed else "fails"
         message = f"its own solution {what}: {'; '.join(filter(None, why)) or 'no reason is recorded'}."
-        yield row.error("never-passes", message, "Mend the solution, the check or the site.")
+        yield row.error("never-passes", message, "Correct the solution, the check or the site.")
     tried = [one for one in judged if one.agent not in ("noop", "scripted")]
     good = [one for one in tried if one.passed]
     agents = len({one.setting for one in tried})
@@ -104,7 +100,7 @@ def _pages(row: Row, made: list[StoredAttempt]) -> Iterator[Finding]:
     crashed = next(((one, found) for one, text in texts if (found := _CRASH.search(text))), None)
     if crashed is not None:
         message = f"a page has shown {crashed[1][0]!r} ({crashed[0].folder})."
-        yield row.warning("app-crash", message, "Mend the app: agents are judged by what it does.")
+        yield row.warning("app-crash", message, "Correct the app: agents are judged by what it does.")
     walled = [one for one, text in texts if _WALL.search(text)]
     if walled and not _WALL.search(row.task.query):
         message = f"{len(walled)} of {len(made)} attempts met a captcha or a wall against robots."
@@ -122,38 +118,3 @@ def _log(folder: Path) -> str:
             return file.read(_PAGE_BYTES).decode(errors="replace")
     except OSError:
         return ""
-
-
-def _find_unrecorded(row: Row, made: list[StoredAttempt]) -> Iterator[Finding]:
-    """Yield checks of a path that was in the state of no attempt."""
-    states = [state for one in made for state in _states(one.folder)]
-    if not states:
-        return
-    for place, check in enumerate(row.task.checks):
-        path = check.get("path")
-        absent = check.get("equals", ...) is None or check.get("absent") is True
-        if not isinstance(path, str) or absent or "js" in check or "storage" in check:
-            continue
-        if all(_at(path, state) is None for state in states):
-            where = f"none of {len(states)} recorded states has" if states[1:] else "the recorded state lacks"
-            message = f"checks.{place} reads {path!r}, which {where}."
-            advice = "Check the spelling, or have the site write it."
-            yield row.warning("unrecorded-state", message, advice)
-
-
-def _states(folder: Path) -> Iterator[Any]:
-    try:
-        evidence = load_written(folder / "evidence.json")
-    except (OSError, ValueError):
-        return
-    for seen in evidence.values() if isinstance(evidence, dict) else ():
-        if isinstance(seen, dict) and "state" in seen:
-            yield seen["state"]
-
-
-def _at(path: str, state: Any) -> Any:
-    try:
-        found, problem = look_up(path, state)
-    except (ValueError, Fault):
-        return ...  # the check itself is wrong: reading the rows reports that
-    return ... if problem else found

@@ -117,18 +117,6 @@ FOUND: list[tuple[str, str, dict[str, Any], str]] = [
     (
         "goal-check-conflict",
         "warning",
-        {**PAGE, "query": "Show all mugs.", "checks": [{"role": "listitem", "count": 1}]},
-        "'all', and checks.0 asks for exactly one",
-    ),
-    (
-        "goal-check-conflict",
-        "warning",
-        {**STATE, "query": "Buy a random mug.", "checks": [{"path": "cart[0].id", "equals": 7}]},
-        "'random', and checks.0 asks for a certain id",
-    ),
-    (
-        "goal-check-conflict",
-        "warning",
         {**STATE, **LIVE, "query": "Book a table.", "checks": [{"path": "day", "equals": "2026-05-01"}]},
         "date '2026-05-01', which the goal does not state",
     ),
@@ -141,12 +129,6 @@ FOUND: list[tuple[str, str, dict[str, Any], str]] = [
     ),
     (
         "underspecified-answer",
-        "note",
-        {"query": "Name any mug.", "answer": "Blue", "graders": matched("exact")},
-        "'any', and one certain answer",
-    ),
-    (
-        "underspecified-answer",
         "warning",
         {
             "answer": "Blue mug",
@@ -155,9 +137,6 @@ FOUND: list[tuple[str, str, dict[str, Any], str]] = [
         },
         "calls the answer possible",
     ),
-    ("needs-login", "note", {"query": "Show my orders.", "start_url": "https://shop.test/"}, "'my orders'"),
-    ("needs-login", "note", {"metadata": {"additional": {"require_login": True}}}, "logged in"),
-    ("needs-captcha", "note", {"query": "Solve the captcha."}, "'captcha'"),
 ]
 
 
@@ -233,10 +212,6 @@ GOLD = "Quetzaltenango"
     [
         ({"answer": {GOLD: "2019-01-02"}, **LIVE}, "expired-date"),
         ({"query": f"The latest of {GOLD[::-1]}?", "answer": {GOLD: "In 1998"}}, "hard-coded-year"),
-        (
-            {"rubric": {"items": [{"criterion": f"Names {GOLD} if asked " + "x" * 60, "max_points": 2}]}},
-            "rubric-mismatch",
-        ),
         ({"rubric": {"items": [{"criterion": GOLD, "max_points": 2}] * 2}}, "rubric-mismatch"),
     ],
 )
@@ -262,15 +237,14 @@ RUBRIC = {"criterion": "Finds it", "description": "d", "max_points": 2}
         ),
         ({"items": [{**RUBRIC, "max_points": 0}]}, "an item has no max_points above 0."),
         ({"items": [RUBRIC, {**RUBRIC, "criterion": "finds  IT"}]}, "two items are about 'finds it'."),
-        ({"items": [{**RUBRIC, "description": "if sold out"}]}, "'Finds it' says 'if' and has no condition."),
     ],
 )
 def test_wrong_rubrics(linted: Lint, rubric: dict[str, Any], told: str) -> None:
-    """A rubric is told whose points do not add up, whose items overlap or hang on something unsaid."""
+    """A rubric is told whose points do not add up, or whose items overlap."""
     (found,) = linted(row(rubric=rubric))
     assert found.rule == "rubric-mismatch"
     assert told in found.message
-    assert linted(row(rubric={"items": [{**RUBRIC, "condition": "sold out", "description": "if"}]})) == ()
+    assert linted(row(rubric={"items": [RUBRIC]})) == ()
 
 
 def test_ids_that_look_alike(linted: Lint) -> None:

@@ -35,14 +35,12 @@ class Folder:
         self.store = RunStore(root)
         self.number = 0
 
-    def add(self, verdict: Any, *, said: str = "", state: Any = None, **more: Any) -> None:
+    def add(self, verdict: Any, *, said: str = "", **more: Any) -> None:
         self.number += 1
         given = {"agent_config": AI, "row_hash": Task(**ROW).content_hash(), "trial": self.number, **more}
         folder = self.store.begin_attempt(TrialKey("mug", "default", self.number), "node").path
         (folder / "metadata.json").write_text(attempt("mug", verdict, **given).model_dump_json())
         (folder / "messages.jsonl").write_text(json.dumps({"type": "assistant", "content": said}))
-        if state is not None:
-            (folder / "evidence.json").write_text(json.dumps({"state_diff": {"state": state}}))
 
 
 @pytest.fixture
@@ -114,17 +112,6 @@ def test_what_pages_have_shown(tmp_path: Path, made: Folder) -> None:
     findings = linted(tmp_path, ROW, runs=[made.store.root])
     assert [f.rule for f in findings] == ["app-crash", "needs-captcha", "needs-login"]
     assert "1 of 2 attempts" in findings[1].message
-
-
-def test_a_path_that_no_state_has(tmp_path: Path, made: Folder) -> None:
-    """A check of a key that the site has never written is told, once states were recorded."""
-    made.add(FAILED, state={"basket": []})
-    made.add(FAILED, state={"basket": [{"name": "cup"}]})
-    (found,) = linted(tmp_path, ROW, runs=[made.store.root])
-    assert (found.rule, found.level) == ("unrecorded-state", Level.WARNING)
-    assert found.message == "checks.0 reads 'cart[0].name', which none of 2 recorded states has."
-    made.add(PASSED, state={"cart": [{"name": "cup"}]})
-    assert linted(tmp_path, ROW, runs=[made.store.root]) == ()
 
 
 @pytest.fixture
