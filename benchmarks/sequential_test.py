@@ -1,17 +1,18 @@
 """Simulates the sequential test of `trials: {min, max}`: how often it is wrong, and what it saves.
 
-    python benchmarks/sequential_test.py [RUNS]
+    python benchmarks/sequential_test.py --rounds 2000
 
 prints the tables of docs/explanation/sequential-test.md; it takes about five minutes of CPU for 2,000 runs.
 """
 
 from __future__ import annotations
 
+import json
 import math
 import random
-import sys
 from collections.abc import Callable, Iterator, Sequence
 
+from measuring import arguments
 from scipy import stats
 
 from pytest_browsereval.config.model import RoundsConfig
@@ -127,6 +128,16 @@ def simulate(runs: int) -> Iterator[str]:
     yield from exact
 
 
-if __name__ == "__main__":
-    for line in simulate(int(sys.argv[1]) if len(sys.argv) > 1 else 2_000):
+def main() -> None:
+    """Print the tables."""
+    options = arguments((__doc__ or "").partition("\n")[0], rounds=2_000).parse_args()
+    lines = []
+    for line in simulate(options.rounds):
         print(line, flush=True)
+        lines.append(line)
+    if options.json is not None:
+        options.json.write_text(json.dumps(lines, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
