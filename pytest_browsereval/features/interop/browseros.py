@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from pytest_browsereval.errors import ErrorSource, TerminationReason
-from pytest_browsereval.features.foreign_files import find_numbered, read_as, read_value, task_folders
+from pytest_browsereval.features.interop.files import find_numbered, read_as, read_value, task_folders
 from pytest_browsereval.features.interop.stream_events import read_log
 from pytest_browsereval.graders.verdicts import Primary
 from pytest_browsereval.model.grades import GraderResult, Verdict

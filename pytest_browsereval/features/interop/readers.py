@@ -9,7 +9,7 @@ from typing import Any
 from pytest_browsereval.contracts import describe_value
 from pytest_browsereval.door import Door
 from pytest_browsereval.errors import PluginError, UsageError, describe_error, nearest
-from pytest_browsereval.features.foreign_files import check_tree
+from pytest_browsereval.features.interop.files import check_tree
 from pytest_browsereval.run.foreign import Imported, ImportFormat
 
 HOOK = "pytest_browsereval_run_formats"

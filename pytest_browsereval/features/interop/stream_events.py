@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from pytest_browsereval.config_text import DocumentError, format_path
 from pytest_browsereval.config_text.json_text import json_value
 from pytest_browsereval.errors import ErrorSource, UsageError
-from pytest_browsereval.features.foreign_files import wrong
+from pytest_browsereval.features.interop.files import wrong
 from pytest_browsereval.model import messages as ours
 from pytest_browsereval.model.messages import Message
 from pytest_browsereval.model.results import EvalWarning

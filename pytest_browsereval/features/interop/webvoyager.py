@@ -10,7 +10,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict
 
 from pytest_browsereval.errors import ErrorSource, TerminationReason
-from pytest_browsereval.features.foreign_files import find_numbered, read_as, read_value, task_folders, wrong
+from pytest_browsereval.features.interop.files import find_numbered, read_as, read_value, task_folders, wrong
 from pytest_browsereval.model import messages as ours
 from pytest_browsereval.model.messages import Message
 from pytest_browsereval.model.results import EvalWarning
