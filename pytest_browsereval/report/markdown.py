@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from pytest_browsereval.model.display import one_line
 from pytest_browsereval.report.report import Report, Row, Table, count_rest
@@ -15,14 +15,9 @@ MOST_CHARACTERS = 60_000
 _SPECIAL = "\\`*_[]|#!~$"
 
 
-def quote_text(value: str, longest: int = LONGEST) -> str:
-    """Return text as one line that means nothing in Markdown or HTML: no link, picture, table or mention.
-
-    Args:
-        value: the text.
-        longest: characters that are shown before it is cut.
-    """
-    plain = one_line(value, longest).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+def quote_text(value: str) -> str:
+    """Return text as one line that means nothing in Markdown or HTML: no link, picture, table or mention."""
+    plain = one_line(value, LONGEST).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     escaped = "".join(f"\\{c}" if c in _SPECIAL else c for c in plain)
     return escaped.replace("://", "\\://").replace("www.", "www\\.").replace("@", "@<!-- -->")
 
@@ -51,9 +46,11 @@ def _draw_section(table: Table) -> str:
     rows = table.rows[: table.most]
     if any(table.head):
         more = [table.details] if table.details else []
-        cells = [[*map(quote_text, row.cells), *(_join_details(row) for _ in more)] for row in rows]
-        aligns = table.aligns and table.aligns + "l" * len(more)
-        lines = list(draw_table([*map(quote_text, table.head), *more], cells, aligns))
+        head = [*map(quote_text, table.head), *more]
+        cells = ([*map(quote_text, row.cells), *(_join_details(row) for _ in more)] for row in rows)
+        marks = ["--:" if align == "r" else "---" for align in table.aligns.ljust(len(head), "l")]
+        lines = [f"| {' | '.join(line)} |" for line in (head, *cells)]
+        lines.insert(1, f"|{'|'.join(marks)}|")
     else:
         lines = [f"- {quote_text(row.cells[0])}" for row in rows]
     parts = [*map(quote_text, table.about), "\n".join(lines), count_rest(table)]
@@ -65,20 +62,6 @@ def _draw_section(table: Table) -> str:
 
 def _join_details(row: Row) -> str:
     return "<br>".join(map(quote_text, row.details))
-
-
-def draw_table(head: Sequence[str], rows: Iterable[Sequence[str]], aligns: str = "") -> Iterator[str]:
-    """Yield the lines of a table, whose cells are quoted already.
-
-    Args:
-        head: names of the columns.
-        rows: the cells.
-        aligns: ``r`` for a column of numbers, ``l`` for any other; all are ``l`` by default.
-    """
-    marks = ("--:" if one == "r" else "---" for one in aligns or "l" * len(head))
-    yield f"| {' | '.join(head)} |"
-    yield f"|{'|'.join(marks)}|"
-    yield from (f"| {' | '.join(row)} |" for row in rows)
 
 
 def join_sections(sections: Sequence[str], room: int, note: str, size: Callable[[str], int] = len) -> str:

@@ -78,7 +78,7 @@ def _draw_details(row: Row, width: int) -> Iterator[str]:
 def _draw_columns(table: Table, rows: Sequence[Row], width: int) -> Iterator[str]:
     grid = [table.head, *(row.cells for row in rows)]
     head, *lines = ([one_line(cell, 400) for cell in cells] for cells in grid)
-    aligns = table.aligns or "l" * len(head)
+    aligns = table.aligns.ljust(len(head), "l")
     widths = _find_widths([head, *lines], aligns, width)
     yield from _join(head, widths, aligns)
     for row, cells in zip(rows, lines, strict=True):

@@ -32,10 +32,11 @@ def make_report(done: Examination, *, lists_all: bool = False) -> Report:
     for found in done.findings:
         by_rule.setdefault((found.level, found.rule), []).append(found)
     rows += [] if done.validated is None else _list_proofs(done.validated)
+    details = "more" if any(row.details for row in rows) else ""
     return Report(
         title=format_count(errors, "error") if errors else "no errors: a run can begin",
         tables=[
-            Table(("state", "area", "of", "result"), rows, most=len(rows)),
+            Table(("state", "area", "of", "result"), rows, details=details, most=len(rows)),
             *(
                 Table(
                     ("",),

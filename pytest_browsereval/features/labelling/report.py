@@ -102,14 +102,13 @@ def _tabulate(one: Agreement, calibration: Calibration) -> Iterator[Table]:
         ("errored grades, in none of these figures", one.errored),
     ):
         if found:
-            columns = ("attempt", "label", "grade", "reason", "folder")
-            yield Table(columns, list(map(_make_row, found)), title)
+            columns = ("attempt", "label", "grade", "reason")
+            yield Table(columns, list(map(_make_row, found)), title, details="folder")
 
 
 def _make_row(one: Disagreement) -> Row:
-    folder = format_path(one.folder)
     sentence = f"{one_line(one.attempt, 60)}: label {one.label}, grade {one.verdict}. {one_line(one.reason)}"
-    return Row((one.attempt, one.label, str(one.verdict), one.reason, folder), sentence, [folder])
+    return Row((one.attempt, one.label, str(one.verdict), one.reason), sentence, [format_path(one.folder)])
 
 
 def _describe_compared(one: Agreement, calibration: Calibration) -> str:
