@@ -303,26 +303,24 @@ class Door:
         runs = self.open_runs(url.rsplit("/", 2)[0])
         self.hook.pytest_browsereval_run_sent(run_folder=run_folder, url=url, runs=runs)
 
-    def judge_run(self, run_folder: Path, summary: Any, gate: Any) -> list[RuleResult]:
-        """Return the result of each rule of a gate that a plug-in decides for a run.
+    def judge_run(self, run: Any, gate: Any) -> list[RuleResult]:
+        """Return the result of each rule of a gate that a plug-in decides for a ``StoredRun``.
 
         Raises:
             RegistryError: a plug-in is broken, and nobody knows what it would decide.
         """
         self.check()
-        hook = self.hook.pytest_browsereval_judge_run
-        return [rule for rules in hook(run_folder=run_folder, summary=summary, gate=gate) for rule in rules]
+        found = self.hook.pytest_browsereval_judge_run(run=run, gate=gate)
+        return [rule for rules in found for rule in rules]
 
-    def sum_up_run(self, run_folder: Path, summary: Any) -> dict[str, Any]:
-        """Return the figures that plug-ins add to the pass rate of a run."""
-        found: list[Mapping[str, Any]] = self.hook.pytest_browsereval_sum_up(
-            run_folder=run_folder, summary=summary
-        )
+    def sum_up_run(self, run: Any) -> dict[str, Any]:
+        """Return the figures that plug-ins add to those of a ``StoredRun``."""
+        found: list[Mapping[str, Any]] = self.hook.pytest_browsereval_sum_up(run=run)
         return {key: value for figures in reversed(found) for key, value in figures.items()}
 
-    def describe_run(self, run_folder: Path, summary: Any) -> list[str]:
-        """Return the lines that plug-ins add to the pass rate of a run."""
-        found = self.hook.pytest_browsereval_describe_run(run_folder=run_folder, summary=summary)
+    def describe_run(self, run: Any) -> list[str]:
+        """Return the lines that plug-ins add to the pass rate of a ``StoredRun``."""
+        found = self.hook.pytest_browsereval_describe_run(run=run)
         return [line for lines in found for line in lines]
 
 

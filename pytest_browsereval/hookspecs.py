@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from pytest_browsereval.model.rules import RuleResult
     from pytest_browsereval.model.tasks import Task
     from pytest_browsereval.registry import Registry
-    from pytest_browsereval.run.active import EarlierRun
+    from pytest_browsereval.run.active import ActiveRun, EarlierRun
     from pytest_browsereval.run.cassettes import CassetteSource
     from pytest_browsereval.run.foreign import ImportFormat
 
@@ -104,40 +104,29 @@ def pytest_browsereval_run_sent(run_folder: Path, url: str, runs: RemoteRuns) ->
 
 
 @pytest.hookspec
-def pytest_browsereval_judge_run(  # type: ignore[empty-body]
-    run_folder: Path, summary: RunSummary, gate: GateConfig
-) -> Sequence[RuleResult]:
-    """Called where a gate is decided by a run's folder: return results that stand in for those of rules.
+def pytest_browsereval_judge_run(run: StoredRun, gate: GateConfig) -> Sequence[RuleResult]:  # type: ignore[empty-body]
+    """Called where a gate is decided, in a session and by commands: return results of rules.
+
+    A result stands in for the rule of its name. A rule that is not one of the gate's counts as well: the gate
+    is met if all are.
 
     Args:
-        run_folder: of the run.
-        summary: of it.
-        gate: the rules; a result stands in for the rule whose name it has.
+        run: as it is stored; decide by it alone, so that each later decision is the same.
+        gate: the rules. Its baseline is an absolute path.
     """
 
 
 @pytest.hookspec
-def pytest_browsereval_sum_up(  # type: ignore[empty-body]
-    run_folder: Path, summary: RunSummary
-) -> Mapping[str, Any]:
-    """Called where a run is merged, and for its page: return figures beside the pass rate.
+def pytest_browsereval_sum_up(run: StoredRun) -> Mapping[str, Any]:  # type: ignore[empty-body]
+    """Called once a run is over, where runs are merged, and for its page: return further figures.
 
-    Args:
-        run_folder: of the run.
-        summary: of it; what is returned is added to what it says as JSON.
+    They are added to ``summary.json``.
     """
 
 
 @pytest.hookspec
-def pytest_browsereval_describe_run(  # type: ignore[empty-body]
-    run_folder: Path, summary: RunSummary
-) -> Sequence[str]:
-    """Called where a run is merged: return what a session would print beside the pass rate, in lines.
-
-    Args:
-        run_folder: of the run.
-        summary: of it.
-    """
+def pytest_browsereval_describe_run(run: StoredRun) -> Sequence[str]:  # type: ignore[empty-body]
+    """Called where a session or a merge prints the pass rate of a run: return further lines."""
 
 
 @pytest.hookspec(firstresult=True)
@@ -190,6 +179,20 @@ def pytest_browsereval_earlier_run(config: pytest.Config, brought: Path | None) 
     for each config, and by what prints. Raise ``UsageError`` for options that contradict each other; two
     plug-ins that both return a run are refused.
     """
+
+
+@pytest.hookspec
+def pytest_browsereval_check_run(active_run: ActiveRun) -> None:
+    """Called before anything is spent, under xdist in the controller: raise ``ConfigError`` to refuse a run.
+
+    Args:
+        active_run: with its ``config``.
+    """
+
+
+@pytest.hookspec(firstresult=True)
+def pytest_browsereval_count_selected(active_run: ActiveRun) -> int | None:
+    """Called for reports: return how many trials a run is to have, if you decide that; or None."""
 
 
 @pytest.hookspec(firstresult=True)

@@ -206,11 +206,13 @@ class StoredRun:
     Args:
         folder: of the run, or of a copy without its attempts' files.
         door: asks plug-ins for causes, tables, and files at a URL.
+        summary: of the run, where somebody has read it already.
     """
 
-    def __init__(self, folder: Path, door: Door) -> None:
+    def __init__(self, folder: Path, door: Door, summary: RunSummary | None = None) -> None:
         self.folder = folder.absolute()
         self.door = door
+        self._summary = summary
 
     def __repr__(self) -> str:
         return f"<StoredRun {self.id}>"
@@ -255,7 +257,7 @@ class StoredRun:
         Raises:
             UsageError: a record is damaged, or a newer version has written the run.
         """
-        return self._read[1]
+        return self._read[1] if self._summary is None else self._summary
 
     @cached_property
     def attempts(self) -> tuple[StoredAttempt, ...]:

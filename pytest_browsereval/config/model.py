@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -276,6 +276,22 @@ class EvalConfig(Block):
     def least_trials(self) -> int:
         """How often each task runs at least."""
         return self.trials if isinstance(self.trials, int) else self.trials.min
+
+    def list_feature_keys(self) -> Iterator[tuple[str, ...]]:
+        """Yield the keys that are set and nothing but a feature acts on: without it, the run is refused."""
+        yield from (("gate", rule) for rule in self.gate.compares)
+        if self.capture.checks == "each":
+            yield "capture", "checks"
+        yield from ((key,) for key in ("attacks", "export", "guards") if getattr(self, key))
+        if not isinstance(self.trials, int):
+            yield ("trials",)
+
+    @property
+    def absolute_gate(self) -> GateConfig:
+        """The gate with the place of its baseline as it is, wherever the reader stands."""
+        if self.gate.baseline is None:
+            return self.gate
+        return self.gate.model_copy(update={"baseline": self.base_dir / self.gate.baseline})
 
     @property
     def is_gated(self) -> bool:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable
+from contextlib import suppress
 from dataclasses import replace
-from typing import Any, ClassVar, get_args
+from typing import Any, get_args
 
 import pytest
 
+from pytest_browsereval.analysis.reader import StoredRun
 from pytest_browsereval.analysis.summary import RunSummary, summarise
-from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.errors import RunStopped, UsageError, describe_error
 from pytest_browsereval.hooks.behaviour import OUTCOMES, describe_outcome
 from pytest_browsereval.hooks.items import EvalItem, Unmade
@@ -19,7 +20,6 @@ from pytest_browsereval.hooks.names import is_eval, is_planned_key, runs_nothing
 from pytest_browsereval.hooks.records import RecordCheck
 from pytest_browsereval.hooks.redaction import safe_output
 from pytest_browsereval.hooks.session import EvalSession
-from pytest_browsereval.model.rules import RuleResult
 from pytest_browsereval.redaction.known import redact_known
 from pytest_browsereval.run.active import ActiveRun
 from pytest_browsereval.run.deaths import count_deaths
@@ -27,6 +27,7 @@ from pytest_browsereval.run.new_trials import NewTrials
 from pytest_browsereval.run.plan import Entry
 from pytest_browsereval.run.relations import Relations
 from pytest_browsereval.run.store import TrialKey
+from pytest_browsereval.run.summary import read_figures
 
 UNMADE_KEYS: dict[Unmade, str] = {
     "budget": "over_budget",
@@ -37,42 +38,6 @@ UNMADE_KEYS: dict[Unmade, str] = {
 
 KEEPS_TOGETHER = ("no", "load", "loadgroup")
 """Ways to distribute items that let one process run what is tied together."""
-
-
-class RunPart:
-    """What a feature does in runs whose config asks for it; each of it is nothing by default."""
-
-    keys: ClassVar[tuple[tuple[str, ...], ...]] = ()
-    """Those of ``find_part_keys`` that it acts on."""
-
-    def check(self, active_run: ActiveRun) -> None:
-        """Read what the config names, before anything is spent; ``ConfigError`` refuses it."""
-
-    def judge(self, active_run: ActiveRun, summary: RunSummary) -> Iterable[RuleResult]:
-        """Return what rules of the gate say that are the feature's."""
-        return ()
-
-    def count_selected(self, active_run: ActiveRun) -> int | None:
-        """Return how many trials the run is to have, where it is the feature that decides; else None."""
-
-    def sum_up(self, active_run: ActiveRun, summary: RunSummary) -> tuple[dict[str, Any], list[str]]:
-        """Return what stands in ``summary.json``, and the lines of reports beside the pass rate."""
-        return {}, []
-
-
-def find_part_keys(config: EvalConfig) -> Iterator[tuple[str, ...]]:
-    """Yield the keys of a config that nothing but a part acts on: without one the run is refused."""
-    yield from (("gate", rule) for rule in config.gate.compares)
-    if config.capture.checks == "each":
-        yield "capture", "checks"
-    if config.attacks:
-        yield ("attacks",)
-    if config.export:
-        yield ("export",)
-    if config.guards:
-        yield ("guards",)
-    if not isinstance(config.trials, int):
-        yield ("trials",)
 
 
 controller_key = pytest.StashKey["Controller"]()
@@ -109,8 +74,6 @@ class Controller:
         """Evals whose run folder cannot be read or written at the end, and why: their gate is undecided."""
         self.broken_hooks: dict[ActiveRun, str] = {}
         """Evals whose plug-ins broke when they were handed the summary, and how."""
-        self.parts: dict[str, RunPart] = {}
-        """What features do in runs, by their names."""
         self.lines_beside: dict[ActiveRun, list[str]] = {}
         """What features say of each eval beside its pass rate."""
         self.records = RecordCheck(session)
@@ -147,7 +110,7 @@ class Controller:
 
     def _check(self, active_run: ActiveRun, file: str, names: set[str]) -> None:
         prepared = self.session.prepared[active_run] = active_run.trials.prepare()
-        self._check_parts(active_run)
+        self._check_features(active_run)
         self._check_processes(active_run, prepared.survey.max_windows)
         self._note(active_run, [*active_run.spec.notes, *prepared.notes])
         given: dict[str, list[str]] = {}
@@ -177,11 +140,10 @@ class Controller:
             if needed := [by_key[key] for key in keys if key in by_key]:
                 self.needs[name] = needed
 
-    def _check_parts(self, active_run: ActiveRun) -> None:
-        for part in self.parts.values():
-            part.check(active_run)
-        known = {key for part in self.parts.values() for key in part.keys}
-        for key in find_part_keys(active_run.config):
+    def _check_features(self, active_run: ActiveRun) -> None:
+        self.session.config.hook.pytest_browsereval_check_run(active_run=active_run)
+        known = {key for _, feature in self.session.door.features() for key in feature.keys}
+        for key in active_run.config.list_feature_keys():
             if key not in known:
                 why = "the feature that acts on this key is left out (-p no:...). Leave the key out too."
                 raise active_run.config.wrong(key, why)
@@ -298,9 +260,9 @@ class Controller:
 
     def count_selected(self, active_run: ActiveRun) -> int | None:
         """Return how many trials of an eval there are to be; None if nobody knows."""
-        counts = (part.count_selected(active_run) for part in self.parts.values())
-        if (count := next(filter(None, counts), None)) is not None:
-            return count
+        hook = self.session.config.hook.pytest_browsereval_count_selected
+        if (count := hook(active_run=active_run)) is not None:
+            return int(count)
         return active_run.trials.count_selected(sum(owner is active_run for owner in self.rows.values()))
 
     def lacking(self) -> list[str]:
@@ -333,8 +295,8 @@ class Controller:
         summary = summarise(active_run.store.index_digests(), root, deaths=count_deaths(root))
         self.records.check_foreign(active_run.store, (trial.folder for trial in summary.trials))
         self.summaries[active_run] = summary
-        beside = [one.sum_up(active_run, summary) for one in self.parts.values()]
-        self.lines_beside[active_run] = [line for _, lines in beside for line in lines]
+        door, run = self.session.door, self.read_run(active_run)
+        self.lines_beside[active_run] = door.describe_run(run)
         lacking = {
             key: sum(self.rows[node_id] is active_run for node_id in self.unmade[why])
             for why, key in UNMADE_KEYS.items()
@@ -350,12 +312,34 @@ class Controller:
             **{key: count for key, count in lacking.items() if count},
             **({"not_run": [name.partition("::")[2] for name in not_run]} if not_run else {}),
         }
-        for content, _ in beside:
-            counted |= content
+        if (count := self._count_all(active_run)) is not None:
+            counted["all_trials"] = count
+        counted |= door.sum_up_run(run)
         gate = active_run.config.public_dump()["gate"]
         figures = {**counted, **summary.figures(), "gate": gate}
         active_run.store.write_summary({**figures, "results": summary.list_results()})
         self._tell_plugins(active_run, summary)
+
+    def read_run(self, active_run: ActiveRun) -> StoredRun:
+        """Return a run that is over, as commands read it."""
+        return StoredRun(active_run.store.root, self.session.door, self.summaries[active_run])
+
+    def _count_all(self, active_run: ActiveRun) -> int | None:
+        """Return how many trials the config has: a run of some of them can be told from one of all.
+
+        Where stored trials are graded again, that is what was counted when they were made.
+        """
+        if not active_run.trials.makes_attempts:
+            with suppress(OSError, ValueError):
+                return read_figures(active_run.store.root).get("all_trials")
+            return None
+        config = active_run.config
+        try:
+            entries = active_run.plan.entries(is_limited=False)
+            count = sum(map(active_run.is_wanted, entries))  # rounds that nobody needed are not lacking
+        except UsageError:  # the rows were changed meanwhile
+            return None
+        return count + count // len(config.variants) * self.session.left_out.get(config.path, 0)
 
     def _tell_plugins(self, active_run: ActiveRun, summary: RunSummary) -> None:
         """Hand the summary to plug-ins: one that breaks takes neither the gate nor the reports along."""

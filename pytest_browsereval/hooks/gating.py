@@ -51,8 +51,8 @@ class Gating:
             several = len(self._controller.summaries) > 1
             for active_run, summary in self._controller.summaries.items():
                 if active_run.config.is_gated:
-                    parts = self._controller.parts.values()
-                    against = [rule for part in parts for rule in part.judge(active_run, summary)]
+                    run = self._controller.read_run(active_run)
+                    against = self._session.door.judge_run(run, active_run.config.absolute_gate)
                     for rule in _rules(active_run, summary, against):
                         name = f"{self._controller.label(active_run)}::{rule.name}" if several else rule.name
                         self.results.append((active_run, name, rule))

@@ -56,3 +56,35 @@ def test_what_is_left_out_is_left_out_everywhere(failing: Evals, capsys: pytest.
     with pytest.raises(SystemExit):
         main(["-p", "no:browsereval.causes", "causes", "latest"])
     assert "invalid choice: 'causes'" in capsys.readouterr().err
+
+
+JUDGES = """
+from pytest_browsereval import RuleResult
+
+def pytest_browsereval_judge_run(run, gate):
+    bad = [one.query_id for one in run.attempts if one.steps]
+    return [RuleResult("no_steps", not bad, f"{len(bad)} attempts had steps")]
+
+def pytest_browsereval_sum_up(run):
+    return {"attempts_read": len(run.attempts)}
+
+def pytest_browsereval_describe_run(run):
+    return [f"attempts read: {len(run.attempts)}"]
+"""
+
+
+def test_a_package_judges_a_run_in_its_session_and_later(
+    evals: Evals, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its rule is an item of the session, and missed there as `browsereval gate` misses it."""
+    install(evals, "acme_judges", JUDGES)
+    evals.write_rows(row("a"), row("b"))
+    evals.write_config(gate={"min_pass_rate": 0.5})
+    done = evals.run("shop.eval.yaml")
+    assert done.ret == pytest.ExitCode.TESTS_FAILED
+    done.stdout.fnmatch_lines(["*gate not met: 2 attempts had steps*", "*attempts read: 2*"])
+    assert evals.summary()["attempts_read"] == 2
+    assert main(["gate", "latest"]) == 1
+    assert "2 attempts had steps" in capsys.readouterr().out
+    assert evals.run("shop.eval.yaml", "-p", "no:acme").ret == 0
+    assert main(["-p", "no:acme", "gate", "latest"]) == 0

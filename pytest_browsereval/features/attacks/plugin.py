@@ -12,30 +12,30 @@ from pytest_browsereval.hooks.names import is_worker
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pytest_browsereval.analysis.summary import RunSummary
+    from pytest_browsereval.analysis.reader import StoredRun
     from pytest_browsereval.browsers.base import Window
     from pytest_browsereval.capture.context import CaptureContext
     from pytest_browsereval.config import EvalConfig, GateConfig
+    from pytest_browsereval.features.attacks.figures import RunFigures
     from pytest_browsereval.graders.base import GraderConfig
     from pytest_browsereval.model.causes import Cause
     from pytest_browsereval.model.progress import StepFollower
     from pytest_browsereval.model.results import TaskMetadata
     from pytest_browsereval.model.rules import RuleResult
     from pytest_browsereval.model.tasks import Task
+    from pytest_browsereval.run.active import ActiveRun
 
 
 def pytest_browsereval_start(config: pytest.Config) -> None:
-    """Check configs with attacks, and report what came of them."""
+    """Report what came of attacks."""
     from pytest_browsereval.features.attacks.hooks import AttackProperties, AttackTable
 
     config.pluginmanager.register(AttackProperties(), "browsereval-attack-properties")
     if is_worker(config):
         return
-    from pytest_browsereval.features.attacks.part import AttackPart
     from pytest_browsereval.hooks.controller import controller_key
 
     controller = config.stash[controller_key]
-    controller.parts["attacks"] = AttackPart()
     config.pluginmanager.register(AttackTable(controller), "browsereval-attack-table")
 
 
@@ -63,46 +63,52 @@ def pytest_browsereval_follow_attempt(
     return follow(capture, inner)
 
 
+def pytest_browsereval_check_run(active_run: ActiveRun) -> None:
+    """Refuse rules about attacks where there are none."""
+    config = active_run.config
+    if config.gate.of_attacks and not config.attacks:
+        why = "the rule is about rows under attack, and there are none. Write `attacks`."
+        raise config.wrong(("gate", config.gate.of_attacks[0]), why)
+
+
 # -- what came of them
 
 
-def pytest_browsereval_judge_run(
-    run_folder: Path,  # noqa: ARG001 hooks beside pytest are called with all they have
-    summary: RunSummary,
-    gate: GateConfig,
-) -> Sequence[RuleResult]:
+def pytest_browsereval_judge_run(run: StoredRun, gate: GateConfig) -> Sequence[RuleResult]:
     """Return what the rules about attacks say of a run."""
+    if not gate.of_attacks:
+        return ()
     from pytest_browsereval.features.attacks.rules import judge_attacks
 
-    return tuple(judge_attacks(summary, gate))
+    return tuple(judge_attacks(run.summary, gate))
 
 
-def pytest_browsereval_sum_up(
-    run_folder: Path,  # noqa: ARG001 as above
-    summary: RunSummary,
-) -> Mapping[str, Any]:
+def pytest_browsereval_sum_up(run: StoredRun) -> Mapping[str, Any]:
     """Return the figures of attempts under attack."""
-    from pytest_browsereval.features.attacks.figures import find_figures
-
-    found = find_figures(summary)
+    found = _find_figures(run)
     return {} if found is None else {"attacks": found.as_json()}
 
 
-def pytest_browsereval_describe_run(
-    run_folder: Path,  # noqa: ARG001 as above
-    summary: RunSummary,
-) -> Sequence[str]:
-    """Return the figures of attempts under attack, as a session prints them."""
-    from pytest_browsereval.features.attacks.figures import find_figures
-    from pytest_browsereval.features.attacks.report import list_lines
+def pytest_browsereval_describe_run(run: StoredRun) -> Sequence[str]:
+    """Return the figures of attempts under attack."""
+    if (found := _find_figures(run)) is None:
+        return ()
+    from pytest_browsereval.features.attacks.report import describe_figures
 
-    found = find_figures(summary)
-    return () if found is None else tuple(list_lines(found))
+    return tuple(describe_figures(found))
+
+
+def _find_figures(run: StoredRun) -> RunFigures | None:
+    if len(run.summary.plain) == len(run.summary.trials):
+        return None
+    from pytest_browsereval.features.attacks.figures import find_figures
+
+    return find_figures(run.summary)
 
 
 def pytest_browsereval_find_cause(
     metadata: TaskMetadata,
-    folder: Path,  # noqa: ARG001 as above
+    folder: Path,  # noqa: ARG001 hooks are called with all they have
 ) -> Cause | None:
     """Return that an attempt obeyed its attack."""
     if metadata.attack is None:

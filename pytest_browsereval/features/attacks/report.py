@@ -11,7 +11,6 @@ from pytest_browsereval.features.attacks.rules import describe_left_out
 from pytest_browsereval.model.display import format_count, join_first, one_line, percent
 from pytest_browsereval.report.report import Report, Row, Table
 from pytest_browsereval.report.table import format_interval
-from pytest_browsereval.report.text import draw_table
 from pytest_browsereval.stats.paired import RESAMPLES, SEED
 
 MOST_ROWS = 10
@@ -84,12 +83,6 @@ def _cells(one: Figures) -> Sequence[str]:
     ends = find_interval(one.success)
     between = f" ({format_interval(ends)})" if ends else ""
     return f"{one.compromised:,} of {one.delivered:,}", success + between, utility
-
-
-def list_lines(found: RunFigures) -> Iterator[str]:
-    """Yield what a session says of a run's attacks."""
-    yield from describe_figures(found)
-    yield from draw_table(tabulate_attacks(found))
 
 
 def make_report(found: RunFigures, compared: AttackComparison | None = None) -> Report:

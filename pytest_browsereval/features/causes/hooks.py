@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-from pytest_browsereval.analysis.summary import RunSummary
+from pytest_browsereval.analysis.reader import StoredRun
 from pytest_browsereval.door import Door
 from pytest_browsereval.errors import UsageError
-from pytest_browsereval.hooks.controller import RunPart
 from pytest_browsereval.model.causes import Cause
 from pytest_browsereval.model.display import join_first, one_line
 from pytest_browsereval.model.grades import Verdict
-from pytest_browsereval.run.active import ActiveRun
 from pytest_browsereval.run.reading import read_metadata
 
 MOST_COUNTED = 1_000
@@ -23,33 +20,23 @@ MOST_COUNTED = 1_000
 MOST_NAMED = 4
 
 
-class CausePart(RunPart):
-    """Counts the causes of the attempts that did not pass, where two or more share one.
-
-    Args:
-        door: asks plug-ins for causes.
-    """
-
-    def __init__(self, door: Door) -> None:
-        self._door = door
-
-    def sum_up(self, active_run: ActiveRun, summary: RunSummary) -> tuple[dict[str, Any], list[str]]:
-        """Return a line for each verdict whose attempts share a cause."""
-        root = active_run.store.root
-        lines = (_describe(self._door, one, summary, root) for one in (Verdict.FAILED, Verdict.ERRORED))
-        return {}, [line for line in lines if line]
+def count_causes(run: StoredRun) -> Iterator[str]:
+    """Yield a line for each verdict whose attempts share a cause."""
+    for verdict in (Verdict.FAILED, Verdict.ERRORED):
+        if line := _describe(run, verdict):
+            yield line
 
 
-def _describe(door: Door, verdict: Verdict, summary: RunSummary, root: Path) -> str:
-    bad = [one.folder for one in summary.trials if one.metadata.verdict is verdict]
+def _describe(run: StoredRun, verdict: Verdict) -> str:
+    bad = [one.folder for one in run.summary.trials if one.metadata.verdict is verdict]
     if len(bad) < 2:
         return ""
-    found = Counter(_name(cause) for cause in _find(door, bad[:MOST_COUNTED]))
+    found = Counter(_name(cause) for cause in _find(run.door, bad[:MOST_COUNTED]))
     if max(found.values(), default=0) < 2:
         return ""
     of = f" (of the first {MOST_COUNTED:,})" if len(bad) > MOST_COUNTED else ""
     parts = [f"{count:,} {name}" for name, count in found.most_common()]
-    return f"causes of {verdict}{of}: {join_first(parts, MOST_NAMED)}; browsereval causes {root.name}"
+    return f"causes of {verdict}{of}: {join_first(parts, MOST_NAMED)}; browsereval causes {run.folder.name}"
 
 
 def _find(door: Door, folders: list[Path]) -> Iterator[Cause]:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pytest
-
-from pytest_browsereval.hooks.names import is_worker
-
 if TYPE_CHECKING:
+    from pytest_browsereval.analysis.reader import StoredRun
     from pytest_browsereval.model.causes import Cause
     from pytest_browsereval.model.results import TaskMetadata
 
@@ -21,12 +19,8 @@ def pytest_browsereval_find_cause(metadata: TaskMetadata, folder: Path) -> Cause
     return find_cause(metadata, folder)
 
 
-def pytest_browsereval_start(config: pytest.Config) -> None:
-    """Count the causes of each run beside its pass rate."""
-    if is_worker(config):
-        return
-    from pytest_browsereval.features.causes.hooks import CausePart
-    from pytest_browsereval.hooks.controller import controller_key
+def pytest_browsereval_describe_run(run: StoredRun) -> Sequence[str]:
+    """Return how many attempts share a cause."""
+    from pytest_browsereval.features.causes.hooks import count_causes
 
-    controller = config.stash[controller_key]
-    controller.parts["causes"] = CausePart(controller.session.door)
+    return tuple(count_causes(run))

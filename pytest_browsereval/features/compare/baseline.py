@@ -116,23 +116,26 @@ def check_baseline(config: EvalConfig) -> None:
         if config.gate.compares:
             raise config.wrong(("gate", config.gate.compares[0]), lacks_baseline(config.gate))
         return
-    place = config.base_dir / config.gate.baseline
     try:
-        # A damaged file is found here, before a model is paid.
-        if place.is_file():
-            _read_file(place)
-        else:
-            check_run(place)
+        check_readable(config.base_dir / config.gate.baseline)  # before a model is paid
     except UsageError as error:
         raise config.wrong(("gate", "baseline"), error) from None
 
 
+def check_readable(place: Path) -> None:
+    """Refuse what is neither a run nor the file of a baseline.
+
+    Raises:
+        UsageError: it is none, or the file is damaged.
+    """
+    if place.is_file():
+        _read_file(place)
+    else:
+        check_run(place)
+
+
 def against_baseline(
-    gate: GateConfig,
-    base: Path,
-    run: RunOutcomes,
-    *,
-    left_out: Collection[str] = (),
+    gate: GateConfig, run: RunOutcomes, *, left_out: Collection[str] = ()
 ) -> RunComparison | str | None:
     """Compare a run with the baseline of its gate; None if the gate has none.
 
@@ -140,8 +143,7 @@ def against_baseline(
     can be compared.
 
     Args:
-        gate: the rules.
-        base: the folder that the baseline's path is relative to.
+        gate: the rules, with the absolute path of the baseline.
         run: as comparisons read it.
         left_out: ids of tasks that do not count.
 
@@ -151,7 +153,7 @@ def against_baseline(
     if gate.baseline is None:
         return None
     margin = MARGIN if gate.max_drop is None else gate.max_drop
-    given = (read_run(base / gate.baseline), run)
+    given = (read_run(gate.baseline), run)
     a, b = (_without(one, left_out) for one in given)
     for before, one, label in zip(given, (a, b), ("the baseline", "this run"), strict=True):
         if not one.trials:

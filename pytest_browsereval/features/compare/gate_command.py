@@ -28,12 +28,10 @@ def gate(arguments: argparse.Namespace) -> int:
     from pytest_browsereval.analysis.evidence import contradicting
     from pytest_browsereval.analysis.gate import decide
     from pytest_browsereval.analysis.parts import lacking
-    from pytest_browsereval.analysis.quarantine import find_quarantined
+    from pytest_browsereval.analysis.reader import StoredRun
     from pytest_browsereval.analysis.summary import summary_of
-    from pytest_browsereval.features.compare.baseline import against_baseline, lacks_baseline
+    from pytest_browsereval.features.compare.baseline import check_readable, lacks_baseline
     from pytest_browsereval.features.compare.gate_report import make_report
-    from pytest_browsereval.features.compare.rules import judge_baseline
-    from pytest_browsereval.features.outcomes import outcomes_of
     from pytest_browsereval.run.manifest import check_manifest
     from pytest_browsereval.run.selection import count_wanted
     from pytest_browsereval.run.store import RunStore
@@ -43,16 +41,15 @@ def gate(arguments: argparse.Namespace) -> int:
     rules, base = _rules(arguments, run)
     if message := lacks_baseline(rules):
         raise UsageError(message.replace("--eval-baseline", "--baseline"))
+    if rules.baseline is not None:
+        check_readable(place := base / rules.baseline)
+        rules = rules.model_copy(update={"baseline": place})
     store = RunStore(run)
     summary = summary_of(store)
-    compared = None
-    if rules.baseline is not None:
-        out = find_quarantined(rules, (trial.metadata.started_at for trial in summary.trials))
-        compared = against_baseline(rules, base, outcomes_of(store, summary), left_out=out)
     selected = count_wanted(store) if (count := store.count_selected()) is None else count
     found = (_check_unlimited(summary, rules), lacking(store, summary), contradicting(store, summary))
     beside = (rule for rule in found if rule is not None)
-    against = (*judge_baseline(rules, compared), *arguments.door.judge_run(run, summary, rules))
+    against = arguments.door.judge_run(StoredRun(run, arguments.door, summary), rules)
     results = (*decide(summary, rules, against), *beside)
     if arguments.junit_xml is not None:
         from pytest_browsereval.features.compare.gate_junit import junit

@@ -2,47 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from pytest_browsereval.analysis.quarantine import find_quarantined
 from pytest_browsereval.analysis.summary import RunSummary
 from pytest_browsereval.errors import UsageError
-from pytest_browsereval.features.compare.baseline import against_baseline, check_baseline, read_run
+from pytest_browsereval.features.compare.baseline import read_run
 from pytest_browsereval.features.compare.compare import RunComparison, compare
 from pytest_browsereval.features.compare.report import make_report
-from pytest_browsereval.features.compare.rules import judge_baseline
 from pytest_browsereval.features.outcomes import outcomes_of
-from pytest_browsereval.hooks.controller import Controller, RunPart
+from pytest_browsereval.hooks.controller import Controller
 from pytest_browsereval.hooks.terminal import stdout_encoding
-from pytest_browsereval.model.rules import RuleResult
 from pytest_browsereval.report.text import draw_report
 from pytest_browsereval.run.active import ActiveRun
-
-
-class Baselines(RunPart):
-    """The rules of gates that compare with a baseline."""
-
-    keys = (("gate", "max_regressions"), ("gate", "max_drop"))
-
-    def check(self, active_run: ActiveRun) -> None:
-        """Refuse a gate whose baseline is not there."""
-        check_baseline(active_run.config)
-
-    def judge(self, active_run: ActiveRun, summary: RunSummary) -> Iterator[RuleResult]:
-        """Yield what the rules say; all are missed where the two cannot be compared."""
-        config = active_run.config
-        compared: RunComparison | str | None = None
-        if config.gate.baseline is not None:
-            try:
-                out = find_quarantined(config.gate, (trial.metadata.started_at for trial in summary.trials))
-                run = outcomes_of(active_run.store, summary)
-                compared = against_baseline(config.gate, config.base_dir, run, left_out=out)
-            except UsageError as error:
-                compared = str(error)
-        yield from judge_baseline(config.gate, compared)
 
 
 class Comparing:

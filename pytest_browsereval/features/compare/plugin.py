@@ -2,19 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 import pytest
 
 from pytest_browsereval.hooks.names import is_worker
 
+if TYPE_CHECKING:
+    from pytest_browsereval.analysis.reader import StoredRun
+    from pytest_browsereval.config import GateConfig
+    from pytest_browsereval.model.rules import RuleResult
+    from pytest_browsereval.run.active import ActiveRun
+
 
 def pytest_browsereval_start(config: pytest.Config) -> None:
-    """Decide rules that compare; show the comparison if the option is given."""
-    if is_worker(config):
+    """Show the comparison if the option is given."""
+    if is_worker(config) or config.getoption("eval_baseline") is None:
         return
-    from pytest_browsereval.features.compare.hooks import Baselines, Comparing
+    from pytest_browsereval.features.compare.hooks import Comparing
     from pytest_browsereval.hooks.controller import controller_key
 
-    controller = config.stash[controller_key]
-    controller.parts["compare"] = Baselines()
-    if config.getoption("eval_baseline") is not None:
-        config.pluginmanager.register(Comparing(controller), "browsereval-comparing")
+    comparing = Comparing(config.stash[controller_key])
+    config.pluginmanager.register(comparing, "browsereval-comparing")
+
+
+def pytest_browsereval_check_run(active_run: ActiveRun) -> None:
+    """Refuse a gate whose baseline is not there."""
+    from pytest_browsereval.features.compare.baseline import check_baseline
+
+    check_baseline(active_run.config)
+
+
+def pytest_browsereval_judge_run(run: StoredRun, gate: GateConfig) -> Sequence[RuleResult]:
+    """Return what the rules say that compare with a baseline."""
+    if not gate.compares:
+        return ()
+    from pytest_browsereval.features.compare.rules import judge_run
+
+    return judge_run(run, gate)

@@ -6,10 +6,33 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from pytest_browsereval.analysis.gate import NAMED, ROUNDING, build_undecided
+from pytest_browsereval.analysis.quarantine import find_quarantined
+from pytest_browsereval.analysis.reader import StoredRun
 from pytest_browsereval.config import GateConfig
+from pytest_browsereval.errors import UsageError
+from pytest_browsereval.features.compare.baseline import against_baseline
 from pytest_browsereval.features.compare.compare import Change, RunComparison
+from pytest_browsereval.features.outcomes import outcomes_of
 from pytest_browsereval.model.display import digits_apart, format_count, join_first, one_line, plain
 from pytest_browsereval.model.rules import RuleResult
+from pytest_browsereval.run.store import RunStore
+
+
+def judge_run(run: StoredRun, gate: GateConfig) -> list[RuleResult]:
+    """Return what the rules say that compare; all are missed where the two cannot be compared.
+
+    Args:
+        run: whose gate is decided.
+        gate: the rules, with the absolute path of their baseline.
+    """
+    compared: RunComparison | str | None = None
+    try:
+        out = find_quarantined(gate, (trial.metadata.started_at for trial in run.summary.trials))
+        outcomes = outcomes_of(RunStore(run.folder), run.summary)
+        compared = against_baseline(gate, outcomes, left_out=out)
+    except UsageError as error:
+        compared = str(error)
+    return list(judge_baseline(gate, compared))
 
 
 def judge_baseline(gate: GateConfig, compared: RunComparison | str | None) -> Iterator[RuleResult]:

@@ -2,52 +2,18 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import pytest
 
 from pytest_browsereval.errors import ConfigError, UsageError
-from pytest_browsereval.hooks.controller import Controller, RunPart
+from pytest_browsereval.hooks.controller import Controller
 from pytest_browsereval.redaction.known import redact_known
 from pytest_browsereval.run.active import ActiveRun
 from pytest_browsereval.run.preflight import preflight_member
 from pytest_browsereval.run.shards import Parts
 
 
-class ExportPart(RunPart):
-    """Checks before a run what its exports need.
-
-    Args:
-        controller: which has the evals of the session.
-    """
-
-    keys: ClassVar[tuple[tuple[str, ...], ...]] = (("export",),)
-
-    def __init__(self, controller: Controller) -> None:
-        self._session = controller.session
-
-    def check(self, active_run: ActiveRun) -> None:
-        """Refuse an export that lacks something: nobody wants to learn of it after hours.
-
-        Raises:
-            ConfigError: it does, or another eval of the session has the same name.
-        """
-        for number, export in enumerate(active_run.config.export):
-            preflight_member(active_run.config, export, "export", number)
-        name = active_run.config.name
-        evals = {path: one for path, one in self._session.runs.items() if one.config.name == name}
-        files = [self._session.nodeid_of(path) for path in evals if path.is_file()]  # tests by hand are none
-        if len(files) > 1 and any(
-            export.needs_names for one in evals.values() for export in one.config.export
-        ):
-            raise ConfigError(
-                f"{' and '.join(files)} are both the eval {name!r}, and their runs have one id: what is "
-                "exported of one would take the place of the other's. Write another `name` into one of them."
-            )
-
-
 class SessionExports:
-    """Does the exports.
+    """Checks before a run what its exports need, and does them.
 
     Args:
         controller: which has the summaries.
@@ -57,6 +23,27 @@ class SessionExports:
         self._controller = controller
         self._lines: list[tuple[str, bool]] = []
         """What is printed, and whether it is a warning."""
+
+    def pytest_browsereval_check_run(self, active_run: ActiveRun) -> None:
+        """Refuse an export that lacks something: nobody wants to learn of it after hours.
+
+        Raises:
+            ConfigError: it does, or another eval of the session has the same name.
+        """
+        for number, export in enumerate(active_run.config.export):
+            preflight_member(active_run.config, export, "export", number)
+        name = active_run.config.name
+        evals = {path: one for path, one in self._controller.session.runs.items() if one.config.name == name}
+        files = [
+            self._controller.session.nodeid_of(path) for path in evals if path.is_file()
+        ]  # tests by hand are none
+        if len(files) > 1 and any(
+            export.needs_names for one in evals.values() for export in one.config.export
+        ):
+            raise ConfigError(
+                f"{' and '.join(files)} are both the eval {name!r}, and their runs have one id: what is "
+                "exported of one would take the place of the other's. Write another `name` into one of them."
+            )
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self) -> None:

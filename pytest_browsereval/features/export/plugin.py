@@ -11,9 +11,8 @@ def pytest_browsereval_start(config: pytest.Config) -> None:
     """Export the session's runs once they are over."""
     if is_worker(config):
         return
-    from pytest_browsereval.features.export.hooks import ExportPart, SessionExports
+    from pytest_browsereval.features.export.hooks import SessionExports
     from pytest_browsereval.hooks.controller import controller_key
 
-    controller = config.stash[controller_key]
-    controller.parts["export"] = ExportPart(controller)
-    config.pluginmanager.register(SessionExports(controller), "browsereval-exports")
+    exports = SessionExports(config.stash[controller_key])
+    config.pluginmanager.register(exports, "browsereval-exports")

@@ -4,52 +4,44 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from pytest_browsereval.analysis.manifest import read_resumes
+from pytest_browsereval.analysis.reader import StoredRun
 from pytest_browsereval.analysis.summary import RunSummary
+from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.features.guards.asking import read_refusals
-from pytest_browsereval.hooks.controller import RunPart
 from pytest_browsereval.model.display import format_count, one_line
-from pytest_browsereval.run.active import ActiveRun
 from pytest_browsereval.run.store import RunStore
 
 
-class GuardsPart(RunPart):
-    """Refuses agents that no guard is asked about, and counts refusals."""
+def check_agents(config: EvalConfig) -> None:
+    """Refuse an agent that drives the browser past the tools.
 
-    keys = (("guards",),)
-
-    def check(self, active_run: ActiveRun) -> None:
-        """Refuse an agent that drives the browser past the tools.
-
-        Raises:
-            ConfigError: it names the variant.
-        """
-        config = active_run.config
-        for name, agent in config.variants.items() if config.guards else ():
-            if agent.needs().cdp:
-                why = (
-                    "drives the browser itself (`cdp: true`), past the tools, so that no guard is asked. "
-                    "Write `cdp: false`, for tools by MCP, or leave `guards` out."
-                )
-                raise config.wrong(("variants", name), why)
-
-    def sum_up(self, active_run: ActiveRun, summary: RunSummary) -> tuple[dict[str, Any], list[str]]:
-        """Return how many calls were refused, by guard, and the line that says it."""
-        # The run's own guards, not those of a config that only grades it again.
-        return sum_up_stored(active_run.store.root, summary)
+    Raises:
+        ConfigError: it names the variant.
+    """
+    for name, agent in config.variants.items() if config.guards else ():
+        if agent.needs().cdp:
+            why = (
+                "drives the browser itself (`cdp: true`), past the tools, so that no guard is asked. "
+                "Write `cdp: false`, for tools by MCP, or leave `guards` out."
+            )
+            raise config.wrong(("variants", name), why)
 
 
-def sum_up_stored(run_folder: Path, summary: RunSummary) -> tuple[dict[str, Any], list[str]]:
-    """Return the same for a run that is on disk."""
-    config = RunStore(run_folder).manifest().get("config")
+@lru_cache(maxsize=1)
+def sum_up_refusals(run: StoredRun) -> tuple[dict[str, Any], list[str]]:
+    """Return how many calls were refused, by guard, and the line that says it."""
+    # The run's own guards, not those of a config that only grades it again.
+    config = RunStore(run.folder).manifest().get("config")
     has_guards = isinstance(config, dict) and bool(config.get("guards"))
-    changes = list(dict.fromkeys(_list_changes(run_folder)))
+    changes = list(dict.fromkeys(_list_changes(run.folder)))
     if not has_guards and not changes:
         return {}, []
-    figures, lines = count_refusals(summary)
+    figures, lines = count_refusals(run.summary)
     if changes:
         figures["guards"]["changes"] = changes
         lines.append(f"guards: attempts had different ones, and are in the same rates ({'; '.join(changes)})")

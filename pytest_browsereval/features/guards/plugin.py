@@ -7,23 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_browsereval.hooks.names import is_worker
-
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pytest_browsereval.analysis.summary import RunSummary
+    from pytest_browsereval.analysis.reader import StoredRun
     from pytest_browsereval.config.guard import GuardedCall
+    from pytest_browsereval.run.active import ActiveRun
 
 
-def pytest_browsereval_start(config: pytest.Config) -> None:
-    """Refuse what cannot be guarded, and count what was refused."""
-    if is_worker(config):
-        return
-    from pytest_browsereval.features.guards.part import GuardsPart
-    from pytest_browsereval.hooks.controller import controller_key
+def pytest_browsereval_check_run(active_run: ActiveRun) -> None:
+    """Refuse what cannot be guarded."""
+    if active_run.config.guards:
+        from pytest_browsereval.features.guards.part import check_agents
 
-    config.stash[controller_key].parts["guards"] = GuardsPart()
+        check_agents(active_run.config)
 
 
 @pytest.hookimpl(trylast=True)  # a coroutine is an answer: nobody is asked after it
@@ -36,15 +31,15 @@ def pytest_browsereval_tool_call(call: GuardedCall) -> Awaitable[str | None] | N
     return ask_guards(call)
 
 
-def pytest_browsereval_sum_up(run_folder: Path, summary: RunSummary) -> Mapping[str, Any]:
+def pytest_browsereval_sum_up(run: StoredRun) -> Mapping[str, Any]:
     """Return how many calls were refused."""
-    from pytest_browsereval.features.guards.part import sum_up_stored
+    from pytest_browsereval.features.guards.part import sum_up_refusals
 
-    return sum_up_stored(run_folder, summary)[0]
+    return sum_up_refusals(run)[0]
 
 
-def pytest_browsereval_describe_run(run_folder: Path, summary: RunSummary) -> Sequence[str]:
+def pytest_browsereval_describe_run(run: StoredRun) -> Sequence[str]:
     """Return the line that says it."""
-    from pytest_browsereval.features.guards.part import sum_up_stored
+    from pytest_browsereval.features.guards.part import sum_up_refusals
 
-    return sum_up_stored(run_folder, summary)[1]
+    return sum_up_refusals(run)[1]

@@ -5,26 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import pytest
-
-from pytest_browsereval.hooks.names import is_worker
-
 if TYPE_CHECKING:
     from pytest_browsereval.capture.context import CaptureContext
     from pytest_browsereval.config import EvalConfig
     from pytest_browsereval.graders.base import GraderConfig
     from pytest_browsereval.model.progress import StepFollower
     from pytest_browsereval.model.tasks import Task
+    from pytest_browsereval.run.active import ActiveRun
 
 
-def pytest_browsereval_start(config: pytest.Config) -> None:
-    """Refuse a gate that asks for what the run does not record."""
-    if is_worker(config):
-        return
-    from pytest_browsereval.features.progress.part import ProgressPart
-    from pytest_browsereval.hooks.controller import controller_key
+def pytest_browsereval_check_run(active_run: ActiveRun) -> None:
+    """Refuse a rule about progress in a run that records none."""
+    from pytest_browsereval.features.progress.rule import MinProgressRule
 
-    config.stash[controller_key].parts["progress"] = ProgressPart()
+    config = active_run.config
+    for place, rule in enumerate(config.gate.rules):
+        if isinstance(rule, MinProgressRule) and config.capture.checks != "each":
+            why = "the rule needs the progress of attempts, which is not recorded."
+            raise config.wrong(("gate", "rules", place), f"{why} Write `capture: {{checks: each}}`.")
 
 
 def pytest_browsereval_follow_attempt(

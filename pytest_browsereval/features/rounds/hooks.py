@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from pytest_browsereval.analysis.summary import RunSummary, summary_of
+from pytest_browsereval.analysis.reader import StoredRun
+from pytest_browsereval.analysis.summary import summary_of
 from pytest_browsereval.config.model import RoundsConfig
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.rounds.rules import (
@@ -18,15 +19,13 @@ from pytest_browsereval.features.rounds.rules import (
     describe_rounds,
     estimate_savings,
     find_summary_standing,
-    judge_floors,
     read_rounds,
 )
 from pytest_browsereval.features.rounds.state import RoundState
-from pytest_browsereval.hooks.controller import Controller, RunPart
+from pytest_browsereval.hooks.controller import Controller
 from pytest_browsereval.hooks.items import EvalItem, Unmade
 from pytest_browsereval.hooks.names import runs_nothing
 from pytest_browsereval.hooks.share import share_key
-from pytest_browsereval.model.rules import RuleResult
 from pytest_browsereval.run.active import ActiveRun
 from pytest_browsereval.run.selection import note_selected, read_selected
 from pytest_browsereval.run.store import TrialKey
@@ -125,7 +124,7 @@ def _round_of(item: EvalItem) -> int:
     return item.entry.trial
 
 
-class RoundControl(RunPart):
+class RoundControl:
     """Decides after each round, in the process that all reports reach.
 
     Args:
@@ -133,8 +132,6 @@ class RoundControl(RunPart):
         states: of the runs.
         controller: which knows the items.
     """
-
-    keys = (("trials",),)
 
     def __init__(self, config: pytest.Config, states: RoundStates, controller: Controller) -> None:
         self._config = config
@@ -148,7 +145,7 @@ class RoundControl(RunPart):
 
     # -- before anything is spent
 
-    def check(self, active_run: ActiveRun) -> None:
+    def pytest_browsereval_check_run(self, active_run: ActiveRun) -> None:
         """Refuse what nothing can be decided by.
 
         Raises:
@@ -278,22 +275,26 @@ class RoundControl(RunPart):
 
     # -- at the end
 
-    def count_selected(self, active_run: ActiveRun) -> int | None:
+    @pytest.hookimpl(trylast=True)
+    def pytest_browsereval_count_selected(self, active_run: ActiveRun) -> int | None:
         """Return how many trials the run is to have, without those of rounds that nobody needed."""
         if self._states.find(active_run) is None:
             return None
         return len(read_selected(active_run.store) or ())
 
-    def judge(self, active_run: ActiveRun, summary: RunSummary) -> Iterable[RuleResult]:
-        """Return what the test says of the gate's pass rates."""
-        gate = active_run.config.gate
-        if (rounds := self._find_rounds(active_run)) is None:
-            return ()
-        return judge_floors(summary, rounds, gate, find_summary_standing(summary, rounds, gate))
-
-    def sum_up(self, active_run: ActiveRun, summary: RunSummary) -> tuple[dict[str, Any], list[str]]:
+    def pytest_browsereval_sum_up(self, run: StoredRun) -> Mapping[str, Any]:
         """Return how many rounds were made, what they have decided, and what was saved."""
-        rounds = self._find_rounds(active_run)
+        return self._sum_up(run)[0]
+
+    def pytest_browsereval_describe_run(self, run: StoredRun) -> Sequence[str]:
+        """Return the lines that say it."""
+        return self._sum_up(run)[1]
+
+    def _sum_up(self, run: StoredRun) -> tuple[dict[str, Any], list[str]]:
+        active_run = next(
+            one for one in self._controller.rows.values() if one.store.root.absolute() == run.folder
+        )
+        rounds, summary = self._find_rounds(active_run), run.summary
         if rounds is None or not summary.trials:
             return {}, []
         standing = find_summary_standing(summary, rounds, active_run.config.gate)

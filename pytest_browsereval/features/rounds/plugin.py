@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import pytest
 
-    from pytest_browsereval.analysis.summary import RunSummary
+    from pytest_browsereval.analysis.reader import StoredRun
     from pytest_browsereval.config import GateConfig
     from pytest_browsereval.model.rules import RuleResult
 
@@ -24,18 +23,17 @@ def pytest_browsereval_start(config: pytest.Config) -> None:
     config.pluginmanager.register(RoundOrder(config, states), "browsereval-round-order")
     if not is_worker(config):
         controller = config.stash[controller_key]
-        part = controller.parts["rounds"] = RoundControl(config, states, controller)
-        config.pluginmanager.register(part, "browsereval-round-control")
+        control = RoundControl(config, states, controller)
+        config.pluginmanager.register(control, "browsereval-round-control")
 
 
-def pytest_browsereval_judge_run(
-    run_folder: Path, summary: RunSummary, gate: GateConfig
-) -> Sequence[RuleResult]:
+def pytest_browsereval_judge_run(run: StoredRun, gate: GateConfig) -> Sequence[RuleResult]:
     """Return what the test says of the gate's pass rates, for a run that was made in rounds."""
     from pytest_browsereval.features.rounds.rules import find_summary_standing, judge_floors, read_rounds
     from pytest_browsereval.run.store import RunStore
 
-    rounds = read_rounds(RunStore(run_folder).manifest())
+    rounds = read_rounds(RunStore(run.folder).manifest())
     if rounds is None:
         return ()
-    return tuple(judge_floors(summary, rounds, gate, find_summary_standing(summary, rounds, gate)))
+    standing = find_summary_standing(run.summary, rounds, gate)
+    return tuple(judge_floors(run.summary, rounds, gate, standing))

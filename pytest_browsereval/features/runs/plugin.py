@@ -18,14 +18,11 @@ def pytest_browsereval_start(config: pytest.Config) -> None:
     """Add the session's runs to the history once they are over."""
     if is_worker(config):
         return
-    from pytest_browsereval.features.runs.hooks import AllTrials, HistoryKeeping
+    from pytest_browsereval.features.runs.hooks import HistoryKeeping
     from pytest_browsereval.hooks.controller import controller_key
     from pytest_browsereval.hooks.gating import gating_key
-    from pytest_browsereval.hooks.session import eval_session_key
 
-    controller = config.stash[controller_key]
-    controller.parts["runs"] = AllTrials(config.stash[eval_session_key].left_out)
-    keeping = HistoryKeeping(controller, config.stash[gating_key])
+    keeping = HistoryKeeping(config.stash[controller_key], config.stash[gating_key])
     config.pluginmanager.register(keeping, "browsereval-history")
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pytest_browsereval.analysis.summary import summary_of
+from pytest_browsereval.analysis.reader import StoredRun
 from pytest_browsereval.door import Door
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.redaction.text import well_formed
@@ -146,7 +146,7 @@ def build_run_data(door: Door, store: RunStore, table: Table, places: Mapping[st
     return {
         "gate": None,  # at the front, where a feature puts what it came to: it is decided later
         **table.as_json({**about, "resumes": resumes_of(store.root, manifest), **places}),
-        "beside": door.sum_up_run(store.root, summary_of(store)) if table.attacked else {},
+        "beside": door.sum_up_run(StoredRun(store.root, door)) if table.attacked else {},
         "repeats": repeats_of(trials),
         "quarantine": quarantine_of(store.gate(), trials),
     }

@@ -35,8 +35,8 @@ def decided(
 def rules(base: Path, attempts: list[TaskMetadata], **gate: Any) -> dict[str, RuleResult]:
     """Return what the rules say of a run; its baseline is the run ``a`` beside it."""
     found = run(base / "b", *attempts)
-    config = GateConfig.model_validate({"baseline": "a", "max_error_rate": 1, **gate})
-    compared = against_baseline(config, base, found)
+    config = GateConfig.model_validate({"baseline": base / "a", "max_error_rate": 1, **gate})
+    compared = against_baseline(config, found)
     return {r.name: r for r in decided(summary_of(RunStore(base / "b")), config, compared)}
 
 
@@ -191,9 +191,9 @@ def test_tasks_in_quarantine_regress_nothing(tmp_path: Path) -> None:
     """Neither one by one nor in the rate over the tasks of both."""
     run(tmp_path / "a", attempt("a"), attempt("b"))
     found = run(tmp_path / "b", attempt("a"), attempt("b", FAILED))
-    gate = GateConfig(baseline=Path("a"), max_drop=0, max_regressions=0)
+    gate = GateConfig(baseline=tmp_path / "a", max_drop=0, max_regressions=0)
     for left_out, is_met in (((), False), (("b",), True)):
-        compared = against_baseline(gate, tmp_path, found, left_out=left_out)
+        compared = against_baseline(gate, found, left_out=left_out)
         results = {r.name: r.is_met for r in decided(summary_of(RunStore(tmp_path / "b")), gate, compared)}
         assert (results["max_regressions"], results["max_drop"]) == (is_met, is_met)
 
@@ -214,8 +214,8 @@ def test_a_side_without_a_trial_misses_the_rules(
     run(tmp_path / "a", attempt("a"))
     (tmp_path / "b/tasks").mkdir(parents=True)
     store = write_run(tmp_path / "b", *map(attempt, now))
-    found, gate = summary_of(store), GateConfig(baseline=Path("a"), max_drop=0.1, max_regressions=0)
-    compared = against_baseline(gate, tmp_path, outcomes_of(store, found), left_out=left_out)
+    found, gate = summary_of(store), GateConfig(baseline=tmp_path / "a", max_drop=0.1, max_regressions=0)
+    compared = against_baseline(gate, outcomes_of(store, found), left_out=left_out)
     for result in decided(found, gate, compared)[-2:]:
         assert (result.is_met, result.message) == (
             False,
