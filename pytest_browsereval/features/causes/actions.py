@@ -58,20 +58,9 @@ _OF_TOOL = {
 }  # fmt: skip
 _PREFIXES = frozenset({"browser", "page", "mcp", "playwright", "web", "computer", "mouse", "element"})
 _VALUES = (
-    "text",
-    "value",
-    "values",
-    "key",
-    "keys",
-    "url",
-    "answer",
-    "reason",
-    "script",
-    "accept",
-    "direction",
-    "address",
-    "tab_id",
-)
+    "text", "value", "values", "key", "keys", "url", "answer", "reason", "script", "accept", "direction",
+    "address", "tab_id",
+)  # fmt: skip
 _GIVES_UP = frozenset({"give_up", "fail", "infeasible", "report_infeasible"})
 """Tools that end an attempt which did not get there."""
 _SUCCEEDS = {
@@ -166,12 +155,10 @@ class Action:
 
 
 _VERBS = {
-    "hover": "point at", "back": "go back", "end": "answer", "give_up": "give up",
+    "hover": "point at", "back": "go back", "end": "answer", "give_up": "give up", "tabs": "select tab",
     "accept": "accept the dialog", "dismiss": "dismiss the dialog",
-    "check": "check", "uncheck": "uncheck", "press": "press", "scroll": "scroll", "choose": "choose",
-    "click": "click", "open": "open", "drag": "drag", "wait": "wait", "look": "look", "type": "type",
-    "tabs": "select tab",
 }  # fmt: skip
+"""Of kinds that are called otherwise than their names."""
 _PAST = {"choose": "chose", "go": "went", "give": "gave", "drag": "dragged"}
 _BETWEEN = {"type": "into", "choose": "in", "press": "in"}
 """What stands between a value and a target."""
@@ -180,31 +167,29 @@ _BETWEEN = {"type": "into", "choose": "in", "press": "in"}
 def _describe(one: Action, *, past: bool, with_value: bool, has_failed: bool = False) -> str:
     if one.kind == UNREAD:
         return "replied what is not a call" if past else "replies what is not a call"
-    base = _VERBS.get(_name_verb(one), f"call {one_line(one.tool, 40)}")
+    base = _name_verb(one)
     verb = f"failed to {base}" if has_failed else _conjugate(base, past=past)
-    target = one.target.describe() if one.target else ""
     if one.kind == "open":
         return f"{verb} {one_line(one.page or one.value, 80)}".strip()
-    if one.kind in ("check", "dialog") or not (with_value and one.value) or one.is_open:
-        value = ""
-    else:
-        value = one_line(one.value, 60) if one.kind == "press" else repr(one_line(one.value, 60))
-    value = value if one.kind in (*_BETWEEN, "end") else ""
-    value = one.value if one.kind == "tabs" else value
+    target = one.target.describe() if one.target else ""
+    is_said = one.kind in (*_BETWEEN, "end") and with_value and one.value and not one.is_open
+    value = one_line(one.value, 60) if is_said or one.kind == "tabs" else ""
+    value = repr(value) if is_said and one.kind != "press" else value
     between = _BETWEEN.get(one.kind, "") if target and (value or one.kind == "type") else ""
     return " ".join(filter(None, (verb, value, between, target)))
 
 
 def _name_verb(one: Action) -> str:
-    if one.kind == "dialog":
-        return "dismiss" if one.value.startswith("False") else "accept"
-    if one.kind == "check" and one.value == "off":
-        return "uncheck"
-    if one.kind == "tabs" and one.tool != "select_tab":
-        return ""
-    if one.kind == "end" and not one.value:
-        return ""
-    return "give_up" if one.tool == "give_up" else one.kind
+    is_tool = one.kind == "other" or (one.kind == "tabs" and one.tool != "select_tab")
+    if is_tool or (one.kind == "end" and not one.value):
+        return f"call {one_line(one.tool, 40)}"
+    special = {
+        "dialog": "dismiss" if one.value.startswith("False") else "accept",
+        "check": "uncheck" if one.value == "off" else "check",
+        "end": "give_up" if one.tool == "give_up" else "end",
+    }
+    verb = special.get(one.kind, one.kind)
+    return _VERBS.get(verb, verb)
 
 
 def _conjugate(verb: str, *, past: bool) -> str:
