@@ -6,6 +6,7 @@ A conftest is asked before a package, and a package before a feature, wherever o
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import sys
 import traceback
@@ -101,6 +102,26 @@ class Door:
         """Return the features and packages that ``-p no:NAME`` leaves out."""
         names = [f"{PREFIX}{name}" for name in list_features()] + [one.name for one in find_entry_points()]
         return [name for name in names if self.manager.is_blocked(name)]
+
+    def list_judges(self, base: Path) -> list[str]:
+        """Return the conftests and packages that decide rules of gates: without one, a gate may be another.
+
+        Args:
+            base: the folder of the config, which conftests are named relative to.
+        """
+        plugins = [impl.plugin for impl in self.hook.pytest_browsereval_judge_run.get_hookimpls()]
+        return sorted(self._name_judge(one, base) for one in plugins if not is_ours(one))
+
+    def _name_judge(self, plugin: object, base: Path) -> str:
+        if id(plugin) in self._packages:
+            return self._packages[id(plugin)][0].rpartition(" ")[0]  # a newer version is the same judge
+        file = getattr(plugin, "__file__", None)
+        if file is None:
+            return self.describe(plugin)
+        try:
+            return Path(os.path.relpath(file, base.absolute())).as_posix()
+        except ValueError:  # another drive
+            return Path(file).name
 
     @property
     def registry(self) -> Registry:

@@ -265,6 +265,8 @@ class EvalSession:
             controlled_by=self.run_id if self.config.stash.get(is_controlled_key, False) else None,
             is_planned=self.config.stash.get(is_planned_key, False),
             notes=tuple(self.notes),
+            left_out=tuple(self.door.find_left_out()),
+            judged_by=tuple(self.door.list_judges(loaded.base_dir)),
         )
 
     def find_earlier_run(self, brought: Path | None = None) -> EarlierRun | None:

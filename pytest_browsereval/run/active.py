@@ -66,6 +66,10 @@ class RunSpec:
     """Whether nothing is to be run, only counted."""
     notes: tuple[str, ...] = ()
     """What a reader of the run should know of what was asked."""
+    left_out: tuple[str, ...] = ()
+    """Features and packages that the session has left out."""
+    judged_by: tuple[str, ...] = ()
+    """Conftests and packages that decide rules of the gate."""
 
 
 @dataclass(frozen=True)

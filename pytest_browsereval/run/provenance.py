@@ -16,6 +16,8 @@ LEFT_OUT = frozenset(
         "config_folder",
         "git_branch",  # the commit is reported
         "selected",
+        "left_out",
+        "judged_by",
         "shards",  # parts of one run differ in it
         "merged_from",
         "merged_at",

@@ -163,7 +163,8 @@ def describe(run: ActiveRun, toolsets: Toolsets, browser: str) -> dict[str, Any]
         browser: what the browser calls itself; "" before it is up.
     """
     owners, calls = run.spec.registry.owners(), run.spec.cassettes.mode
-    return manifest(run.config, browser, toolsets.tools, toolsets.kits, owners, model_calls=calls)
+    content = manifest(run.config, browser, toolsets.tools, toolsets.kits, owners, model_calls=calls)
+    return {**content, "left_out": [*run.spec.left_out], "judged_by": [*run.spec.judged_by]}
 
 
 def make_services(

@@ -86,5 +86,24 @@ def test_a_package_judges_a_run_in_its_session_and_later(
     assert evals.summary()["attempts_read"] == 2
     assert main(["gate", "latest"]) == 1
     assert "2 attempts had steps" in capsys.readouterr().out
+    assert main(["-p", "no:acme", "gate", "latest"]) == 4
+    assert "was judged by acme_judges too, which this command has not loaded" in capsys.readouterr().err
     assert evals.run("shop.eval.yaml", "-p", "no:acme").ret == 0
     assert main(["-p", "no:acme", "gate", "latest"]) == 0
+    capsys.readouterr()
+    assert main(["show", "latest"]) == 0
+    assert "left out  acme" in capsys.readouterr().out
+
+
+def test_a_command_that_lacks_a_conftest_decides_nothing(
+    evals: Evals, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The run names the conftest that has judged it; with ``--config FILE`` the gate is the session's."""
+    (evals.path / "conftest.py").write_text(JUDGES)
+    evals.write_rows(row("a"), row("b"))
+    evals.write_config(gate={"min_pass_rate": 0.5})
+    assert evals.run("shop.eval.yaml").ret == pytest.ExitCode.TESTS_FAILED
+    assert main(["gate", "latest"]) == 4
+    assert "was judged by conftest.py too" in capsys.readouterr().err
+    assert main(["gate", "latest", "--config", "shop.eval.yaml"]) == 1
+    assert "2 attempts had steps" in capsys.readouterr().out

@@ -38,6 +38,7 @@ def gate(arguments: argparse.Namespace) -> int:
 
     run = find_run(arguments.door, arguments.run_name, arguments.config, with_files=False)
     check_manifest(run)
+    _check_judges(arguments, run)
     rules, base = _rules(arguments, run)
     if message := lacks_baseline(rules):
         raise UsageError(message.replace("--eval-baseline", "--baseline"))
@@ -57,6 +58,26 @@ def gate(arguments: argparse.Namespace) -> int:
         write(arguments.junit_xml, junit(store, summary, rules, results))
     write_reports(arguments, make_report(store.root, summary, selected, results))
     return 0 if all(result.is_met for result in results) else 1
+
+
+def _check_judges(arguments: argparse.Namespace, run: Path) -> None:
+    """Refuse to decide without a conftest or a package that decides rules of the run.
+
+    Raises:
+        UsageError: one of them is not here.
+    """
+    from pytest_browsereval.config_text import format_path
+    from pytest_browsereval.run.store import RunStore
+
+    given = RunStore(run).manifest().get("judged_by")
+    base = Path.cwd() if arguments.config is None else arguments.config.parent
+    here = arguments.door.list_judges(base)
+    if lacking := [str(one) for one in given if one not in here] if isinstance(given, list) else []:
+        raise UsageError(
+            f"{format_path(run)} was judged by {', '.join(lacking)} too, which this command has not loaded. "
+            "Conftests are named relative to the run's config: name it by --config FILE, and the conftests "
+            "of its folder are loaded. A package has to be installed, and not left out by -p no:NAME."
+        )
 
 
 def _check_unlimited(summary: RunSummary, gate: GateConfig) -> RuleResult | None:

@@ -103,6 +103,8 @@ def describe(door: Door, folder: Path) -> RunDescription:
         "tools": len(_entries(given.get("tools"))),
         "tool_schema_hash": given.get("tool_schema_hash"),
         "plugins": list(map(str, _entries(given.get("plugins")))),
+        "left_out": list(map(str, _entries(given.get("left_out")))),
+        "judged_by": list(map(str, _entries(given.get("judged_by")))),
         "python": given.get("python"),
         "platform": given.get("platform"),
         "packages": dict(block_of(given.get("packages"))),

@@ -66,6 +66,8 @@ def _list_facts(run: RunDescription) -> Iterator[tuple[str, Any]]:
     yield "sites", ", ".join(found["sites"])
     yield "tools", f"{found['tools']} tools, hash {found['tool_schema_hash']}" if found["tools"] else ""
     yield "plug-ins", ", ".join(found["plugins"])
+    yield "left out", ", ".join(found["left_out"])
+    yield "judged by", ", ".join(found["judged_by"])
     yield "python", " on ".join(str(one) for one in (found["python"], found["platform"]) if one)
     yield "packages", _options({name: one or "not installed" for name, one in found["packages"].items()})
     yield "commit", found["git_commit"]
