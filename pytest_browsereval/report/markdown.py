@@ -37,11 +37,11 @@ def list_sections(report: Report) -> Iterator[str]:
     facts = (fact if isinstance(fact, str) else ": ".join(fact) for fact in report.facts)
     heading = f"### {quote_text(report.title)}" if report.title else ""
     yield from filter(None, [heading, "\n".join(f"- {quote_text(fact)}" for fact in facts)])
-    yield from map(_draw_section, report.tables)
+    yield from (_draw_section(table, is_headed=not report.title) for table in report.tables)
     yield from map(quote_text, report.notes)
 
 
-def _draw_section(table: Table) -> str:
+def _draw_section(table: Table, *, is_headed: bool) -> str:
     title = quote_text(table.title)
     rows = table.rows[: table.most]
     if any(table.head):
@@ -57,7 +57,8 @@ def _draw_section(table: Table) -> str:
     body = "\n\n".join(filter(None, parts))
     if table.is_folded:
         return f"<details><summary>{title}</summary>\n\n{body}\n\n</details>"
-    return f"**{title}**\n\n{body}" if title else body
+    heading = f"### {title}" if is_headed else f"**{title}**"
+    return f"{heading}\n\n{body}" if title else body
 
 
 def _join_details(row: Row) -> str:
