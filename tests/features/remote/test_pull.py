@@ -179,7 +179,7 @@ def test_digests_that_are_not_those_of_the_run_are_not_read(
     url = pushed(evals, run, bucket)
     spoil(objects(evals, "digests/*.jsonl")[0])
     here, there = (evals.run_command("gate", one, "--config=shop.eval.yaml") for one in (str(run), url))
-    assert there.outlines[1:] == here.outlines[1:]
+    assert there.outlines[2:] == here.outlines[2:]
     assert there.ret == here.ret == 1
 
 
@@ -199,7 +199,7 @@ def test_a_list_too_long_for_the_memory_is_checked_too(
         assert "is damaged: its objects are not those that are done" in result.stderr.str()
     else:
         here, there = (evals.run_command("gate", one, "--config=shop.eval.yaml") for one in (str(run), url))
-        assert (there.ret, there.outlines[1:]) == (here.ret, here.outlines[1:])
+        assert (there.ret, there.outlines[2:]) == (here.ret, here.outlines[2:])
 
 
 def test_a_run_whose_files_contradict_each_other_has_no_digests(evals: Evals, bucket: str) -> None:
@@ -211,7 +211,7 @@ def test_a_run_whose_files_contradict_each_other_has_no_digests(evals: Evals, bu
     assert objects(evals, "digests/*") == []
     here, there = (evals.run_command("gate", one, "--config=shop.eval.yaml") for one in (str(run), url))
     assert [line for line in there.outlines if "records" in line] != []
-    assert there.outlines[1:] == here.outlines[1:]
+    assert there.outlines[2:] == here.outlines[2:]
 
 
 def test_digests_in_a_run_folder_are_read_by_nobody(evals: Evals, bucket: str, cache: Path) -> None:
