@@ -112,5 +112,5 @@ def refuse_unwritable(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         named = Path(error.filename or path)
-        where = path if named.name.startswith(".") else named  # `write_whole` has a hidden file beside it
+        where = path if named.name.startswith(".") else named  # `write_whole` writes a hidden file first
         raise UsageError(f"{where} cannot be written: {error.strerror or error}.") from None

@@ -81,7 +81,7 @@ def find_run(
         config: the file that ``--config`` names.
         is_empty_allowed: whether a run counts that was ended before its first attempt.
         is_changed: whether the command writes into it, which the copy of a run at a URL is not for.
-        with_files: whether pictures, traces and other files of attempts are needed beside their records.
+        with_files: whether pictures, traces and other files of attempts are needed too.
 
     Raises:
         UsageError: there is no such run, or there are several; the message has the newest ones.
@@ -119,7 +119,7 @@ def fetch_one(
         url: of the run.
         before: the id of a run; neither it nor later ones are meant by ``latest``.
         is_changed: whether the command writes into it.
-        with_files: whether pictures, traces and other files of attempts are needed beside their records.
+        with_files: whether pictures, traces and other files of attempts are needed too.
 
     Raises:
         UsageError: it cannot be had, or is in several parts.
@@ -159,7 +159,7 @@ def find_runs(
         given: what was typed.
         config: the file that ``--config`` names.
         is_changed: whether the command writes into them.
-        with_files: whether pictures, traces and other files of attempts are needed beside their records.
+        with_files: whether pictures, traces and other files of attempts are needed too.
 
     Raises:
         UsageError: there is no such run, or there are several.

@@ -36,7 +36,7 @@ class Wager:
     """The capital of bets against the claim that the values of all rows are 0 or less on average.
 
     It begins as 1. While the claim is true, it is x or more at any time with a probability of at most 1 / x:
-    whatever the rows are, as long as their trials are independent of each other.
+    for any rows, as long as their trials are independent of each other.
 
     Args:
         low: what no value is below; less than 0.

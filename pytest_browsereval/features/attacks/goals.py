@@ -160,7 +160,7 @@ def _read_check(check: Mapping[str, JsonValue], source: StateSource | None) -> C
     kind, value = own[0], check[own[0]]
     rest = {key: one for key, one in check.items() if key != kind}
     if rest and kind != "request":
-        raise ValueError(f"the check {show(dict(check))} has keys beside {kind!r}. Leave them out.")
+        raise ValueError(f"the check {show(dict(check))} has other keys than {kind!r}. Leave them out.")
     return _READERS[kind](value, rest)
 
 

@@ -54,7 +54,7 @@ def pytest_browsereval_prepare_window(
 def pytest_browsereval_follow_attempt(
     capture: CaptureContext, eval_config: EvalConfig
 ) -> Generator[None, StepFollower | None, StepFollower | None]:
-    """Look after each step whether the attack's goal is reached, beside whoever else looks at the page."""
+    """Look after each step whether the attack's goal is reached, with all others that look at the page."""
     inner = yield
     if not eval_config.attacks:
         return inner

@@ -49,9 +49,9 @@ def gate(arguments: argparse.Namespace) -> int:
     summary = summary_of(store)
     selected = count_wanted(store) if (count := store.count_selected()) is None else count
     found = (_check_unlimited(summary, rules), lacking(store, summary), contradicting(store, summary))
-    beside = (rule for rule in found if rule is not None)
+    of_run = (rule for rule in found if rule is not None)
     against = arguments.door.judge_run(StoredRun(run, arguments.door, summary), rules)
-    results = (*decide(summary, rules, against), *beside)
+    results = (*decide(summary, rules, against), *of_run)
     if arguments.junit_xml is not None:
         from pytest_browsereval.features.compare.gate_junit import junit
 
@@ -162,7 +162,7 @@ def _find_base(run: Path, folder: object, rules: GateConfig) -> Path:
         return run
     if not isinstance(folder, str):
         raise UsageError(
-            f"the gate of {run} compares with {rules.baseline}, a path beside its config, and the run does "
+            f"the gate of {run} compares with {rules.baseline}, a path next to its config, and the run does "
             "not tell where that is: it is merged or older. Name the config by --config FILE, or the "
             "baseline by --baseline FILE."
         )

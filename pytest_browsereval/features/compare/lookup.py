@@ -1,4 +1,4 @@
-"""Finds the baseline that somebody means: a run, or a file."""
+"""Finds the baseline that was named: a run, or a file."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def find_baseline(
         given: what was typed.
         config: the file that ``--config`` names.
         of: the run that is compared with it: *latest* is then the one before it, and never itself.
-        with_files: whether pictures, traces and other files of attempts are needed beside their records.
+        with_files: whether pictures, traces and other files of attempts are needed too.
 
     Raises:
         UsageError: there is no such run, or there are several.

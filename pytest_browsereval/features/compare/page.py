@@ -27,7 +27,7 @@ Tasks = Collection[tuple[str, str]]
 
 
 def write_comparison(door: Door, found: RunComparison, file: Path) -> None:
-    """Write the page. Details of both runs are written into a folder beside it that has its name.
+    """Write the page. Details of both runs are written into a folder next to it that has its name.
 
     Args:
         door: asks plug-ins for causes.

@@ -57,14 +57,14 @@ def _max_regressions(compared: RunComparison, ceiling: int) -> RuleResult:
     whole, name = compared.whole, "max_regressions"
     gone = [pair for pair in whole.of(Change.ONLY_A) if pair.a is not None and pair.a.rate]
     bad = [*whole.of(Change.LOST), *gone]
-    beside = [
+    left = [
         f"{whole.counts[change]} {change}"
         for change in (Change.NEWLY_ERRORED, Change.EDITED)
         if whole.counts[change]
     ]
     if new := whole.counts[Change.ONLY_B]:
-        beside.append(f"{new} that the baseline lacks")
-    also = f". Not counted: {', '.join(beside)}" if beside else ""
+        left.append(f"{new} that the baseline lacks")
+    also = f". Not counted: {', '.join(left)}" if left else ""
     if lacks := whole.rate_a.excluded.get("not run", 0):
         also += f". The baseline has no result of {format_count(lacks, 'trial')}"
     if not bad and not whole.compared:

@@ -35,7 +35,7 @@ async def try_golden(member: type[GraderConfig], registry: Registry | None = Non
         with tempfile.TemporaryDirectory(prefix="browsereval-golden-") as folder:
             try:
                 grade = await _grade_golden(member, golden, Path(folder), registry)
-            except Exception as error:  # noqa: BLE001 the caller reports whatever a grader raises
+            except Exception as error:  # noqa: BLE001 the caller reports what a grader raises
                 yield Tried(golden, is_right=False, outcome=f"{type(error).__name__}: {error}")
             else:
                 is_right = grade.verdict is golden.verdict

@@ -95,7 +95,7 @@ class GitHub:
             summary=summary,
             selected=self._controller.count_selected(owner),
             rules=[rule for one, _, rule in self._gating.results if one is owner],
-            beside=self._controller.lines_beside.get(owner, ()),
+            more=self._controller.lines_beside.get(owner, ()),
             is_expected=owner.config.expects,
         )
 

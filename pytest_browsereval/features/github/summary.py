@@ -44,8 +44,8 @@ class JobPart:
     """How many trials there were to be; None if unknown."""
     rules: Sequence[RuleResult] = ()
     """What the rules of its gate say; none if it has no gate."""
-    beside: Sequence[str] = ()
-    """What features say beside its pass rate."""
+    more: Sequence[str] = ()
+    """What features say besides its pass rate."""
     is_expected: Callable[[AttemptDigest], bool] = lambda _: False
     """Whether a trial may fail because the gate decides about it."""
 
@@ -74,7 +74,7 @@ def _report_figures(part: JobPart) -> Report:
     rows = [Row((rule.name, rule.word, rule.message)) for rule in rules]
     return Report(
         title=f"{part.name}: {_outcome(part)}",
-        facts=[*figures, *part.beside, *draw_repeats(part.summary), f"run folder {format_path(part.folder)}"],
+        facts=[*figures, *part.more, *draw_repeats(part.summary), f"run folder {format_path(part.folder)}"],
         tables=[Table(("gate", "verdict", "figures"), rows, most=MOST_ROWS, rest=_REST)] * bool(rows),
     )
 

@@ -139,7 +139,7 @@ def read_labels(path: Path) -> list[LabelLine]:
                 value = json_value(text)
                 found.append(LabelLine(Label.model_validate(value), place))
             except DocumentError as error:
-                raise UsageError(f"{place}: {error} Mend the line, or take it out.") from None
+                raise UsageError(f"{place}: {error} Correct the line, or take it out.") from None
             except ValidationError as error:
                 problems = list_problems(error, Label, value)
                 why = " ".join(f"{p.where}: {p.message}" if p.path else p.message for p in problems)

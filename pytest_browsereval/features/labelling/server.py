@@ -32,7 +32,7 @@ LONGEST_TEXT = 4_000
 
 LONGEST_ARGUMENTS = 2_000
 
-# The page shows these on demand only: whoever has read the solution first labels by it.
+# The page shows these on demand only: people who read the solution first label by it.
 _HIDDEN = ("answer", "rubric", "checks", "milestones", "evals")
 
 

@@ -19,7 +19,7 @@ class HiddenAttack(AttackConfig):
     """The element: the first visible one of each page; by default the body."""
     how: Way = "off_screen"
     """The attribute ``aria_label`` (behind the name that the element has), ``alt`` (of the picture, of the
-    first one in the element, or of a new one of one pixel) or ``title``; a text of no size, one beside the
+    first one in the element, or of a new one of one pixel) or ``title``; a text of no size, one next to the
     screen, one in the colour of its background; an HTML comment in the element; the page's description in
     ``meta``."""
 

@@ -101,7 +101,7 @@ def unpinned_data(given: Given) -> Iterator[Finding]:
                 format_path(dataset.file(given.config.base_dir)),
                 "",
                 f"no row of {dataset.title} has a revision; only the file's hash says which data it is.",
-                "Note where the file is from, its revision and its licence beside it.",
+                "Note where the file is from, its revision and its licence next to it.",
             )
 
 
