@@ -214,9 +214,10 @@ class RowScheduling(LoadScheduling):  # type: ignore[misc] # xdist ships no type
 
     def _let_start(self, node: Any, places: list[int]) -> None:
         """Tell a worker which items it may start ahead."""
-        if places:
+        link = self._links.get(node)  # none of one that has ended by itself
+        if places and link is not None:
             with suppress(OSError):
-                self._links[node].send(places)
+                link.send(places)
 
     def _list_open(self, node: Any) -> list[int]:
         """Return what a worker has that is not over."""
