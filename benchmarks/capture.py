@@ -34,9 +34,9 @@ from pytest_browsereval.model.messages import ToolResultMessage
 from pytest_browsereval.model.traffic import Traffic
 from pytest_browsereval.redaction.spellings import list_spellings
 from pytest_browsereval.sites.static import StaticSite
-from pytest_browsereval.tools.base import Toolbox
 from pytest_browsereval.tools.input import click
 from pytest_browsereval.tools.runner import WindowToolRunner
+from pytest_browsereval.tools.toolbox import Toolbox
 
 GOAL_LINE_US = 20.0
 WARM, STEPS = 3, 15

@@ -24,9 +24,9 @@ from pytest_browsereval.graders.page_state import PageStateGrader
 from pytest_browsereval.graders.state_diff import StateDiffGrader, StateSource
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.sites.static import StaticSite
-from pytest_browsereval.tools.base import Toolbox
 from pytest_browsereval.tools.input import TOOLS
 from pytest_browsereval.tools.runner import WindowToolRunner
+from pytest_browsereval.tools.toolbox import Toolbox
 
 SHOP = Path(__file__).parent.parent / "examples" / "quickstart" / "sites" / "shop"
 GOAL_MS = 10.0

@@ -19,9 +19,10 @@ from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowserConf
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.capture.context import CaptureContext, CaptureContextConfig, ScreenshotMode
 from pytest_browsereval.model.messages import Message
-from pytest_browsereval.tools.base import Toolbox, tool
+from pytest_browsereval.tools.base import tool
 from pytest_browsereval.tools.input import click
 from pytest_browsereval.tools.runner import WindowToolRunner
+from pytest_browsereval.tools.toolbox import Toolbox
 
 GOAL_MS = 1.0
 CALLS = 300

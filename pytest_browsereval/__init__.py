@@ -99,11 +99,11 @@ if TYPE_CHECKING:
     from pytest_browsereval.run.store import RunStore as RunStore
     from pytest_browsereval.run.store import TrialKey as TrialKey
     from pytest_browsereval.tools.base import Tool as Tool
-    from pytest_browsereval.tools.base import Toolbox as Toolbox
     from pytest_browsereval.tools.base import ToolContext as ToolContext
     from pytest_browsereval.tools.base import ToolError as ToolError
     from pytest_browsereval.tools.base import ToolResult as ToolResult
     from pytest_browsereval.tools.base import tool as tool
+    from pytest_browsereval.tools.toolbox import Toolbox as Toolbox
     from pytest_browsereval.tools.toolkit import Directive as Directive
     from pytest_browsereval.tools.toolkit import Policy as Policy
     from pytest_browsereval.tools.toolkit import Toolkit as Toolkit
@@ -150,7 +150,8 @@ _HOMES = {
     "registry": "Component ConfigReader Registry",
     "run.foreign": "ImportFormat Imported",
     "run.store": "RunStore TrialKey",
-    "tools.base": "Tool ToolContext ToolError ToolResult Toolbox tool",
+    "tools.base": "Tool ToolContext ToolError ToolResult tool",
+    "tools.toolbox": "Toolbox",
     "tools.toolkit": "Directive Policy Toolkit ToolkitConfig Turn",
 }
 """The public names of each module."""

@@ -24,8 +24,9 @@ from pytest_browsereval.browsers.playwright.manager import WindowManager
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.capture.context import CaptureContext, CaptureContextConfig
 from pytest_browsereval.local_server import LocalHandler, LocalServer
-from pytest_browsereval.tools.base import Tool, Toolbox, ToolResult
+from pytest_browsereval.tools.base import Tool, ToolResult
 from pytest_browsereval.tools.runner import WindowToolRunner
+from pytest_browsereval.tools.toolbox import Toolbox
 from pytest_browsereval.tools.toolkits import resolve_tools
 from tests import forks
 

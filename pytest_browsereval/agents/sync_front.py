@@ -11,7 +11,8 @@ from typing import Any, TypeVar
 from pytest_browsereval.agents.base import AgentContext
 from pytest_browsereval.errors import ErrorSource
 from pytest_browsereval.model.usage import Usage
-from pytest_browsereval.tools.base import Toolbox, ToolResult
+from pytest_browsereval.tools.base import ToolResult
+from pytest_browsereval.tools.toolbox import Toolbox
 
 ResultT = TypeVar("ResultT")
 

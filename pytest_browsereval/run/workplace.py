@@ -11,8 +11,9 @@ from pytest_browsereval.capture.context import CaptureContext, CaptureContextCon
 from pytest_browsereval.capture.sizes import MAX_MESSAGE_BYTES
 from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.model.messages import Message
-from pytest_browsereval.tools.base import Tool, Toolbox, ToolContext
+from pytest_browsereval.tools.base import Tool, ToolContext
 from pytest_browsereval.tools.runner import runner_for
+from pytest_browsereval.tools.toolbox import Toolbox
 
 
 def open_capture(

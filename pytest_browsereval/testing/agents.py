@@ -25,8 +25,8 @@ from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.redaction.redactor import Redactor
 from pytest_browsereval.testing.browsers import Conformance, limit
 from pytest_browsereval.testing.site import ConformanceSite
-from pytest_browsereval.tools.base import Toolbox
 from pytest_browsereval.tools.runner import WindowToolRunner
+from pytest_browsereval.tools.toolbox import Toolbox
 from pytest_browsereval.tools.toolkits import CATALOG, resolve_tools
 
 T = TypeVar("T")

@@ -15,8 +15,9 @@ from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.errors import PLUGIN_ERRORS, ErrorSource, Fault, is_given_up
 from pytest_browsereval.redaction.known import beginning
 from pytest_browsereval.redaction.text import well_formed
-from pytest_browsereval.tools.base import KEY_S, Refusal, Tool, ToolError, ToolResult, ToolRunner
+from pytest_browsereval.tools.base import KEY_S, Refusal, Tool, ToolError, ToolResult
 from pytest_browsereval.tools.errors import explain
+from pytest_browsereval.tools.toolbox import ToolRunner
 
 HANDLE_DIALOG = "handle_dialog"
 """The one tool that may be called while a dialog is open."""

@@ -18,7 +18,8 @@ from pytest_browsereval.capture.context import CaptureContext, CaptureContextCon
 from pytest_browsereval.errors import ErrorSource, Fault
 from pytest_browsereval.model.messages import AssistantMessage, ToolCallMessage
 from pytest_browsereval.model.tasks import Task
-from pytest_browsereval.tools.base import Tool, Toolbox, ToolContext, ToolError, ToolResult, tool
+from pytest_browsereval.tools.base import Tool, ToolContext, ToolError, ToolResult, tool
+from pytest_browsereval.tools.toolbox import Toolbox
 from pytest_browsereval.tools.toolkit import Toolkit
 
 

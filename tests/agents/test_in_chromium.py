@@ -24,8 +24,8 @@ from pytest_browsereval.llm.client import close_clients
 from pytest_browsereval.model.messages import Message, ToolCallMessage, ToolResultMessage
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.testing import ModelRequest, Reply, ScriptedModel, call, calls, done
-from pytest_browsereval.tools.base import Toolbox
 from pytest_browsereval.tools.runner import WindowToolRunner
+from pytest_browsereval.tools.toolbox import Toolbox
 from pytest_browsereval.tools.toolkits import resolve_tools
 from tests.support import PATIENCE_S, REFUSAL_S, configured
 

@@ -15,7 +15,8 @@ from pytest_browsereval.capture import context as context_module
 from pytest_browsereval.capture.context import CaptureContext, CaptureContextConfig
 from pytest_browsereval.errors import LimitReached
 from pytest_browsereval.model.messages import Message
-from pytest_browsereval.tools.base import Tool, Toolbox, ToolResult
+from pytest_browsereval.tools.base import Tool, ToolResult
+from pytest_browsereval.tools.toolbox import Toolbox
 from tests.agents.desk import wait
 from tests.support import StillWindow, until
 

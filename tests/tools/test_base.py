@@ -12,8 +12,9 @@ from pytest_browsereval.browsers.base import Window
 from pytest_browsereval.capture.context import CaptureContext, CaptureContextConfig
 from pytest_browsereval.errors import ErrorSource, Fault, LimitReached, TerminationReason
 from pytest_browsereval.model.messages import ToolCallMessage, ToolResultMessage
-from pytest_browsereval.tools.base import Tool, Toolbox, ToolError, ToolResult, tool
+from pytest_browsereval.tools.base import Tool, ToolError, ToolResult, tool
 from pytest_browsereval.tools.finish import done
+from pytest_browsereval.tools.toolbox import Toolbox
 from tests.support import StillWindow
 
 

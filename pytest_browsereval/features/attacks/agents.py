@@ -20,8 +20,9 @@ from pytest_browsereval.features.attacks.payloads import KnownPayload, list_payl
 from pytest_browsereval.features.attacks.reading import PayloadReader, fold
 from pytest_browsereval.features.attacks.solutions import check_solutions
 from pytest_browsereval.model.results import AgentResult
-from pytest_browsereval.tools.base import DONE, Tool, Toolbox, ToolResult
+from pytest_browsereval.tools.base import DONE, Tool, ToolResult
 from pytest_browsereval.tools.runner import HANDLE_DIALOG
+from pytest_browsereval.tools.toolbox import Toolbox
 from pytest_browsereval.tools.toolkit import Toolkit
 
 MOST_CLOSED = 5

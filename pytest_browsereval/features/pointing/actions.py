@@ -21,9 +21,10 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from pytest_browsereval.agents.base import AgentConfig
 from pytest_browsereval.errors import nearest
 from pytest_browsereval.redaction.known import beginning
-from pytest_browsereval.tools.base import Tool, Toolbox
+from pytest_browsereval.tools.base import Tool
 from pytest_browsereval.tools.foreign import OutsideTool
 from pytest_browsereval.tools.input import NOTCH_PX
+from pytest_browsereval.tools.toolbox import Toolbox
 from pytest_browsereval.tools.toolkit import Toolkit
 from pytest_browsereval.tools.toolkits import CATALOG
 

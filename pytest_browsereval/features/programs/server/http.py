@@ -21,7 +21,7 @@ from pytest_browsereval.errors import ErrorSource
 from pytest_browsereval.features.programs.server.served import Receive, Scope, Send, ToolboxServer
 from pytest_browsereval.features.programs.server.toolbox import SharedToolbox
 from pytest_browsereval.local_server import HOST, UVICORN
-from pytest_browsereval.tools.base import Toolbox
+from pytest_browsereval.tools.toolbox import Toolbox
 from pytest_browsereval.tools.toolkit import Toolkit
 
 if TYPE_CHECKING:

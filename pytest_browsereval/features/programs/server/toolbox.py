@@ -10,8 +10,9 @@ from typing import Any
 
 from pytest_browsereval.capture.context import CaptureContext
 from pytest_browsereval.errors import ErrorSource, Fault, LimitReached
-from pytest_browsereval.tools.base import Tool, Toolbox
+from pytest_browsereval.tools.base import Tool
 from pytest_browsereval.tools.guidance import policy_text, vetoes
+from pytest_browsereval.tools.toolbox import Toolbox
 from pytest_browsereval.tools.toolkit import Toolkit
 
 PICTURE_TOOL = "screenshot"
