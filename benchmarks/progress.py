@@ -19,7 +19,7 @@ from table import Line, against, exit_code, table
 from pytest_browsereval.browsers.base import WindowRequest
 from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowser, PlaywrightBrowserConfig
 from pytest_browsereval.capture.context import CaptureContext, CaptureContextConfig
-from pytest_browsereval.features.progress.curve import make_follower
+from pytest_browsereval.features.progress.following import make_follower
 from pytest_browsereval.graders.page_state import PageStateGrader
 from pytest_browsereval.graders.state_diff import StateDiffGrader, StateSource
 from pytest_browsereval.model.tasks import Task

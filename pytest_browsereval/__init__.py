@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pytest_browsereval.agents.base import AgentConfig as AgentConfig
     from pytest_browsereval.agents.base import AgentContext as AgentContext
     from pytest_browsereval.agents.base import AgentEvaluator as AgentEvaluator
-    from pytest_browsereval.agents.sync_front import SyncAgentContext as SyncAgentContext
+    from pytest_browsereval.agents.sync_context import SyncAgentContext as SyncAgentContext
     from pytest_browsereval.analysis.passrate import PassRate as PassRate
     from pytest_browsereval.analysis.reader import StoredAttempt as StoredAttempt
     from pytest_browsereval.analysis.reader import StoredRun as StoredRun
@@ -112,7 +112,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "agents.base": "AgentConfig AgentContext AgentEvaluator",
-    "agents.sync_front": "SyncAgentContext",
+    "agents.sync_context": "SyncAgentContext",
     "analysis.passrate": "PassRate",
     "analysis.reader": "StoredAttempt StoredRun",
     "analysis.summary": "RunSummary TrialOutcome",

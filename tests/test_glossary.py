@@ -35,15 +35,15 @@ CODE = """
 """
 FIGURES = """
     agreement alignment analysis calibration comparator compare comparison correction diff
-    evaluation list measure number observation pair passrate performance permutation plot quantity relevance
+    list measure number observation pair passrate performance permutation plot quantity relevance
     repeat sequential statistics stats vote
 """
 PLAIN = """
     about active ask assertion behaviour blank book bound catalog close closeness collection
     common combine computer confirm conflict content conversation current date deadline delegate description
-    detail display draft drift early ending example family feed fence finish flight follow foreign form
-    front further goal group guidance handwritten hidden home interop journal kind known labelling leave
-    live lookup mapping multimodal my new observe online orchestrator order original overview own pace
+    detail display draft drift early ending example expression family feed fence finish flight follow foreign
+    form front further goal group guidance handwritten hidden home interop journal kind known labelling leave
+    live lookup mapping multimodal my nested new observe online orchestrator order original overview own pace
     planning play point presence price protection provenance ready redaction redactor refusal
     relation representation restore second select selection serve shop show single spelling stand standard
     start suite surroundings tail target testing trust unobserved use verified visual volatile

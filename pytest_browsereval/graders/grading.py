@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from pytest_browsereval.capture.tracebacks import details_of
 from pytest_browsereval.errors import PLUGIN_ERRORS, StopRun, describe_error, is_given_up
 from pytest_browsereval.graders.base import GraderConfig, GraderFault, Recorded, find_unanswered
-from pytest_browsereval.graders.evaluation import limit_evaluations
+from pytest_browsereval.graders.expression import limit_evaluations
 from pytest_browsereval.graders.protection import mask_grade
 from pytest_browsereval.model.grades import ATTACK, GraderResult, Verdict
 

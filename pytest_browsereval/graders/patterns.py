@@ -10,7 +10,7 @@ import re
 import warnings
 
 from pytest_browsereval.graders.base import GraderFault
-from pytest_browsereval.graders.evaluation import EVALUATION_LIMIT_S, evaluate
+from pytest_browsereval.graders.expression import EVALUATION_LIMIT_S, evaluate
 from pytest_browsereval.graders.values import TEXT_LIMIT, show
 from pytest_browsereval.redaction.known import beginning
 

@@ -9,7 +9,7 @@ from pydantic import SecretStr
 
 from pytest_browsereval.browsers.playwright.origins import origin_of
 from pytest_browsereval.graders.base import GraderConfig
-from pytest_browsereval.graders.parts import unfold, walk_options
+from pytest_browsereval.graders.nested import unfold, walk_options
 from pytest_browsereval.graders.values import show
 from pytest_browsereval.llm.config import LLMConfig
 from pytest_browsereval.model.tasks import Task

@@ -12,7 +12,7 @@ from typing import Any, cast
 from pydantic import JsonValue, ValidationError
 
 from pytest_browsereval.graders.base import GraderFault
-from pytest_browsereval.graders.evaluation import EVALUATION_LIMIT_S, evaluate
+from pytest_browsereval.graders.expression import EVALUATION_LIMIT_S, evaluate
 from pytest_browsereval.redaction.known import beginning
 
 TEXT_LIMIT = 100_000

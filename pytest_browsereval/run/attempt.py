@@ -33,8 +33,8 @@ from pytest_browsereval.errors import (
     is_given_up,
 )
 from pytest_browsereval.graders.base import GraderConfig, Recorded
-from pytest_browsereval.graders.evaluation import limit_evaluations
-from pytest_browsereval.graders.parts import fill_sites, observation_keys
+from pytest_browsereval.graders.expression import limit_evaluations
+from pytest_browsereval.graders.nested import fill_sites, observation_keys
 from pytest_browsereval.model.grades import ATTACK, Verdict
 from pytest_browsereval.model.messages import ErrorMessage, now
 from pytest_browsereval.model.results import AgentResult, TaskError

@@ -27,8 +27,8 @@ from pytest_browsereval.errors import (
     nearest,
 )
 from pytest_browsereval.graders.base import GraderConfig
+from pytest_browsereval.graders.nested import unfold
 from pytest_browsereval.graders.page_state import check_milestones
-from pytest_browsereval.graders.parts import unfold
 from pytest_browsereval.graders.protection import hide_quotes
 from pytest_browsereval.graders.trust import check_trust
 from pytest_browsereval.graders.verdicts import check_pass_when

@@ -8,7 +8,7 @@ from pydantic import JsonValue
 
 from pytest_browsereval.door import builtin_registry
 from pytest_browsereval.graders.base import GraderConfig
-from pytest_browsereval.graders.parts import observation_keys
+from pytest_browsereval.graders.nested import observation_keys
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.tasks import Task
 

@@ -12,7 +12,7 @@ import pytest
 from pytest_browsereval.errors import ErrorSource, Fault
 from pytest_browsereval.graders import values
 from pytest_browsereval.graders.dates import DATE_LIMIT, find_dates, read_date
-from pytest_browsereval.graders.evaluation import limit_evaluations
+from pytest_browsereval.graders.expression import limit_evaluations
 from pytest_browsereval.graders.lists import split_items
 from pytest_browsereval.graders.numbers import find_numbers, read_number
 from pytest_browsereval.graders.values import compile_path, fold, has_token, look_up

@@ -9,7 +9,7 @@ from pydantic import JsonValue
 from pytest_browsereval.features.attacks.goals import AnswerCheck, ReadGoal
 from pytest_browsereval.graders.answer import AnswerGrader
 from pytest_browsereval.graders.base import GraderConfig, GraderFault
-from pytest_browsereval.graders.parts import unfold
+from pytest_browsereval.graders.nested import unfold
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.tools.base import DONE
 

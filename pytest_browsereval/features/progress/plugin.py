@@ -31,6 +31,6 @@ def pytest_browsereval_follow_attempt(
     """Return what asks the checks, if the config wants it and a page can answer any."""
     if eval_config.capture.checks != "each":
         return None
-    from pytest_browsereval.features.progress.curve import make_follower
+    from pytest_browsereval.features.progress.following import make_follower
 
     return make_follower(capture, task, graders)

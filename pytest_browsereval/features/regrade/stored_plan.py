@@ -18,7 +18,7 @@ from pytest_browsereval.datasets.rows import refuse
 from pytest_browsereval.errors import DatasetError, ErrorSource, Fault, UsageError
 from pytest_browsereval.features.regrade.evidence import read_evidence
 from pytest_browsereval.graders.base import GraderConfig
-from pytest_browsereval.graders.parts import fill_sites
+from pytest_browsereval.graders.nested import fill_sites
 from pytest_browsereval.graders.protection import hide_quotes
 from pytest_browsereval.graders.trust import check_trust
 from pytest_browsereval.graders.verdicts import check_pass_when

@@ -10,7 +10,7 @@ from pydantic import JsonValue
 from pytest_browsereval.errors import DatasetError
 from pytest_browsereval.features.regrade.stored_plan import StoredEntry, StoredPlan
 from pytest_browsereval.graders.base import GraderConfig
-from pytest_browsereval.graders.parts import observation_keys, parts_of
+from pytest_browsereval.graders.nested import observation_keys, parts_of
 from pytest_browsereval.model.grades import ATTACK
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.redaction.text import redact_json

@@ -16,7 +16,7 @@ from pytest_browsereval.door import builtin_registry
 from pytest_browsereval.errors import ErrorSource, Fault, StopRun
 from pytest_browsereval.features.combined_grader.grader import CombinedGrader
 from pytest_browsereval.graders.base import GraderConfig, Recorded
-from pytest_browsereval.graders.parts import fill_sites
+from pytest_browsereval.graders.nested import fill_sites
 from pytest_browsereval.llm.judge import JudgeConfig
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.tasks import Task

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.features import page_reader
-from pytest_browsereval.features.progress import curve, pace
-from pytest_browsereval.features.progress.curve import CheckFollower, make_follower
+from pytest_browsereval.features.progress import following, pace
+from pytest_browsereval.features.progress.following import CheckFollower, make_follower
 from pytest_browsereval.graders.page_state import PageStateGrader
 from pytest_browsereval.model.progress import PROGRESS_FILE, Followed
 from pytest_browsereval.model.tasks import Task
@@ -43,7 +43,7 @@ def finish(opened: Visit, follower: CheckFollower) -> Followed:
 def _is_asked_at_any_speed(monkeypatch: pytest.MonkeyPatch) -> None:
     """A busy machine leaves no step out, and every page has time to answer."""
     monkeypatch.setattr(pace, "SLOW_S", 1e9)
-    monkeypatch.setattr(curve, "LIMIT_S", 60.0)
+    monkeypatch.setattr(following, "LIMIT_S", 60.0)
     monkeypatch.setattr(page_reader, "LIMIT_S", 60.0)
     monkeypatch.setattr(page_reader, "EXPRESSION_LIMIT_MS", 60_000)
 

@@ -18,7 +18,7 @@ from pytest_browsereval.features.progress.checks import NOT_OF_A_PAGE, PageQuest
 from pytest_browsereval.features.progress.pace import Pace
 from pytest_browsereval.features.progress.summary import NO_PAGE, SLOW, sum_up
 from pytest_browsereval.graders.base import GraderConfig
-from pytest_browsereval.graders.evaluation import limit_evaluations
+from pytest_browsereval.graders.expression import limit_evaluations
 from pytest_browsereval.graders.page_state import find_value
 from pytest_browsereval.model.progress import PROGRESS_FILE, Followed, FollowedCheck, Moment, Progress
 from pytest_browsereval.model.tasks import Task

@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 from pytest_browsereval.door import builtin_registry
 from pytest_browsereval.features.combined_grader.grader import AnyGrader
 from pytest_browsereval.graders.base import GraderConfig, Recorded
-from pytest_browsereval.graders.parts import fill_sites, parts_of, unfold
+from pytest_browsereval.graders.nested import fill_sites, parts_of, unfold
 from pytest_browsereval.model.grades import GraderResult
 
 URLS = {"shop": "http://127.0.0.1:8000"}
