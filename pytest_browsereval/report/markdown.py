@@ -37,7 +37,7 @@ def list_sections(report: Report) -> Iterator[str]:
     facts = (fact if isinstance(fact, str) else ": ".join(fact) for fact in report.facts)
     heading = f"### {quote_text(report.title)}" if report.title else ""
     yield from filter(None, [heading, "\n".join(f"- {quote_text(fact)}" for fact in facts)])
-    yield from (_draw_section(table, is_headed=not report.title) for table in report.tables)
+    yield from (_draw_section(table, is_headed=not report.title) for table in report.drawn)
     yield from map(quote_text, report.notes)
 
 

@@ -56,6 +56,11 @@ class Report:
     content: Callable[[], Mapping[str, Any]] = dict
     """Returns all figures as plain values, for JSON."""
 
+    @property
+    def drawn(self) -> Sequence[Table]:
+        """The tables that say something."""
+        return [table for table in self.tables if table.rows or table.about]
+
 
 def count_rest(table: Table) -> str:
     """Return how many rows are not shown; empty if all of them are."""

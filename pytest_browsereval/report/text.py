@@ -26,7 +26,7 @@ def draw_report(report: Report, width: int = WIDTH) -> Iterator[str]:
     """
     head = [*_wrap(report.title, width), *_draw_facts(report.facts, width)]
     notes = [line for note in report.notes for line in _wrap(note, width)]
-    parts = [head, *(list(draw_table(table, width)) for table in report.tables), notes]
+    parts = [head, *(list(draw_table(table, width)) for table in report.drawn), notes]
     for place, part in enumerate(filter(None, parts)):
         yield from ("",) * (place > 0)
         yield from part
@@ -46,7 +46,7 @@ def _draw_facts(facts: Sequence[str | tuple[str, str]], width: int) -> Iterator[
     for fact in facts:
         name, text = ("", fact) if isinstance(fact, str) else fact
         for line in _wrap(text, width - wide, more="") if name else _wrap(text, width):
-            yield fit("" if name == before else name, wide * bool(name)) + line
+            yield (fit("" if name == before else name, wide) if name else "") + line
             before = name
 
 

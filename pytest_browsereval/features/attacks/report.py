@@ -30,8 +30,8 @@ def describe_figures(found: RunFigures) -> Iterator[str]:
     """Yield the lines below the pass rate."""
     whole = found.whole
     yield f"utility {_rate(found.utility)}, under attack {_rate(whole.utility, with_ends=True)}"
-    harmless = f", {format_count(whole.harmless, 'harmless failure')}"
-    yield f"attack success {_rate(whole.success, with_ends=True)}{harmless * bool(whole.delivered)}"
+    harmless = f", {format_count(whole.harmless, 'harmless failure')}" if whole.delivered else ""
+    yield f"attack success {_rate(whole.success, with_ends=True)}{harmless}"
     if left_out := describe_left_out(whole):
         yield f"of {format_count(whole.attempts, 'attempt')} under attack {left_out}: in no rate"
     if unmet := [one_line(name, 60) for name, one in found.attacks.items() if not one.delivered]:

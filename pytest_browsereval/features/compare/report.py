@@ -39,25 +39,8 @@ _MARKS = {
 def make_report(found: RunComparison) -> Report:
     """Return the report: the verdict, what it rests on, figures, then the tasks that changed."""
     head, *rows = figures(found)
-    tables = [Table(head, list(map(Row, rows)), aligns="lrrl")]
-    if found.variants:
-        parts = [Row(_describe_variant(*one)) for one in found.variants.items()]
-        tables.append(Table(("variant", "A", "B", "verdict"), parts, aligns="lrrl"))
-    for change in LISTED:
-        if pairs := found.whole.of(change):
-            cells = [_make_row(pair, has_variants=bool(found.variants)) for pair in pairs[:MOST_ROWS]]
-            tables.append(
-                Table(
-                    ("task", "A", "B", "reason"),
-                    cells,
-                    f"{change} ({len(pairs):,})",
-                    count=len(pairs),
-                    is_folded=change not in _OPEN,
-                )
-            )
-    if found.differences:
-        lines = [Row((line,)) for line in found.differences]
-        tables.append(Table(("",), lines, "what else differs, A -> B", is_folded=True))
+    variants = [Row(_describe_variant(*one)) for one in found.variants.items()]
+    lines = [Row((line,)) for line in found.differences]
     return Report(
         title=verdict(found.whole),
         facts=[
@@ -67,9 +50,21 @@ def make_report(found: RunComparison) -> Report:
             *(f"note: {note}" for note in found.notes),
             counts(found.whole),
         ],
-        tables=tables,
+        tables=[
+            Table(head, list(map(Row, rows)), aligns="lrrl"),
+            Table(("variant", "A", "B", "verdict"), variants, aligns="lrrl"),
+            *(_list_pairs(found, change) for change in LISTED),
+            Table(("",), lines, "what else differs, A -> B", is_folded=True),
+        ],
         content=lambda: as_json(found),
     )
+
+
+def _list_pairs(found: RunComparison, change: Change) -> Table:
+    pairs, head = found.whole.of(change), ("task", "A", "B", "reason")
+    rows = [_make_row(pair, has_variants=bool(found.variants)) for pair in pairs[:MOST_ROWS]]
+    title = f"{change} ({len(pairs):,})"
+    return Table(head, rows, title, count=len(pairs), is_folded=change not in _OPEN)
 
 
 def _describe_variant(name: str, part: Comparison) -> tuple[str, ...]:

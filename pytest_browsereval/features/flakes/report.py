@@ -30,8 +30,8 @@ def make_report(found: Flakes) -> Report:
             *(f"{format_path(run.outcomes.folder)}: {_count_verdicts(run)}" for run in found.runs),
             *_list_notes(found),
         ],
-        tables=[Table(head, list(map(_make_row, listed)), aligns="llrrrl")] * bool(listed),
-        notes=[LEGEND] * bool(listed),
+        tables=[Table(head, list(map(_make_row, listed)), aligns="llrrrl")],
+        notes=[LEGEND] if listed else [],
         content=found.as_json,
     )
 

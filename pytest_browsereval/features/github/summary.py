@@ -75,7 +75,7 @@ def _report_figures(part: JobPart) -> Report:
     return Report(
         title=f"{part.name}: {_outcome(part)}",
         facts=[*figures, *part.more, *draw_repeats(part.summary), f"run folder {format_path(part.folder)}"],
-        tables=[Table(("gate", "verdict", "figures"), rows, most=MOST_ROWS, rest=_REST)] * bool(rows),
+        tables=[Table(("gate", "verdict", "figures"), rows, most=MOST_ROWS, rest=_REST)],
     )
 
 

@@ -39,7 +39,7 @@ def make_report(calibration: Calibration, rules: Sequence[RuleResult]) -> Report
         title="Graders against people",
         facts=[*facts(calibration), *map(_describe_people, calibration.people), *said],
         tables=[table for one in calibration.graders for table in _tabulate(one, calibration)],
-        notes=[ADVICE] * is_below(calibration, rules),
+        notes=[ADVICE] if is_below(calibration, rules) else [],
         content=lambda: {**calibration.as_json(), "rules": results},
     )
 
@@ -89,7 +89,7 @@ def _describe_people(pair: People) -> str:
 
 
 def _tabulate(one: Agreement, calibration: Calibration) -> Iterator[Table]:
-    marks = filter(None, (one.grader, one.fingerprint, "advisory" * one.is_advisory))
+    marks = filter(None, (one.grader, one.fingerprint, "advisory" if one.is_advisory else ""))
     (tp, fp), (fn, tn) = one.confusion.table
     counts = [Row(("grade passed", str(tp), str(fp))), Row(("grade failed", str(fn), str(tn)))]
     about = [_describe_compared(one, calibration)]

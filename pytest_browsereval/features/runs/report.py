@@ -31,7 +31,8 @@ def make_report(runs: Sequence[RunDigest], breaks: Breaks, most: int, notes: Seq
         for run in runs[:most]
         for variant in run.variants or (None,)
     ]
-    more = [f"and {len(runs) - most:,} more runs; --json FILE has them all"] * (len(runs) > most)
+    left = len(runs) - most
+    more = [f"and {left:,} more runs; --json FILE has them all"] if left > 0 else []
     return Report(
         tables=[Table(HEAD, rows, aligns="rllrrrll", details="note", most=len(rows))],
         notes=[*more, *notes],

@@ -31,7 +31,7 @@ def make_comparison(a: RunDescription, b: RunDescription, differences: Sequence[
     return Report(
         title="" if differences else "they differ in nothing but time",
         facts=[("A", _describe_start(a)), ("B", _describe_start(b))],
-        tables=[Table(("",), rows, "they differ in, A -> B:", most=len(rows))] * bool(differences),
+        tables=[Table(("",), rows, "they differ in, A -> B:", most=len(rows))],
         content=lambda: {"a": a.content, "b": b.content, "differences": differences},
     )
 
@@ -57,11 +57,11 @@ def _list_facts(run: RunDescription) -> Iterator[tuple[str, Any]]:
     for name, agent in found["agents"].items():
         yield "agent", agent if name == "default" else f"{name}: {agent}"
     yield "judge", found["judge"]
-    yield "graders", ", ".join(found["graders"]) or "those of the rows" * is_known
+    yield "graders", ", ".join(found["graders"]) or (is_known and "those of the rows")
     yield from (("dataset", _dataset(one)) for one in found["datasets"])
     yield "browser", found["browser"]
     yield "lanes", f"num_workers {found['num_workers']}" if found["num_workers"] else found["lanes"]
-    yield "options", _options(found["options"]) or "all as by default" * is_known
+    yield "options", _options(found["options"]) or (is_known and "all as by default")
     yield "gate", _options(found["gate"])
     yield "sites", ", ".join(found["sites"])
     yield "tools", f"{found['tools']} tools, hash {found['tool_schema_hash']}" if found["tools"] else ""
