@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import pkgutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -40,9 +40,10 @@ class Option:
 
 @dataclass(frozen=True)
 class Feature:
-    """What a folder brings. Its ``__init__.py`` has one, ``FEATURE``, and is imported in each run of pytest.
+    """What a folder brings: the ``FEATURE`` of its ``__init__.py``. Modules are named relative to the folder.
 
-    Names of modules are relative to the folder.
+    What each run of pytest has to know, also one without an eval, stands in its ``early.py``: ``OPTIONS``,
+    and hooks of pytest.
     """
 
     members: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
@@ -51,11 +52,8 @@ class Feature:
     """Classes that read config files of other systems: ``module:Class``."""
     commands: Sequence[str] = ()
     """Modules whose ``COMMANDS`` are subcommands of ``browsereval``."""
-    options: Sequence[Option] = ()
     keys: Sequence[tuple[str, ...]] = ()
     """Keys of a config that nothing else acts on: without the feature, a config that has one is refused."""
-    early: str = ""
-    """The module with hooks of pytest that are called in each run, also in one without an eval."""
     hooks: str = ""
     """The module with its hooks. It is imported when an eval is asked for, or a subcommand runs."""
     package: str = ""
@@ -81,24 +79,37 @@ class Feature:
 
 
 @cache
-def list_features(room: str = "features") -> Mapping[str, Feature]:
-    """Return the feature of each folder that is there by its name, in alphabetical order.
+def list_folders(room: str) -> tuple[str, ...]:
+    """Return the names of the folders of a room, in alphabetical order.
 
     Args:
         room: ``features`` or ``benchmarks``. Files beside the folders are what several of them share.
     """
     place = Path(__file__).with_name(room)
-    names = sorted(found.name for found in pkgutil.iter_modules([str(place)]) if found.ispkg)
-    packages = {name: f"{__package__}.{room}.{name}" for name in names}
+    return tuple(sorted(one.parent.name for one in place.glob("*/__init__.py")))
+
+
+@cache
+def list_features(room: str = "features") -> Mapping[str, Feature]:
+    """Return the feature of each folder that is there by its name."""
+    packages = {name: f"{__package__}.{room}.{name}" for name in list_folders(room)}
     return {name: replace(import_module(one).FEATURE, package=one) for name, one in packages.items()}
+
+
+@cache
+def list_early() -> Mapping[str, ModuleType]:
+    """Return the modules of features that are imported in each run of pytest, by the features' names."""
+    place = Path(__file__).with_name("features")
+    names = (name for name in list_folders("features") if (place / name / "early.py").is_file())
+    return {name: import_module(f"{__package__}.features.{name}.early") for name in names}
 
 
 def describe_unknown(left_out: Sequence[str]) -> Iterator[str]:
     """Yield a warning for each name of ``-p no:NAME`` that looks like a feature's and is not one's."""
-    from pytest_browsereval.errors import nearest
-
-    known = list_features()
+    known = list_folders("features")
     for name in (one.removeprefix(PREFIX) for one in left_out if one.startswith(PREFIX)):
         if name not in known:
+            from pytest_browsereval.errors import nearest
+
             message = f"-p no:{PREFIX}{name}: there is no such feature, so nothing is left out."
             yield f"{message}{nearest(name, known)} Features: {', '.join(known)}."

@@ -9,12 +9,13 @@ from __future__ import annotations
 import os
 from collections.abc import Generator
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import pluggy
 import pytest
 
-from pytest_browsereval.feature import PREFIX, Feature, describe_unknown, list_features
+from pytest_browsereval.feature import PREFIX, Option, describe_unknown, list_early
 from pytest_browsereval.hooks.names import (
     find_options_of_evals,
     ini_markers_key,
@@ -27,9 +28,13 @@ if TYPE_CHECKING:
     from pytest_browsereval.hooks.collection import EvalFile
 
 
-def _list_active(manager: pytest.PytestPluginManager) -> dict[str, Feature]:
-    """Return the features that ``-p no:browsereval.NAME`` does not leave out, by their names."""
-    return {name: one for name, one in list_features().items() if not manager.is_blocked(PREFIX + name)}
+def _list_early(manager: pytest.PytestPluginManager) -> dict[str, ModuleType]:
+    """Return what features do in each run of pytest, without those that ``-p no:NAME`` leaves out."""
+    return {name: one for name, one in list_early().items() if not manager.is_blocked(PREFIX + name)}
+
+
+def _list_options(manager: pytest.PytestPluginManager) -> list[Option]:
+    return [option for one in _list_early(manager).values() for option in getattr(one, "OPTIONS", ())]
 
 
 def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
@@ -75,9 +80,8 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
         help="let other plug-ins rerun failed rows; reports then say 'best of N'",
     )
     add("--eval-headed", action="store_true", help="show the browser windows")
-    for feature in _list_active(pluginmanager).values():
-        for option in feature.options:
-            add(option.name, **option.settings)
+    for option in _list_options(pluginmanager):
+        add(option.name, **option.settings)
 
 
 def rate_from_0_to_1(text: str) -> float:
@@ -93,9 +97,8 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
     from pytest_browsereval import hookspecs
 
     pluginmanager.add_hookspecs(hookspecs)
-    for name, feature in _list_active(pluginmanager).items():
-        if feature.early:
-            pluginmanager.register(feature.import_module(feature.early), f"{PREFIX}{name}.{feature.early}")
+    for name, module in _list_early(pluginmanager).items():
+        pluginmanager.register(module, f"{PREFIX}{name}.early")
 
 
 @pytest.hookimpl(wrapper=True)
@@ -166,8 +169,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def _is_woken(config: pytest.Config) -> bool:
     """Whether an option of a feature is given that asks for an eval, also where no argument names one."""
-    options = (one for feature in _list_active(config.pluginmanager).values() for one in feature.options)
-    return any(one.wakes and one.is_given(config) for one in options)
+    return any(one.wakes and one.is_given(config) for one in _list_options(config.pluginmanager))
 
 
 def _warn_of_unknown_features(config: pytest.Config) -> None:

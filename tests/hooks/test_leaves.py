@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import itertools
 import math
-import pkgutil
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -58,17 +57,18 @@ def hidden(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> I
         monkeypatch.setitem(sys.modules, name, None)
         room, _, leaf = name.rpartition(".")
         monkeypatch.delattr(sys.modules[room], leaf, raising=False)
-    found = pkgutil.iter_modules
-    rooms = {tuple(sys.modules[room].__path__): room for room in {name.rpartition(".")[0] for name in names}}
-    feature.list_features.cache_clear()
+    found = feature.list_folders
 
-    def list_others(path: Any = None, prefix: str = "") -> Iterator[pkgutil.ModuleInfo]:
-        room = rooms.get(tuple(path or ()))
-        return (one for one in found(path, prefix) if f"{room}.{one.name}" not in names)
+    def list_others(room: str) -> tuple[str, ...]:
+        return tuple(one for one in found(room) if f"{PACKAGE.name}.{room}.{one}" not in names)
 
-    monkeypatch.setattr(pkgutil, "iter_modules", list_others)
+    monkeypatch.setattr(feature, "list_folders", list_others)
+    caches = (feature.list_features, feature.list_early)
+    for one in caches:
+        one.cache_clear()
     yield names
-    feature.list_features.cache_clear()
+    for one in caches:
+        one.cache_clear()
 
 
 def run_quickstart(evals: Evals, run: Callable[..., EvalRun], rows: int) -> None:

@@ -6,7 +6,18 @@ import os
 
 import pytest
 
+from pytest_browsereval.feature import Option
 from pytest_browsereval.hooks.names import is_planned_key
+
+OPTIONS = (
+    Option(
+        "--eval-plan",
+        action="store_true",
+        default=False,
+        help="run nothing; print the number of trials and an estimate of their tokens, cost and time",
+        wakes=True,
+    ),
+)
 
 processes_key = pytest.StashKey[int]()
 """How many processes the run would have."""

@@ -2,18 +2,8 @@
 
 from __future__ import annotations
 
-from pytest_browsereval.feature import Feature, Option
+from pytest_browsereval.feature import Feature
 
 FEATURE = Feature(
-    options=(
-        Option(
-            "--eval-llm",
-            choices=("live", "record", "replay", "auto"),
-            default="live",
-            help="live: send model calls; record: send them and record them in cassettes; replay: answer "
-            "them from cassettes, without network or key; auto: replay what is recorded, record the rest "
-            "(default: live)",
-        ),
-    ),
     hooks="plugin",
 )

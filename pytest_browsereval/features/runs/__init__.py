@@ -6,6 +6,5 @@ from pytest_browsereval.feature import Feature
 
 FEATURE = Feature(
     commands=("command",),
-    early="early",
     hooks="plugin",
 )

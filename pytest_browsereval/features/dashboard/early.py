@@ -1,8 +1,10 @@
-"""Reads the option ``--eval-dashboard``."""
+"""The option ``--eval-dashboard``."""
 
 from __future__ import annotations
 
 import argparse
+
+from pytest_browsereval.feature import Option
 
 
 def port_number(text: str) -> int:
@@ -12,3 +14,15 @@ def port_number(text: str) -> int:
         advice = "Write `--eval-dashboard=PORT`, or put `--eval-dashboard` behind the files"
         raise argparse.ArgumentTypeError(f"{text!r} is not a port. {advice}")
     return number
+
+
+OPTIONS = (
+    Option(
+        "--eval-dashboard",
+        nargs="?",
+        const=0,
+        type=port_number,
+        metavar="PORT",
+        help="serve a live page of the run, on this machine only (needs the extra `dashboard`)",
+    ),
+)
