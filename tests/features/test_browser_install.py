@@ -144,6 +144,7 @@ def test_ordinary_user_gets_commands(bench: Bench, monkeypatch: pytest.MonkeyPat
     assert "Run `browsereval install-browser" not in message
 
 
+@pytest.mark.slow
 def test_driver_library_is_installed_first(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     """On a bare Debian root gets libatomic1 before anything else is tried."""
     node = bench.bin / "node"

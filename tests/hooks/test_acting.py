@@ -41,6 +41,7 @@ def test_a_download_is_in_the_result_of_its_click(evals: Evals, pages: PageServe
     assert read_results(evals)[0] == "Clicked text=bill. Downloaded file name 'bill.pdf' (5 bytes)."
 
 
+@pytest.mark.slow
 def test_a_tab_that_was_opened_for_a_download_is_not_left(evals: Evals, pages: PageServer) -> None:
     """The page is looked at where the agent has stopped, and not in an empty tab that nobody saw."""
     for name, delay_s in (("now", 0.0), ("late", 0.5)):
@@ -122,6 +123,7 @@ map.onpointerup = () => { drags += isBegun && !isLost; };
 """A map whose drag begins in the frame after the press, and is lost if the pointer moves before."""
 
 
+@pytest.mark.slow
 def test_a_drag_takes_the_time_that_pages_need(evals: Evals, pages: PageServer) -> None:
     """Each of four drags moves a map whose drag begins a frame after the press."""
     url = pages.page("/map", MAP)

@@ -43,6 +43,7 @@ def write_hook(evals: Evals, name: str, *, is_deaf: bool) -> None:
     evals.write_rows(row("hangs"), row("fine"))
 
 
+@pytest.mark.slow
 def test_a_hook_that_hangs_is_named(evals: Evals, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whether it can be cancelled or not: it was not the agent that was too slow."""
     monkeypatch.setattr("pytest_browsereval.run.behaviour.HOOK_TIMEOUT_S", 0.1)

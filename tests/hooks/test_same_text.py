@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from pytest_browsereval.capture.message_log import read_messages
 from pytest_browsereval.model.messages import ToolResultMessage
 from tests.hooks.small_evals import Evals, row
@@ -50,6 +52,7 @@ def read_outputs(evals: Evals, name: str) -> tuple[str, str, list[str]]:
     return str(tree), str(text), [str(one) for one in waits]
 
 
+@pytest.mark.slow
 def test_every_reader_sees_the_same(evals: Evals) -> None:
     """Shadow trees, frames of any origin, fields, frame sets: what one shows, all find, and no more."""
     here, other = PageServer(), PageServer("127.0.0.2")

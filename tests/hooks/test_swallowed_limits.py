@@ -156,6 +156,7 @@ async def solve(context):
 """
 
 
+@pytest.mark.slow
 def test_limits_hold_where_nothing_is_cancelled_or_a_cost_is_unknown(evals: Evals) -> None:
     """Code that blocks the loop is out of time all the same, and what is known of the cost is limited."""
     write_agent(evals, LATE)

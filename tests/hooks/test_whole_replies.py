@@ -165,6 +165,7 @@ def test_what_was_broken_off_is_asked_for_again(evals: Evals) -> None:
     assert (usage.input_tokens, usage.output_tokens, usage.requests) == (200, 18, 2)
 
 
+@pytest.mark.slow
 def test_replies_of_no_use_are_paid_for(evals: Evals) -> None:
     """Of an attempt and of a judge that get no other; and an absurd count is left out."""
     absurd = whole("7", usage={"prompt_tokens": 10**13, "completion_tokens": 1})

@@ -95,6 +95,7 @@ def start(tmp_path: Path) -> Iterator[Start]:
         one.end()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("whom", ["launcher", "front"])
 @pytest.mark.parametrize("word", ["polite", "stubborn"])
 def test_all_ends_when_those_above_are_killed(start: Start, whom: str, word: str) -> None:
@@ -112,6 +113,7 @@ def test_all_ends_when_the_supervisor_is_killed(start: Start) -> None:
     started.check_ended()
 
 
+@pytest.mark.slow
 def test_the_group_of_the_launcher_may_be_killed(start: Start) -> None:
     """An engine that kills a process group leaves nothing behind."""
     started = start()

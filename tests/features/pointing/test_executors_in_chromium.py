@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowser
 from pytest_browsereval.model.messages import DelegationMessage, DelegationResultMessage, ToolCallMessage
 from pytest_browsereval.testing import ModelRequest, Reply, ScriptedModel, call, calls, done
@@ -32,6 +34,7 @@ def answer(request: ModelRequest) -> Reply:
     return calls(call("computer", action="left_click", **point))
 
 
+@pytest.mark.slow
 def test_a_computer_use_agent_is_an_executor(
     run: Run, browser: PlaywrightBrowser, pages: PageServer, tmp_path: Path
 ) -> None:
@@ -56,6 +59,7 @@ def test_a_computer_use_agent_is_an_executor(
     assert len(list((tmp_path / "executors").iterdir())) == 3
 
 
+@pytest.mark.slow
 def test_a_service_that_points_is_an_executor(
     run: Run, browser: PlaywrightBrowser, pages: PageServer, tmp_path: Path
 ) -> None:

@@ -352,6 +352,7 @@ def test_switched_off_tools_are_refused() -> None:
 SHOTS = [("right_click", GREEN), ("double_click", BLUE), ("click", VIOLET)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("scale", "coordinates", "zoomed"),
     [(1, "normalized", ""), (2, "pixels", ""), (2, "normalized", "pinch 1.5")],

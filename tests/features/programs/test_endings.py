@@ -81,6 +81,7 @@ STEPS = """print('{"type": "step", "tool": "look"}\\n' * 5, flush=True)"""
 PAID = """print('{"type": "usage", "input_tokens": 9}', flush=True)"""
 
 
+@pytest.mark.slow
 def test_a_program_that_drives_the_page_does_nothing_after_a_limit(make_desk: MakeDesk) -> None:
     """It is killed at once: a page refuses nothing. One that works by tools is asked to end first."""
     for then, drives, goes_on in (

@@ -79,6 +79,7 @@ def test_a_job_summary_says_what_was_saved(evals: Evals, monkeypatch: pytest.Mon
     assert "40 not needed" in " ".join(shown.stdout.str().split())
 
 
+@pytest.mark.slow
 def test_the_gate_is_decided_again_by_the_folder(evals: Evals) -> None:
     """`browsereval gate` says the same of the run, and asks the same rounds about another floor."""
     _write(evals, 20)
@@ -171,6 +172,7 @@ def test_what_errors_counts_for_nothing(evals: Evals) -> None:
     )
 
 
+@pytest.mark.slow
 def test_lanes_do_not_run_into_the_next_round(evals: Evals) -> None:
     """With four attempts at once, none of a further round begins before the one before is decided."""
     _write(evals, 20, lanes=4)
@@ -197,6 +199,7 @@ def test_an_interrupted_run_is_resumed_where_it_was(evals: Evals) -> None:
     assert evals.run_command("gate", str(evals.run_folder())).ret == 0
 
 
+@pytest.mark.slow
 def test_a_run_that_is_over_is_not_run_again(evals: Evals) -> None:
     """A resume of a decided run makes no attempt and is as green."""
     _write(evals, 20)
@@ -219,6 +222,7 @@ def test_a_session_that_runs_nothing_ends_no_round(evals: Evals) -> None:
     assert file.read_bytes() == decided
 
 
+@pytest.mark.slow
 def test_a_decided_run_is_a_whole_one(evals: Evals) -> None:
     """It may be a baseline, in the history it is no part of a run, and one of some rows is."""
     _write(evals, 20)
@@ -231,6 +235,7 @@ def test_a_decided_run_is_a_whole_one(evals: Evals) -> None:
     assert some["all_trials"] > some["selected"]
 
 
+@pytest.mark.slow
 def test_rows_that_depend_on_others_are_made_in_rounds(evals: Evals) -> None:
     """In each round the one that others wait for comes first."""
     evals.write_rows(
@@ -247,6 +252,7 @@ def test_rows_that_depend_on_others_are_made_in_rounds(evals: Evals) -> None:
     assert order[20] == "z[2]"
 
 
+@pytest.mark.slow
 def test_other_evals_and_tests_of_the_session_go_their_own_way(evals: Evals) -> None:
     """Only trials of rounds are sorted by them, and only these are not needed."""
     _write(evals, 20)
@@ -259,6 +265,7 @@ def test_other_evals_and_tests_of_the_session_go_their_own_way(evals: Evals) -> 
     assert "rounds" not in evals.summary("other")
 
 
+@pytest.mark.slow
 def test_rows_that_are_skipped_take_no_part(evals: Evals) -> None:
     """What a fixture skips is left out of all rounds, the others decide, and nothing is saved by it."""
     evals.write_rows(*(row(f"r{number:02}") for number in range(20)), row("off"))
@@ -296,6 +303,7 @@ def test_a_resume_with_other_rounds_is_refused(evals: Evals, option: str) -> Non
     resumed.stderr.fnmatch_lines(["*trials: the run * was begun with {*'max': 2*}. Write that again."])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [(), ("--eval-set=trials=3",)])
 def test_a_regrade_decides_by_the_rounds_that_there_are(evals: Evals, options: tuple[str, ...]) -> None:
     """Grading again makes no trial; the test looks at the rounds that there are, whatever is typed now."""
@@ -320,6 +328,7 @@ def test_parts_decide_for_their_rows_and_the_whole_is_decided_anew(evals: Evals)
     again.stdout.fnmatch_lines(["*pass rate 100.0% (80/80) meets 80.0%; decided after 1 of 4"])
 
 
+@pytest.mark.slow
 def test_a_part_that_is_missing_lacks_what_it_makes_at_least(evals: Evals) -> None:
     """Nobody knows how many rounds it would have made."""
     _write(evals, 40)
@@ -349,6 +358,7 @@ def test_the_plan_says_from_what_to_what(evals: Evals) -> None:
     )
 
 
+@pytest.mark.slow
 def test_two_runs_of_unlike_lengths_are_compared(evals: Evals) -> None:
     """A run of two rounds and one of three trials each have tasks in common, and that is what counts."""
     _write(evals, 20)
@@ -406,6 +416,7 @@ def _agent(url: str) -> dict[str, Any]:
     return {"type": "single", "model": "m", "baseUrl": url, "apiKey": "ROUNDS_KEY", "prices": prices}
 
 
+@pytest.mark.slow
 def test_a_budget_that_ends_in_a_round_decides_nothing(evals: Evals, monkeypatch: pytest.MonkeyPatch) -> None:
     """The run lacks the rest of the round: red as with any budget, and more money resumes it."""
     monkeypatch.setenv("ROUNDS_KEY", "sk-rounds-0123456789")

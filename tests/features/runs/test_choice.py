@@ -48,6 +48,7 @@ def compare_rules(evals: Evals) -> None:
     commit(evals)
 
 
+@pytest.mark.slow
 def test_a_copy_of_a_run_is_not_the_baseline(project: Evals) -> None:
     """Neither for other runs, nor for the run itself."""
     first, second = project.run().folder, project.run().folder
@@ -112,6 +113,7 @@ def test_runs_of_the_branch_that_are_not_whole(project: Evals) -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_run_that_is_graded_again_is_compared_with_those_before(project: Evals) -> None:
     """Not with itself; and it stays one of all rows."""
     first = project.run().folder
@@ -124,6 +126,7 @@ def test_a_run_that_is_graded_again_is_compared_with_those_before(project: Evals
     shown.stdout.fnmatch_lines([f"*{second.name}*"])
 
 
+@pytest.mark.slow
 def test_a_run_that_another_branch_has_finished_is_on_none(project: Evals) -> None:
     """What it came to is the work of both; a session that had nothing to run changes nothing."""
     whole = project.run().folder

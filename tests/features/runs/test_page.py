@@ -80,6 +80,7 @@ def test_tasks_over_the_last_runs(page: Path, look: Look) -> None:
     look(page, work)
 
 
+@pytest.mark.slow
 def test_runs_are_chosen_opened_and_left(page: Path, look: Look) -> None:
     """By keys, addresses and words; a run has its figures, what has changed, and commands."""
 
@@ -117,6 +118,7 @@ def test_runs_are_chosen_opened_and_left(page: Path, look: Look) -> None:
     look(page, work)
 
 
+@pytest.mark.slow
 def test_two_runs_are_compared(tmp_path: Path, look: Look, evals: Evals) -> None:
     """Another run is chosen; the command that the page shows writes the page of the two, and it is linked."""
     evals.write_rows(row("mug"))
@@ -203,6 +205,7 @@ def test_hostile_texts_are_texts(tmp_path: Path, look: Look) -> None:
     look(tmp_path / "results" / RUNS_PAGE, work)
 
 
+@pytest.mark.slow
 def test_where_the_page_goes(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, look: Look
 ) -> None:

@@ -245,6 +245,7 @@ def test_a_baseline_from_the_record(project: Evals, bucket: str) -> None:
     assert project.run_command("show", f"{bucket}/shop/latest").ret == 0
 
 
+@pytest.mark.slow
 def test_a_run_of_parts_is_a_baseline_once_it_is_merged(project: Evals, bucket: str) -> None:
     """Before, it cannot be compared with; merged and sent, it is as good as one that was not in parts."""
     project.write_rows(*ROWS)
@@ -264,6 +265,7 @@ def test_a_run_of_parts_is_a_baseline_once_it_is_merged(project: Evals, bucket: 
     assert (found.ret, "whole" in found.stdout.str()) == (0, True)
 
 
+@pytest.mark.slow
 def test_the_latest_run_as_a_baseline_is_one_that_is_done(evals: Evals, bucket: str) -> None:
     """What there is of a run that was cut off is not it: the same command goes on with it."""
     write(evals)

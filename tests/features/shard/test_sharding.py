@@ -89,6 +89,7 @@ def test_a_shard_without_a_row_says_so(evals: Evals) -> None:
     assert "has no row" not in evals.run("shop.eval.yaml", f"--eval-shard={3 - empty}/2").stdout.str()
 
 
+@pytest.mark.slow
 def test_shards_by_earlier_durations(evals: Evals) -> None:
     """The run is named; a wrong one is told, as is a wrong shard. What belongs together counts as one."""
     evals.write_rows(*ROWS)
@@ -109,6 +110,7 @@ def test_shards_by_earlier_durations(evals: Evals) -> None:
         assert told in result.stdout.str() + result.stderr.str()
 
 
+@pytest.mark.slow
 def test_the_latest_run_is_the_same_for_all_parts(evals: Evals) -> None:
     """A part that another machine has finished meanwhile would divide the rows in another way."""
     evals.write_rows(*ROWS)
@@ -135,6 +137,7 @@ def test_a_shard_that_selects_nothing_is_not_missing(evals: Evals) -> None:
     assert merge(evals, *map(str, runs)).ret == 0
 
 
+@pytest.mark.slow
 def test_a_shard_is_resumed_as_that_shard(evals: Evals) -> None:
     """Not as a whole run, and not with rows that are divided otherwise."""
     evals.write_rows(*ROWS)

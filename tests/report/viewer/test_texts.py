@@ -20,6 +20,7 @@ STEP = "#/buy/default/1/attempt-1/step-2"
 ALL = "steps, answers and output of all 7 searched"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_single", [False, True])
 def test_texts_of_attempts_are_searched(
     store: RunStore, tmp_path: Path, look: Look, *, is_single: bool
