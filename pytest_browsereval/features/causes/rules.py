@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pytest_browsereval.errors import TerminationReason
 from pytest_browsereval.features.causes import errors
-from pytest_browsereval.features.causes.actions import SOFT, UNREAD, Action, find_cycle
+from pytest_browsereval.features.causes.actions import UNREAD, Action, find_cycle
 from pytest_browsereval.features.causes.attempts import Attempt, find_ways, read_attempt
 from pytest_browsereval.features.causes.parting import Parting, find_nearest
 from pytest_browsereval.features.causes.targets import describe_places
@@ -144,8 +144,10 @@ def _repeated_action(failure: Failure) -> Evidence | None:
     # What the way has is no repetition, however often it is there.
     if not steps or sum(one in failure.own for one in steps) < len(steps) // 2:
         return None
-    # An agent that did something else then, or looked after it had scrolled, was not caught in it.
-    has_read = all(one.kind in SOFT for one in steps) and failure.attempt.actions[-2].kind == "look"
+    # An agent that did something else then, or saw something new, was not caught in it.
+    looks = [one for one in failure.attempt.actions if one.kind == "look"]
+    known = {one.says for one in looks if one.number < steps[-1].number}
+    has_read = any(one.number > steps[-1].number and one.says not in known for one in looks)
     if failure.is_over and (steps[-1] is not moves[-1] or has_read):
         return None
     is_open = not failure.attempt.is_protected
@@ -274,6 +276,9 @@ def _parted(failure: Failure) -> Evidence | None:
     name, parting = PARTED.get(failure.kind), failure.parting
     if name is None or parting is None or parting.step is None:
         return None
+    if name in ("never_reached_page", "wrong_target"):  # by another way it has read the answer
+        for found in failure.reading.guess_answer():
+            return found
     step, instead = parting.step, parting.instead
     if instead is None or failure.attempt.is_protected:
         detail = step.describe(past=False, with_value=False)

@@ -103,8 +103,9 @@ def says_answer(text: str, answer: str) -> bool:
 
 def may_have(text: str, answer: str) -> bool:
     """Whether a text has an answer or a part of it, which may be the same in another form."""
-    parts = (one for one in split_words(answer) if len(one) > 3 or one[0].isdigit())
-    return any(says_answer(text, one) for one in (answer, *parts))
+    is_number = _read_number(answer) is not None
+    parts = [one for one in re.findall(r"\w+", answer) if len(one) > 3 or one[0].isdigit()]
+    return any(says_answer(text, one) for one in (answer, *(() if is_number else parts)))
 
 
 def _read_number(text: str) -> float | None:
@@ -170,7 +171,7 @@ class Reading:
 
     def guess(self) -> Iterator[Evidence]:
         """Yield causes that the task and the pages make likely, the most likely first."""
-        yield from self._guess_answer()
+        yield from self.guess_answer()
         yield from self._guess_refusal()
         yield from self._guess_undo()
         if not self._attempt.is_protected:
@@ -186,7 +187,8 @@ class Reading:
         is_known = isinstance(answer, str | int | float) and not attempt.is_protected
         return str(answer) if is_known and self.looks and is_about_answer(attempt) else None
 
-    def _guess_answer(self) -> Iterator[Evidence]:
+    def guess_answer(self) -> Iterator[Evidence]:
+        """Yield that the answer was read and another one was given."""
         answer = self._find_reference()
         found = [one.number for one in self.looks if answer and says_answer(one.says, answer)]
         if found:

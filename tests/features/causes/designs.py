@@ -160,6 +160,8 @@ DESIGNS = (
            "gave_up", 2, grade=PRICED),
     Design("a wrong number of the right page", PRICING, (OAK, read("body"), done("3.00")), PRICE,
            "wrong_answer", 3, grade=PRICED),
+    Design("by its address, and a wrong number", PRICING, (go("{s}/oak"), read("body"), done("3.00")), PRICE,
+           "wrong_answer", 3, grade=PRICED),
     Design("a wrong row of the table", "What does the Teak tray cost?",
            (link("Prices"), read("table"), done("15.00")), (link("Prices"), read("table"), done("31")),
            "wrong_answer", 3, grade=asks("31.00")),

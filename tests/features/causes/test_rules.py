@@ -234,6 +234,12 @@ def test_other_ways(
         ("Take the plan Pro.", (GONE, BACK, END), "page_error", 1),
         ("Zip 7010, please.", (LOOK, on(COMMENT, "fill", text="7001"), on(SAVE), END), "wrong_value", 2),
         ("Count.", (*3 * (step("scroll", direction="down"),), LOOK, done("5")), "not_known", None),
+        (
+            "Go on.",
+            (LOOK, *3 * (click("Next"),), step("snapshot", says="- text: the last page of all"), END),
+            "not_known",
+            None,
+        ),
         ("Go on.", (LOOK, *4 * (click("Next"),), click("Day 2"), END), "not_known", None),
         ("Save it.", (LOOK, on(SAVE), LOOK, END), "not_known", None),
         ("Write it.", (LOOK, on(COMMENT, "fill", text="it"), on(SAVE), LOOK, END), "not_known", None),
