@@ -19,9 +19,6 @@ from pytest_browsereval.model.display import join_first
 MOST_LIKELY = 0.01
 """How likely chance may make what a rule reports, for a row."""
 
-DAYS = 3
-"""Fewer days say nothing about hours."""
-
 Ended = Mapping[Path, Sequence[tuple[str, str]]]
 """When attempts of a run ended, and of which rows, the first one in front."""
 
@@ -38,7 +35,7 @@ def find_dependence(row: Row, made: Sequence[StoredAttempt], ended: Ended) -> It
     ways = comb(len(made), len(passed))
     if 2 / ways > MOST_LIKELY:  # also if all have passed, or none
         return
-    for rule in (_find_change, _find_hours, _find_trials, _find_rows_before):
+    for rule in (_find_change, _find_trials, _find_rows_before):
         if found := rule(row, sorted(made, key=lambda one: one.metadata.started_at), ended, ways):
             yield found
             return
@@ -64,29 +61,6 @@ def _find_change(row: Row, made: Sequence[StoredAttempt], ended: Ended, ways: in
         f"it failed in all {len(before)} attempts, and in none of {len(after)} after that: between {day}."
     )
     return row.note("time-dependent", message, "Compare runs of one side only.")
-
-
-def _find_hours(row: Row, made: Sequence[StoredAttempt], ended: Ended, ways: int) -> Finding | None:
-    """Return between which hours it passes."""
-    del ended
-    if len({one.metadata.started_at[:10] for one in made}) < DAYS or len(made) / ways > MOST_LIKELY:
-        return None
-    by_hour = sorted(made, key=lambda one: one.metadata.started_at[11:])
-    turns = [
-        place
-        for place, (one, other) in enumerate(pairwise([*by_hour, by_hour[0]]))
-        if one.passed != other.passed
-    ]
-    if len(turns) != 2:  # there and back
-        return None
-    first = next(place for place in turns if by_hour[place].passed is False)
-    last = next(place for place in turns if by_hour[place].passed)
-    begin, end = (by_hour[place % len(by_hour)].metadata.started_at[11:16] for place in (first + 1, last))
-    message = (
-        f"it passed in all attempts that began from {begin} to {end} (UTC), and in no other of {len(made)}."
-    )
-    advice = "Look for what the site or the row does by the time of day: opening hours, nightly jobs, dates."
-    return row.warning("time-dependent", message, advice)
 
 
 def _find_trials(row: Row, made: Sequence[StoredAttempt], ended: Ended, ways: int) -> Finding | None:

@@ -39,13 +39,9 @@ def leave(home: Path, began: str, verdicts: str, *, before: Iterable[str] = ()) 
     return store.root
 
 
-def leave_days(home: Path, verdicts: str, hours: Iterable[int] = (12,)) -> list[Path]:
+def leave_days(home: Path, verdicts: str) -> list[Path]:
     """Leave a run a day."""
-    given = list(hours)
-    return [
-        leave(home, f"2026-01-{day:02}T{given[(day - 1) % len(given)]:02}:00", letter)
-        for day, letter in enumerate(verdicts, 1)
-    ]
+    return [leave(home, f"2026-01-{day:02}T12:00", letter) for day, letter in enumerate(verdicts, 1)]
 
 
 @pytest.mark.parametrize(
@@ -69,14 +65,6 @@ def test_since_when(tmp_path: Path, verdicts: str, expected: list[Any], message:
     assert all(message in one.message for one in findings)
     if expected and expected[0][0] == "time-dependent":
         assert "between 2026-01-05T12:00 and 2026-01-06T12:00 (UTC)" in findings[0].message
-
-
-def test_in_which_hours(tmp_path: Path) -> None:
-    """Hours go round: it passes from 22 to 4."""
-    hours = (22, 10, 2, 14, 4, 16, 23, 18)
-    findings = linted(tmp_path, ROW, runs=leave_days(tmp_path / "runs", "PF" * 7, hours))
-    assert rules(findings) == [("time-dependent", Level.WARNING)]
-    assert "from 22:00 to 04:00 (UTC), and in no other of 14" in findings[0].message
 
 
 def test_only_the_first_trial_passes(tmp_path: Path) -> None:
