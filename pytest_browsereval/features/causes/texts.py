@@ -226,20 +226,18 @@ class Reading:
 
     def _guess_mistaken(self) -> Iterator[Evidence]:
         """What the task does not name, in the place of what it names."""
-        moves = self._attempt.moves
+        moves = [one for one in self._attempt.moves if not one.error]
         acted = [it for one in moves for it in (one.value, one.target.name if one.target else "") if it]
         for one in moves:
-            if one.error or one.is_open:
+            if one.is_open:
                 continue
             is_typed = one.kind == "type"
             for other in self._list_typed(one, acted) if is_typed else self._list_offered(one):
                 new = other if is_typed else self._find_named(self._get_name(one), other)
                 if new and other not in acted:
-                    why = f"the task names {shorten(new)}" + (
-                        f", as {shorten(other)} on that page does" if new != other else ""
-                    )
+                    where = f", as {shorten(other)} on that page does" if new != other else ""
                     name = "wrong_value" if one.kind in ("type", "choose") else "wrong_target"
-                    yield guess(name, one, why, shorten(other))
+                    yield guess(name, one, f"the task names {shorten(new)}{where}", shorten(other))
 
     @staticmethod
     def _get_name(one: Action) -> str:

@@ -232,7 +232,12 @@ def test_other_ways(
         ("Write 250.", (LOOK, on(COMMENT, "fill", text="25"), on(SAVE), END), "wrong_value", 2),
         ("Take the plan Pro.", (GONE, BACK, LOOK, on(BASIC, "check"), on(SAVE), END), "wrong_target", 4),
         ("Take the plan Pro.", (GONE, BACK, END), "page_error", 1),
-        ("Zip 7010, please.", (LOOK, on(COMMENT, "fill", text="7001"), on(SAVE), END), "wrong_value", 2),
+        (
+            "Zip 7010, please.",
+            (fill("Zip", "7010", error="No."), fill("Code", "7001"), END),
+            "wrong_value",
+            2,
+        ),
         ("Count.", (*3 * (step("scroll", direction="down"),), LOOK, done("5")), "not_known", None),
         (
             "Go on.",
