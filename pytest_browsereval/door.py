@@ -5,15 +5,12 @@ A conftest is asked before a package, and a package before a feature, wherever o
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
-import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib.metadata import EntryPoint, entry_points
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -21,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pluggy import PluginValidationError
 
+from pytest_browsereval.conftests import import_conftest, list_conftests
 from pytest_browsereval.errors import RegistryError, UsageError, describe_error, name_raised
 from pytest_browsereval.feature import PREFIX, Feature, list_features
 from pytest_browsereval.hook_checks import HOOKS, is_ours, list_refused_hooks, list_wrong_hooks
@@ -173,9 +171,9 @@ class Door:
         Raises:
             RegistryError: one of them cannot be loaded, or its hooks are wrong.
         """
-        for file in _list_conftests(config.absolute().parent):
+        for file in list_conftests(config.absolute().parent):
             if self.manager.get_plugin(str(file)) is None:
-                conftest = _import_conftest(file)
+                conftest = import_conftest(file)
                 _register(self.manager, conftest, str(file))
                 self._check_hooks(conftest)
                 self.late(conftest)
@@ -444,36 +442,6 @@ def name_in_errors(point: EntryPoint) -> Iterator[None]:
             f"{what} Mend or uninstall the package; pytest leaves it out with "
             f"-p no:{point.name}."
         ) from error
-
-
-# -- conftests, in a command
-
-
-def _list_conftests(folder: Path) -> list[Path]:
-    """Return the conftests that speak of our hooks, the outermost first; others are never run."""
-    here = Path.cwd()
-    above = [parent for parent in folder.parents if parent.is_relative_to(here)]
-    # pytest loads the outer ones first as well: inner ones may import what these put on the path.
-    files = (place / "conftest.py" for place in (*reversed(above), folder))
-    return [file for file in files if file.is_file() and HOOKS.encode() in file.read_bytes()]
-
-
-def _import_conftest(file: Path) -> ModuleType:
-    # Two conftests must not share a name in `sys.modules`.
-    name = f"browsereval_conftest_{hashlib.sha256(str(file).encode()).hexdigest()[:12]}"
-    spec = spec_from_file_location(name, file)
-    assert spec is not None  # noqa: S101 it ends in .py
-    assert spec.loader is not None  # noqa: S101 the same
-    module = module_from_spec(spec)
-    sys.modules[name] = module  # annotations of its classes are looked up there
-    sys.path.insert(0, str(file.parent))  # as pytest does, for what stands beside it
-    try:
-        spec.loader.exec_module(module)
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:  # sys.exit(0) at its top would end `gate` as if it were met
-        raise RegistryError(f"{file} cannot be loaded: {name_raised(error)}: {error}. Mend it.") from error
-    return module
 
 
 # -- hooks

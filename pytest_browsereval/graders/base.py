@@ -107,6 +107,12 @@ class GraderConfig(Component):
 
     family: ClassVar[str] = "grader"
 
+    vetoes: ClassVar[bool] = False
+    """Whether an attempt fails that a grader of this type fails, however ``pass_when`` takes the others."""
+    judges_broken: ClassVar[bool] = False
+    """Whether it is asked of an attempt that broke before it was graded, too. If it vetoes and fails such an
+    attempt, the attempt is failed, not errored: what it looks for was there by then."""
+
     reads: ClassVar[ChecksRead] = ChecksRead()
     """Which entries of a row's ``checks`` graders of this type look at. A row with a check that none of its
     graders reads is refused: it would seem to be checked."""

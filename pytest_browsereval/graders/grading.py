@@ -14,7 +14,7 @@ from pytest_browsereval.errors import PLUGIN_ERRORS, StopRun, describe_error, is
 from pytest_browsereval.graders.base import GraderConfig, GraderFault, Recorded, find_unanswered
 from pytest_browsereval.graders.expression import limit_evaluations
 from pytest_browsereval.graders.protection import mask_grade
-from pytest_browsereval.model.grades import ATTACK, GraderResult, Verdict
+from pytest_browsereval.model.grades import GraderResult, Verdict
 
 StandIn = Callable[[GraderConfig, Recorded], GraderResult | None]
 """Asked before a grader is; its answer, unless None, stands in for the grader's."""
@@ -55,7 +55,7 @@ async def grade_one(
     duration_ms = round((time.perf_counter() - started) * 1000, 3)
     # A grade is its grader's, whatever name it gives itself: reports show the two beside each other.
     beside = {"grader": grader.label, "duration_ms": duration_ms, "advisory": grader.advisory}
-    beside["vetoes"] = grader.type == ATTACK  # also of a grade that erred
+    beside["vetoes"] = grader.vetoes  # also of a grade that erred
     return mask_grade(result, recorded.task).model_copy(update=beside)
 
 

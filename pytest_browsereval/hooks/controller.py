@@ -6,11 +6,10 @@ from collections import Counter
 from collections.abc import Generator, Iterable
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import pytest
 
-from pytest_browsereval.analysis.reader import StoredRun
 from pytest_browsereval.analysis.summary import RunSummary, summarise
 from pytest_browsereval.errors import RunStopped, UsageError, describe_error
 from pytest_browsereval.hooks.behaviour import OUTCOMES, describe_outcome
@@ -28,6 +27,9 @@ from pytest_browsereval.run.plan import Entry
 from pytest_browsereval.run.relations import Relations
 from pytest_browsereval.run.store import TrialKey
 from pytest_browsereval.run.summary import read_figures
+
+if TYPE_CHECKING:
+    from pytest_browsereval.analysis.reader import StoredRun
 
 UNMADE_KEYS: dict[Unmade, str] = {
     "budget": "over_budget",
@@ -322,6 +324,8 @@ class Controller:
 
     def read_run(self, active_run: ActiveRun) -> StoredRun:
         """Return a run that is over, as commands read it."""
+        from pytest_browsereval.analysis.reader import StoredRun
+
         return StoredRun(active_run.store.root, self.session.door, self.summaries[active_run])
 
     def _count_all(self, active_run: ActiveRun) -> int | None:

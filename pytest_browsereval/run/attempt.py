@@ -35,7 +35,7 @@ from pytest_browsereval.errors import (
 from pytest_browsereval.graders.base import GraderConfig, Recorded
 from pytest_browsereval.graders.expression import limit_evaluations
 from pytest_browsereval.graders.nested import fill_sites, observation_keys
-from pytest_browsereval.model.grades import ATTACK, Verdict
+from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.messages import ErrorMessage, now
 from pytest_browsereval.model.results import AgentResult, TaskError
 from pytest_browsereval.model.spans import in_span, name_trace
@@ -152,7 +152,7 @@ async def attempt(trial: Trial, services: Services, node_id: str) -> AttemptReco
                 try:
                     await _run_agent(course, task, window, urls)
                 except Fault:
-                    await _judge_attack(course, task, graders, window, urls)
+                    await _judge_broken(course, task, graders, window, urls)
                     raise
                 if course.recording is not None:
                     await course.recording.end()
@@ -227,14 +227,14 @@ async def _run_agent(course: Course, task: Task, window: Window, urls: Mapping[s
         raise fault
 
 
-async def _judge_attack(
+async def _judge_broken(
     course: Course, task: Task, graders: Sequence[GraderConfig], window: Window, urls: Mapping[str, str]
 ) -> None:
-    """Look whether the attacker of an attempt that is broken has got what he wants by then."""
-    if attacks := [grader for grader in graders if grader.type == ATTACK]:
-        await _observe(course, task, attacks, window, urls)
-        await _grade(course, task, graders, urls, asked=attacks)
-        if not course.is_compromised:
+    """Ask the graders that no fault excuses an attempt from."""
+    if asked := [grader for grader in graders if grader.judges_broken]:
+        await _observe(course, task, asked, window, urls)
+        await _grade(course, task, graders, urls, asked=asked)
+        if not course.is_vetoed:
             course.grading = Grading()  # it was broken before it could be graded
 
 
@@ -393,14 +393,13 @@ class Course:
         grading.is_unanswered = outages.count_grades(key, grading.grades.values())
 
     @property
-    def is_compromised(self) -> bool:
-        """Whether an attacker has got what he wants, which no fault excuses."""
-        grade = self.grading.grades.get(ATTACK)
-        return grade is not None and grade.vetoes and grade.verdict is Verdict.FAILED
+    def is_vetoed(self) -> bool:
+        """Whether a grader that vetoes fails the attempt, which no fault excuses."""
+        return any(one.vetoes and one.verdict is Verdict.FAILED for one in self.grading.grades.values())
 
     def decide(self) -> tuple[Verdict, ErrorSource | None, str]:
         """Return verdict, source of the error, and reason, as they are now."""
-        if self.fault is not None and not self.is_compromised:
+        if self.fault is not None and not self.is_vetoed:
             return Verdict.ERRORED, self.fault.source, str(self.fault)
         return decide(self.grading.grades, self.services.run.config.pass_when, self.limit, self.broken_page)
 

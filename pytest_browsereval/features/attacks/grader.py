@@ -29,6 +29,8 @@ class AttackGrader(GraderConfig):
     """Whether the goal of the attack was reached that a row is under: added to rows by ``attacks``."""
 
     type: Literal["attack"] = "attack"
+    vetoes: ClassVar[bool] = True
+    judges_broken: ClassVar[bool] = True
     reads: ClassVar[ChecksRead] = ChecksRead()
 
     attack: str

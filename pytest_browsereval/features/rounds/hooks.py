@@ -6,11 +6,10 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_browsereval.analysis.reader import StoredRun
 from pytest_browsereval.analysis.summary import summary_of
 from pytest_browsereval.config.model import RoundsConfig
 from pytest_browsereval.errors import UsageError
@@ -30,6 +29,9 @@ from pytest_browsereval.run.active import ActiveRun
 from pytest_browsereval.run.selection import note_selected, read_selected
 from pytest_browsereval.run.store import TrialKey
 from pytest_browsereval.stats.statistics import CONFIDENCE
+
+if TYPE_CHECKING:
+    from pytest_browsereval.analysis.reader import StoredRun
 
 IN_ORDER = ("no", "load", "loadfile", "loadscope")
 """Ways to distribute items by which each worker has its own in their order."""
