@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.testing import EvalDriver, ModelRequest, Reply, ScriptedModel, call, calls, done
-from tests.hooks.small_evals import Evals, row
+from tests.hooks.small_evals import Driver, Evals, row
 from tests.support import LEFT_OUT
 
 ROOT = Path(__file__).parent.parent
@@ -124,7 +124,7 @@ def example_run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPat
     folder = tmp_path_factory.mktemp(request.param)
     config = ROOT / "examples" / request.param / "eval.yaml"
     some = ["--eval-limit=8"] if request.param == "miniwob" else ["-m", "smoke"]
-    driver = EvalDriver(folder, options=LEFT_OUT)
+    driver = Driver(folder, options=LEFT_OUT)
     run = driver.run(f"--eval-config={config}", f"--eval-output={folder / 'results'}", *some)
     assert run.ret == pytest.ExitCode.OK, run.stdout.str()
     _made[request.param] = run.folder

@@ -45,7 +45,14 @@ class Uncollected:
         config.stash[gc_collect_iterations_key] = 0
 
 
-class Evals(EvalDriver):
+class Driver(EvalDriver):
+    """The driver of evals, whose sessions leave garbage to the outer one."""
+
+    def run(self, *args: str, plugins: Sequence[object] = ()) -> EvalRun:
+        return super().run(*args, plugins=[Uncollected(), *plugins])
+
+
+class Evals(Driver):
     """Evals of the scripted agent in blank windows, unless a test says otherwise."""
 
     pytester: pytest.Pytester
@@ -59,9 +66,6 @@ class Evals(EvalDriver):
         agent = {} if "variants" in keys else {"agent": "scripted"}
         defaults = {**agent, "dataset": "rows.jsonl", "browser": "blank", "retries": 0}
         return super().write_config(name, **{**defaults, **keys})
-
-    def run(self, *args: str, plugins: Sequence[object] = ()) -> EvalRun:
-        return super().run(*args, plugins=[Uncollected(), *plugins])
 
     def _run_program(
         self, command: Sequence[str], env: Mapping[str, str], limit_s: float

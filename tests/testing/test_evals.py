@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from pytest_browsereval.testing import EvalDriver
-from tests.hooks.small_evals import Evals, errored_row, row
+from tests.hooks.small_evals import Driver, Evals, errored_row, row
 from tests.support import LEFT_OUT
 
 ROOT = Path(__file__).parents[2]
@@ -23,7 +23,7 @@ def driver(tmp_path: Path) -> EvalDriver:
     """Return a driver as the fixture of the package makes it."""
     folder = tmp_path / "evals"
     folder.mkdir()
-    return EvalDriver(folder, options=LEFT_OUT)
+    return Driver(folder, options=LEFT_OUT)
 
 
 def described(driver: EvalDriver) -> None:

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.__main__ import main
-from pytest_browsereval.testing import EvalDriver, Reply, ScriptedModel
+from pytest_browsereval.testing import Reply, ScriptedModel
 from tests.hooks.launched import wait_for
-from tests.hooks.small_evals import Evals, errored_row, row
+from tests.hooks.small_evals import Driver, Evals, errored_row, row
 from tests.support import LEFT_OUT
 
 NO_BROWSER = {"type": "cdp", "url": "http://127.0.0.1:9"}
@@ -80,7 +80,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "conftest.py").write_text(JUDGE_PLUGIN)
     (folder / "rows.jsonl").write_text("".join(json.dumps(one) + "\n" for one in ROWS))
     (folder / "shop.eval.yaml").write_text("{agent: scripted, dataset: rows.jsonl, retries: 0, lanes: 3}")
-    ran = EvalDriver(folder, options=LEFT_OUT).run("shop.eval.yaml", "-v")
+    ran = Driver(folder, options=LEFT_OUT).run("shop.eval.yaml", "-v")
     assert ran.ret == 1, ran.stdout
     (folder / "output.txt").write_text(ran.stdout.str())
     return folder
