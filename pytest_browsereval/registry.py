@@ -70,27 +70,27 @@ class Component(BaseModel):
 
 # The draft is Any here: its class is known in `config`, which is built upon this module.
 class ConfigReader(Protocol):
-    """Converts config files of another system.
+    """Converts config files of another system, or blocks that stand for others.
 
-    Both functions get a ``Draft``, the tree of keys with the file's lines, and change it. Keys are in
-    snake_case, whatever the file says; ``Draft.format_keys`` has them as written. They leave a config of ours
-    as it is, and the words of other readers.
+    It has the methods that it needs, which are called for configs that it recognises: before or after the
+    command line has changed them.
 
-    A reader may also have ``extend_schema(schema)``: it adds the keys that it converts to the JSON schema of
-    configs, which editors use; and ``complete(config)``, which returns what it makes of a config that is
-    valid, or raises ``ConfigError``.
+    - ``convert(draft, environ)`` converts keys of the file, before the overrides of the command line.
+    - ``convert_blocks(draft, registry)`` converts blocks after them, and notes keys without effect.
+    - ``complete(config)`` returns what it makes of a config that is valid, or raises ``ConfigError``.
+    - ``extend_schema(schema)`` adds the keys that it converts to the JSON schema that editors use.
+
+    A ``Draft`` is the tree of keys with the file's lines. Keys are in snake_case, whatever the file says;
+    ``Draft.format_keys`` has them as written.
     """
 
     name: str
 
-    def convert(self, draft: Any, environ: Mapping[str, str]) -> None:
-        """Convert keys of the file, before the overrides of the command line."""
-
-    def convert_blocks(self, draft: Any, registry: Registry) -> None:
-        """Convert blocks of agents and browser, after the overrides; note keys without effect."""
+    def recognises(self, tree: Mapping[str, Any]) -> bool:
+        """Whether a config has something that it converts."""
 
 
-_OF_A_READER = ("name", "convert", "convert_blocks")
+_OF_A_READER = ("name", "recognises")
 
 ComponentT = TypeVar("ComponentT", bound=type[Component])
 

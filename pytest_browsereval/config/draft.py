@@ -12,6 +12,7 @@ from pytest_browsereval.redaction.config import hide_logins, is_secret_path, nam
 from pytest_browsereval.redaction.marks import HIDDEN
 from pytest_browsereval.redaction.redactor import Redactor
 from pytest_browsereval.redaction.spellings import list_spellings
+from pytest_browsereval.registry import ConfigReader
 from pytest_browsereval.validation_errors import Problem, canonical_key
 
 ALIASES: dict[KeyPath, KeyPath] = {
@@ -54,6 +55,8 @@ class Draft:
     """Problems of the text itself: lines and messages."""
     checks: list[Callable[[], None]] = field(default_factory=list)
     """Checks that have to wait for the command line."""
+    readers: list[ConfigReader] = field(default_factory=list)
+    """Those that have recognised the file."""
     aliases: dict[KeyPath, KeyPath] = field(default_factory=ALIASES.copy)
     """Other names of paths, for the command line."""
     _written: dict[KeyPath, KeyPath] = field(default_factory=dict)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -21,7 +21,7 @@ from pytest_browsereval.datasets.rows import TYPE_BY_SUFFIX
 from pytest_browsereval.errors import ConfigError
 from pytest_browsereval.redaction.known import know_secrets
 from pytest_browsereval.redaction.spellings import list_spellings
-from pytest_browsereval.registry import MemberOf, Registry
+from pytest_browsereval.registry import ConfigReader, MemberOf, Registry
 from pytest_browsereval.validation_errors import Problem, canonical_key, list_problems, wrong_booleans
 
 SCHEMA_KEY = "$schema"
@@ -193,16 +193,22 @@ def _draft(document: Document, path: Path, registry: Registry, environment: Inte
     draft = Draft(tree, format_path(path), document.line_of, environment)
     draft.unread = [(line, message) for line, message in document.problems]
     rename_keys(draft, registry)
-    for reader in registry.readers:
-        reader.convert(draft, environment.environ)
+    draft.readers = [reader for reader in registry.readers if reader.recognises(draft.tree)]
+    for convert in _list_methods(draft.readers, "convert"):
+        convert(draft, environment.environ)
     return draft
+
+
+def _list_methods(readers: Iterable[ConfigReader], name: str) -> list[Callable[..., Any]]:
+    return [method for reader in readers if (method := getattr(reader, name, None)) is not None]
 
 
 def _build_config(draft: Draft, path: Path, registry: Registry) -> EvalConfig:
     environment = draft.environment
     know_secrets(list_spellings(environment.secrets))  # errors of rows come later, without this draft
-    for reader in registry.readers:
-        reader.convert_blocks(draft, registry)
+    readers = [one for one in registry.readers if one in draft.readers or one.recognises(draft.tree)]
+    for convert in _list_methods(readers, "convert_blocks"):
+        convert(draft, registry)
     _complete(draft, path)
     config = _validate(draft, registry)
     if config is not None and (config.gate.passed_trials or 0) > (least := config.least_trials):
@@ -217,7 +223,7 @@ def _build_config(draft: Draft, path: Path, registry: Registry) -> EvalConfig:
     config._secrets = dict(environment.named)  # noqa: SLF001
     config._in_clear = tuple(environment.in_clear)  # noqa: SLF001
     config = config.model_copy(update={"output_dir": (path.parent / config.output_dir).absolute()})
-    for complete in filter(None, (getattr(reader, "complete", None) for reader in registry.readers)):
+    for complete in _list_methods(readers, "complete"):
         config = complete(config)
     return config
 

@@ -18,11 +18,9 @@ class WaspReader:
 
     name = "wasp"
 
-    def convert(self, draft: Any, environ: Mapping[str, str]) -> None:
-        """Leave the keys as they are."""
-
-    def convert_blocks(self, draft: Any, registry: Any) -> None:
-        """Leave the blocks as they are."""
+    def recognises(self, tree: Mapping[str, Any]) -> bool:
+        """Whether there are attacks; which of them are WASP's is known once they are valid."""
+        return bool(tree.get("attacks"))
 
     def complete(self, config: EvalConfig) -> EvalConfig:
         """Return the config with an attack for each goal.

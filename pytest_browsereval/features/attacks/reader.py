@@ -15,15 +15,15 @@ class AttackReader:
 
     name = "attacks"
 
-    def convert(self, draft: Any, environ: Mapping[str, str]) -> None:
-        """Leave the keys as they are."""
+    def recognises(self, tree: Mapping[str, Any]) -> bool:
+        """Whether there are attacks."""
+        return bool(tree.get("attacks"))
 
     def convert_blocks(self, draft: Any, registry: Registry) -> None:
         """Put the attacks of suites in place of the blocks that stand for them."""
-        if draft.tree.get("attacks"):
-            from pytest_browsereval.features.attacks.suites import expand_suites
+        from pytest_browsereval.features.attacks.suites import expand_suites
 
-            expand_suites(draft)
+        expand_suites(draft)
 
     def complete(self, config: EvalConfig) -> EvalConfig:
         """Return a config with a row under each attack for each of its rows that the attack selects.

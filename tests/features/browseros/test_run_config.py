@@ -10,6 +10,9 @@ import pytest
 from pytest_browsereval.agents.single import SingleConfig
 from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowserConfig
 from pytest_browsereval.config import EvalConfig
+from pytest_browsereval.features.browseros.agents import _CONVERTERS, PAIRS
+from pytest_browsereval.features.browseros.reader import BrowserOSReader
+from pytest_browsereval.features.browseros.run_config import Leftovers
 
 Load = Callable[..., EvalConfig]
 Refused = Callable[..., list[str]]
@@ -46,6 +49,16 @@ CHOSEN = "`browser` selects another browser"
 
 def run(**changes: Any) -> str:
     return json.dumps({**RUN, **changes}, indent=1)
+
+
+def test_a_config_of_ours_is_not_taken_for_one() -> None:
+    """Each key without effect here is one by which a file is recognised, and so is each kind of agent."""
+    recognises = BrowserOSReader().recognises
+    assert not recognises({"agent": {"type": "single"}, "dataset": "rows.jsonl", "num_workers": 2})
+    assert all(recognises({name: None}) for name in Leftovers.model_fields)
+    kinds = {*_CONVERTERS, *PAIRS}
+    assert all(recognises({"agent": kind}) for kind in kinds)
+    assert all(recognises({"variants": {"a": {"type": kind}}}) for kind in kinds)
 
 
 def test_a_run_config_loads_unchanged(load: Load, tmp_path: Path) -> None:
