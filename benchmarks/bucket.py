@@ -7,7 +7,6 @@ of commands, each in a process of its own with an empty cache.
 
 from __future__ import annotations
 
-import hashlib
 import http.client
 import json
 import os
@@ -29,11 +28,8 @@ import stored
 from measuring import Cost, arguments, cost_of, report
 
 from pytest_browsereval.features.remote.bucket import Bucket
-from pytest_browsereval.features.remote.claims import Part, new_token
-from pytest_browsereval.features.remote.digests import Digests
-from pytest_browsereval.features.remote.listing import Entry, digest_of, write_listing
+from pytest_browsereval.features.remote.claims import Part
 from pytest_browsereval.features.remote.push import Push
-from pytest_browsereval.run.index import DIGESTS
 from pytest_browsereval.run.shards import Shard
 
 RUNS, ATTEMPTS = 3_000, 20_000
@@ -129,42 +125,15 @@ def push(folder: Path, name: str, attempts: int, bad: int, url: str) -> str:
     return pushed.url
 
 
-def push_digests(folder: Path, name: str, attempts: int, bad: int, url: str) -> str:
-    """Put what commands read of such a run there, and list the rest, which takes moto an hour to take."""
-    run = stored.make_run(folder / name, attempts, bad, has_folders=False)
-    part = Part(Bucket.open(f"{url}/shop/{name}", is_written=True), Shard(1, 1))
-    token = new_token()
-    prefix, entries, hashes = part.prefix(token), [], []
-    for file in sorted((run / DIGESTS).iterdir()):
-        content = file.read_bytes()
-        part.bucket.put(f"{prefix}/digests/{file.name}", content)
-        hashes.append(hashlib.sha256(content).hexdigest())
-        for line in content.splitlines():
-            place, sha256 = json.loads(line)[2], hashlib.sha256(line).hexdigest()
-            entries.append(Entry(place, 9_000, sha256, bundle=True))
-            shots = (f"{place}/screenshots/{shot + 1}.jpeg" for shot in range(stored.PICTURES))
-            entries += [Entry(shot, 30_004, sha256) for shot in shots]
-    for file in (path for path in sorted(run.iterdir()) if path.is_file()):
-        content = file.read_bytes()
-        entries.append(Entry(file.name, len(content), hashlib.sha256(content).hexdigest()))
-        part.bucket.put(f"{prefix}/{entries[-1].place}", content)
-    write_listing(part.bucket, prefix, entries)
-    part.finish(token, digest_of(entries), Digests(attempts, tuple(hashes)).as_json())
-    return part.bucket.url
-
-
 def main() -> None:
     """Fill the bucket, and read it."""
     parser = arguments(__doc__ or "", rounds=1)
     parser.add_argument("--runs", type=int, default=RUNS)
     parser.add_argument("--attempts", type=int, default=ATTEMPTS)
-    parser.add_argument("--digests", action="store_true", help="attempts are listed, and only digests put")
     options = parser.parse_args()
     folder = Path(tempfile.mkdtemp())
     try:
-        stored.PICTURES = (
-            2 * options.digests
-        )  # the commands bring none, and to put 80,000 there takes moto minutes
+        stored.PICTURES = 0  # the commands bring none, and to put 80,000 there takes moto minutes
         with server(folder) as (process, log):
             measuring = Measuring(folder, log, process)
             url = "s3://evals/many"
@@ -172,9 +141,8 @@ def main() -> None:
                 put_runs(url, folder / "results/shop", options.runs)
                 measuring.add("runs, without a record", "runs", url)
                 measuring.add("runs, with it", "runs", url)
-            put = push_digests if options.digests else push
             one, other = (
-                put(folder, f"run-{n}", options.attempts, 5 + n, "s3://evals/large") for n in (0, 1)
+                push(folder, f"run-{n}", options.attempts, 5 + n, "s3://evals/large") for n in (0, 1)
             )
             measuring.add("gate", "gate", one, *stored.RULES)
             measuring.add("compare", "compare", one, other)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import gc
 import inspect
 import os
@@ -19,7 +18,6 @@ from pytest_browsereval.feature import describe_unknown
 from pytest_browsereval.process_guard import refuse_clean_exit
 from pytest_browsereval.redaction.known import redact_known
 from pytest_browsereval.registry import OURS
-from pytest_browsereval.run.prefetch import prefetch_attempts
 
 HOOK = "pytest_browsereval_commands"
 
@@ -41,12 +39,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Args:
         arguments: what was typed; those of this process by default, which is then the command's own.
     """
-    with refuse_clean_exit(_report_exit), contextlib.ExitStack() as stack:
+    with refuse_clean_exit(_report_exit):
         if arguments is None:
             # Of 200,000 attempts nothing is garbage, and to look costs a fifth of the time.
             gc.set_threshold(50_000)
-            for word in sys.argv[2:]:  # whatever a subcommand does with a run, it reads its attempts
-                stack.enter_context(prefetch_attempts(word))
         given = list(sys.argv[1:] if arguments is None else arguments)
         return _run(make_parser(open_door(_read_left_out(given))).parse_args(given))
 

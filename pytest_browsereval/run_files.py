@@ -7,9 +7,11 @@ import errno
 import json
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeVar
+
+T = TypeVar("T")
 
 
 def write_whole(path: Path, text: str | bytes | Iterable[str], *, fsync: bool = False) -> None:
@@ -124,3 +126,23 @@ def load_written(path: Path) -> Any:
         ValueError: it is not JSON.
     """
     return parse_written(read_written(path))
+
+
+def parse_lines(written: bytes, take: Callable[[Any], T]) -> Iterator[T]:
+    """Yield what a function takes from each line of JSON.
+
+    One that it cannot use is passed over: a kill or a full disk has cut it, or a program has written it.
+    """
+    for line in written.splitlines():
+        with contextlib.suppress(ValueError, TypeError, KeyError):
+            yield take(parse_written(line))
+
+
+Stamp = tuple[int, int, int, int]
+"""Size, times of the last change to content and to inode, and inode: tell a rewritten file unread."""
+
+
+def make_stamp(found: os.stat_result) -> Stamp:
+    """Return the stamp of a file."""
+    # The time of the inode: programs can set the other one, and `cp -p` and `rsync -t` do.
+    return found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino

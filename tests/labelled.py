@@ -44,9 +44,8 @@ def write_run(root: Path, *attempts: TaskMetadata) -> RunStore:
     for data in attempts:
         folder = store.begin_attempt(TrialKey(data.query_id, data.variant, data.trial), "node")
         MessageLogger(folder.path).close()
-        saver = TrajectorySaver(folder.path)
-        saver.save_grades(data.grader_results)
-        saver.save_metadata(data)
+        TrajectorySaver(folder.path).save_grades(data.grader_results)
+        store.save_record(data)
         folder.finish()
     return store
 

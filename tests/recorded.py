@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,37 @@ def write_grades(folder: Path, metadata: TaskMetadata) -> None:
     """Write the grades of an attempt beside its record, as a run does."""
     grades = {name: grade.model_dump(mode="json") for name, grade in metadata.grader_results.items()}
     (folder / "grades.json").write_text(json.dumps(grades))
+
+
+def edit_lines(run: Path, change: Callable[[dict[str, Any]], dict[str, Any] | None]) -> None:
+    """Change the lines of a run's attempts as a hand would; None removes one."""
+    for file in sorted(run.glob("attempts/*.jsonl")):
+        found = [change(json.loads(line)) for line in file.read_bytes().splitlines()]
+        file.write_text("".join(f"{json.dumps(one)}\n" for one in found if one is not None))
+
+
+def change_line(run: Path, query_id: str, **changes: Any) -> None:
+    """Change the lines of a row."""
+    edit_lines(run, lambda line: {**line, **changes} if line["query_id"] == query_id else line)
+
+
+def remove_lines(run: Path, query_id: str) -> None:
+    """Have the attempts of a row count as never made."""
+    edit_lines(run, lambda line: None if line["query_id"] == query_id else line)
+
+
+def copy_line(run: Path, of: str, **changes: Any) -> None:
+    """Add a line that says what that of a row says, but for some changes."""
+    for file in sorted(run.glob("attempts/*.jsonl")):
+        for line in map(json.loads, file.read_bytes().splitlines()):
+            if line["query_id"] == of:
+                with (run / "attempts/copied.jsonl").open("a") as copied:
+                    copied.write(f"{json.dumps({**line, **changes})}\n")
+
+
+def spoil_line(run: Path, query_id: str) -> None:
+    """Damage the lines of a row."""
+    change_line(run, query_id, verdict="splendid")
 
 
 def write_summary(store: RunStore, **counts: Any) -> None:

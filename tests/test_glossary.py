@@ -25,13 +25,13 @@ WEB = """
     stream timeline token trace view viewer wire
 """
 CODE = """
-    base binary cache callable choice ci conftest contract control controller env environment file
-    filter fixture folder function gitignore guard hook hookspecs id import init install json jsonl junit key
-    lease lint listing load lock loop machine main manager mark markdown merge name noop option output package
-    parquet parse part path pattern place placeholder plan player prefetch preflight preset
-    process program progress protocol py queue read reader registration runner scheduling schema scope setting
-    share size state static store suffix sync table template temporary terminal termination text thread toml
-    toolset traceback use validation value verifier write writer yaml
+    base binary cache callable choice ci conftest contract control controller env environment file filter
+    fixture folder function gitignore guard hook hookspecs id import index init install json jsonl junit
+    key lease lint listing load lock loop machine main manager mark markdown merge name noop option output
+    package parquet parse part path pattern place placeholder plan player prefetch preflight preset
+    process program progress protocol py queue read reader registration runner scheduling schema scope
+    setting share size state static store suffix sync table template temporary terminal termination text
+    thread toml toolset traceback use validation value verifier write writer yaml
 """
 FIGURES = """
     agreement alignment analysis calibration comparator compare comparison correction diff

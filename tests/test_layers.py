@@ -32,7 +32,7 @@ ROWS: tuple[frozenset[str], ...] = tuple(
             {"contracts", "redaction", "registry", "temporary"},
             {"config_text", "feature", "hook_checks", "model", "providers", "stats", "validation_errors"},
             {"llm", "browsers", "conftests", "datasets", "sites"},
-            {"capture", "needs"},
+            {"capture", "needs", "runs"},
             {"tools"},
             {"agents", "graders"},
             {"config", "door"},

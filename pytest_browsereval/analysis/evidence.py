@@ -1,27 +1,22 @@
-"""Consistency check of a run's files: records, their grades and the summary."""
+"""Consistency check of a run's files: the lines of its attempts and the summary."""
 
 from __future__ import annotations
 
 import contextlib
-import json
 import math
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from pytest_browsereval.analysis.gate import NAMED
 from pytest_browsereval.analysis.summary import RunSummary, TrialOutcome
-from pytest_browsereval.capture.trajectory import GRADES_FILE
 from pytest_browsereval.config_text import format_path
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.display import join_first, one_line
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.rules import RuleResult
-from pytest_browsereval.run.reading import work_ahead
 from pytest_browsereval.run.store import RunStore
 from pytest_browsereval.run.summary import FIGURES, SUMMARY, Result, read_figures, read_results
-from pytest_browsereval.run_files import open_written
 
 
 def contradicting(store: RunStore, summary: RunSummary) -> RuleResult | None:
@@ -54,29 +49,7 @@ def _describe(found: Sequence[str]) -> str:
 
 
 def _contradictions(store: RunStore, summary: RunSummary, *, with_lost: bool = False) -> Iterator[str]:
-    # A copied folder could raise the rate without a new attempt.
-    for folders in summary.twice:
-        a, b = (folder.relative_to(store.root).as_posix() for folder in folders)
-        yield f"{a} and {b} are one attempt by their records, and only the first counts"
-    contradicted = set()
-    for folder, other in _stored_contradictions(store, summary, with_lost=with_lost):
-        contradicted.add(folder)
-        yield other
-    data = ((trial, trial.metadata) for trial in summary.trials)
-    unsure = [trial for trial, one in data if one.grader_results and one.grades_stamp is None]
-    if not _has_names(store.root / "tasks"):
-        unsure.clear()  # of a run at a URL there may be digests only, which were compared when it was sent
-    for trial, grades in work_ahead(lambda trial: [(trial, _file_contradicts(trial))], unsure):
-        if grades and trial.folder not in contradicted:
-            yield _name(store, trial, grades)
-
-
-def _has_names(folder: Path) -> bool:
-    try:
-        with os.scandir(folder) as entries:
-            return any(entries)
-    except OSError:
-        return folder.is_dir()
+    yield from (other for _, other in _stored_contradictions(store, summary, with_lost=with_lost))
 
 
 def check_contradictions(store: RunStore, summary: RunSummary) -> None:
@@ -201,21 +174,4 @@ def _grades_contradict(trial: TrialOutcome) -> str:
         return "and no grade that decides is passed"
     if verdict is Verdict.FAILED and deciding == {Verdict.PASSED}:
         return "and all grades that decide are passed"
-    return ""
-
-
-def _file_contradicts(trial: TrialOutcome) -> str:
-    grades = trial.metadata.grader_results
-    try:
-        with open_written(str(trial.folder / GRADES_FILE)) as file:
-            found: Any = json.load(file)
-        stored = {str(name): str(grade["verdict"]) for name, grade in found.items()}
-    except FileNotFoundError:
-        return f"and its {GRADES_FILE} is missing" if trial.folder.is_dir() else ""
-    except (OSError, ValueError, TypeError, KeyError, AttributeError):
-        return f"and its {GRADES_FILE} is damaged"
-    for name in {**stored, **grades}:
-        own = str(grades[name].verdict) if name in grades else "missing"
-        if (other := stored.get(name, "missing")) != own:
-            return f"with {one_line(name, 60)} {own}, which is {one_line(other, 20)} in {GRADES_FILE}"
     return ""

@@ -8,7 +8,6 @@ from pytest_browsereval.analysis.gate import NAMED
 from pytest_browsereval.analysis.summary import RunSummary
 from pytest_browsereval.model.display import format_count, join_first, natural, one_line
 from pytest_browsereval.model.rules import RuleResult
-from pytest_browsereval.run.records import Lost, describe_foreign_records
 from pytest_browsereval.run.selection import (
     count_wanted,
     list_damaged,
@@ -17,6 +16,8 @@ from pytest_browsereval.run.selection import (
 )
 from pytest_browsereval.run.shards import Parts, Shard
 from pytest_browsereval.run.store import RunStore, TrialKey
+from pytest_browsereval.runs.foreign import describe_foreign_records
+from pytest_browsereval.runs.lines import list_kept
 
 ENDED = "the run was ended before its summary.json was written"
 RUNNING = "a process still writes the run"
@@ -49,14 +50,14 @@ def _incomplete(store: RunStore, summary: RunSummary) -> Iterator[str]:
         yield (
             f"{format_count(len(others), 'result')} {verb} that no session has selected: "
             f"{_list_trials(others)}. "
-            "Remove the folders, or resume the run with these rows (--eval-resume)"
+            "Remove their lines from attempts/*.jsonl, or resume the run with these rows (--eval-resume)"
         )
     if mixed := list(_find_mixed(store, summary)):
         yield (
             f"{format_count(len(mixed), 'trial')} kept older grades when the run was regraded: "
             f"{_list_trials(mixed)}. Regrade the run again (--eval-regrade)"
         )
-    if kept := Lost(store.root).find_kept(trial.folder for trial in summary.trials):
+    if kept := list_kept(store.root, {trial.place.rpartition("/")[0] for trial in summary.trials}):
         yield describe_foreign_records(kept)
 
 

@@ -1,4 +1,4 @@
-"""Reads a finished run: the attempts by the index, all else of an attempt when it is asked for."""
+"""Reads a finished run: the attempts by their lines, all else of an attempt when it is asked for."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.redaction.config import redact_config
 from pytest_browsereval.run.deaths import count_deaths
 from pytest_browsereval.run.lookup import PARTIAL
-from pytest_browsereval.run.reading import read_metadata
 from pytest_browsereval.run.store import RUN_ID, RunStore
 from pytest_browsereval.run.stored import read_stored
 from pytest_browsereval.run_files import read_written
+from pytest_browsereval.runs.lines import read_line
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -134,7 +134,8 @@ class StoredAttempt:
         Raises:
             UsageError: the file is damaged.
         """
-        return read_metadata(self.folder)
+        assert self.digest.line is not None  # noqa: S101 it was read from the run
+        return read_line(self.run.folder, self.digest.line)
 
     @property
     def grades(self) -> Mapping[str, GraderResult]:
@@ -245,9 +246,7 @@ class StoredRun:
 
     @cached_property
     def _read(self) -> tuple[list[tuple[str, AttemptDigest]], RunSummary]:
-        digests = list(RunStore(self.folder).placed_digests())
-        if any(data.attempt > 9 for _, data in digests):  # that of the tenth is read before the second's
-            digests.sort(key=lambda one: (one[0].split("/")[:-1], one[1].attempt))
+        digests = RunStore(self.folder).placed_digests()
         return digests, summarise(digests, self.folder, deaths=count_deaths(self.folder))
 
     @property
@@ -268,13 +267,7 @@ class StoredRun:
         """
         digests, summary = self._read
         last = {id(trial.metadata) for trial in summary.trials}
-        # Of an attempt that is there: its id is taken.
-        copies = {second.relative_to(self.folder).as_posix() for _, second in summary.twice}
-        return tuple(
-            StoredAttempt(self, data, id(data) in last, place)
-            for place, data in digests
-            if place not in copies
-        )
+        return tuple(StoredAttempt(self, data, id(data) in last, place) for place, data in digests)
 
     @cached_property
     def files(self) -> Path:

@@ -16,6 +16,7 @@ from pytest_browsereval.model.grades import Verdict, differ
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.run.deaths import count_deaths
 from pytest_browsereval.run.store import RunStore
+from pytest_browsereval.runs.lines import read_line
 
 MOST_FINGERPRINTS = 10
 """Rules of one grader that a summary names; of a grader whose rules stand in each row there are as many."""
@@ -26,7 +27,7 @@ class TrialOutcome:
     """A trial by its last attempt: an earlier one has errored, unless a plug-in has run the row again."""
 
     metadata: AttemptDigest
-    """Its figures; ``read_metadata(folder)`` reads what else there is."""
+    """Its figures; ``read`` reads what else there is."""
     root: Path
     """The run's folder."""
     place: str
@@ -42,6 +43,15 @@ class TrialOutcome:
         """The folder of its attempt."""
         return self.root / self.place
 
+    def read(self) -> TaskMetadata:
+        """Return the whole record of its attempt.
+
+        Raises:
+            UsageError: the line was changed since.
+        """
+        assert self.metadata.line is not None  # noqa: S101 it was read from the run
+        return read_line(self.root, self.metadata.line)
+
 
 @dataclass(frozen=True)
 class RunSummary:
@@ -51,8 +61,6 @@ class RunSummary:
     """
 
     trials: tuple[TrialOutcome, ...]
-    twice: tuple[tuple[Path, Path], ...] = ()
-    """Folders of one attempt by their records, a copy say: the first of two counts."""
     deaths: int = 0
     """Processes that have died while no trial can be blamed for it."""
 
@@ -217,30 +225,17 @@ def summarise(
         root: the run's folder, if theirs are below it.
         deaths: of its processes, as ``count_deaths`` counts them.
     """
-    trials: dict[tuple[str, str, int], TrialOutcome] = {}
-    several: dict[tuple[str, str, int], list[TrialOutcome]] = {}
-    twice: list[tuple[Path, Path]] = []
+    tries: dict[tuple[str, str, int], list[TrialOutcome]] = {}
     for folder, given in attempts:
         data = given if isinstance(given, AttemptDigest) else digest(given)
-        key = (data.query_id, data.variant, data.trial)
         judged = int(data.verdict is not Verdict.ERRORED)
         one = TrialOutcome(data, root, str(folder), 1, data.cost_usd, judged)
-        if (first := trials.setdefault(key, one)) is one:
-            continue
-        tries = several.setdefault(key, [first])
-        # Somebody has copied a folder: to count both would change the rate.
-        same = next((other for other in tries if other.metadata.attempt == data.attempt), None)
-        if same is None:
-            tries.append(one)
-        else:
-            twice.append((same.folder, one.folder))
-    trials.update((key, _fold(tries)) for key, tries in several.items())
-    ordered = sorted(trials.values(), key=lambda trial: trial.metadata.started_at)
-    return RunSummary(tuple(ordered), tuple(twice), deaths)
+        tries.setdefault((data.query_id, data.variant, data.trial), []).append(one)
+    trials = (own[0] if len(own) == 1 else _fold(own) for own in tries.values())
+    return RunSummary(tuple(sorted(trials, key=lambda trial: trial.metadata.started_at)), deaths)
 
 
 def _fold(tries: Sequence[TrialOutcome]) -> TrialOutcome:
-    # Folders come in the order of their names, where 10 is before 2.
     last = max(tries, key=lambda one: one.metadata.attempt)
     judged = sum(one.judged for one in tries if one.metadata.row_hash == last.metadata.row_hash)
     return replace(

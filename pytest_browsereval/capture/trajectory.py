@@ -11,10 +11,10 @@ from pydantic import BaseModel, JsonValue
 
 from pytest_browsereval.datasets.rows import GOLD_KEYS
 from pytest_browsereval.model.grades import GraderResult
-from pytest_browsereval.model.results import ExecutorRecord, TaskMetadata
+from pytest_browsereval.model.results import ExecutorRecord
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.redaction.text import redact_json
-from pytest_browsereval.run_files import read_written, sync_all, write_whole
+from pytest_browsereval.run_files import write_whole
 
 TASK_FILE = "task.json"
 """The checked row, its graders, the addresses of its sites, and which graders could not observe the page."""
@@ -25,15 +25,9 @@ EVIDENCE_FILE = "evidence.json"
 GRADES_FILE = "grades.json"
 """Every grader's result by its name."""
 
-HISTORY_FILE = "grades-history.jsonl"
-"""Grades that were replaced when the attempt was graded again, a line for each time."""
-
 EXECUTORS = "executors"
 """The folder of what executors left behind."""
 
-
-_NAMES = ("query_id", "variant", "node_id", "termination_reason", "verdict", "error_source")
-"""Fields that others are found by: a secret such as ``default`` must not spoil them."""
 
 _EXECUTOR_NAMES = ("executor_id", "span_id", "status", "termination_reason")
 
@@ -44,30 +38,17 @@ class TrajectorySaver:
     Args:
         folder: the attempt's folder, which exists.
         redact: replaces secrets in a text before it is written.
-        synced_from: the run's folder, if the disk is to confirm all of the attempt before its metadata.
-        on_record: called with the folder and the content of the metadata once it is written.
     """
 
-    def __init__(
-        self,
-        folder: Path,
-        *,
-        redact: Callable[[str], str] = str,
-        synced_from: Path | None = None,
-        on_record: Callable[[Path, bytes], object] | None = None,
-    ) -> None:
+    def __init__(self, folder: Path, *, redact: Callable[[str], str] = str) -> None:
         self._folder = folder
         self._redact = redact
-        self._top = synced_from
-        self._on_record = on_record
 
     def _save(self, name: str, value: Any) -> None:
         self._write(name, redact_json(value, self._redact))
 
-    def _write(self, name: str, safe: Any, *, fsync: bool = False) -> bytes:
-        content = (json.dumps(safe, ensure_ascii=False, indent=1) + "\n").encode()
-        write_whole(self._folder / name, content, fsync=fsync)
-        return content
+    def _write(self, name: str, safe: Any) -> None:
+        write_whole(self._folder / name, json.dumps(safe, ensure_ascii=False, indent=1) + "\n")
 
     def save_evidence(self, evidence: Mapping[str, JsonValue]) -> None:
         """Save what graders observed on the live page; nothing is written when there is nothing."""
@@ -117,35 +98,9 @@ class TrajectorySaver:
         plain = {name: grade.model_dump(mode="json") for name, grade in grades.items()}
         self._save(GRADES_FILE, plain)
 
-    def keep_grades(self, record: Mapping[str, Any]) -> None:
-        """Append grades to the history before they are replaced; the same record is never kept twice.
-
-        The file is written whole: one that was cut by a kill would lose a line. What stands in it is kept
-        byte by byte, also what somebody has damaged.
-        """
-        path = self._folder / HISTORY_FILE
-        known = read_written(path).removesuffix(b"\n").split(b"\n") if path.exists() else []
-        line = json.dumps(redact_json(dict(record), self._redact), ensure_ascii=False).encode()
-        if line not in known:
-            write_whole(path, b"".join(each + b"\n" for each in (*known, line)))
-
     def save_executor(self, record: ExecutorRecord) -> None:
         """Save what came of a delegation."""
         (self._folder / EXECUTORS).mkdir(exist_ok=True)
         plain = record.model_dump(mode="json")
         safe = {**redact_json(plain, self._redact), **{name: plain[name] for name in _EXECUTOR_NAMES}}
         self._write(f"{EXECUTORS}/{record.executor_id}.json", safe)
-
-    def save_metadata(self, metadata: TaskMetadata) -> TaskMetadata:
-        """Save the metadata and return it without secrets, for all that is shown of it.
-
-        Call it last: an attempt is finished if and only if this file is there.
-        """
-        plain = metadata.model_dump(mode="json")
-        safe = {**redact_json(plain, self._redact), **{name: plain[name] for name in _NAMES}}
-        if self._top is not None:
-            sync_all(self._folder, self._top)
-        content = self._write("metadata.json", safe, fsync=self._top is not None)
-        if self._on_record is not None:
-            self._on_record(self._folder, content)
-        return TaskMetadata.model_validate(safe)

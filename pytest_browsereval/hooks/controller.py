@@ -291,11 +291,12 @@ class Controller:
         return {e.key for e in active_run.plan.entries(only=rows) if e.name in names} if names else set()
 
     def _summarise(self, active_run: ActiveRun) -> None:
-        active_run.store.records.is_closed = True
+        active_run.store.writer.close()
         self.records.check(active_run, is_over=self.finished.issuperset(self.expected))
         root = active_run.store.root
-        summary = summarise(active_run.store.index_digests(), root, deaths=count_deaths(root))
-        self.records.check_foreign(active_run.store, (trial.folder for trial in summary.trials))
+        summary = summarise(active_run.store.placed_digests(), root, deaths=count_deaths(root))
+        later = {trial.place.rpartition("/")[0] for trial in summary.trials}
+        self.records.check_foreign(active_run.store, later)
         self.summaries[active_run] = summary
         door, run = self.session.door, self.read_run(active_run)
         self.lines_beside[active_run] = door.describe_run(run)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import unittest
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any, Literal
 import pytest
 
 from pytest_browsereval.capture.tracebacks import place_in, tracebacks
-from pytest_browsereval.errors import BrowserEvalError, Fault, UsageError, advise, name_raised
+from pytest_browsereval.errors import BrowserEvalError, Fault, advise, name_raised
 from pytest_browsereval.hooks.behaviour import describe_outcome
 from pytest_browsereval.hooks.marks import take_mark
 from pytest_browsereval.hooks.names import is_by_hand
 from pytest_browsereval.hooks.representation import represent
 from pytest_browsereval.model.causes import Cause
+from pytest_browsereval.model.digest import AttemptDigest
 from pytest_browsereval.model.display import one_line
 from pytest_browsereval.model.grades import Verdict, cost_of
 from pytest_browsereval.model.results import TaskMetadata
@@ -26,7 +27,6 @@ from pytest_browsereval.report.links import page_of
 from pytest_browsereval.report.viewer.attempts import names_in
 from pytest_browsereval.run.active import ActiveRun
 from pytest_browsereval.run.plan import Entry
-from pytest_browsereval.run.reading import read_metadata
 from pytest_browsereval.run.record import AttemptRecord
 
 if TYPE_CHECKING:
@@ -176,7 +176,7 @@ class EvalItem(pytest.Function, PlainId):
             if self.metadata.verdict is Verdict.FAILED:
                 self.cause = hook(metadata=self.metadata, folder=self.folder)
             known = [("cause", self.cause.name), ("first_wrong_step", self.cause.step)] if self.cause else []
-            self._figures = (*properties(self.metadata, self.folder), *known, *resumed)
+            self._figures = (*properties(self.metadata, self.folder, self._list_before()), *known, *resumed)
             self.user_properties.extend(self._figures)
             hook = self.ihook.pytest_browsereval_task_done
             hook(metadata=self.metadata, folder=self.folder)
@@ -185,16 +185,23 @@ class EvalItem(pytest.Function, PlainId):
         if self.metadata.verdict is Verdict.ERRORED:
             raise AttemptErrored(self.metadata.reason)
 
+    def _list_before(self) -> list[tuple[int, AttemptDigest | None]]:
+        """Return the attempts of the trial that were made before the last one; None: it was cut off."""
+        assert self.metadata is not None  # noqa: S101 set by the caller
+        if self.metadata.attempt == 1:
+            return []
+        tries = {data.attempt: data for data in self.active_run.store.list_tries(self.entry.key)}
+        return [(number, tries.get(number)) for number in range(1, self.metadata.attempt)]
+
     def _took_s(self) -> float:
         """Return how long the trial's attempts of this session took, whenever that was."""
         assert self.metadata is not None  # noqa: S101 set by the caller
-        assert self.folder is not None  # noqa: S101 the same
         if not self.active_run.trials.makes_attempts:
             return self.metadata.grading_duration_ms / 1000
-        earlier = [found for _, found in attempts_before(self.folder, self.metadata.attempt) if found]
+        earlier = [found for _, found in self._list_before() if found is not None]
         began = datetime.fromtimestamp(self.active_run.spec.began, UTC).isoformat()
-        own = [self.metadata, *(one for one in earlier if one.started_at >= began)]
-        return sum(one.total_duration_ms or 0.0 for one in own) / 1000
+        own = [one.total_duration_ms for one in earlier if one.started_at >= began]
+        return sum(took or 0.0 for took in (self.metadata.total_duration_ms, *own)) / 1000
 
     def set_duration(self, report: pytest.TestReport) -> None:
         """Have the report of the setup tell what the attempt took, not how long its item waited for it.
@@ -246,7 +253,9 @@ class EvalItem(pytest.Function, PlainId):
         return represent(text, headline(self.metadata), path, line)
 
 
-def properties(metadata: TaskMetadata, folder: Path) -> Iterator[tuple[str, Any]]:
+def properties(
+    metadata: TaskMetadata, folder: Path, earlier: Sequence[tuple[int, AttemptDigest | None]] = ()
+) -> Iterator[tuple[str, Any]]:
     """Yield the properties that JUnit and other readers get of a trial: names with JSON scalars."""
     yield "verdict", str(metadata.verdict)
     if metadata.error_source is not None:
@@ -276,8 +285,8 @@ def properties(metadata: TaskMetadata, folder: Path) -> Iterator[tuple[str, Any]
     yield "attempt", metadata.attempt
     if metadata.attack is not None:
         yield "attack", metadata.attack
-    if metadata.attempt > 1:
-        yield "earlier_attempts", "; ".join(_earlier(folder, metadata.attempt))
+    if earlier:
+        yield "earlier_attempts", "; ".join(_describe_earlier(earlier))
     yield "folder", folder.as_posix()
     yield "page", page_of(folder)
     if metadata.replayed:
@@ -309,23 +318,9 @@ def _printable(name: str) -> str:
     return one_line(name, len(name))
 
 
-def attempts_before(folder: Path, attempt: int) -> Iterator[tuple[int, TaskMetadata | None]]:
-    """Yield the attempts of a trial that were made before one, by their numbers; None: it was cut off.
-
-    Args:
-        folder: of the one.
-        attempt: its number.
-    """
-    for number in range(1, attempt):
-        try:
-            yield number, read_metadata(folder.parent / f"attempt-{number}")
-        except UsageError:
-            yield number, None
-
-
-def _earlier(folder: Path, attempt: int) -> Iterator[str]:
+def _describe_earlier(earlier: Iterable[tuple[int, AttemptDigest | None]]) -> Iterator[str]:
     """Yield what the attempts of a trial came to that were made before this one."""
-    for number, data in attempts_before(folder, attempt):
+    for number, data in earlier:
         if data is None:
             yield f"attempt {number}: cut off"
         else:

@@ -327,8 +327,6 @@ class Prefetch:
         if item in tied and item not in done:
             return None  # others rest on the state that it leaves, and that may be gone too
         found = item.active_run.trials.find_judged(item.entry)
-        if found is not None:
-            item.active_run.store.records.take_over(found.folder)
         item.was_resumed = found is not None and item.active_run.trials.has_earlier
         if found is None or not item.was_resumed:
             return found

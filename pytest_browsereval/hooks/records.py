@@ -1,8 +1,8 @@
-"""Detects rewritten records: each process says what it wrote, and the controller compares."""
+"""Finds lines of attempts that are missing or foreign: each process says what it wrote, one compares."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -11,16 +11,31 @@ import pytest
 
 from pytest_browsereval.hooks.session import EvalSession
 from pytest_browsereval.model.display import join_first
-from pytest_browsereval.run import records
+from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.run.active import ActiveRun
+from pytest_browsereval.run.deaths import read_deaths
 from pytest_browsereval.run.store import RunStore
+from pytest_browsereval.runs.foreign import NAMED, REWRITTEN, Lost, describe_foreign_records
+from pytest_browsereval.runs.lines import (
+    ATTEMPTS,
+    Noted,
+    find_place,
+    hash_line,
+    list_files,
+    list_kept,
+    parse_line,
+    read_raw,
+)
 
-Fresh = Mapping[str, Mapping[str, records.Digests]]
-"""What a process has written and found, by the config's node id, or the folder of a run of a test by hand."""
+Fresh = Mapping[str, Mapping[str, tuple[str, int]]]
+"""Place and revision of lines that a process has written, by their hashes.
+
+These stand under the config's node id, or under the folder of a run of a test by hand.
+"""
 
 
 class RecordKeeping:
-    """Has a worker put the digests of the records that it has written on its reports.
+    """Has a worker put the hashes of the lines that it has written on its reports.
 
     Args:
         session: the eval session of this process.
@@ -30,14 +45,14 @@ class RecordKeeping:
         self._session = session
 
     def take_fresh(self) -> Fresh:
-        """Return what was written and found since the last time."""
-        fresh: dict[str, Mapping[str, records.Digests]] = {}
+        """Return what was written since the last time."""
+        fresh: dict[str, Mapping[str, tuple[str, int]]] = {}
         for path, active_run in self._session.runs.items():
-            if found := active_run.store.records.take_fresh():
-                fresh[self._session.nodeid_of(path)] = found
+            if found := active_run.store.writer.take_fresh():
+                fresh[self._session.nodeid_of(path)] = _make_plain(found)
             for store in active_run.own_runs.stores:
-                if found := store.records.take_fresh():
-                    fresh[str(store.root)] = found
+                if found := store.writer.take_fresh():
+                    fresh[str(store.root)] = _make_plain(found)
         return fresh
 
     @pytest.hookimpl(tryfirst=True)
@@ -54,7 +69,7 @@ class RecordKeeping:
 
 
 class RecordCheck:
-    """Finds records that are not what the processes of the run have written.
+    """Finds lines that the processes of the run have not written, and those that are gone.
 
     Args:
         session: the eval session of the controller.
@@ -63,73 +78,94 @@ class RecordCheck:
     def __init__(self, session: EvalSession) -> None:
         self._session = session
         self._keeping = RecordKeeping(session)
-        self._known: dict[str, records.KnownRecords] = {}
+        self._known: dict[str, dict[str, Noted]] = {}
         self.problems: list[str] = []
         """A sentence for each run that lost records."""
 
     def _add(self, fresh: Fresh) -> None:
         for owner, found in fresh.items():
-            self._known.setdefault(owner, records.KnownRecords()).add(found)
+            known = self._known.setdefault(owner, {})
+            known.update((key, Noted(*noted)) for key, noted in found.items())
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         """Take over what the process of a report has written."""
         self._add(getattr(report, "browsereval_records", {}))
 
     @pytest.hookimpl(optionalhook=True)
-    def pytest_testnodedown(self, node: Any) -> None:
-        """Take over what a worker has written since its last report."""
+    def pytest_testnodedown(self, node: Any, error: Any) -> None:
+        """Take over what a worker has written since its last report; drop what is not known of a dead one.
+
+        Something that a program of an attempt has written before it killed the worker looks like that, too.
+        What errs a trial that the worker was at is kept: it has used up a try.
+        """
         self._add(getattr(node, "workeroutput", {}).get("browsereval_records", {}))
+        if not error:
+            return
+        for active_run in dict.fromkeys(self._session.runs.values()):
+            store, known = active_run.store, self._of(active_run)
+            at_work = {trial for death in read_deaths(store.root) for trial in death.trials}
+            dropped = Lost(store.root).dropped
+            for name in list_files(store.root):
+                if not name.startswith(f"{node.gateway.id}-"):
+                    continue
+                for key, noted in _read_lines(store.root, [name]).items():
+                    if key in known or key in dropped:
+                        continue
+                    if noted.has_erred and noted.place.rpartition("/")[0] in at_work:
+                        known[key] = noted
+                    else:  # what was there before it counts
+                        _note_lost(store, noted.place, None, key)
 
     def take_stock(self, active_run: ActiveRun) -> None:
         """Take over what the run of a config has before this session makes its first attempt."""
-        store = active_run.store
-        if store.root.exists():
-            self._of(active_run).add_all(store.root, store.folders())
+        root = active_run.store.root
+        if root.exists():
+            self._of(active_run).update(_read_lines(root, list_files(root)))
 
-    def _of(self, active_run: ActiveRun) -> records.KnownRecords:
+    def _of(self, active_run: ActiveRun) -> dict[str, Noted]:
         places = (path for path, one in self._session.runs.items() if one is active_run)
-        return self._known.setdefault(self._session.nodeid_of(next(places)), records.KnownRecords())
+        return self._known.setdefault(self._session.nodeid_of(next(places)), {})
 
     def check(self, active_run: ActiveRun, *, is_over: bool) -> None:
-        """Look for records of a config's run that something else has changed or made.
+        """Look for lines of a config's run that are gone, and for those that something else has written.
 
         Args:
             active_run: of the config.
-            is_over: whether all its items have come to their end: else an attempt may be writing its record.
+            is_over: whether all its items have come to their end: else a worker may not have reported a line.
 
         Raises:
             OSError: it cannot be written down which.
-            UsageError: the run folder cannot be read.
+            UsageError: the lines cannot be read.
         """
         self._add(self._keeping.take_fresh())
-        known, store = self._of(active_run), active_run.store
-        changed = list(known.find_changed(store.root)) if is_over or active_run.trials.makes_attempts else []
-        foreign = known.find_foreign(store.root, store.folders()) if is_over else ()
-        self._tell(store, [*changed, *foreign])
+        self._compare(active_run.store, self._of(active_run), is_over=is_over)
 
-    def check_foreign(self, store: RunStore, counted: Iterable[Path]) -> None:
-        """Look for such records of this session or an earlier one that are still in the run.
+    def check_foreign(self, store: RunStore, later: Collection[str]) -> None:
+        """Look for such lines of this session or an earlier one that are still in the run.
 
         Args:
             store: the run.
-            counted: the folders of its trials' results.
+            later: the folders of trials that have a later result.
         """
-        folders = records.Lost(store.root).find_kept(counted)
-        if folders and not self.problems:  # else this session has just found them
-            self.problems.append(f"{store.root}: {records.describe_foreign_records(folders)}.")
+        # Else this session has just found them.
+        if not self.problems and (places := list_kept(store.root, later)):
+            self.problems.append(f"{store.root}: {describe_foreign_records(places)}.")
 
-    def _tell(self, store: RunStore, folders: list[str]) -> None:
-        for folder in folders:
-            store.append(
-                records.REWRITTEN, {"folder": folder, "found_at": f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"}
-            )
-        if folders:
-            named = join_first([f"{folder}/{records.RECORD}" for folder in folders], records.NAMED)
+    def _compare(self, store: RunStore, known: Mapping[str, Noted], *, is_over: bool) -> None:
+        there = _read_lines(store.root, list_files(store.root))
+        missing = {key: known[key] for key in known.keys() - there.keys()}
+        foreign = there.keys() - known.keys() - Lost(store.root).dropped if is_over else set()
+        for key in foreign:
+            _note_lost(store, there[key].place, there[key].revision, key)
+        for noted in missing.values():
+            _note_lost(store, noted.place, noted.revision, None)
+        places = sorted({noted.place for noted in (*missing.values(), *(there[key] for key in foreign))})
+        if places:
             self.problems.append(
-                f"{store.root}: something other than this run has changed, made or removed records, so that "
-                f"their trials have no result: {named}. Find out what writes there, an agent's program "
-                "or a hook. --eval-resume runs these trials again. Remove folders that belong to no trial of "
-                "this run."
+                f"{store.root}: something other than this run has changed, made or removed lines of "
+                f"{ATTEMPTS}/*.jsonl, so that their trials have no result: {join_first(places, NAMED)}. Find "
+                "out what writes there, an agent's program or a hook. --eval-resume runs these trials again. "
+                "Remove lines that belong to no trial of this run."
             )
 
     @pytest.hookimpl(tryfirst=True)
@@ -139,7 +175,7 @@ class RecordCheck:
         for owner, known in self._known.items():
             root = Path(owner)
             if root.is_absolute() and root.is_dir():
-                self._tell(RunStore(root), list(known.find_changed(root)))
+                self._compare(RunStore(root), known, is_over=True)
         if self.problems and int(session.exitstatus) in (0, 1):
             session.exitstatus = pytest.ExitCode.INTERNAL_ERROR
 
@@ -148,3 +184,32 @@ class RecordCheck:
         for problem in self.problems:
             terminalreporter.section("eval records changed", red=True)
             terminalreporter.line(problem, red=True)
+
+
+def _read_lines(root: Path, names: Collection[str]) -> dict[str, Noted]:
+    """Return the lines of files by their hashes; what is not a record is of no attempt."""
+    found: dict[str, Noted] = {}
+    for name in names:
+        for offset, content in read_raw(root, name):
+            try:
+                if (data := parse_line(content)) is None:
+                    continue
+                noted = Noted(find_place(data), data.revision, data.verdict is Verdict.ERRORED)
+            except ValueError:
+                noted = Noted(f"{ATTEMPTS}/{name} (at byte {offset})", 0)
+            found[hash_line(content)] = noted
+    return found
+
+
+def _make_plain(found: Mapping[str, Noted]) -> Mapping[str, tuple[str, int]]:
+    return {key: (noted.place, noted.revision) for key, noted in found.items()}  # all that execnet sends
+
+
+def _note_lost(store: RunStore, place: str, revision: int | None, line: str | None) -> None:
+    """Write down that an attempt has no result by a line, or that a line does not count.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    found_at = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"
+    store.append(REWRITTEN, {"folder": place, "revision": revision, "line": line, "found_at": found_at})

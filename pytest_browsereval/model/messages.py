@@ -21,7 +21,7 @@ from pytest_browsereval.redaction.known import beginning
 DelegationStatus = Literal["done", "blocked", "timeout", "max_steps"]
 """How a delegation ended: goal reached, given up, out of time, out of steps."""
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 """Increased when a field changes its meaning; every manifest has it."""
 
 

@@ -35,7 +35,7 @@ class EvalWarning(BaseModel):
 
 
 class TaskMetadata(BaseModel):
-    """``metadata.json`` of an attempt; the file exists if and only if the attempt is finished."""
+    """A line of ``attempts/*.jsonl``: what a finished attempt came to. ``metadata.json`` is a copy of it."""
 
     # New keys need a default: runs of earlier versions are read, resumed and compared.
 
@@ -91,11 +91,13 @@ class TaskMetadata(BaseModel):
     stops_run: bool = False
     """True if every further attempt would meet the same fault."""
     final_url: str | None = None
+    revision: int = Field(default=1, ge=1)
+    """Of several lines of an attempt, the one with the highest revision counts."""
     run_id: str | None = None
     """The run that has made it, also in a run that was merged; None in records of earlier versions."""
     regraded_at: str | None = None
     """When the attempt was last regraded. Grades, verdict, reason and the grading's duration are those of the
-    regrade; earlier ones are in ``grades-history.jsonl``."""
+    regrade; earlier ones are in earlier lines of the attempt."""
     progress: Progress | None = None
     """Which checks held on the way; None unless ``capture.checks`` is ``each`` and a page can answer some."""
 

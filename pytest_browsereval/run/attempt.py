@@ -315,12 +315,7 @@ class Course:
         self.row_hash = trial.row_hash or trial.task.content_hash()
         self.task = trial.task
         """The row as plug-ins have made it, once they were asked: code, as the agent is, and not hashed."""
-        self.saver = TrajectorySaver(
-            folder.path,
-            redact=services.run.redact,
-            synced_from=services.store.synced_from,
-            on_record=services.store.records.note,
-        )
+        self.saver = TrajectorySaver(folder.path, redact=services.run.redact)
         tell = services.run.spec.behaviour.message
         self.listener = None if tell is None else MessageListener(tell, node_id)
         self.started_at, self._started = now(), time.perf_counter()
@@ -450,7 +445,7 @@ class Course:
             final_url=self.final_url,
             progress=progress,
         )
-        metadata = self.saver.save_metadata(metadata)
+        metadata = services.store.save_record(metadata, services.run.redact)
         services.run.budget.note_payment(folder, 0.0 if is_replayed else metadata.cost_usd)
         self.folder.finish()
         return AttemptRecord(metadata, folder)

@@ -10,9 +10,8 @@ from typing import Any, Protocol
 
 from pytest_browsereval.config.model import BudgetConfig
 from pytest_browsereval.errors import BrowserEvalError, OverBudget
-from pytest_browsereval.run.records import parse_lines
 from pytest_browsereval.run.store import RunStore
-from pytest_browsereval.run_files import open_written
+from pytest_browsereval.run_files import open_written, parse_lines
 
 _ROUNDING = 1e-9
 """Ten times 0.1 is not 1 to a computer."""

@@ -12,10 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_browsereval.errors import ErrorSource, Fault, UsageError
 from pytest_browsereval.model.grades import Verdict
-from pytest_browsereval.run.reading import read_metadata
-from pytest_browsereval.run.records import parse_lines
 from pytest_browsereval.run.store import Flight, TrialKey
-from pytest_browsereval.run_files import read_written
+from pytest_browsereval.run_files import parse_lines, read_written
 
 if TYPE_CHECKING:
     from pytest_browsereval.run.active import ActiveRun
@@ -119,11 +117,9 @@ class Deaths:
     def _count_errors(self, key: TrialKey) -> int:
         began = datetime.fromtimestamp(self._run.spec.began, UTC)
         found = 0
-        for path in self._run.store.trial_folder(key).glob("attempt-*/metadata.json"):
-            with suppress(UsageError):
-                data = read_metadata(path.parent)
-                is_now = datetime.fromisoformat(data.started_at) >= began
-                found += is_now and data.verdict is Verdict.ERRORED
+        for data in self._run.store.list_tries(key):
+            is_now = datetime.fromisoformat(data.started_at) >= began
+            found += is_now and data.verdict is Verdict.ERRORED
         return found
 
     def _place(self, key: TrialKey) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from pytest_browsereval.errors import ErrorSource, Fault, RunStopped
+from pytest_browsereval.model.digest import AttemptDigest
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.run.active import ActiveRun, Prepared, Trials
 from pytest_browsereval.run.attempt import attempt, is_retried, record_fault
@@ -44,10 +45,22 @@ class NewTrials(Trials):
         return []
 
     def find_judged(self, entry: Entry) -> AttemptRecord | None:
-        """Return the judged attempt that another process of the run has made, or what deaths have come to."""
-        found = self.run.store.last_result(entry.key)
-        is_over = found and (found[0].verdict is not Verdict.ERRORED or self.run.deaths.is_spent(entry.key))
-        return AttemptRecord(*found) if found and is_over else None
+        """Return the judged attempt that this process has made before, or what deaths have come to.
+
+        What another process has not reported is not believed: a program of an attempt may have written it.
+        """
+        store = self.run.store
+        if not (tries := store.list_tries(entry.key)):
+            return None
+        last = tries[-1]
+        has_erred = last.verdict is Verdict.ERRORED
+        is_over = self.run.deaths.is_spent(entry.key) if has_erred else self.is_believed(last)
+        found = store.last_result(entry.key) if is_over else None
+        return AttemptRecord(*found) if found else None
+
+    def is_believed(self, data: AttemptDigest) -> bool:
+        """Whether a judged attempt need not be made again."""
+        return self.run.store.writer.has_written(data.line)
 
     def begin(self, session: Session, manifest: dict[str, Any]) -> None:
         """Write ``selected.jsonl`` and ``manifest.json``."""

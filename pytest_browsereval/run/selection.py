@@ -13,9 +13,9 @@ from datetime import UTC, datetime
 from itertools import islice
 
 from pytest_browsereval.model.messages import now
-from pytest_browsereval.run.records import REWRITTEN, Lost
 from pytest_browsereval.run.store import RunStore, TrialKey
 from pytest_browsereval.run_files import parse_written, read_written
+from pytest_browsereval.runs.foreign import REWRITTEN, Lost
 
 SELECTED_FILE = "selected.jsonl"
 """In the run folder: trials that sessions have selected, each of them once."""

@@ -1,7 +1,8 @@
 """The run folder: where everything is, written by many processes and read by anyone.
 
-``results/<name>/<UTC time>-<6 random letters>/`` holds ``manifest.json``, a folder for every attempt
-and, derived, ``summary.json``. An attempt's folder is written by one process only. The file
+``results/<name>/<UTC time>-<6 random letters>/`` holds ``manifest.json``, ``attempts/*.jsonl`` with a line
+for each finished attempt, a folder for the evidence of each and, derived, ``summary.json``. An attempt's
+folder is written by one process only. The file
 ``in-flight/<worker>-<n>.json`` stands for an attempt that has begun and is not finished.
 """
 
@@ -14,6 +15,7 @@ import json
 import os
 import random
 import re
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -30,8 +32,7 @@ from pytest_browsereval.model.display import list_json_parts
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.messages import SCHEMA_VERSION
 from pytest_browsereval.model.results import TaskMetadata
-from pytest_browsereval.run import reading
-from pytest_browsereval.run.index import IndexFile
+from pytest_browsereval.redaction.text import redact_json
 from pytest_browsereval.run.locks import (
     LOCKS,
     RESUME_LOCK,
@@ -40,14 +41,29 @@ from pytest_browsereval.run.locks import (
     list_locks,
     note_place,
 )
-from pytest_browsereval.run.records import Lost, Records, attempt_number, parse_lines
 from pytest_browsereval.run.summary import SUMMARY, read_figures
-from pytest_browsereval.run_files import load_written, read_written, write_whole
+from pytest_browsereval.run_files import load_written, parse_lines, read_written, sync_all, write_whole
+from pytest_browsereval.runs.foreign import attempt_number
+from pytest_browsereval.runs.lines import (
+    ATTEMPTS,
+    Lines,
+    LineWriter,
+    Noted,
+    find_place,
+    read_content,
+    read_line,
+)
 
 T = TypeVar("T")
 
 RUN_ID = re.compile(r"\d{8}T\d{6}Z-[a-z]{6}")
 """As ``new_run_id`` makes it."""
+
+COPY = "metadata.json"
+"""In the folder of an attempt: a copy of its line, for people."""
+
+_NAMES = ("query_id", "variant", "node_id", "termination_reason", "verdict", "error_source")
+"""Fields that others are found by: a secret such as ``default`` must not spoil them."""
 
 IN_FLIGHT = "in-flight"
 """The folder of what stands for attempts that have begun."""
@@ -118,10 +134,8 @@ class Flight:
     node_id: str
     folder: Path
 
-    @property
-    def is_recorded(self) -> bool:
-        """Whether it has come to its end, or is graded again."""
-        return (self.folder / "metadata.json").exists()
+    is_recorded: bool
+    """Whether it has come to its end, or is graded again."""
 
 
 @dataclass(frozen=True)
@@ -132,12 +146,9 @@ class AttemptFolder:
     number: int
     marker: Path
     """The file that stands for it while it is in flight."""
-    index: IndexFile
-    """Where its record is noted once it is finished."""
 
     def finish(self) -> None:
-        """Take it out of flight; call it after ``metadata.json`` was written."""
-        reading.note_record(self.index, self.path)
+        """Take it out of flight; call it after its record was written."""
         self.marker.unlink(missing_ok=True)
 
 
@@ -154,8 +165,9 @@ class RunStore:
         self.root = root
         self.worker = worker
         self._numbers = itertools.count(1)
-        self._index = IndexFile(root, worker)
-        self.records = Records(root)
+        self.writer = LineWriter(root, worker, fsync=fsync)
+        self._lines = Lines(root)
+        self._reading = threading.Lock()
         self._own_lock: str | None = None
         self.synced_from = root if fsync else None
         """The run's folder, if the disk is to confirm every finished attempt."""
@@ -329,24 +341,66 @@ class RunStore:
 
     def trial_folder(self, key: TrialKey) -> Path:
         """Return where a trial's attempts are."""
-        return self.root / "tasks" / safe_folder(key.query_id) / safe_folder(key.variant) / str(key.trial)
+        return self.root / self._place(key)
+
+    @staticmethod
+    def _place(key: TrialKey) -> str:
+        return f"tasks/{safe_folder(key.query_id)}/{safe_folder(key.variant)}/{key.trial}"
+
+    def update_lines(self) -> Lines:
+        """Return the lines of the run as they are now."""
+        with self._reading:
+            self._lines.update()
+            return self._lines
+
+    def list_tries(self, key: TrialKey) -> list[AttemptDigest]:
+        """Return the finished attempts of a trial that count, in their order."""
+        return self.update_lines().list_tries(self._place(key))
 
     def verdict(self, key: TrialKey) -> Verdict | None:
         """Return what a trial has come to so far, by its last finished attempt; None before there is one."""
-        found = self.last_result(key)
-        return found and found[0].verdict
+        tries = self.list_tries(key)
+        return tries[-1].verdict if tries else None
 
     def last_result(self, key: TrialKey) -> tuple[TaskMetadata, Path] | None:
         """Return the last finished attempt of a trial with its folder; None before there is one."""
-        lost, all_found = Lost(self.root), self.trial_folder(key).glob("attempt-*/metadata.json")
-        found = {attempt_number(path.parent.name) or 0: path for path in all_found}
-        found.pop(0, None)  # no attempts: copies of some, say
-        for _, path in sorted(found.items(), reverse=True):
-            if path.parent in lost:
-                break
-            with contextlib.suppress(OSError, ValueError):
-                return TaskMetadata.model_validate_json(read_written(path)), path.parent
-        return None
+        if not (tries := self.list_tries(key)):
+            return None
+        return self.read(tries[-1]), self.trial_folder(key) / f"attempt-{tries[-1].attempt}"
+
+    def list_history(self, key: TrialKey) -> Iterator[bytes]:
+        """Yield all lines of the attempts of a trial that count, the earlier revisions of each too.
+
+        Raises:
+            UsageError: a file was changed since.
+        """
+        for line in self.update_lines().list_history(self._place(key)):
+            yield read_content(self.root, line)
+
+    def save_record(self, metadata: TaskMetadata, redact: Callable[[str], str] = str) -> TaskMetadata:
+        """Write the record of an attempt and return it without secrets, for all that is shown of it.
+
+        Call it last: an attempt is finished if and only if its line is there. A copy of the line is
+        ``metadata.json`` in the attempt's folder.
+
+        Args:
+            metadata: the record.
+            redact: replaces secrets in a text before it is written.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        revision = 1 + self.update_lines().find_revision(metadata)
+        plain = metadata.model_copy(update={"revision": revision}).model_dump(mode="json")
+        safe = {**redact_json(plain, redact), **{name: plain[name] for name in _NAMES}}
+        place = find_place(metadata)
+        copy = self.root / place / COPY
+        write_whole(copy, json.dumps(safe, ensure_ascii=False, indent=1) + "\n")
+        if self.synced_from is not None:
+            sync_all(copy.parent, self.synced_from)
+        if not self.writer.append(Noted(place, revision), safe):
+            copy.unlink(missing_ok=True)
+        return TaskMetadata.model_validate(safe)
 
     def begin_attempt(self, key: TrialKey, node_id: str) -> AttemptFolder:
         """Make the folder of a new attempt: a higher number than any other one has.
@@ -361,7 +415,7 @@ class RunStore:
         trial.mkdir(parents=True, exist_ok=True)
         numbers = (attempt_number(path.name) or 0 for path in trial.glob("attempt-*"))
         number = 1 + max(numbers, default=0)
-        number = max(number, 1 + Lost(self.root).last_of(trial))  # one that was removed had a number too
+        number = max(number, 1 + self.update_lines().find_number(self._place(key)))
         while True:
             with contextlib.suppress(FileExistsError):
                 (path := trial / f"attempt-{number}").mkdir()
@@ -395,15 +449,16 @@ class RunStore:
         marker.parent.mkdir(exist_ok=True)
         relative = path.relative_to(self.root).as_posix()
         marker.write_text(json.dumps({"node_id": node_id, "pid": os.getpid(), "folder": relative}))
-        return AttemptFolder(path, number, marker, self._index)
+        return AttemptFolder(path, number, marker)
 
     def in_flight(self, worker: str = "*") -> list[Flight]:
         """Return the attempts that have begun and are not finished, of one worker or all."""
+        lines, found = self.update_lines(), list[Flight]()
 
         def take(record: Any) -> Flight:
-            return Flight(str(record["node_id"]), self.root / str(record["folder"]))
+            place = str(record["folder"])
+            return Flight(str(record["node_id"]), self.root / place, lines.find(place) is not None)
 
-        found: list[Flight] = []
         for path in sorted((self.root / IN_FLIGHT).glob(f"{worker}-*.json")):
             with contextlib.suppress(OSError):
                 found.extend(parse_lines(read_written(path), take))
@@ -421,16 +476,8 @@ class RunStore:
             path.unlink(missing_ok=True)
         return found
 
-    def folders(self) -> Iterator[Path]:
-        """Yield the folder of every attempt, finished or not, in the order of their names.
-
-        Raises:
-            UsageError: a folder cannot be read.
-        """
-        return reading.list_folders(self.root)
-
     def check_version(self) -> None:
-        """Refuse a run that a newer version of this package has written: it may mean something else.
+        """Refuse a run of another version of this package: it may mean something else, or has no lines.
 
         Raises:
             UsageError: with what to install.
@@ -441,56 +488,65 @@ class RunStore:
                 f"{format_path(self.root)}: a newer version of pytest-browsereval has written this run (form "
                 f"{form!r}, here {SCHEMA_VERSION} is known). Run `pip install --upgrade pytest-browsereval`"
             )
+        if form < SCHEMA_VERSION:
+            raise UsageError(
+                f"{format_path(self.root)}: pytest-browsereval 0.2 has written this run, which this version "
+                "does not read. Run the eval again."
+            )
 
-    def attempts(self) -> Iterator[tuple[Path, TaskMetadata]]:
-        """Yield every finished attempt with its folder, in the order of the folders' names.
+    def read(self, data: AttemptDigest) -> TaskMetadata:
+        """Return the whole record of an attempt of the run.
 
         Raises:
-            UsageError: a file is damaged: it is written whole, so something else has changed it; or a newer
-                version has written the run.
+            UsageError: its line was changed since.
         """
-        self.check_version()
-        yield from reading.read_attempts(self.root)
+        assert data.line is not None  # noqa: S101 it was read from the run
+        return read_line(self.root, data.line)
+
+    def read_record(self, folder: Path) -> TaskMetadata:
+        """Return the whole record of an attempt by its folder, as it is now.
+
+        Raises:
+            UsageError: it has no line that counts.
+        """
+        data = self.update_lines().find(folder.relative_to(self.root).as_posix())
+        if data is None:
+            raise UsageError(f"{format_path(folder)} has no line in {format_path(self.root / ATTEMPTS)}.")
+        return self.read(data)
+
+    def attempts(self) -> Iterator[tuple[Path, TaskMetadata]]:
+        """Yield every finished attempt with its folder, in the order of the folders.
+
+        Raises:
+            UsageError: a line is damaged, or the run is of another version.
+        """
+        for place, data in self.placed_digests():
+            yield self.root / place, self.read(data)
 
     def digests(self) -> Iterator[tuple[Path, AttemptDigest]]:
         """Yield the same with what is kept of each attempt: 20,000 of them fit into memory.
 
-        It comes from the index, as far as that is right; one that lacks most of a large run is made again.
-
         Raises:
-            UsageError: a file is damaged, also in what is not kept of it.
+            UsageError: as ``attempts``.
         """
         return ((self.root / place, data) for place, data in self.placed_digests())
 
-    def placed_digests(self) -> Iterator[tuple[str, AttemptDigest]]:
-        """Yield the same with the folders below the run's, as texts: 200,000 of them fit into memory.
+    def placed_digests(self) -> list[tuple[str, AttemptDigest]]:
+        """Return the same with the folders below the run's, as texts with slashes.
 
         Raises:
-            UsageError: as ``digests``.
+            UsageError: as ``attempts``.
         """
         self.check_version()
-        yield from reading.read_digests(self.root, is_idle=self.is_idle)
-
-    def index_digests(self) -> Iterator[tuple[str, AttemptDigest]]:
-        """Yield the same as ``placed_digests`` from the records alone, and index them.
-
-        A session that has written the run reads it so: a program of an attempt can write an index too.
-
-        Raises:
-            UsageError: a file is damaged.
-        """
-        self.check_version()
-        yield from reading.index_digests(self.root)
+        lines = Lines(self.root)  # all of them: something may have changed what was read before
+        lines.update()
+        return lines.list_all()
 
     def last_digests(self) -> list[tuple[Path, AttemptDigest]]:
         """Return the last attempt of each trial with its folder, in the order in which they were begun.
 
         Raises:
-            UsageError: a file is damaged.
+            UsageError: as ``attempts``.
         """
-        last: dict[TrialKey, tuple[Path, AttemptDigest]] = {}
-        for folder, data in self.digests():
-            key = TrialKey.of(data)
-            if key not in last or last[key][1].attempt < data.attempt:
-                last[key] = (folder, data)
+        last = {TrialKey.of(data): (folder, data) for folder, data in self.digests()}
         return sorted(last.values(), key=lambda one: one[1].started_at)

@@ -11,8 +11,7 @@ from typing import Any, BinaryIO, NamedTuple, TypeVar
 
 from pydantic_core import from_json
 
-from pytest_browsereval.run.records import Stamp, make_stamp
-from pytest_browsereval.run_files import open_written, parse_written
+from pytest_browsereval.run_files import Stamp, make_stamp, open_written, parse_written
 
 T = TypeVar("T")
 

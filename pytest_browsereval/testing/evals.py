@@ -43,6 +43,7 @@ import yaml
 
 import pytest_browsereval
 from pytest_browsereval.model.results import TaskMetadata
+from pytest_browsereval.run.store import RunStore
 from pytest_browsereval.testing import run_folders
 
 # For an eval in a process of its own.
@@ -184,8 +185,7 @@ class EvalRun:
     @property
     def attempts(self) -> list[TaskMetadata]:
         """What is on record of each attempt of the run, in the order of their folders."""
-        files = sorted(self.folder.glob("tasks/*/*/*/attempt-*/metadata.json"))
-        return [TaskMetadata.model_validate_json(file.read_bytes()) for file in files]
+        return [metadata for _, metadata in RunStore(self.folder).attempts()]
 
     def attempt(self, query_id: str) -> TaskMetadata:
         """Return the record of a row's only attempt.

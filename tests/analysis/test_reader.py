@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -32,7 +31,7 @@ from pytest_browsereval.model.messages import (
 from pytest_browsereval.model.usage import Usage
 from pytest_browsereval.run.store import RunStore, TrialKey
 from tests.exported import HAND, LEAD, SECRET_ANSWER, Figures, mixed_run, read_figures
-from tests.recorded import ERRORED, FAILED, PASSED, attempt
+from tests.recorded import ERRORED, FAILED, PASSED, attempt, spoil_line
 
 __all__ = ["mixed_run"]
 
@@ -42,7 +41,7 @@ def add(run: Path, query_id: str, verdict: Verdict = PASSED, **more: object) -> 
     store = RunStore(run)
     folder = store.begin_attempt(TrialKey(query_id), "n")
     metadata = attempt(query_id, verdict, attempt=folder.number, **more)
-    (folder.path / "metadata.json").write_text(metadata.model_dump_json())
+    store.save_record(metadata)
     folder.finish()
     return folder.path
 
@@ -243,15 +242,6 @@ def test_the_tenth_attempt_counts(tmp_path: Path) -> None:
     assert [one.counts for one in found] == [False] * 10 + [True]
 
 
-def test_a_copy_of_an_attempt_is_not_read_twice(tmp_path: Path) -> None:
-    """Its id is that of the original, which stays."""
-    folder = add(tmp_path / "run", "a")
-    shutil.copytree(folder.parent.parent.parent, tmp_path / "run/tasks/a-copy")
-    (one,) = open_run(tmp_path / "run").attempts
-    assert one.counts
-    assert one.place == "tasks/a/default/1/attempt-1"
-
-
 def test_links_are_no_pictures(tmp_path: Path) -> None:
     """A program of an attempt may have left a link to any file of this machine."""
     folder = add(tmp_path / "run", "a")
@@ -279,9 +269,9 @@ def test_a_damaged_line_ends_the_messages(tmp_path: Path) -> None:
 
 def test_a_damaged_record_is_named(tmp_path: Path) -> None:
     """A reader never makes up a verdict."""
-    folder = add(tmp_path / "run", "a")
-    (folder / "metadata.json").write_text("{")
-    with pytest.raises(UsageError, match=r"metadata.json is damaged"):
+    add(tmp_path / "run", "a")
+    spoil_line(tmp_path / "run", "a")
+    with pytest.raises(UsageError, match=r"is damaged: verdict"):
         _ = open_run(tmp_path / "run").attempts
 
 

@@ -11,7 +11,7 @@ from pytest_browsereval.analysis.summary import summarise, summary_of
 from pytest_browsereval.errors import ErrorSource, UsageError
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.run.store import RunStore, TrialKey
-from tests.recorded import ERRORED, FAILED, PASSED, attempt, summary
+from tests.recorded import ERRORED, FAILED, PASSED, attempt, spoil_line, summary
 
 
 def test_a_trial_counts_by_its_last_attempt() -> None:
@@ -87,8 +87,8 @@ def test_the_summary_of_a_folder_is_plain_json(tmp_path: Path) -> None:
     """The summary is read from the run folder alone, and what is written of it has all the figures."""
     store = RunStore(tmp_path)
     for number, verdict in enumerate((ERRORED, PASSED), 1):
-        folder = store.begin_attempt(TrialKey("a"), "node")
-        (folder.path / "metadata.json").write_text(attempt("a", verdict, attempt=number).model_dump_json())
+        store.begin_attempt(TrialKey("a"), "node")
+        store.save_record(attempt("a", verdict, attempt=number))
     content = json.loads(json.dumps(summary_of(store).as_json()))
     assert {
         key: content[key] for key in ("trials", "passed", "failed", "errored", "judged", "pass_rate")
@@ -123,9 +123,10 @@ def test_the_summary_of_a_folder_is_plain_json(tmp_path: Path) -> None:
 def test_a_damaged_folder_is_told(tmp_path: Path) -> None:
     """Metadata that cannot be read ends in a usage error with the file, not in a traceback."""
     store = RunStore(tmp_path)
-    folder = store.begin_attempt(TrialKey("a"), "node")
-    (folder.path / "metadata.json").write_text(attempt("a").model_dump_json()[:100])
-    with pytest.raises(UsageError, match=r"metadata\.json is damaged: "):
+    store.begin_attempt(TrialKey("a"), "node")
+    store.save_record(attempt("a"))
+    spoil_line(store.root, "a")
+    with pytest.raises(UsageError, match=r"is damaged: verdict"):
         summary_of(store)
 
 

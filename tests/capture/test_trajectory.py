@@ -12,6 +12,7 @@ from pytest_browsereval.errors import TerminationReason
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.results import ExecutorRecord, TaskMetadata
 from pytest_browsereval.model.tasks import RowMetadata, Task
+from pytest_browsereval.run.store import RunStore, TrialKey
 from pytest_browsereval.run_files import write_whole
 
 METADATA = TaskMetadata(
@@ -50,13 +51,17 @@ def test_a_file_is_whole_or_not_there(tmp_path: Path) -> None:
 
 
 def test_an_attempt_is_saved_and_read_back(tmp_path: Path) -> None:
-    """Grades, evidence and metadata are read back as they were, without secrets."""
-    saver = TrajectorySaver(tmp_path, redact=lambda text: text.replace("hunter2", "***"))
+    """Grades, evidence and the record are read back as they were, without secrets."""
+    store, redact = RunStore(tmp_path / "run"), lambda text: text.replace("hunter2", "***")
+    folder = store.begin_attempt(TrialKey("buy-mug"), "n").path
+    saver = TrajectorySaver(folder, redact=redact)
     grade = GraderResult(grader="answer", verdict=Verdict.PASSED, score=1.0, reasoning="said ünïque hunter2")
     saver.save_grades({"answer": grade})
     saver.save_evidence({"page_state": {"url": "http://shop.test/hunter2"}})
-    saver.save_metadata(METADATA)
-    texts = {path.name: path.read_text(encoding="utf-8") for path in tmp_path.iterdir()}
+    store.save_record(METADATA, redact)
+    (lines,) = (store.root / "attempts").iterdir()
+    assert json.loads(lines.read_text()) == json.loads((folder / "metadata.json").read_text())
+    texts = {path.name: path.read_text(encoding="utf-8") for path in folder.iterdir()}
     assert set(texts) == {"grades.json", "evidence.json", "metadata.json"}
     assert not any("hunter2" in text for text in texts.values())
     assert (
@@ -127,40 +132,31 @@ def test_nothing_that_judges_a_protected_task_is_saved(tmp_path: Path) -> None:
     assert json.loads(text)["task"]["metadata"]["additional"] == {"topic": "towns"}
 
 
-def test_the_disk_confirms_an_attempt_before_its_metadata_and_then_that(
+def test_the_disk_confirms_an_attempt_before_its_line_and_then_that(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whatever moment the power fails at: where the metadata is on disk, so is all of the attempt."""
-    folder = tmp_path / "run/tasks/a/default/1/attempt-1"
-    (folder / "screenshots").mkdir(parents=True)
+    """Whatever moment the power fails at: where the line is on disk, so is all of the attempt."""
+    store = RunStore(tmp_path / "run", fsync=True)
+    folder = store.begin_attempt(TrialKey("buy-mug"), "n").path
+    (folder / "screenshots").mkdir()
     for name in ("messages.jsonl", "screenshots/001.jpeg"):
         (folder / name).write_text("x")
     (folder / "link").symlink_to(tmp_path / "elsewhere")
-    events: list[tuple[str, int]] = []
-    fsync, replace = os.fsync, Path.replace
+    synced, fsync = list[int](), os.fsync
 
-    def synced(place: int) -> None:
-        events.append(("sync", os.fstat(place).st_ino))
+    def note(place: int) -> None:
+        synced.append(os.fstat(place).st_ino)
         fsync(place)
 
-    def renamed(self: Path, target: Path) -> Path:
-        events.append(("rename", self.stat().st_ino))
-        return replace(self, target)
-
-    monkeypatch.setattr(os, "fsync", synced)
-    monkeypatch.setattr(Path, "replace", renamed)
-    saver = TrajectorySaver(folder, synced_from=tmp_path / "run")
-    saver.save_grades({})
-    assert [what for what, _ in events] == ["rename"]
-    saver.save_metadata(METADATA)
+    monkeypatch.setattr(os, "fsync", note)
+    store.save_record(METADATA)
 
     def number(name: str) -> int:
         return (folder / name).stat().st_ino
 
-    metadata = number("metadata.json")
-    named = events.index(("rename", metadata))
-    before = {place for what, place in events[:named] if what == "sync"}
-    kept = ("messages.jsonl", "screenshots/001.jpeg", "grades.json", "screenshots", ".")
+    (lines,) = (store.root / "attempts").iterdir()
+    first = synced.index(lines.stat().st_ino)
+    kept = ("messages.jsonl", "screenshots/001.jpeg", "metadata.json", "screenshots", ".")
     above = ("..", "../..", "../../..", "../../../..", "../../../../..", "../../../../../..")
-    assert before == {metadata, *map(number, kept + above)}
-    assert events[named + 1 :] == [("sync", number("."))]
+    assert set(synced[:first]) == {*map(number, kept + above)}
+    assert synced[first + 1 :] == [(store.root / "attempts").stat().st_ino, store.root.stat().st_ino]

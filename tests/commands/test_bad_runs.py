@@ -14,7 +14,7 @@ import pytest
 
 from pytest_browsereval.__main__ import main
 from tests.features.compare.test_compare import run
-from tests.recorded import FAILED, PASSED, attempt
+from tests.recorded import FAILED, PASSED, attempt, spoil_line
 
 GATE = {"min_pass_rate": 0.5, "max_error_rate": 0.05, "must_pass": []}
 A, B = "results/shop/a", "results/shop/b"
@@ -42,7 +42,7 @@ READ = [
 
 
 @pytest.mark.parametrize("command", READ[:3], ids=lambda command: str(command[0]))
-def test_a_run_of_a_newer_version_is_refused(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_of_another_version_is_refused(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     """What it holds may mean something else by then: which version it takes is told."""
     manifest = Path(A) / "manifest.json"
     manifest.write_text(json.dumps({**json.loads(manifest.read_text()), "schema_version": 99}))
@@ -50,13 +50,15 @@ def test_a_run_of_a_newer_version_is_refused(command: list[str], capsys: pytest.
     told = capsys.readouterr().err
     assert f"{A}: a newer version of pytest-browsereval has written this run" in told
     assert "pip install --upgrade pytest-browsereval" in told
+    manifest.write_text(json.dumps({**json.loads(manifest.read_text()), "schema_version": 1}))
+    assert main(command) == 4
+    assert f"{A}: pytest-browsereval 0.2 has written this run" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("command", READ, ids=lambda command: str(command[0]))
-def test_a_record_that_is_cut_off_is_told(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_record_that_is_damaged_is_told(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     """Not passed over: a rate without that attempt would be another one."""
-    record = next(Path(A).glob("tasks/3/*/*/attempt-1/metadata.json"))
-    record.write_text(record.read_text()[:100])
+    spoil_line(Path(A), "3")
     code = main(command)
     captured = capsys.readouterr()
     if command[0] == "view":  # shows what can be read, and that this cannot
@@ -64,7 +66,7 @@ def test_a_record_that_is_cut_off_is_told(command: list[str], capsys: pytest.Cap
         assert "damaged" in Path("page.html").read_text()
     else:
         assert code == 4
-        assert "tasks/3/default/1/attempt-1/metadata.json is damaged: Invalid JSON" in captured.err
+        assert "is damaged: verdict: Input should be" in captured.err
 
 
 @contextmanager

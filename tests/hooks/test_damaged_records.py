@@ -41,32 +41,26 @@ def test_folders_beside_attempts_are_none(evals: Evals, run: EvalRun) -> None:
     assert evals.summary()["results"][0]["attempts"] == 1
 
 
-def test_an_attempt_that_was_renamed_is_none(evals: Evals, run: EvalRun) -> None:
-    """Its trial has no result."""
-    (run.folder / TRIAL / "attempt-1").rename(run.folder / TRIAL / "attempt-x")
-    code, text = told(evals, "gate", str(run.folder))
-    assert (code, "1 of the run's 2 trials have no result: r0" in text) == (1, True)
-    assert regraded(evals, run)[0] == 1
-
-
-@pytest.mark.parametrize(
-    ("key", "value"),
-    [
-        ("total_duration_ms", "NaN"), ("total_duration_ms", "-1"), ("grading_duration_ms", "Infinity"),
-        ("total_steps", "-3"), ("attempt", "-1"), ("screenshot_count", "-1"), ("input_tokens", "-1"),
-        ("cost_usd", "-Infinity"), ("cost_usd", "NaN"),
-    ],
+NUMBERS = (
+    ("total_duration_ms", "NaN"), ("total_duration_ms", "-1"), ("grading_duration_ms", "Infinity"),
+    ("total_steps", "-3"), ("attempt", "-1"), ("screenshot_count", "-1"), ("input_tokens", "-1"),
+    ("cost_usd", "-Infinity"), ("cost_usd", "NaN"), ("revision", "0"),
 )  # fmt: skip
-def test_numbers_that_are_none(evals: Evals, run: EvalRun, key: str, value: str) -> None:
-    """A record with one is damaged, as one that is cut off is."""
-    file = run.folder / TRIAL / "attempt-1/metadata.json"
-    text, count = re.subn(rf'"{key}": [^,\n]+', f'"{key}": {value}', file.read_text())
-    assert count
-    file.write_text(text)
-    for code, said in (told(evals, "gate", str(run.folder)), regraded(evals, run)):
-        assert code == pytest.ExitCode.USAGE_ERROR, said
-        assert f"{TRIAL}/attempt-1/metadata.json is damaged: " in said
+
+
+def test_numbers_that_are_none(evals: Evals, run: EvalRun) -> None:
+    """A line with one is damaged: it is named, and all commands refuse the run."""
+    (file,) = (run.folder / "attempts").iterdir()
+    whole = file.read_text()
+    for key, value in NUMBERS:
+        text, count = re.subn(rf'"{key}": [^,}}]+', f'"{key}": {value}', whole)
+        assert count, key
+        file.write_text(text)
+        code, said = told(evals, "gate", str(run.folder))
+        assert (code, f"attempts/{file.name}, at byte 0, is damaged: " in said) == (4, True), said
         assert f"{key}: Input should be" in said
+    code, said = regraded(evals, run)
+    assert (code, "is damaged: " in said) == (4, True), said
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import pytest
 
 from pytest_browsereval.testing.evals import EvalRun
 from tests.hooks.small_evals import Evals, row
+from tests.recorded import copy_line, remove_lines
 
 
 @pytest.fixture
@@ -22,17 +22,10 @@ def run(evals: Evals) -> EvalRun:
     return made
 
 
-def rename(folder: Path, query_id: str, **more: str) -> None:
-    """Have the records below a folder be of another row."""
-    for file in folder.rglob("metadata.json"):
-        file.write_text(json.dumps({**json.loads(file.read_text()), "query_id": query_id, **more}))
-
-
-def replace(run: Path) -> None:
-    """Put a passed row of another run into the place of the failed one."""
-    shutil.rmtree(run / "tasks/r2")
-    shutil.copytree(run / "tasks/r0", run / "tasks/zzz")
-    rename(run / "tasks/zzz", "zzz")
+def replace(run: Path, gone: str = "r2", by: str = "r0") -> None:
+    """Put a passed row of another run into the place of one of the run."""
+    copy_line(run, by, query_id="zzz")
+    remove_lines(run, gone)
 
 
 def told(evals: Evals, *args: str) -> tuple[int, str]:
@@ -48,12 +41,12 @@ def test_a_foreign_result_stands_for_no_other(evals: Evals, run: EvalRun) -> Non
     code, text = told(evals, "gate", str(run.folder))
     assert code == 1
     assert "NOT MET complete: 1 of the run's 3 trials have no result: r2; 1 result is of a trial that" in text
-    assert "no session has selected: zzz. Remove the folders" in text
+    assert "no session has selected: zzz. Remove their lines from attempts/*.jsonl" in text
     assert evals.run("shop.eval.yaml", "--eval-resume").ret == pytest.ExitCode.USAGE_ERROR  # zzz is no row
     again = evals.run("shop.eval.yaml", "--eval-resume", "--eval-resume-anyway")
     assert again.ret == pytest.ExitCode.TESTS_FAILED
     assert "gate complete: 1 result is of a trial that no session" in " ".join(again.stdout.str().split())
-    shutil.rmtree(run.folder / "tasks/zzz")
+    remove_lines(run.folder, "zzz")
     assert evals.run("shop.eval.yaml", "--eval-resume").ret == 0
     assert told(evals, "gate", str(run.folder))[0] == 0
 
@@ -61,8 +54,7 @@ def test_a_foreign_result_stands_for_no_other(evals: Evals, run: EvalRun) -> Non
 def test_a_foreign_result_beside_all_others(evals: Evals, run: EvalRun) -> None:
     """It would raise the pass rate; only five of many are named."""
     for number in range(7):
-        shutil.copytree(run.folder / "tasks/r0", run.folder / f"tasks/x{number}")
-        rename(run.folder / f"tasks/x{number}", f"x{number}")
+        copy_line(run.folder, "r0", query_id=f"x{number}")
     code, text = told(evals, "gate", str(run.folder))
     assert code == 1
     assert (
@@ -73,8 +65,7 @@ def test_a_foreign_result_beside_all_others(evals: Evals, run: EvalRun) -> None:
 
 def test_another_variant_or_trial_is_foreign(evals: Evals, run: EvalRun) -> None:
     """A name is told with variant and number where these are not the usual ones."""
-    shutil.copytree(run.folder / "tasks/r0/default", run.folder / "tasks/r0/other")
-    rename(run.folder / "tasks/r0/other", "r0", variant="other")
+    copy_line(run.folder, "r0", variant="other")
     code, text = told(evals, "gate", str(run.folder))
     assert (code, "no session has selected: r0[other-1]" in text) == (1, True)
 
@@ -85,9 +76,7 @@ def test_merging_counts_no_foreign_result(evals: Evals, tmp_path: Path) -> None:
     evals.write_config(gate={"min_pass_rate": 0.5})
     parts = [evals.run("shop.eval.yaml", f"--eval-shard={number}/2").folder for number in (1, 2)]
     gone = next((parts[0] / "tasks").iterdir()).name
-    shutil.copytree(parts[0] / "tasks" / gone, parts[0] / "tasks/zzz")
-    shutil.rmtree(parts[0] / "tasks" / gone)
-    rename(parts[0] / "tasks/zzz", "zzz")
+    replace(parts[0], gone, by=gone)
     whole = str(tmp_path / "whole")
     code, text = told(evals, "merge", *map(str, parts), "-o", whole)
     assert code == pytest.ExitCode.USAGE_ERROR
@@ -130,7 +119,7 @@ def test_a_skipped_row_needs_no_result(evals: Evals) -> None:
     run = evals.run("shop.eval.yaml")
     assert run.ret == 0, run.stdout.str()
     assert told(evals, "gate", str(run.folder))[0] == 0
-    shutil.rmtree(run.folder / "tasks/r2")
+    remove_lines(run.folder, "r2")
     code, text = told(evals, "gate", str(run.folder))
     assert (code, "1 of the run's 3 trials have no result: r1, r2 (1 of them skipped)" in text) == (1, True)
 
@@ -140,7 +129,7 @@ def test_a_killed_run_tells_how_many_it_lacks(evals: Evals, run: EvalRun) -> Non
     (run.folder / "summary.json").unlink()
     code, text = told(evals, "gate", str(run.folder))
     assert (code, "its summary.json was written: resume it (--eval-resume)" in text) == (1, True)
-    shutil.rmtree(run.folder / "tasks/r1")
+    remove_lines(run.folder, "r1")
     code, text = told(evals, "gate", str(run.folder))
     assert code == 1
     assert "its summary.json was written: 1 of the run's 3 trials have no result: r1" in text

@@ -82,8 +82,8 @@ class Stubborn(GraderConfig):
 
 def list_recorded(run_folder: Path) -> Iterator[str]:
     """Yield the rows of a run that have a record."""
-    for file in run_folder.glob("tasks/*/*/*/*/metadata.json"):
-        yield json.loads(file.read_bytes())["query_id"]
+    for file in run_folder.glob("attempts/*.jsonl"):
+        yield from (json.loads(line)["query_id"] for line in file.read_bytes().splitlines())
 
 
 @pytest.mark.parametrize("is_judging", [False, True], ids=["agent", "grader"])

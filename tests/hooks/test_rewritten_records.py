@@ -10,6 +10,7 @@ import pytest
 
 from pytest_browsereval.testing.evals import EvalRun
 from tests.hooks.small_evals import Evals, row
+from tests.recorded import remove_lines
 
 pytestmark = pytest.mark.quick
 
@@ -18,42 +19,44 @@ WORKERS = pytest.mark.parametrize(
 )
 
 AGENT = """
-import json, pathlib, shutil, time
+import json, pathlib, time
 
 def wait_for(context, query_id):
     results = pathlib.Path(str(context.base_dir)) / "results"
     while True:
-        for file in results.glob(f"*/*/tasks/{query_id}/default/1/*/metadata.json"):
-            return file
+        for file in results.glob("*/*/attempts/*.jsonl"):
+            for line in file.read_text().splitlines():
+                if json.loads(line)["query_id"] == query_id:
+                    return file, line
         time.sleep(0.02)
 
+def edit(context, **changes):
+    file, line = wait_for(context, "fails")
+    new = json.dumps({**json.loads(line), **changes}) + "\\n" if changes else ""
+    file.write_text(file.read_text().replace(line + "\\n", new))
+
+def append(context, **changes):
+    file, line = wait_for(context, "fails")
+    with file.open("a") as lines:
+        lines.write(json.dumps({**json.loads(line), "verdict": "passed", **changes}) + "\\n")
+
 def change(context):
-    file = wait_for(context, "fails")
-    record = json.loads(file.read_text())
-    record["verdict"], record["reason"] = "passed", ""
-    file.write_text(json.dumps(record))
+    edit(context, verdict="passed", reason="")
 
 def damage(context):
-    wait_for(context, "fails").write_text("{")
+    edit(context, verdict=7)
 
 def remove(context):
-    wait_for(context, "fails").unlink()
+    edit(context)
 
 def add(context):
-    file = wait_for(context, "fails")
-    record = json.loads(file.read_text())
-    record["verdict"], record["attempt"] = "passed", 2
-    folder = file.parent.with_name("attempt-2")
-    shutil.copytree(file.parent, folder)
-    (folder / "metadata.json").write_text(json.dumps(record))
+    append(context, attempt=2)
+
+def revise(context):
+    append(context, revision=2)
 
 def row(context):
-    file = wait_for(context, "fails")
-    record = json.loads(file.read_text())
-    record["verdict"], record["query_id"] = "passed", "r9"
-    folder = file.parents[3].with_name("r9")
-    shutil.copytree(file.parents[3], folder)
-    (folder / "default/1/attempt-1/metadata.json").write_text(json.dumps(record))
+    append(context, query_id="r9")
 
 def nothing(context):
     pass
@@ -78,14 +81,14 @@ def write(evals: Evals, how: str = "change", **keys: Any) -> None:
 def assert_found(run: EvalRun, attempt: str = "attempt-1") -> None:
     """Assert that the run names the record and does not count it."""
     assert run.ret == pytest.ExitCode.INTERNAL_ERROR, run.stdout.str()
-    assert f"tasks/fails/default/1/{attempt}/metadata.json" in run.stdout.str()
+    assert f"tasks/fails/default/1/{attempt}. Find out" in " ".join(run.stdout.str().split())
     assert {one["query_id"]: one["verdict"] for one in run.summary["results"]} == {
         "rewrites": "passed", "c": "passed"
     }  # fmt: skip
 
 
 @WORKERS
-@pytest.mark.parametrize("how", ["change", "damage", "remove", "add"])
+@pytest.mark.parametrize("how", ["change", "damage", "remove", "add", "revise"])
 def test_a_rewritten_record_makes_the_run_incomplete(evals: Evals, how: str, workers: list[str]) -> None:
     """An agent that changes the record of another row cannot make it passed: exit code 3, and it is named."""
     write(evals, how, gate={"min_pass_rate": 0.1})
@@ -104,7 +107,7 @@ def test_a_record_is_missed_without_a_gate_too(evals: Evals) -> None:
     run = evals.run("shop.eval.yaml")
     run.assert_outcomes(passed=2)
     assert run.ret == pytest.ExitCode.INTERNAL_ERROR
-    assert "tasks/fails/default/1/attempt-1/metadata.json" in run.stdout.str()
+    assert "tasks/fails/default/1/attempt-1. Find out" in " ".join(run.stdout.str().split())
 
 
 def test_a_lost_trial_is_made_again_by_resume(evals: Evals) -> None:
@@ -137,11 +140,11 @@ def test_grading_again_writes_records(evals: Evals, workers: list[str]) -> None:
 
 
 def test_a_hook_that_changes_a_record_is_found(evals: Evals) -> None:
-    """A plug-in that writes into ``metadata.json`` is found as a program is."""
+    """A plug-in that writes into the lines is found as a program is."""
     evals.pytester.makeconftest(
         """
         def pytest_browsereval_task_done(metadata, folder):
-            file = folder / "metadata.json"
+            (file,) = folder.parents[4].glob("attempts/*.jsonl")
             file.write_text(file.read_text().replace('"failed"', '"passed"'))
         """
     )
@@ -158,29 +161,31 @@ def test_a_record_of_a_test_by_hand_is_watched(evals: Evals) -> None:
 
         @pytest.mark.browsereval(dataset="rows.jsonl", agent="scripted", graders=["answer"])
         def test_it(eval_task, run_eval):
-            file = run_eval(eval_task).folder / "metadata.json"
+            (file,) = run_eval(eval_task).folder.parents[4].glob("attempts/*.jsonl")
             file.write_text(file.read_text().replace('"failed"', '"passed"'))
         """
     )
     run = evals.run()
     assert run.ret == pytest.ExitCode.INTERNAL_ERROR
-    assert "tasks/r0/default/1/attempt-1/metadata.json" in run.stdout.str()
-    told = json.loads((run.folder / "rewritten.jsonl").read_text())
-    assert told["folder"] == "tasks/r0/default/1/attempt-1"
+    assert "tasks/r0/default/1/attempt-1. Find out" in " ".join(run.stdout.str().split())
+    told = [json.loads(line) for line in (run.folder / "rewritten.jsonl").read_text().splitlines()]
+    assert [one["folder"] for one in told] == ["tasks/r0/default/1/attempt-1"] * 2
 
 
 def test_a_foreign_record_stays_in_the_way(evals: Evals) -> None:
-    """While its folder is there the run meets no gate, and no session is green."""
+    """While it is there the run meets no gate, and no session is green."""
     write(evals, "row", gate={"min_pass_rate": 0.1})
     run = evals.run("shop.eval.yaml")
     assert run.ret == pytest.ExitCode.INTERNAL_ERROR
     decided = evals.run_command("gate", str(run.folder))
     assert decided.ret == 1
     said = " ".join(decided.stdout.str().split())
-    assert "changed or made are still there: tasks/r9/default/1/attempt-1. Remove these folders, then" in said
+    assert (
+        "changed or made are still there, of tasks/r9/default/1/attempt-1. Remove these lines, then" in said
+    )
     again = evals.run("shop.eval.yaml", "--eval-resume", "--eval-set", "gate={}")
     assert again.ret == pytest.ExitCode.INTERNAL_ERROR
-    shutil.rmtree(run.folder / "tasks/r9")
+    remove_lines(run.folder, "r9")
     assert evals.run("shop.eval.yaml", "--eval-resume").ret == 0
     assert evals.run_command("gate", str(run.folder)).ret == 0
 
@@ -192,14 +197,14 @@ def test_a_part_with_a_foreign_record_is_not_merged(evals: Evals) -> None:
     shutil.copytree(run.folder, evals.path / "other")
     done = evals.run_command("merge", str(run.folder), str(evals.path / "other"), "-o", "whole")
     assert done.ret == pytest.ExitCode.USAGE_ERROR
-    assert "tasks/r9/default/1/attempt-1. Remove these folders" in done.stderr.str()
+    assert "tasks/r9/default/1/attempt-1. Remove these lines" in done.stderr.str()
 
 
 def test_a_rewritten_attempt_may_be_removed(evals: Evals) -> None:
     """The next one has a number of its own, so that it counts."""
     write(evals, gate={"min_pass_rate": 0.1})
     run = evals.run("shop.eval.yaml")
-    shutil.rmtree(run.folder / "tasks/fails")
+    remove_lines(run.folder, "fails")
     again = evals.run("shop.eval.yaml", "--eval-resume")
     assert again.ret == 0, again.stdout.str()
     assert evals.run_command("gate", str(run.folder)).ret == 0
@@ -218,3 +223,43 @@ def test_the_list_of_rewritten_records_is_missed(evals: Evals, content: str | No
         assert done.ret == 1, done.stdout.str()
     want = "without a result in summary.json" if content is None else "rewritten.jsonl is damaged or empty"
     assert want in " ".join(evals.run_command("gate", str(run.folder)).stdout.str().split())
+
+
+FORGER = """
+import json, os, pathlib, signal
+
+def forge(context, query_id):
+    (run,) = (pathlib.Path(str(context.base_dir)) / "results").glob("*/*")
+    (run / "attempts").mkdir(exist_ok=True)
+    line = {
+        "query_id": query_id, "dataset": "rows", "query": "?", "started_at": "2026-01-01T00:00:00.000Z",
+        "completed_at": "2026-01-01T00:00:01.000Z", "total_duration_ms": 1, "total_steps": 0,
+        "termination_reason": "completed", "final_answer": "right", "verdict": "passed", "row_hash": "",
+    }
+    with (run / "attempts" / (os.environ["PYTEST_XDIST_WORKER"] + "-x.jsonl")).open("a") as lines:
+        lines.write(json.dumps(line) + "\\n")
+
+def solve(context):
+    mark = pathlib.Path(str(context.base_dir)) / "forged"
+    if context.task.query_id == "fails" and not mark.exists():
+        mark.touch()
+        forge(context, "fails")
+        forge(context, "later")
+        os.kill(os.getpid(), signal.SIGKILL)
+    return "wrong"
+"""
+
+
+@pytest.mark.slow
+def test_what_a_dead_worker_has_not_reported_is_made_again(evals: Evals) -> None:
+    """A program that writes a *passed* line and kills its worker has won nothing, for no row."""
+    evals.pytester.makepyfile(own=FORGER)
+    evals.write_rows(row("fails"), row("later"))
+    evals.write_config(agent={"type": "function", "function": "own:solve"}, retries=1)
+    run = evals.run_process("shop.eval.yaml", "-n1")
+    assert run.ret == 1, run.stdout.str()
+    verdicts = {one["query_id"]: one["verdict"] for one in run.summary["results"]}
+    assert verdicts == {"fails": "failed", "later": "failed"}
+    told = [json.loads(line) for line in (run.folder / "rewritten.jsonl").read_text().splitlines()]
+    dropped = {(one["folder"].split("/")[1], one["revision"]) for one in told}
+    assert dropped == {("fails", None), ("later", None)}

@@ -126,11 +126,11 @@ def test_totals_hold_with_and_without_workers(evals: Evals) -> None:
 
 
 def test_a_run_folder_that_is_damaged_is_never_green(evals: Evals) -> None:
-    """Metadata that is changed behind our back leaves its trial without a result, and the exit code is 3."""
+    """A line that is changed behind our back leaves its trial without a result, and the exit code is 3."""
     evals.pytester.makeconftest(
         """
         def pytest_browsereval_task_done(metadata, folder):
-            (folder / "metadata.json").write_text("{")
+            next(folder.parents[4].glob("attempts/*")).write_text("{")
         """
     )
     evals.write_rows(row("good"))
@@ -140,7 +140,7 @@ def test_a_run_folder_that_is_damaged_is_never_green(evals: Evals) -> None:
     result.stdout.fnmatch_lines(
         ["*= eval shop =*", "*gate complete: 1 of the run's 1 trials have no result*"]
     )
-    assert "has changed, made or removed records" in " ".join(result.stdout.str().split())
+    assert "has changed, made or removed lines of" in " ".join(result.stdout.str().split())
     result.stdout.no_fnmatch_line("*INTERNALERROR*")
     assert (evals.path / "junit.xml").exists()
 

@@ -16,7 +16,7 @@ import pytest
 
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.run.store import AttemptFolder, RunStore, TrialKey, new_run_id
-from tests.recorded import attempt
+from tests.recorded import attempt, spoil_line
 
 pytestmark = pytest.mark.quick
 
@@ -37,9 +37,9 @@ HOSTILE_IDS = [
 
 
 def finish(folder: AttemptFolder, **more: object) -> None:
-    """Write an attempt's metadata and take it out of flight."""
+    """Write an attempt's record and take it out of flight."""
     metadata = attempt(**{"attempt": folder.number, **more})  # type: ignore[arg-type]
-    (folder.path / "metadata.json").write_text(metadata.model_dump_json())
+    RunStore(folder.marker.parents[1]).save_record(metadata)
     folder.finish()
 
 
@@ -191,10 +191,12 @@ def test_what_a_trial_has_come_to(store: RunStore) -> None:
     assert store.verdict(key) is None
     for number in range(1, 11):
         verdict = Verdict.PASSED if number == 10 else Verdict.ERRORED
-        finish(store.begin_attempt(key, "node"), verdict=verdict, error_source="site")
+        finish(store.begin_attempt(key, "node"), verdict=verdict, error_source="site", variant="x", trial=2)
     assert store.verdict(key) is Verdict.PASSED
     store.begin_attempt(key, "node")
-    damaged = store.begin_attempt(key, "node")
-    (damaged.path / "metadata.json").write_text("{")
+    spoil_line(store.root, "a")
+    assert RunStore(store.root).verdict(key) is None
+    (store.root / "attempts").rename(store.root / "gone")
+    finish(store.begin_attempt(key, "node"), variant="x", trial=2)
     assert store.verdict(key) is Verdict.PASSED
     assert store.verdict(TrialKey("a", "x", 1)) is None

@@ -18,7 +18,6 @@ from pytest_browsereval.model.attacks import AttackOutcome, find_outcome
 from pytest_browsereval.model.digest import AttemptDigest
 from pytest_browsereval.model.display import one_line
 from pytest_browsereval.model.grades import ATTACK, GraderResult, Verdict, cut_attack
-from pytest_browsereval.run.reading import read_metadata
 from pytest_browsereval.run.store import RunStore
 from pytest_browsereval.stats.statistics import CONFIDENCE, Interval
 
@@ -150,7 +149,7 @@ def read_facts(trials: Iterable[TrialOutcome]) -> dict[str, AttackFacts]:
         if name is None or found.setdefault(name, None) or find_outcome(trial.metadata) is None:
             continue
         try:
-            found[name] = _facts_of(read_metadata(trial.folder).grader_results[ATTACK])
+            found[name] = _facts_of(trial.read().grader_results[ATTACK])
         except (UsageError, KeyError):  # the gate reports damaged records
             continue
     ungraded = {

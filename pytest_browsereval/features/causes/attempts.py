@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pytest_browsereval.analysis.turns import TurnReader, list_steps
 from pytest_browsereval.capture.message_log import read_messages
-from pytest_browsereval.errors import DatasetError, UsageError
+from pytest_browsereval.errors import DatasetError
 from pytest_browsereval.features.causes.actions import (
     SOFT,
     Action,
@@ -24,7 +24,7 @@ from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.progress import PROGRESS_FILE, Followed, Moment
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.run.lookup import earlier
-from pytest_browsereval.run.reading import read_metadata
+from pytest_browsereval.run.store import RunStore
 from pytest_browsereval.run.stored import StoredTask, read_stored
 from pytest_browsereval.run_files import read_written
 
@@ -139,10 +139,9 @@ def find_ways(attempt: Attempt) -> list[Way]:
     task = attempt.stored.task if attempt.stored is not None else None
     if task is not None and task.solution:
         return [Way("the solution", tuple(read_solution(task.solution, attempt.pages)), knows_pages=False)]
-    trial = attempt.folder.parent
-    run, place = trial.parents[3], trial.parents[1].name
+    run = attempt.folder.parents[4]
     for number, root in enumerate((run, *_list_earlier(run))):
-        found = list(islice(_list_passed(root / "tasks" / place, attempt.metadata), MOST_PASSED))
+        found = list(islice(_list_passed(root, attempt.metadata), MOST_PASSED))
         if found:
             of_run = f" of run {one_line(root.name, 60)}" if number else ""
             return [_make_way(folder, data, of_run) for folder, data in found]
@@ -154,15 +153,16 @@ def _list_earlier(run: Path) -> tuple[Path, ...]:
     return tuple(islice(earlier(run), MOST_EARLIER))
 
 
-def _list_passed(task: Path, like: TaskMetadata) -> Iterator[tuple[Path, TaskMetadata]]:
-    for record in sorted(task.glob("*/*/attempt-*/metadata.json")):
-        try:
-            data = read_metadata(record.parent)
-        except UsageError:
-            continue
-        is_same = data.query_id == like.query_id and data.row_hash == like.row_hash
-        if is_same and data.verdict is Verdict.PASSED:
-            yield record.parent, data
+@lru_cache(maxsize=8)
+def _find_store(run: Path) -> RunStore:
+    return RunStore(run)
+
+
+def _list_passed(run: Path, like: TaskMetadata) -> Iterator[tuple[Path, TaskMetadata]]:
+    store = _find_store(run)
+    for place, data in store.update_lines().list_row(like.query_id):
+        if data.row_hash == like.row_hash and data.verdict is Verdict.PASSED:
+            yield run / place, store.read(data)
 
 
 def _make_way(folder: Path, data: TaskMetadata, of_run: str) -> Way:

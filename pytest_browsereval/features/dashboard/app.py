@@ -193,10 +193,9 @@ class Dashboard:
 
         key = request.path_params["key"]
         feed = self._of(request)
-        folder = _folder(feed, key)
-        if folder is None:
+        if _folder(feed, key) is None:
             return _refuse(404, "there is no such attempt")
-        details = details_of(read_attempt(feed.watched.door, str(folder), key), is_served=True)
+        details = details_of(read_attempt(feed.watched.door, feed.watched.store, key), is_served=True)
         return Response(well_formed(json.dumps(details, ensure_ascii=False)), media_type=_JSON)
 
     async def _picture(self, request: Request) -> Response:

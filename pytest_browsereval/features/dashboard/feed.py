@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import os
 import secrets
 import time
 from collections import deque
@@ -110,7 +109,7 @@ class Feed:
             self._tell_all("message", flight.look())
         for flight in ended:
             self._tell_all("message", flight.look())
-            attempt = read_attempt(self.watched.door, flight.folder, flight.key)
+            attempt = read_attempt(self.watched.door, self.watched.store, flight.key)
             self._take(attempt)
             if attempt.metadata is not None:
                 self._queue.made.add(TrialKey.of(attempt.metadata))
@@ -119,12 +118,12 @@ class Feed:
             self._take_tries(parts, done)
             # The last attempt of a finished trial that was not seen may have been graded again.
             if (key := self._stored.get("/".join(parts))) is not None:
-                self._take(read_attempt(self.watched.door, f"{self._tasks}{os.sep}{key}", key))
+                self._take(read_attempt(self.watched.door, self.watched.store, key))
         self._stand()
 
     def _scan(self, in_flight: set[str]) -> None:
         """Read the attempts from before the first page: a new page has them from the start."""
-        for attempt in iter_attempts(self.watched.door, self._tasks):
+        for attempt in iter_attempts(self.watched.door, self.watched.store):
             if attempt.key not in in_flight:
                 self._table.add(attempt)
                 if attempt.metadata is not None or attempt.problem:  # else it may have begun just now
@@ -143,7 +142,9 @@ class Feed:
     def _take_tries(self, parts: tuple[str, ...], trial: Trial | None) -> None:
         """Read attempts of a trial that began and ended between two looks."""
         flying = {flight.key for flight in self._flights}
-        for attempt in attempts_of(self.watched.door, str(self._tasks), parts, besides=self._known | flying):
+        for attempt in attempts_of(
+            self.watched.door, self.watched.store, parts, besides=self._known | flying
+        ):
             if self._watchers:
                 self._tell_unfinished(attempt.folder, attempt.key, trial)
                 self._tell_all("message", messages_of(attempt.folder, attempt.key))

@@ -13,7 +13,6 @@ from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.features.doctor.lint.base import Finding, Row
 from pytest_browsereval.features.process import run_pytest
 from pytest_browsereval.model.grades import Verdict
-from pytest_browsereval.run.reading import read_metadata
 from pytest_browsereval.run.store import RunStore
 
 ORACLE, NO_OP = "scripted", "noop"
@@ -73,7 +72,7 @@ def validate(
 
 def _has_solved(trial: TrialOutcome) -> bool:
     """Whether a solution passes with all of its steps: a check may hold without the one that has failed."""
-    return trial.metadata.verdict is Verdict.PASSED and not read_metadata(trial.folder).errors
+    return trial.metadata.verdict is Verdict.PASSED and not trial.read().errors
 
 
 def _usable(rows: Sequence[Row], result: Validated, *, ask_judge: bool) -> Iterator[Row]:

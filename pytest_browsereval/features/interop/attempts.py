@@ -86,11 +86,11 @@ def _write(attempt: Imported, store: RunStore) -> None:
     with closing(MessageLogger(folder.path)) as log:
         for message in attempt.messages:
             log.log(message)
-    # Before the metadata: a folder with metadata is a finished attempt to every reader.
+    # Before the record: an attempt with a line is a finished one to every reader.
     saver.save_task(task, (), {}, {})
     if attempt.grades:
         saver.save_grades(attempt.grades)
-    saver.save_metadata(_make_record(attempt, node_id, folder.number))
+    store.save_record(_make_record(attempt, node_id, folder.number))
     folder.finish()
 
 

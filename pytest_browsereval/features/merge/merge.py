@@ -23,7 +23,6 @@ from pytest_browsereval.run.budget import LEDGER
 from pytest_browsereval.run.deaths import DEATHS
 from pytest_browsereval.run.manifest import MACHINE, RESUMES_FILE
 from pytest_browsereval.run.provenance import differences
-from pytest_browsereval.run.records import Lost, describe_foreign_records
 from pytest_browsereval.run.selection import (
     REGRADED_FILE,
     SELECTED_FILE,
@@ -33,6 +32,8 @@ from pytest_browsereval.run.selection import (
 from pytest_browsereval.run.shards import Parts
 from pytest_browsereval.run.store import RunStore, TrialKey, check_new
 from pytest_browsereval.run_files import load_written
+from pytest_browsereval.runs.foreign import describe_foreign_records
+from pytest_browsereval.runs.lines import ATTEMPTS, list_kept
 
 # Trials and differences in a message; the rest is counted.
 MOST_LISTED = 5
@@ -122,7 +123,7 @@ def _check_records(store: RunStore) -> None:
     if damaged := list_damaged(store, read_selected(store)):
         raise UsageError(f"{format_path(store.root / damaged[0])} is damaged or empty. Restore it.")
     summary = summary_of(store)
-    if kept := Lost(store.root).find_kept(trial.folder for trial in summary.trials):
+    if kept := list_kept(store.root, {trial.place.rpartition("/")[0] for trial in summary.trials}):
         raise UsageError(f"{format_path(store.root)}: {describe_foreign_records(kept)}.")
     if contradictions := describe_contradictions(store, summary):
         raise UsageError(f"{format_path(store.root)}: {contradictions}.")
@@ -155,13 +156,11 @@ def _owners(stores: Sequence[RunStore]) -> dict[TrialKey, RunStore]:
         UsageError: a trial is in two runs with other results; or a file is damaged.
     """
     owners: dict[TrialKey, RunStore] = {}
-    results: dict[TrialKey, Mapping[str, Any]] = {}
+    results: dict[TrialKey, str] = {}
     clashing: list[str] = []
     for store in stores:
-        for folder, data in store.last_digests():
-            key = TrialKey.of(data)
-            # The digest lacks texts: equal digests need not be equal results.
-            result = load_written(folder / "metadata.json")
+        for _, data in store.last_digests():
+            key, result = TrialKey.of(data), data.line.hash if data.line else ""
             if key not in owners:
                 owners[key], results[key] = store, result
             elif results[key] != result:
@@ -185,7 +184,11 @@ def _write(
     notes, parts = found
     for key, store in owners.items():
         # A link is copied as one: to follow it would read files outside the run.
-        shutil.copytree(store.trial_folder(key), target.trial_folder(key), symlinks=True)
+        if store.trial_folder(key).is_dir():
+            shutil.copytree(store.trial_folder(key), target.trial_folder(key), symlinks=True)
+    (target.root / ATTEMPTS).mkdir()
+    history = (line for key, store in owners.items() for line in store.list_history(key))
+    (target.root / ATTEMPTS / "merged.jsonl").write_bytes(b"".join(line + b"\n" for line in history))
     selected, skipped = count_trials(stores, len(owners), parts)
     first = stores[0].manifest()
     first.pop("config_folder", None)  # as seen from that run, on that machine

@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pydantic import JsonValue
-
 from pytest_browsereval.capture.output import REGRADING_OUTPUT_FILE, keep_output
 from pytest_browsereval.capture.trajectory import TrajectorySaver
 from pytest_browsereval.config.model import BudgetConfig
@@ -34,7 +32,6 @@ from pytest_browsereval.run.grading import Grading, decide, grade_all, total_cos
 from pytest_browsereval.run.manifest import check_manifest
 from pytest_browsereval.run.plan import Entry, Trial
 from pytest_browsereval.run.preflight import check_trials, preflight_member
-from pytest_browsereval.run.reading import read_metadata
 from pytest_browsereval.run.record import AttemptRecord
 from pytest_browsereval.run.selection import count_wanted, note_regraded
 from pytest_browsereval.run.session import Session
@@ -268,7 +265,8 @@ class RegradedTrials(Trials):
         attempt = self.run.store.reopen(entry.folder, entry.metadata.attempt, node_id)
         attempt.finish()
         if entry.why_not is not None:
-            return AttemptRecord(_keep_errored(read_metadata(entry.folder), entry.why_not), entry.folder)
+            old = self.run.store.read_record(entry.folder)
+            return AttemptRecord(_keep_errored(old, entry.why_not), entry.folder)
         labels = [grader.label for grader in self.plan.ready(entry).graders]
         errored = {
             label: GraderResult(grader=label, verdict=Verdict.ERRORED, reasoning=str(fault))
@@ -277,7 +275,7 @@ class RegradedTrials(Trials):
         return AttemptRecord(self._save(entry.folder, Grading(errored)), entry.folder)
 
     async def _again(self, entry: StoredEntry) -> TaskMetadata:
-        old = await asyncio.to_thread(read_metadata, entry.folder)
+        old = await asyncio.to_thread(self.run.store.read_record, entry.folder)
         if entry.why_not is not None:
             return _keep_errored(old, entry.why_not)
         ready = self.plan.ready(entry)
@@ -338,9 +336,9 @@ class RegradedTrials(Trials):
     # -- the record
 
     def _save(self, folder: Path, grading: Grading, row: JudgedRow | None = None) -> TaskMetadata:
-        """Keep the old grades, then write the new ones, the metadata last: none is lost if this is ended.
+        """Write the new grades, the line last: the old ones stay in the line before.
 
-        The old ones are read now: a worker that has died, or an earlier try, may have replaced those that
+        What there was is read now: a worker that has died, or an earlier try, may have replaced those that
         were there when this process first looked.
 
         Args:
@@ -348,8 +346,8 @@ class RegradedTrials(Trials):
             grading: the new one.
             row: what it judged by, which takes the place of the stored row where it is another.
         """
-        old, saver = read_metadata(folder), self._saver(folder)
-        saver.keep_grades(history_record(old))
+        store, saver = self.run.store, TrajectorySaver(folder, redact=self.run.redact)
+        old = store.read_record(folder)
         row_hash = old.row_hash if row is None else row.ready.row_hash
         if row is not None and row_hash != old.row_hash:
             row.save(saver)
@@ -361,23 +359,15 @@ class RegradedTrials(Trials):
             "regraded_at": now(),
             "row_hash": row_hash,
         }
-        return saver.save_metadata(old.model_copy(update=update))
+        return store.save_record(old.model_copy(update=update), self.run.redact)
 
     def _record_payment(self, folder: Path, grading: Grading) -> TaskMetadata:
         """Write what was paid before the grading was given up, and nothing else; return the attempt."""
-        old = read_metadata(folder)
+        old = self.run.store.read_record(folder)
         cost = _with(old.cost_usd, grading)
         if cost == old.cost_usd:
             return old
-        return self._saver(folder).save_metadata(old.model_copy(update={"cost_usd": cost}))
-
-    def _saver(self, folder: Path) -> TrajectorySaver:
-        return TrajectorySaver(
-            folder,
-            redact=self.run.redact,
-            synced_from=self.run.store.synced_from,
-            on_record=self.run.store.records.note,
-        )
+        return self.run.store.save_record(old.model_copy(update={"cost_usd": cost}), self.run.redact)
 
 
 def _join_counted(counts: Counter[str]) -> str:
@@ -392,27 +382,6 @@ def _with(cost_usd: float | None, grading: Grading) -> float | None:
     """Return a cost with that of grades; None if either is not known."""
     paid = total_cost(Usage(), grading.grades.values())
     return None if cost_usd is None or paid is None else cost_usd + paid
-
-
-def history_record(old: TaskMetadata) -> dict[str, JsonValue]:
-    """Return what is kept of grades that are replaced.
-
-    Args:
-        old: the attempt before.
-    """
-    names = {
-        "verdict",
-        "error_source",
-        "reason",
-        "cost_usd",
-        "grading_duration_ms",
-        "grader_results",
-        "row_hash",
-    }
-    return {
-        "graded_at": old.regraded_at or old.completed_at,
-        **old.model_dump(mode="json", include=names),
-    }
 
 
 def _keep_errored(old: TaskMetadata, why: str) -> TaskMetadata:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import re
 import secrets
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -59,8 +59,8 @@ class Done:
     token: str
     digest: str
     """Of its files: two tries that have the same one are the same run."""
-    digests: Mapping[str, Any] | None = None
-    """Of its attempts, as ``Digests`` has them: ``digests.py``."""
+    files: Sequence[Any] = ()
+    """Those of the run itself, with the lines of its attempts: all that reports and gates need."""
     ended: int | None = None
     """The exit code of the session that has made it; None where nobody knows."""
     settings: str | None = None
@@ -99,7 +99,9 @@ class Part:
         try:
             ended = found.get("ended")
             ended, settings = ended if type(ended) is int else None, found.get("settings")
-            return Done(check_token(token), digest, found.get("digests"), ended, settings)
+            files = found.get("files")
+            files = files if isinstance(files, list) else []
+            return Done(check_token(token), digest, files, ended, settings)
         except ValueError:
             raise RemoteError(f"{self.bucket.url}/{self.path}/{DONE} is damaged: it names no try.") from None
 
@@ -157,7 +159,7 @@ class Part:
         self,
         token: str,
         digest: str,
-        digests: Mapping[str, Any] | None = None,
+        files: Sequence[Any] = (),
         ended: int | None = None,
         settings: str | None = None,
     ) -> Done:
@@ -166,17 +168,17 @@ class Part:
         Args:
             token: of the try.
             digest: of its files.
-            digests: what is known of those of its attempts.
+            files: those of the run itself.
             ended: the exit code of the session that has made it; None where nobody knows.
             settings: a digest of what decided about that code besides the results; None where nobody knows.
 
         Raises:
             RemoteError: the store cannot be used.
         """
-        record = {"try": token, "digest": digest, "digests": digests, "ended": ended, "settings": settings}
+        record = {"try": token, "digest": digest, "files": files, "ended": ended, "settings": settings}
         content = _dump({**record, "at": _now()})
         if self.bucket.put_new(f"{self.path}/{DONE}", content):
-            return Done(token, digest, digests, ended, settings)
+            return Done(token, digest, files, ended, settings)
         found = self.done()
         if found is None:
             raise RemoteError(f"{self.bucket.url}/{self.path}/{DONE} cannot be written, and is not there.")

@@ -34,11 +34,9 @@ from pytest_browsereval.hooks.names import is_by_hand, is_eval, runs_nothing
 from pytest_browsereval.hooks.session import EvalSession
 from pytest_browsereval.redaction.known import redact_known
 from pytest_browsereval.run.active import ActiveRun
-from pytest_browsereval.run.index import read_index
 from pytest_browsereval.run.manifest import file_hash
-from pytest_browsereval.run.records import RECORD
 from pytest_browsereval.run.shards import Shard, read_shard
-from pytest_browsereval.run.store import home_of
+from pytest_browsereval.run.store import RunStore, home_of
 
 INTERVAL_S = 5.0
 """How long an attempt that is finished waits at most before it goes, while nothing else holds it up."""
@@ -396,6 +394,7 @@ class Uploading:
 
     def _send_in_background(self) -> None:
         sent: dict[ActiveRun, set[Path]] = {}
+        stores: dict[ActiveRun, RunStore] = {}
         overtaken: set[ActiveRun] = set()
         wait, pause = INTERVAL_S, INTERVAL_S
         while not self._is_over.wait(wait):
@@ -409,30 +408,21 @@ class Uploading:
                         overtaken.add(active_run)
                         active_run.outages.end(push.part.overtaken)
                         continue
-                    there = sent.get(active_run)
-                    # First what an earlier try has finished: this one may end soon, too.
-                    finished = _list_earlier(active_run) if there is None else _list_finished(root)
-                    new = [folder for folder in finished if folder not in (there or ())]
-                    if new:
+                    there = sent.setdefault(active_run, set())
+                    store = stores.setdefault(active_run, RunStore(root))
+                    if new := [folder for folder in _list_finished(store) if folder not in there]:
                         push.send(new)
-                    sent.setdefault(active_run, set()).update(new)
+                    there.update(new)
                 pause = INTERVAL_S
             except (UsageError, OSError):
                 pause = min(pause * 2, MOST_S)  # the end of the session tells what is missing then
             wait = max(pause, SHARE * (time.monotonic() - began))
 
 
-def _list_earlier(active_run: ActiveRun) -> Iterator[Path]:
-    """Yield the folders of attempts that were finished before the session."""
-    if active_run.trials.has_earlier:
-        yield from (folder for folder in active_run.store.folders() if (folder / RECORD).is_file())
-
-
-def _list_finished(root: Path) -> Iterator[Path]:
-    """Yield the folders of finished attempts: an agent's program may have written into the index."""
-    home = root.resolve()
-    for name in read_index(root) if root.is_dir() else ():
-        with suppress(OSError, TypeError, ValueError):
-            folder = home / name
-            if folder.resolve() == folder and home in folder.parents:  # neither a link nor a way out
-                yield root / name
+def _list_finished(store: RunStore) -> Iterator[Path]:
+    """Yield the folders of finished attempts: an agent's program may have written a line, or made a link."""
+    home = store.root.resolve()
+    for place, _ in store.update_lines().list_all():
+        folder = home / place
+        if folder.is_dir() and folder.resolve() == folder:
+            yield store.root / place

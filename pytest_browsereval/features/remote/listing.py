@@ -8,25 +8,26 @@ list that was cut off has whole segments only. In the end all are in ``listing.j
 from __future__ import annotations
 
 import hashlib
-import heapq
 import io
 import itertools
 import json
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from tempfile import TemporaryFile
-from typing import IO
+from typing import Any
 
 from pydantic_core import from_json
 
 from pytest_browsereval.features.remote.bucket import Bucket, RemoteError
+from pytest_browsereval.report.links import PAGE
 from pytest_browsereval.run.locks import LOCKS
-from pytest_browsereval.run.records import RECORD
 from pytest_browsereval.run.selection import SELECTED_FILE
+from pytest_browsereval.run.store import COPY
+from pytest_browsereval.runs.lines import find_place, list_files, parse_line, read_raw
 
 FILES, BUNDLES, SEGMENTS, LISTING = "files", "bundles", "segments", "listing.jsonl"
 
@@ -87,12 +88,59 @@ class Parcel:
             content = json.dumps({"files": files}).encode()  # escapes keep bytes that are no UTF-8
         else:
             content = _read(self.files[0])
-        return Entry(self.path, len(content), hashlib.sha256(content).hexdigest(), self.bundle), content
+        return make_entry(self.path, content, self.bundle), content
+
+
+def make_entry(path: str, content: bytes, bundle: bool = False) -> Entry:  # noqa: FBT001 FBT002 as its fields
+    """Return what is known of an object."""
+    return Entry(path, len(content), hashlib.sha256(content).hexdigest(), bundle)
 
 
 def _read(file: str) -> bytes:
     with open(file, "rb") as opened:  # noqa: PTH123 a path object costs more
         return opened.read()
+
+
+_OTHERS = frozenset((PAGE, f"{PurePosixPath(PAGE).stem}.files", "tasks"))
+
+
+def is_of_run(path: str) -> bool:
+    """Whether it is a file of the run itself, lines of attempts among them, and none of its page."""
+    return path.partition("/")[0] not in _OTHERS
+
+
+def as_json(entry: Entry) -> dict[str, Any]:
+    """Return what a list says of an object."""
+    return {name: getattr(entry, name) for name in Entry.__slots__}
+
+
+def _list_places(root: Path) -> Iterator[str]:
+    """Yield the folders of attempts below the run's, in the order of their lines."""
+    for name in list_files(root):
+        for _, line in read_raw(root, name):
+            with suppress(ValueError):
+                if (data := parse_line(line)) is not None:
+                    yield find_place(data)
+
+
+def cut_lines(content: bytes, there: Collection[str], root: Path) -> bytes:
+    """Return lines of attempts up to the first of which the evidence is here and not there.
+
+    Args:
+        content: of a file of ``attempts/``.
+        there: the folders of attempts that were sent.
+        root: the run's folder.
+    """
+    end = 0
+    for line in content.splitlines(keepends=True):
+        if not line.endswith(b"\n"):
+            break
+        with suppress(ValueError):
+            data = parse_line(line[:-1])
+            if data is not None and (place := find_place(data)) not in there and (root / place).is_dir():
+                break
+        end += len(line)
+    return content[:end]
 
 
 def list_parcels(root: Path, folders: Sequence[Path] | None = None) -> list[Parcel]:
@@ -114,10 +162,14 @@ def list_parcels(root: Path, folders: Sequence[Path] | None = None) -> list[Parc
         begun = [root / name for name in BEGUN]
         plain = (file for file in begun if file.is_file() and not file.is_symlink())
         found.extend(Parcel(file.name, (str(file),), bundle=False) for file in plain)
-    # Attempts come before what is said of them; of each, pictures before the record.
-    return sorted(
-        found, key=lambda one: (one.path not in BEGUN, not one.path.startswith("tasks/"), one.bundle)
-    )
+    # Attempts come before what is said of them, in the order of their lines; pictures before the texts.
+    order = {place: number for number, place in enumerate(_list_places(root))}
+
+    def rank(parcel: Parcel) -> tuple[object, ...]:
+        path = parcel.path
+        return path not in BEGUN, not path.startswith("tasks/"), parcel.bundle, order.get(path, 0)
+
+    return sorted(found, key=rank)
 
 
 def _walk(root: str, path: str) -> Iterator[Parcel]:
@@ -141,7 +193,7 @@ def _walk(root: str, path: str) -> Iterator[Parcel]:
         elif path or entry.name != MARKER:
             check_path(_join(path, entry.name), root)  # nobody could read the run there
             files.append(entry)
-    is_attempt = any(entry.name == RECORD for entry in files)
+    is_attempt = any(entry.name == COPY for entry in files)
     bundled = [entry for entry in files if is_attempt and _is_text(entry)]
     for entry in files:
         if entry not in bundled:
@@ -172,16 +224,6 @@ def digest_of(entries: Iterable[Entry]) -> str:
 
 def _write_line(entry: Entry) -> bytes:
     return f"{entry.place}\0{entry.size}\0{entry.sha256}\n".encode()
-
-
-def _sort(lines: Iterator[bytes], files: ExitStack, folder: Path) -> Iterator[bytes]:
-    """Yield lines in their order; a part of them is in memory at a time, as a million take 200 MiB."""
-    parts: list[IO[bytes]] = []
-    while part := sorted(itertools.islice(lines, SORTED_AT_ONCE)):
-        parts.append(files.enter_context(TemporaryFile(dir=folder)))  # noqa: SIM115 the stack closes it
-        parts[-1].writelines(part)
-        parts[-1].seek(0)
-    return heapq.merge(*parts)
 
 
 def write_segment(bucket: Bucket, prefix: str, number: int, entries: Iterable[Entry]) -> None:
@@ -220,76 +262,29 @@ def write_listing(bucket: Bucket, prefix: str, entries: Iterable[Entry]) -> None
     bucket.put(f"{prefix}/{LISTING}", _lines(entries))
 
 
-def read_listing(
-    bucket: Bucket, prefix: str, folder: Path, is_wanted: Callable[[str, bool], bool] | None = None
-) -> tuple[list[Entry], str]:
+def read_listing(bucket: Bucket, prefix: str, folder: Path) -> tuple[list[Entry], str]:
     """Return the objects of a try that is finished, and the digest of all of them.
 
     Args:
         bucket: that has the try.
         prefix: of the try.
         folder: where the list is put aside: that of a run of 200,000 attempts may have 100 MB.
-        is_wanted: whether an object is returned, by its path and whether it is a bundle; None for all.
 
     Raises:
         RemoteError: the list is damaged, or names a place outside of the run.
         OSError: it cannot be put there.
     """
-    path, wanted = f"{prefix}/{LISTING}", list[Entry]()
-    digest = hashlib.sha256()
-    with ExitStack() as files:
-        file = files.enter_context(TemporaryFile(dir=folder))
+    path = f"{prefix}/{LISTING}"
+    with TemporaryFile(dir=folder) as file:
         bucket.save(path, file)
         file.seek(0)
-        lines = _list_lines(file, f"{bucket.url}/{path}", wanted, is_wanted or (lambda *_: True))
-        for line in _sort(lines, files, folder):
-            digest.update(line)
-    return wanted, digest.hexdigest()
-
-
-_PLAIN = re.compile(
-    rb'\{"path": "((?:[\w-][\w.-]*/)*[\w-][\w.-]*)", "size": (0|[1-9]\d{0,17}), "sha256": "([0-9a-f]{64})", '
-    rb'"bundle": (?:(true)|false)\}\n?',
-    re.ASCII,
-)
-"""A line as nearly all are: without escapes, and of no path that ``check_path`` would refuse."""
-
-
-def _list_lines(
-    file: Iterable[bytes], place: str, wanted: list[Entry], is_wanted: Callable[[str, bool], bool]
-) -> Iterator[bytes]:
-    """Yield what the digest of a list is made of.
-
-    Args:
-        file: with the list.
-        place: its URL.
-        wanted: gets the objects that are wanted: to make all of them takes half of the time.
-        is_wanted: which these are.
-    """
-    for line in file:
-        if found := _PLAIN.fullmatch(line):
-            path, size, sha256, bundle = found.groups()
-            if is_wanted(path.decode(), bundle is not None):
-                wanted.append(_read_entry(line, place))
-            yield (b"%b/%b.json\0%b\0%b\n" if bundle else b"%b/%b\0%b\0%b\n") % (
-                _BUNDLES if bundle else _FILES,
-                path,
-                size,
-                sha256,
-            )
-        else:
-            entry = _read_entry(line, place)
-            if is_wanted(entry.path, entry.bundle):
-                wanted.append(entry)
-            yield _write_line(entry)
-
-
-_FILES, _BUNDLES = FILES.encode(), BUNDLES.encode()
+        found = [_read_entry(line, f"{bucket.url}/{path}") for line in file]
+    return found, digest_of(found)
 
 
 def _lines(entries: Iterable[Entry]) -> bytes:
-    names = Entry.__slots__  # `dataclasses.asdict` copies each value, which takes ten times as long
-    return "".join(f"{json.dumps({n: getattr(one, n) for n in names})}\n" for one in entries).encode()
+    # `dataclasses.asdict` copies each value, which takes ten times as long.
+    return "".join(f"{json.dumps(as_json(one))}\n" for one in entries).encode()
 
 
 def _read_lines(bucket: Bucket, path: str) -> Iterator[Entry]:
@@ -300,7 +295,22 @@ def _read_lines(bucket: Bucket, path: str) -> Iterator[Entry]:
 
 def _read_entry(line: bytes, place: str) -> Entry:
     try:
-        values = from_json(line)
+        return read_entry(from_json(line), place)
+    except ValueError:
+        raise RemoteError(f"{place} is damaged.") from None
+
+
+def read_entry(values: Any, place: str) -> Entry:
+    """Return an object of a list.
+
+    Args:
+        values: what the list says of it.
+        place: the URL of the list.
+
+    Raises:
+        RemoteError: it is damaged, or names a place outside of the run.
+    """
+    try:
         entry = Entry(str(values["path"]), int(values["size"]), str(values["sha256"]), bool(values["bundle"]))
     except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
         raise RemoteError(f"{place} is damaged.") from None

@@ -7,23 +7,26 @@ import json
 import re
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
-from pytest_browsereval.capture.trajectory import GRADES_FILE
 from pytest_browsereval.features.remote.bucket import Bucket, RemoteError
 from pytest_browsereval.features.remote.claims import PARTS, Done, Part, list_parts
-from pytest_browsereval.features.remote.digests import Digests, bring_digests
-from pytest_browsereval.features.remote.listing import FILES, Entry, check_path, read_listing
+from pytest_browsereval.features.remote.listing import (
+    FILES,
+    Entry,
+    check_path,
+    is_of_run,
+    read_entry,
+    read_listing,
+)
 from pytest_browsereval.features.remote.threads import map_apart
-from pytest_browsereval.report.links import PAGE
-from pytest_browsereval.run.index import DIGESTS, INDEX
 from pytest_browsereval.run.lookup import PARTIAL
-from pytest_browsereval.run.records import RECORD
 from pytest_browsereval.run.shards import Parts
 from pytest_browsereval.run.store import check_new
 from pytest_browsereval.run_files import write_whole
+from pytest_browsereval.runs.lines import ATTEMPTS
 
 NAMES = "files.json"
 """Beside a copy in the cache: the names of the files in it."""
@@ -75,27 +78,14 @@ def _keep(part: Part, done: Done, cache: Path, *, with_files: bool) -> Path:
 
 
 def _bring_light(part: Part, done: Done, folder: Path) -> None:
-    """Bring what reports of a run need: digests of its attempts, or else their records."""
-    known, prefix = Digests.read(done.digests), part.prefix(done.token)
-    with tempfile.TemporaryDirectory(prefix=".digests-", dir=folder.parent) as place:
-        found = bring_digests(part.bucket, prefix, known, Path(place))
-        files = {f"{DIGESTS}/{name}": file for name, file in (found or {}).items()}
-        only = _is_of_run if found is not None else _is_of_run_or_record
-        bring_whole(part, done, folder, only=only, beside=files)
-
-
-_OTHERS = frozenset((PAGE, f"{PurePosixPath(PAGE).stem}.files", INDEX, "tasks", DIGESTS, PARTIAL))
-
-
-def _is_of_run(path: str, _is_bundle: bool = False) -> bool:  # noqa: FBT001 FBT002 as they are asked
-    """Whether it is a file of the run itself, and none of its page."""
-    return path.partition("/")[0] not in _OTHERS
-
-
-def _is_of_run_or_record(path: str, is_bundle: bool) -> bool:  # noqa: FBT001 as they are asked
-    names = path.split("/")
-    is_record = names[0] == "tasks" and (is_bundle or names[-1] in (RECORD, GRADES_FILE))
-    return is_record or _is_of_run(path)
+    """Bring what reports of a run need: its own files, with the lines of its attempts."""
+    url, prefix = part.bucket.url, part.prefix(done.token)
+    with new_folder(folder) as begun:
+        (begun / PARTIAL).write_text(url, encoding="utf-8")
+        (begun / "tasks").mkdir()
+        entries = [read_entry(one, f"{url}/{part.path}") for one in done.files]
+        own = [entry for entry in entries if is_of_run(entry.path) and not entry.bundle]
+        map_apart(lambda entry: bring(part.bucket, prefix, entry, begun), own)
 
 
 def _has_all(folder: Path) -> bool:
@@ -184,37 +174,21 @@ def _check_whole(bucket: Bucket, found: Sequence[tuple[Part, Done]]) -> None:
         )
 
 
-def bring_whole(
-    part: Part,
-    done: Done,
-    folder: Path,
-    *,
-    only: Callable[[str, bool], bool] | None = None,
-    beside: Mapping[str, Path] | None = None,
-) -> None:
+def bring_whole(part: Part, done: Done, folder: Path) -> None:
     """Bring the files of a try into a folder that is there only when all of them are.
 
     Args:
         part: of the run.
         done: the try.
         folder: of the copy.
-        only: which objects are brought, by their paths and whether they are bundles; the copy then says that
-            it is not whole. None for all.
-        beside: other files of the copy, which are moved there, by their paths.
     """
     prefix = part.prefix(done.token)
     with new_folder(folder) as begun:
-        taken, digest = read_listing(part.bucket, prefix, begun, only)
+        taken, digest = read_listing(part.bucket, prefix, begun)
         if digest != done.digest:
             raise RemoteError(
                 f"{part.bucket.url}/{prefix} is damaged: its objects are not those that are done."
             )
-        if only is not None:
-            (begun / PARTIAL).write_text(part.bucket.url, encoding="utf-8")
-            (begun / "tasks").mkdir()
-            for name, file in (beside or {}).items():
-                (begun / name).parent.mkdir(exist_ok=True)
-                file.rename(begun / name)
         map_apart(lambda entry: bring(part.bucket, prefix, entry, begun), taken)
 
 
@@ -255,6 +229,8 @@ def bring(bucket: Bucket, prefix: str, entry: Entry, folder: Path) -> None:
     """
     place = f"{bucket.url}/{prefix}/{entry.place}"
     content = bucket.get(f"{prefix}/{entry.place}")
+    if content is not None and entry.path.startswith(f"{ATTEMPTS}/"):
+        content = content[: entry.size]  # it may have grown since it was listed
     if content is None or hashlib.sha256(content).hexdigest() != entry.sha256:
         raise DamagedError(f"{place} is {'missing' if content is None else 'damaged'}.")
     target = folder / entry.path

@@ -8,7 +8,6 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Self
 
@@ -22,14 +21,17 @@ from pytest_browsereval.features.remote.claims import (
     check_token,
     new_token,
 )
-from pytest_browsereval.features.remote.digests import Gathered
 from pytest_browsereval.features.remote.listing import (
     FILES,
     MARKER,
     Entry,
     Parcel,
+    as_json,
+    cut_lines,
     digest_of,
+    is_of_run,
     list_parcels,
+    make_entry,
     read_segments,
     write_listing,
     write_segment,
@@ -37,10 +39,10 @@ from pytest_browsereval.features.remote.listing import (
 from pytest_browsereval.features.remote.threads import map_apart
 from pytest_browsereval.report.links import PAGE
 from pytest_browsereval.run.lookup import LATEST, LATEST_ON
-from pytest_browsereval.run.records import make_stamp
 from pytest_browsereval.run.shards import Parts, Shard
 from pytest_browsereval.run.store import RunStore
-from pytest_browsereval.run_files import write_whole
+from pytest_browsereval.run_files import make_stamp, read_written, write_whole
+from pytest_browsereval.runs.lines import ATTEMPTS, list_files
 
 SEGMENT = 500
 """Objects that a segment lists: what a push that is cut off has to send again at most."""
@@ -122,6 +124,8 @@ class Push:
         self._claim = 0
         self._there: dict[str, Entry] = {}
         self._segments = 0
+        self._unlined = self._due = 0
+        """Bytes that were sent since the lines were, and from how many on these are sent again."""
         self._beginning = threading.Lock()
 
     @classmethod
@@ -165,14 +169,13 @@ class Push:
         """Whether somebody had claimed the part before."""
         return self._claim > 1
 
-    def send(self, folders: Sequence[Path] | None = None, gathered: Gathered | None = None) -> list[Entry]:
+    def send(self, folders: Sequence[Path] | None = None) -> list[Entry]:
         """Write the objects that are not there, or have changed; return all that there have to be, as sent.
 
         Each file is read once: one that a program still writes is there as it was then.
 
         Args:
             folders: of attempts that are finished; None for all of the run.
-            gathered: is shown all objects.
 
         Raises:
             UsageError: something else is there already, or the store cannot be used.
@@ -188,14 +191,41 @@ class Push:
         self.note_token()
         entries: list[Entry] = []
         for first in range(0, len(parcels), SEGMENT):
-            some = map_apart(partial(self._write, gathered=gathered), parcels[first : first + SEGMENT])
-            if new := [entry for entry in some if self._there.get(entry.place) != entry]:
-                self._segments += 1
-                write_segment(self.part.bucket, self._prefix, self._segments, new)
-                self._there |= {entry.place: entry for entry in new}
-                self.sent += len(new)
+            some = self._list(map_apart(self._write, parcels[first : first + SEGMENT]))
             entries += some
+            self._unlined += sum(entry.size for entry in some)
+            has_records = any(entry.bundle for entry in some)
+            if (
+                has_records
+                and self._unlined >= self._due
+                and self._list(self._write_lines(), are_whole=False)
+            ):
+                self._unlined, self._due = 0, self._size_lines()  # a push that is cut off leaves a part
+        if folders is not None:
+            entries += self._list(self._write_lines(), are_whole=False)
         return entries
+
+    def _size_lines(self) -> int:
+        return sum((self.root / ATTEMPTS / name).stat().st_size for name in list_files(self.root))
+
+    def _list(self, entries: list[Entry], *, are_whole: bool = True) -> list[Entry]:
+        """Note in a segment which of the objects are new."""
+        if new := [entry for entry in entries if self._there.get(entry.place) != entry]:
+            self._segments += 1
+            write_segment(self.part.bucket, self._prefix, self._segments, new)
+            self._there |= {entry.place: entry for entry in new}
+            self.sent += len(new) * are_whole
+        return entries
+
+    def _write_lines(self) -> list[Entry]:
+        """Write the lines of attempts whose evidence is there."""
+        there = {entry.path for entry in self._there.values() if entry.bundle}
+        found = []
+        for name in list_files(self.root):
+            content = cut_lines(read_written(self.root / ATTEMPTS / name), there, self.root)
+            if content:
+                found.append(self._put(make_entry(f"{ATTEMPTS}/{name}", content), content))
+        return found
 
     def finish(
         self,
@@ -215,16 +245,14 @@ class Push:
             UsageError: another try counts already or has taken over, or the store cannot be used.
             OSError: a file cannot be read.
         """
-        gathered = Gathered()
-        entries = self.send(gathered=gathered)
+        entries = self.send()
         if self._token is None:  # it counts already
             return len(entries)
         if not self.part.is_held_by(self._token):
             raise OvertakenError(self.part.overtaken)
         write_listing(self.part.bucket, self._prefix, entries)
-        digests = gathered.write(self.part.bucket, self._prefix, self.root)
-        known = None if digests is None else digests.as_json()
-        self.part.finish(self._token, digest_of(entries), known, ended, settings)
+        files = [as_json(entry) for entry in entries if is_of_run(entry.path)]
+        self.part.finish(self._token, digest_of(entries), files, ended, settings)
         done = self._check_same(entries)
         with suppress(RemoteError):  # the run counts without it
             self._write_page(done)
@@ -295,11 +323,11 @@ class Push:
             record = {"url": self.url, "try": self._token, "stamp": _make_stamp(self.root)}
             write_whole(self.root / MARKER, json.dumps({**record, "node": platform.node()}))
 
-    def _write(self, parcel: Parcel, gathered: Gathered | None) -> Entry:
+    def _write(self, parcel: Parcel) -> Entry:
         """Write an object unless it is there as it is here."""
-        entry, content = parcel.read()
-        if gathered is not None:
-            gathered.add(entry, content)
+        return self._put(*parcel.read())
+
+    def _put(self, entry: Entry, content: bytes) -> Entry:
         if self._there.get(entry.place) != entry:
             bucket, to, other = self.part.bucket, f"{self._prefix}/{entry.place}", self.elsewhere.get(entry)
             if other is None or not bucket.copy(f"{other}/{entry.place}", to):

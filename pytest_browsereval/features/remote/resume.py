@@ -23,7 +23,9 @@ from pytest_browsereval.features.remote.push import Marker, read_marker
 from pytest_browsereval.features.remote.threads import map_apart
 from pytest_browsereval.run.lookup import Runs
 from pytest_browsereval.run.shards import Shard
-from pytest_browsereval.run.store import RunStore
+from pytest_browsereval.run.store import COPY, RunStore
+from pytest_browsereval.run_files import write_whole
+from pytest_browsereval.runs.lines import ATTEMPTS, find_place, list_files, parse_line, read_raw
 
 MOST_LOOKED_AT = 50
 """Of the newest run folders of this machine, for the one that a try has left."""
@@ -144,8 +146,8 @@ def bring_interrupted(found: Interrupted, folder: Path) -> dict[Entry, str]:
 
         checked = map_apart(lambda entry: (entry, is_damaged(entry)), entries)
         _drop(begun, (_attempt_of(entry) or entry.path for entry, damaged in checked if damaged))
-        lacking = (name for name in attempts if not (begun / name / "metadata.json").is_file())
-        _drop(begun, lacking)
+        _drop(begun, (name for name in attempts if not (begun / name / COPY).is_file()))
+        _cut_lines(begun)
     return {entry: prefix for entry, damaged in checked if not damaged}
 
 
@@ -153,6 +155,23 @@ def _attempt_of(entry: Entry) -> str | None:
     """Return the folder of the attempt that an object is of."""
     parts = PurePosixPath(entry.path).parts
     return "/".join(parts[:_DEPTH]) if parts[0] == "tasks" and len(parts) >= _DEPTH else None
+
+
+def _cut_lines(root: Path) -> None:
+    """Remove the lines of attempts that are not there: these are made again."""
+    for name in list_files(root):
+        lines = [line for _, line in read_raw(root, name)]
+        kept = [line for line in lines if _is_there(root, line)]
+        if len(kept) < len(lines):
+            write_whole(root / ATTEMPTS / name, b"".join(line + b"\n" for line in kept))
+
+
+def _is_there(root: Path, line: bytes) -> bool:
+    try:
+        data = parse_line(line)
+    except ValueError:  # its reader names it
+        return True
+    return data is not None and (root / find_place(data)).is_dir()
 
 
 def _drop(root: Path, names: Iterable[str]) -> None:

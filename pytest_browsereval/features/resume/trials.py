@@ -73,6 +73,8 @@ class ResumedTrials(NewTrials):
         self._others = 0
         """Trials that the run has and this session has not selected."""
         self._has_work = False
+        self._earlier = {data.line for _, data in run.store.placed_digests()}
+        """The lines of earlier sessions."""
 
     @property
     def needs_browser(self) -> bool:
@@ -237,6 +239,10 @@ class ResumedTrials(NewTrials):
         """Return the judged attempt of a trial whose row is what it was; None if it has to be run."""
         found = super().find_judged(entry)
         return found if found and found.metadata.row_hash == self._row_hash(entry) else None
+
+    def is_believed(self, data: AttemptDigest) -> bool:
+        """Whether an attempt is of an earlier session, or of this process."""
+        return data.line in self._earlier or super().is_believed(data)
 
     def _row_hash(self, entry: Entry) -> str:
         return self.plan.ready(entry).task.content_hash()

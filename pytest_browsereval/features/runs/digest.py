@@ -34,10 +34,9 @@ from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.redaction.config import redact_config
 from pytest_browsereval.run.lookup import age
 from pytest_browsereval.run.manifest import RESUMES_FILE
-from pytest_browsereval.run.records import make_stamp
 from pytest_browsereval.run.shards import Parts
 from pytest_browsereval.run.summary import SUMMARY, parse_summary
-from pytest_browsereval.run_files import open_written, parse_written, read_written
+from pytest_browsereval.run_files import make_stamp, open_written, parse_written, read_written
 from pytest_browsereval.stats.statistics import percentile
 
 MOST_MISSED = 20

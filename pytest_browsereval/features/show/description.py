@@ -19,7 +19,6 @@ from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.messages import SCHEMA_VERSION
 from pytest_browsereval.redaction.config import redact_config
-from pytest_browsereval.run.reading import count_rows, read_metadata
 from pytest_browsereval.run.store import RunStore
 from pytest_browsereval.run.stored import LOG_FILE
 from pytest_browsereval.run_files import load_written
@@ -88,7 +87,7 @@ def describe(door: Door, folder: Path) -> RunDescription:
         "started_at": given.get("started_at"),
         "counts": {key: value for key, value in counts.items() if value is not None},
         "causes": list(_name_causes(door, judged)) if judged else [],
-        "rows_attempted": count_rows(folder),
+        "rows_attempted": _count_rows(folder),
         "agents": agents_of(config),
         "judge": _judge(block_of(config.get("judge"))),
         "graders": [_grader(block_of(one)) for one in _entries(config.get("graders"))],
@@ -130,6 +129,13 @@ def _summarize_verdicts(folder: Path, problems: list[str]) -> RunSummary | None:
     return found
 
 
+def _count_rows(folder: Path) -> int:
+    try:
+        return len({data.query_id for _, data in RunStore(folder).placed_digests()})
+    except UsageError:  # which the problems name
+        return 0
+
+
 def _name_causes(door: Door, summary: RunSummary) -> Iterator[str]:
     """Yield why trials did not pass, failed ones first, as far as a feature knows and logs are here."""
     find, order = door.find_cause, list(Verdict)
@@ -141,7 +147,7 @@ def _name_causes(door: Door, summary: RunSummary) -> Iterator[str]:
             return
         if not (trial.folder / LOG_FILE).is_file():  # a run at a URL, of which the records are brought alone
             continue
-        if (cause := find(read_metadata(trial.folder), trial.folder)) is not None:
+        if (cause := find(trial.read(), trial.folder)) is not None:
             named += 1
             data = trial.metadata
             variant = "" if data.variant == "default" else f" ({data.variant})"

@@ -69,8 +69,8 @@ class _Block:
 class _Page:
     """What fits into the page."""
 
-    def __init__(self, door: Door, room: int) -> None:
-        self._door = door
+    def __init__(self, door: Door, store: RunStore, room: int) -> None:
+        self._door, self._store = door, store
         self.room = room
         self.blocks: dict[int, _Block] = {}
         self.logs = 0
@@ -102,17 +102,16 @@ class _Page:
             short.more = whole.size(number) - size
             short.logs, short.records = int(bool(log)), sum(name in records for name in TEXTS)
 
-    def add_texts(self, number: int, folder: Path, key: str) -> None:
+    def add_texts(self, number: int, key: str) -> None:
         """Add the message log and the records of an attempt that is there, if they fit.
 
         Args:
             number: of the attempt.
-            folder: of the attempt.
             key: its path below ``tasks``.
         """
         short = self.blocks[number]
         if short.more is not None and short.more <= self.room:
-            attempt = read_attempt(self._door, str(folder), key)
+            attempt = read_attempt(self._door, self._store, key)
             whole = _Block(attempt.key, details_of(attempt))
             more = whole.size(number) - short.size(number)  # of an attempt that goes on it has grown
             if more <= self.room:
@@ -161,9 +160,9 @@ def write_single(
     """
     check_run(run)
     check_page(file)
-    table, order, made = Table(), list[tuple[bool, int, str]](), _Page(door, most_bytes - 500)
-    unknown: list[tuple[int, StoredAttempt]] = []
-    for number, attempt in enumerate(iter_attempts(door, run / "tasks"), 1):
+    store, table, order = RunStore(run), Table(), list[tuple[bool, int, str]]()
+    made, unknown = _Page(door, store, most_bytes - 500), list[tuple[int, StoredAttempt]]()
+    for number, attempt in enumerate(iter_attempts(door, store), 1):
         if is_protected(attempt):
             table.add(withhold_attempt(attempt), number)
             made.withhold(number, attempt)
@@ -193,7 +192,7 @@ def write_single(
             f"allowed. Add `--max-mb {least + 1:.0f}` or more."
         )
     for _, number, key in order:  # each read again when it is its turn: all of them would fill the memory
-        made.add_texts(number, run / "tasks" / key, key)
+        made.add_texts(number, key)
     for number, picture in _pictures(run, order):
         made.add_picture(number, picture)
     message = " ".join(filter(None, (_describe_left_out(made, most_bytes), _describe_withheld(made))))

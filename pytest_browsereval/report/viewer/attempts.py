@@ -7,16 +7,15 @@ from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import ValidationError
-
 from pytest_browsereval.door import Door
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.causes import Cause
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.results import TaskMetadata
-from pytest_browsereval.run.reading import read_metadata
-from pytest_browsereval.run.records import attempt_number
+from pytest_browsereval.run.store import RunStore
 from pytest_browsereval.run_files import open_written
+from pytest_browsereval.runs.foreign import attempt_number
+from pytest_browsereval.runs.lines import read_content
 
 # Bytes; the page says how many are left out.
 LONGEST_LOG = 32 << 20
@@ -27,16 +26,16 @@ _LEVELS = 3
 
 @dataclass(frozen=True, slots=True)
 class StoredAttempt:
-    """The folder of an attempt and what its ``metadata.json`` says."""
+    """The folder of an attempt and what its line says."""
 
     folder: str
     key: str
     """Its path below ``tasks``, with slashes."""
     metadata: TaskMetadata | None
     text: str
-    """``metadata.json`` as it stands; empty if there is none."""
+    """The line; empty if there is none."""
     problem: str = ""
-    """Why there is no metadata; empty if the attempt is still in flight, or was killed."""
+    """Why there is no record; empty if the attempt is still in flight, or was killed."""
     cause: Cause | None = None
     """Why it did not pass, if a feature knows that."""
 
@@ -46,27 +45,30 @@ class StoredAttempt:
         return _number(self.key.rpartition("/")[2])
 
 
-def iter_attempts(door: Door, tasks: Path) -> Iterator[StoredAttempt]:
+def iter_attempts(door: Door, store: RunStore) -> Iterator[StoredAttempt]:
     """Yield all attempts in the order of the folders' names, tries of a trial in theirs."""
-    for parts in _trials(str(tasks), ()):
-        yield from attempts_of(door, str(tasks), parts)
+    recorded = (tuple(trial.split("/")[1:]) for trial in store.update_lines().trials)
+    for parts in sorted({*_trials(f"{store.root}{os.sep}tasks", ()), *recorded}):
+        yield from attempts_of(door, store, parts)
 
 
 def attempts_of(
-    door: Door, tasks: str, parts: tuple[str, ...], besides: Container[str] = frozenset()
+    door: Door, store: RunStore, parts: tuple[str, ...], besides: Container[str] = frozenset()
 ) -> Iterator[StoredAttempt]:
     """Yield the attempts of a trial in their order.
 
     Args:
         door: asks plug-ins for causes.
-        tasks: the folder of all.
-        parts: the trial's folder below it.
+        store: the run.
+        parts: the trial's folder below that of all tasks.
         besides: keys of attempts that are not wanted.
     """
-    trial = os.path.join(tasks, *parts)  # noqa: PTH118 a path object for each of 20,000 costs a second
-    for name in sorted((name for name in _folders(trial) if _number(name)), key=_number):
+    trial = os.path.join(store.root, "tasks", *parts)  # noqa: PTH118 a path object for each of 20,000 costs a second
+    recorded = store.update_lines().list_tries("/".join(("tasks", *parts)))
+    names = {*filter(_number, _folders(trial)), *(f"attempt-{data.attempt}" for data in recorded)}
+    for name in sorted(names, key=_number):
         if (key := "/".join((*parts, name))) not in besides:
-            yield read_attempt(door, f"{trial}{os.sep}{name}", key)
+            yield read_attempt(door, store, key)
 
 
 def _trials(folder: str, above: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
@@ -89,36 +91,25 @@ def _number(name: str) -> int:
     return attempt_number(name) or 0
 
 
-def read_attempt(door: Door, folder: str, key: str) -> StoredAttempt:
+def read_attempt(door: Door, store: RunStore, key: str) -> StoredAttempt:
     """Return what is stored of an attempt.
 
     Args:
-        door: asks plug-ins for its cause.
-        folder: where it is.
+        door: asks plug-ins for causes.
+        store: the run.
         key: its path below ``tasks``, with slashes.
     """
+    folder, lines = f"{store.root}{os.sep}tasks{os.sep}{key}", store.update_lines()
+    data = lines.find(f"tasks/{key}")
+    if data is None or data.line is None:
+        return StoredAttempt(folder, key, None, "", lines.describe_damage(f"tasks/{key}"))
     try:
-        with open_written(f"{folder}{os.sep}metadata.json") as file:
-            data = file.read()
-    except FileNotFoundError:
-        return StoredAttempt(folder, key, None, "")
-    except OSError as error:
-        return StoredAttempt(folder, key, None, "", f"metadata.json cannot be read: {error.strerror}")
-    text = data.decode("utf-8", "replace")
-    try:
-        metadata = TaskMetadata.model_validate_json(data)
-    except ValidationError:
-        return StoredAttempt(folder, key, None, text, _why(Path(folder)))
-    cause = None if metadata.verdict is Verdict.PASSED else door.find_cause(metadata, Path(folder))
-    return StoredAttempt(folder, key, metadata, text, cause=cause)
-
-
-def _why(folder: Path) -> str:
-    try:
-        read_metadata(folder)
+        content = read_content(store.root, data.line)
     except UsageError as error:
-        return str(error).replace(str(folder) + os.sep, "")
-    return "metadata.json was written while the page was made; write it again"
+        return StoredAttempt(folder, key, None, "", str(error))
+    metadata = TaskMetadata.model_validate_json(content)
+    cause = None if metadata.verdict is Verdict.PASSED else door.find_cause(metadata, Path(folder))
+    return StoredAttempt(folder, key, metadata, content.decode("utf-8", "replace"), cause=cause)
 
 
 def message_log(folder: str) -> tuple[str, int]:

@@ -123,7 +123,7 @@ class Table:
         """Return the row of an attempt without metadata."""
         task, variant, trial, _ = attempt.key.split("/")
         share, verdict = self._word, DAMAGED if attempt.problem else UNFINISHED
-        message = attempt.problem or "It has no metadata.json: it is running, or was killed."
+        message = attempt.problem or "It has no line in attempts/*.jsonl: it is running, or was killed."
         known = {
             "key": attempt.key,
             "chunk": chunk,

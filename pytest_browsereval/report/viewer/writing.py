@@ -119,7 +119,7 @@ def write_viewer(door: Door, run: Path, file: Path | None = None) -> Written:
     target = run / PAGE if file is None else file
     check_page(target)
     store, table, details = RunStore(run), Table(), Details(target.with_suffix(".files"))
-    for attempt in iter_attempts(door, run / "tasks"):
+    for attempt in iter_attempts(door, store):
         table.add(attempt, details.add(attempt))
     details.flush()
     places = {"home": way_from(target, run), "details": target.with_suffix(".files").name}

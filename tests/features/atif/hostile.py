@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.capture.message_log import MessageLogger
-from pytest_browsereval.capture.trajectory import TrajectorySaver
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.messages import (
     AssistantMessage,
@@ -57,7 +56,7 @@ def write_attempt(store: RunStore, query_id: str, text: str, params: dict[str, A
     record = attempt(
         query_id, Verdict.FAILED, final_answer=text, grader_results={"g": grade}, protected=False
     )
-    TrajectorySaver(folder.path).save_metadata(record)
+    store.save_record(record)
     folder.finish()
     return folder.path
 

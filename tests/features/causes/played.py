@@ -10,6 +10,7 @@ from typing import Any
 from pytest_browsereval.model.messages import ToolCallMessage, ToolResultMessage
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.run.store import RunStore
 from pytest_browsereval.run.stored import StoredTask
 from tests.recorded import FAILED, attempt, write_grades
 
@@ -61,7 +62,7 @@ def write_attempt(
     )
     (folder / "task.json").write_text(stored.model_dump_json())
     (folder / "messages.jsonl").write_text("".join(_lines(steps)))
-    (folder / "metadata.json").write_text(data.model_dump_json())
+    RunStore(run).save_record(data)
     write_grades(folder, data)
     return data, folder
 

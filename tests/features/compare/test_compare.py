@@ -18,7 +18,7 @@ from pytest_browsereval.run.store import RunStore
 from pytest_browsereval.stats.paired import Judgement, Method
 from pytest_browsereval.stats.statistics import Share
 from tests.labelled import write_run
-from tests.recorded import ERRORED, FAILED, PASSED, attempt, write_summary
+from tests.recorded import ERRORED, FAILED, PASSED, attempt, spoil_line, write_summary
 
 
 def run(root: Path, *attempts: TaskMetadata, manifest: dict[str, Any] | None = None) -> RunOutcomes:
@@ -220,8 +220,8 @@ def test_runs_that_cannot_be_compared(tmp_path: Path) -> None:
     (tmp_path / "empty/tasks").mkdir(parents=True)
     with pytest.raises(UsageError, match=r"has no finished attempt"):
         read_outcomes(tmp_path / "empty")
-    (tmp_path / "b/tasks/u/default/1/attempt-1/metadata.json").write_text("{")
-    with pytest.raises(UsageError, match=r"metadata\.json is damaged"):
+    spoil_line(tmp_path / "b", "u")
+    with pytest.raises(UsageError, match=r"is damaged: verdict"):
         read_outcomes(tmp_path / "b")
 
 

@@ -13,7 +13,6 @@ from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowser
 from pytest_browsereval.browsers.playwright.manager import WindowManager
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.capture.message_log import MessageLogger
-from pytest_browsereval.capture.trajectory import TrajectorySaver
 from pytest_browsereval.commands.base import open_door
 from pytest_browsereval.features.dashboard.feed import Watched
 from pytest_browsereval.features.dashboard.server import DashboardServer
@@ -32,6 +31,7 @@ class Flying:
     """An attempt in flight, made by nobody."""
 
     def __init__(self, store: RunStore, query_id: str) -> None:
+        self.store = store
         self._attempt: AttemptFolder = store.begin_attempt(TrialKey(query_id), query_id)
         self.folder = self._attempt.path
         self._log = MessageLogger(self.folder)
@@ -51,7 +51,7 @@ class Flying:
         """End it; without metadata it was given up."""
         self.close()
         if metadata is not None:
-            TrajectorySaver(self.folder).save_metadata(metadata)
+            self.store.save_record(metadata)
         self._attempt.finish()
 
 

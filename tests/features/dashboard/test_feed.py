@@ -185,9 +185,7 @@ def test_an_attempt_that_is_graded_again_has_one_row(asker: Asker, session: Sess
     assert asker.data()["totals"]["failed"] == 1
     again = session.store.reopen(flying.folder, 1, "buy")
     asker.data()
-    (flying.folder / "metadata.json").write_text(
-        graded("buy", grade("state", PASSED), cost_usd=1.5).model_dump_json()
-    )
+    session.store.save_record(graded("buy", grade("state", PASSED), cost_usd=1.5))
     again.finish()
     data = asker.data()
     assert len(data["rows"]) == 1

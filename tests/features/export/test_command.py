@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from functools import partial
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from pytest_browsereval import open_run
 from pytest_browsereval.run.store import RunStore
 from tests.hooks.small_evals import Evals, errored_row, row
 from tests.hooks.test_registration import install
+from tests.recorded import remove_lines
 
 PACKAGE = """
 from pathlib import Path
@@ -103,7 +103,7 @@ def test_what_is_lost_is_not_green(evals: Evals, run: str) -> None:
 def test_a_run_that_lacks_trials_is_exported_with_a_note(evals: Evals, run: str) -> None:
     """One that is still written, or was ended: nobody is to take a part for the whole."""
     assert evals.run_command("export", run, "--to", "acme/names").errlines == []
-    shutil.rmtree(Path(run, "tasks", "b"))
+    remove_lines(Path(run), "b")
     done = evals.run_command("export", run, "--to", "acme/names")
     assert done.ret == 0
     assert done.errlines == ["note: 1 of the run's 3 trials have no result: b"]
@@ -337,7 +337,7 @@ def test_a_run_that_is_still_written_is_not_called_ended(evals: Evals) -> None:
     evals.write_config()
     run = evals.run("shop.eval.yaml").folder
     (run / "summary.json").unlink()
-    shutil.rmtree(run / "tasks/b")
+    remove_lines(run, "b")
     with RunStore(run).hold():
         done = evals.run_command("export", str(run), "--to=jsonl")
     assert done.errlines == [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -14,9 +13,8 @@ from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.flakes.flakes import Flakes, flakes, read_trials
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.results import TaskMetadata
-from pytest_browsereval.run.store import RunStore
 from tests.labelled import grade, write_run
-from tests.recorded import ERRORED, FAILED, PASSED, attempt
+from tests.recorded import ERRORED, FAILED, PASSED, attempt, spoil_line
 
 MANIFEST: dict[str, Any] = {
     "config": {"variants": {"default": {"type": "single", "model": "gpt-4o"}}, "limits": {"max_steps": 9}},
@@ -167,6 +165,6 @@ def test_what_cannot_be_told(tmp_path: Path) -> None:
         of(run)
     with pytest.raises(UsageError, match="has no folder 'tasks'"):
         of(run, tmp_path)
-    (next(RunStore(run).folders()) / "metadata.json").write_text(json.dumps({"query_id": "a"}))
-    with pytest.raises(UsageError, match=r"metadata\.json is damaged"):
+    spoil_line(run, "a")
+    with pytest.raises(UsageError, match=r"at byte 0, is damaged: verdict"):
         of(run)

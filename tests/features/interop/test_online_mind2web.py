@@ -36,7 +36,7 @@ def finished(store: RunStore, query_id: str, verdict: Verdict = Verdict.PASSED, 
     for number in (1, 2):
         (folder.path / "screenshots" / f"{number:03d}.jpeg").write_bytes(picture(number, "JPEG"))
     metadata = attempt(query_id, verdict, attempt=folder.number, **more)
-    (folder.path / "metadata.json").write_text(metadata.model_dump_json())
+    store.save_record(metadata)
     folder.finish()
     return folder.path
 
@@ -67,7 +67,7 @@ def test_what_judges_of_others_read(tmp_path: Path, capsys: pytest.CaptureFixtur
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes with names")
-@pytest.mark.parametrize("name", ["metadata.json", "messages.jsonl", "screenshots/001.jpeg"])
+@pytest.mark.parametrize("name", ["messages.jsonl", "screenshots/001.jpeg"])
 def test_a_pipe_in_the_place_of_a_file_is_refused(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -16,7 +16,7 @@ from pytest_browsereval.features.merge.merge import merge_runs
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.run.selection import note_selected, read_selected
 from pytest_browsereval.run.store import RunStore, TrialKey
-from tests.recorded import ERRORED, FAILED, PASSED, attempt, write_grades, write_summary
+from tests.recorded import ERRORED, FAILED, PASSED, attempt, spoil_line, write_grades, write_summary
 
 MANIFEST = {"config": {"trials": 1}, "datasets": [{"file": "rows.jsonl", "sha256": "0"}], "browser": "x 1"}
 
@@ -27,7 +27,7 @@ def part(folder: Path, *attempts: TaskMetadata, selected: int | None = None, **m
     for one in attempts:
         made = store.begin_attempt(TrialKey(one.query_id, one.variant, one.trial), "f::x")
         given = one.model_copy(update={"attempt": made.number})
-        (made.path / "metadata.json").write_text(given.model_dump_json())
+        store.save_record(given)
         write_grades(made.path, given)
         (made.path / "messages.jsonl").write_text(one.query_id)
         made.finish()
@@ -137,14 +137,14 @@ def test_wrong_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     one = part(tmp_path / "1", attempt("a"), selected=1)
     other = part(tmp_path / "2", attempt("b"), selected=1)
     damaged = part(tmp_path / "3", attempt("c"), selected=1)
-    next(damaged.root.glob("tasks/*/*/*/*/metadata.json")).write_text("{")
+    spoil_line(damaged.root, "c")
     (tmp_path / "full").mkdir()
     (tmp_path / "full/x").touch()
     cases = {
         (one.root,): "one run is merged with nothing",
         (one.root, one.root): "is named twice",
         (one.root, tmp_path): "is not a run folder",
-        (one.root, damaged.root): "metadata.json is damaged",
+        (one.root, damaged.root): "is damaged: verdict",
     }
     for runs, told in cases.items():
         assert main(["merge", *map(str, runs), "-o", str(tmp_path / "no")]) == 4

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.hooks.small_evals import Evals, row
+from tests.recorded import spoil_line
 
 
 def test_a_first_plan_says_what_is_unknown(evals: Evals) -> None:
@@ -70,7 +71,7 @@ def test_nothing_is_run_where_there_is_no_eval(evals: Evals) -> None:
     evals.write_rows(row("a"))
     evals.write_config()
     evals.run("shop.eval.yaml")
-    next(evals.run_folder().glob("tasks/a/*/*/*/metadata.json")).write_text("{")
+    spoil_line(evals.run_folder(), "a")
     result = evals.run("--eval-plan", "shop.eval.yaml")
     assert result.ret == 0
-    result.stdout.fnmatch_lines(["tokens, cost and time: unknown, because *metadata.json is damaged*"])
+    result.stdout.fnmatch_lines(["tokens, cost and time: unknown, because *is damaged: verdict*"])

@@ -14,9 +14,11 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.__main__ import main
+from pytest_browsereval.run.store import RunStore, TrialKey
 from pytest_browsereval.testing import Reply, ScriptedModel
 from tests.hooks.launched import wait_for
 from tests.hooks.small_evals import Driver, Evals, errored_row, row
+from tests.recorded import remove_lines
 from tests.support import LEFT_OUT
 
 NO_BROWSER = {"type": "cdp", "url": "http://127.0.0.1:9"}
@@ -60,8 +62,9 @@ def read(evals: Evals, query_id: str, name: str = "metadata.json") -> Any:
 
 
 def history(evals: Evals, query_id: str) -> list[dict[str, Any]]:
-    text = (attempt(evals, query_id) / "grades-history.jsonl").read_text()
-    return [json.loads(line) for line in text.splitlines()]
+    """Return the earlier lines of a row's only attempt."""
+    lines = RunStore(evals.run_folder()).list_history(TrialKey(query_id))
+    return [json.loads(line) for line in lines][:-1]
 
 
 ROWS = (
@@ -116,17 +119,25 @@ def test_another_grader_judges_what_is_stored(ran: Evals) -> None:
     after, (old,) = read(ran, "b"), history(ran, "b")
     assert old["verdict"] == "failed"
     assert old["grader_results"] == before["grader_results"]
-    assert old["graded_at"] == before["completed_at"]
+    assert (old["revision"], after["revision"]) == (1, 2)
     assert after["regraded_at"] > before["completed_at"]
     assert after["grader_results"]["answer"]["fingerprint"] != old["grader_results"]["answer"]["fingerprint"]
     assert read(ran, "b", "grades.json") == after["grader_results"]
-    graded = ("grader_results", "verdict", "reason", "regraded_at", "grading_duration_ms", "error_source")
+    graded = (
+        "revision",
+        "grader_results",
+        "verdict",
+        "reason",
+        "regraded_at",
+        "grading_duration_ms",
+        "error_source",
+    )
     assert {k: v for k, v in after.items() if k not in graded} == {
         k: v for k, v in before.items() if k not in graded
     }
     assert ran.summary()["passed"] == 4
     assert "regraded_at" not in {k for k, v in read(ran, "c").items() if v is not None}
-    assert not (attempt(ran, "c") / "grades-history.jsonl").exists()
+    assert history(ran, "c") == []
 
 
 @pytest.mark.slow
@@ -151,11 +162,8 @@ def test_a_subset_with_workers_and_a_gate(evals: Evals) -> None:
     every = evals.run("shop.eval.yaml", f"--eval-regrade={run}", "--eval-set=lanes=3")
     every.assert_outcomes(passed=10)
     assert evals.summary()["passed"] == 8
-    files = list(evals.run_folder().glob("tasks/*/*/*/attempt-1/grades-history.jsonl"))
-    assert len(files) == 8
-    assert (
-        len((evals.run_folder() / "tasks/a/x/2/attempt-1/grades-history.jsonl").read_text().splitlines()) == 2
-    )
+    revisions = [data.revision for _, data in RunStore(evals.run_folder()).digests()]
+    assert sorted(revisions) == [2, 2, 2, 2, 2, 2, 3, 3]
 
 
 @pytest.mark.slow
@@ -241,7 +249,7 @@ def test_a_run_that_lacks_something_meets_no_gate(ran: Evals) -> None:
     """What it passed says nothing of trials that it did not come to; what was not graded again is red."""
     run, some = ran.run_folder(), ("shop.eval.yaml::a", "shop.eval.yaml::p", "--eval-regrade=latest")
     ran.write_config(gate={"min_pass_rate": 0.5})
-    shutil.rmtree(run / "tasks/c")
+    remove_lines(run, "c")
     ended = ran.run(*some)
     assert ended.ret == 1
     ended.stdout.fnmatch_lines(["gate complete: 1 of the run's 5 trials have no result*"])
@@ -312,7 +320,7 @@ def test_command(ran: Evals, monkeypatch: pytest.MonkeyPatch, capfd: pytest.Capt
     """``browsereval regrade RUN`` finds the run's config, takes another one, and passes the exit code on."""
     monkeypatch.chdir(ran.path)
     ran.write_config("other.yaml", browser="playwright", graders=[{"type": "answer", "match": "includes"}])
-    shutil.rmtree(ran.run_folder() / "tasks/c")
+    remove_lines(ran.run_folder(), "c")
     run = str(ran.run_folder())
     assert main(["regrade", run, "--config=other.yaml"]) == 1
     assert "1 of the run's 5 trials have no result" in capfd.readouterr().out, "all others pass now"

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.capture.message_log import MessageLogger
-from pytest_browsereval.capture.trajectory import HISTORY_FILE, TrajectorySaver
+from pytest_browsereval.capture.trajectory import TrajectorySaver
 from pytest_browsereval.config import config_from
 from pytest_browsereval.door import builtin_registry
 from pytest_browsereval.errors import ConfigError, DatasetError, ErrorSource, Fault, UsageError
 from pytest_browsereval.features.regrade.evidence import read_evidence
 from pytest_browsereval.features.regrade.stored_plan import StoredEntry
-from pytest_browsereval.features.regrade.trials import RegradedTrials, history_record
+from pytest_browsereval.features.regrade.trials import RegradedTrials
 from pytest_browsereval.graders.base import GraderConfig, Recorded
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.messages import UserMessage
@@ -25,7 +25,6 @@ from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.model.usage import Usage
 from pytest_browsereval.run.active import ActiveRun, Prepared, RunSpec
 from pytest_browsereval.run.lookup import run_folder
-from pytest_browsereval.run.reading import read_metadata
 from pytest_browsereval.run.session import Session
 from pytest_browsereval.run.store import RunStore, TrialKey
 from pytest_browsereval.testing import ScriptedModel, says
@@ -54,7 +53,7 @@ class Eval:
         given = {"row_hash": task.content_hash(), "node_id": f"shop.eval.yaml::{query_id}", **metadata}
         data = attempt(**{"query_id": query_id, "attempt": begun.number, **given})
         saver.save_grades(data.grader_results)
-        saver.save_metadata(data)
+        self.store.save_record(data)
         log = MessageLogger(begun.path)
         log.log(UserMessage(content=task.query))
         log.close()
@@ -89,8 +88,9 @@ def on_disk(folder: Path) -> dict[str, str]:
     return {path.name: path.read_text() for path in folder.iterdir() if path.is_file()}
 
 
-def history(folder: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (folder / HISTORY_FILE).read_bytes().split(b"\n")[:-1]]
+def history(shop: Eval, query_id: str = "a") -> list[dict[str, Any]]:
+    """Return the earlier lines of an attempt."""
+    return [json.loads(line) for line in RunStore(shop.store.root).list_history(TrialKey(query_id))][:-1]
 
 
 def stands_in(**grade: Any) -> Any:
@@ -130,7 +130,7 @@ def test_what_a_refused_key_had_cost_is_kept(shop: Eval) -> None:
     assert "not regraded, passed as it was: 401" in metadata.reason
     after = on_disk(folder)
     stored = json.loads(after.pop("metadata.json"))
-    assert stored == {**json.loads(before.pop("metadata.json")), "cost_usd": 0.75}
+    assert stored == {**json.loads(before.pop("metadata.json")), "cost_usd": 0.75, "revision": 2}
     assert after == before
 
 
@@ -143,7 +143,7 @@ def test_which_attempts_are_graded_again(shop: Eval, kind: str) -> None:
     metadata = again(shop.regrading())
     if why is None:
         assert (metadata.verdict, metadata.regraded_at is None) == (PASSED, False)
-        assert history(folder)[0]["verdict"] == json.loads(before["metadata.json"])["verdict"]
+        assert history(shop)[0]["verdict"] == json.loads(before["metadata.json"])["verdict"]
     else:
         assert metadata.verdict is ERRORED
         assert why in metadata.reason
@@ -186,15 +186,11 @@ def test_what_an_interruption_leaves(shop: Eval) -> None:
     asyncio.run(cancelled())
     assert on_disk(folder) == before
     assert not regrading.run.store.in_flight()
-    kept = shop.regrading()
-    TrajectorySaver(folder).keep_grades(
-        history_record(read_metadata(folder))
-    )  # killed between the history and the metadata
-    assert again(kept).verdict is PASSED
-    assert [entry["verdict"] for entry in history(folder)] == ["failed"]
+    assert again(shop.regrading()).verdict is PASSED
+    assert [entry["verdict"] for entry in history(shop)] == ["failed"]
     again(shop.regrading())
-    assert [entry["verdict"] for entry in history(folder)] == ["failed", "passed"]
-    assert history(folder)[1]["graded_at"] > history(folder)[0]["graded_at"]
+    verdicts = [(entry["verdict"], entry["revision"]) for entry in history(shop)]
+    assert verdicts == [("failed", 1), ("passed", 2)]
 
 
 def test_what_an_interrupted_grading_had_cost_is_kept(shop: Eval) -> None:
@@ -220,7 +216,7 @@ def test_what_an_interrupted_grading_had_cost_is_kept(shop: Eval) -> None:
     asyncio.run(cancelled())
     after = on_disk(folder)
     stored = json.loads(after.pop("metadata.json"))
-    assert stored == {**json.loads(before.pop("metadata.json")), "cost_usd": 0.75}
+    assert stored == {**json.loads(before.pop("metadata.json")), "cost_usd": 0.75, "revision": 2}
     assert after == before
 
 
@@ -264,13 +260,13 @@ def test_costs_add_up(shop: Eval) -> None:
 
 def test_a_fault_of_the_session_is_recorded(shop: Eval) -> None:
     """A process that died or a loop that was lost: errored grades, the old ones in the history."""
-    folder = shop.add()
+    shop.add()
     regrading = shop.regrading()
     entry = regrading.plan.stored[0]
     metadata = regrading.record_fault(entry, "n", Fault(ErrorSource.HARNESS, "the worker died")).metadata
     assert (metadata.verdict, metadata.error_source) == (ERRORED, "grader")
     assert "the worker died" in metadata.reason
-    assert [entry["verdict"] for entry in history(folder)] == ["passed"]
+    assert [entry["verdict"] for entry in history(shop)] == ["passed"]
     assert again(shop.regrading()).verdict is PASSED
 
 
@@ -330,33 +326,20 @@ def test_evidence_that_cannot_be_read_is_told(tmp_path: Path) -> None:
 
 def test_grades_that_came_in_between_are_kept(shop: Eval) -> None:
     """Of a worker that died after it had written them, or of the item's try before: grades and money."""
-    folder = shop.add(cost_usd=0.5)
+    shop.add(cost_usd=0.5)
     first, other = shop.regrading(), shop.regrading()
     entry = first.plan.stored[0]
     other.run.spec.behaviour.grade = stands_in(verdict=FAILED, score=0.0, cost_usd=0.25)
     again(other)
     metadata = first.record_fault(entry, "n", Fault(ErrorSource.HARNESS, "the worker died")).metadata
-    assert [record["verdict"] for record in history(folder)] == ["passed", "failed"]
+    assert [record["verdict"] for record in history(shop)] == ["passed", "failed"]
     assert metadata.cost_usd == 0.75
-
-
-def test_no_text_of_a_page_damages_the_history(shop: Eval) -> None:
-    """Line ends of Unicode, and what somebody else has done to the file: what stands in it stays."""
-    folder = shop.add(reason="it says \u2028\x85\r\n stop")
-    again(shop.regrading())
-    again(shop.regrading())
-    again(shop.regrading())
-    assert history(folder)[0]["reason"].startswith("it says ")
-    assert len(history(folder)) == 3
-    (folder / HISTORY_FILE).write_bytes(b"\xff half a li")
-    again(shop.regrading())
-    assert (folder / HISTORY_FILE).read_bytes().startswith(b"\xff half a li\n{")
 
 
 def test_what_was_paid_for_is_not_asked_again(shop: Eval, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same judge makes no request at a second regrading; another model or more votes do."""
     monkeypatch.setenv("KEY_OF_JUDGE", "secret-key")
-    folder = shop.add()
+    shop.add()
     reply = json.dumps({"reasoning": "It is another.", "stated_answer": "43", "is_same": False})
     with ScriptedModel(lambda _: says(reply)) as model:
         judge = {"model": "scripted", "base_url": model.base_url, "api_key": "KEY_OF_JUDGE"}
@@ -365,7 +348,7 @@ def test_what_was_paid_for_is_not_asked_again(shop: Eval, monkeypatch: pytest.Mo
             assert again(shop.regrading(graders=["browsecomp"], judge={**judge, **more})).verdict is FAILED
             counts.append(len(model.requests))
     assert counts == [1, 1, 2, 4]
-    assert [set(each["grader_results"]) for each in history(folder)[1:]] == [{"browsecomp"}] * 3
+    assert [set(each["grader_results"]) for each in history(shop)[1:]] == [{"browsecomp"}] * 3
 
 
 def test_no_key_is_needed_where_no_model_is_asked(shop: Eval, monkeypatch: pytest.MonkeyPatch) -> None:

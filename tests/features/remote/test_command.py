@@ -27,7 +27,6 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "merge": ("URL", "-o", "merged"),
     "push": ("URL", "s3://bucket/evals"),
     "regrade": ("URL", "--config=shop.eval.yaml"),
-    "reindex": ("URL",),
     "show": ("URL",),
     "view": ("URL",),
 }

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import errno
-import json
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from pytest_browsereval.features.remote import listing
 from pytest_browsereval.features.remote.bucket import Bucket
 from pytest_browsereval.features.remote.listing import list_parcels
 from tests.features.remote.test_push_and_pull import bucket, cache, objects, pushed, written
@@ -37,14 +36,6 @@ def copies(cache: Path) -> list[Path]:
     return [path.parent for path in cache.rglob(".partial")]
 
 
-def forget_digests(evals: Evals) -> None:
-    """Have the bucket as another version has written it, whose digests nobody here can read."""
-    for file in objects(evals, "done"):
-        record = json.loads(file.read_text())
-        assert record.pop("digests")["attempts"] == 4
-        file.write_text(json.dumps(record))
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "command",
@@ -57,21 +48,19 @@ def forget_digests(evals: Evals) -> None:
     ],
     ids=lambda command: command[0],
 )
-@pytest.mark.parametrize("has_digests", [True, False], ids=["digests", "records"])
 def test_pictures_stay_there_until_somebody_looks(
-    evals: Evals, bucket: str, cache: Path, got: list[str], command: tuple[str, ...], *, has_digests: bool
+    evals: Evals, bucket: str, cache: Path, got: list[str], command: tuple[str, ...]
 ) -> None:
-    """One object for all attempts, or one for each of them; a page has the rest brought, once."""
+    """The lines of all attempts are brought, and none of their folders; a page has the rest brought, once."""
     run = written(evals)
     url, other = pushed(evals, run, bucket), pushed(evals, written(evals), bucket)
-    if not has_digests:
-        forget_digests(evals)
     pictures = {path.name for path in objects(evals, "*.jpeg")}
     args = [part.replace("URL", url).replace("OTHER", other) for part in command]
     got.clear()
     first = evals.run_command(*args)
     runs = sum("://" in part for part in args)
-    assert sum("/bundles/" in path for path in got) == (0 if has_digests else 4 * runs)
+    assert sum("/bundles/" in path for path in got) == 0
+    assert sum("/attempts/" in path for path in got) == runs
     assert [path for path in got if "/files/tasks/" in path or "index." in path] == []
     assert len(copies(cache)) == runs
     of_folder = evals.run_command(*[arg.replace(url, str(run)) for arg in args])
@@ -83,7 +72,7 @@ def test_pictures_stay_there_until_somebody_looks(
     assert sum("/bundles/" in path for path in got) == 4
     page = Path(viewed.outlines[-1])
     assert {path.name for path in page.parent.rglob("*.jpeg")} == pictures
-    assert [name for name in (".partial", ".digests") if (page.parent / name).exists()] == []
+    assert not (page.parent / ".partial").exists()
     assert {path.name for path in page.parent.rglob("metadata.json")} == {"metadata.json"}
     assert len(copies(cache)) == runs
     got.clear()
@@ -171,61 +160,21 @@ def test_a_copy_is_there_only_with_the_names_of_its_files(
     ],
     ids=["gone", "cut", "forged"],
 )
-def test_digests_that_are_not_those_of_the_run_are_not_read(
-    evals: Evals, bucket: str, spoil: Callable[[Path], object]
+def test_lines_that_are_not_those_of_the_run_are_not_read(
+    evals: Evals, bucket: str, cache: Path, spoil: Callable[[Path], object]
 ) -> None:
-    """The records are."""
+    """The object that says that the run is done has their hash; what was appended later is left alone."""
     run = written(evals)
     url = pushed(evals, run, bucket)
-    spoil(objects(evals, "digests/*.jsonl")[0])
+    (lines,) = objects(evals, "files/attempts/*.jsonl")
+    whole = lines.read_bytes()
+    lines.write_bytes(whole + b"more")
     here, there = (evals.run_command("gate", one, "--config=shop.eval.yaml") for one in (str(run), url))
-    assert there.outlines[2:] == here.outlines[2:]
-    assert there.ret == here.ret == 1
-
-
-@pytest.mark.parametrize("is_damaged", [False, True])
-def test_a_list_too_long_for_the_memory_is_checked_too(
-    evals: Evals, bucket: str, monkeypatch: pytest.MonkeyPatch, *, is_damaged: bool
-) -> None:
-    """It is brought in pieces and sorted in parts, which are put aside."""
-    monkeypatch.setattr(listing, "SORTED_AT_ONCE", 2)
-    monkeypatch.setattr("pytest_browsereval.features.remote.bucket.PIECE", 7)
-    url = pushed(evals, run := written(evals), bucket)
-    if is_damaged:
-        file = objects(evals, "listing.jsonl")[0]
-        file.write_bytes(b"".join(file.read_bytes().splitlines(keepends=True)[:-1]))
-        result = evals.run_command("gate", url, "--config=shop.eval.yaml")
-        assert (result.ret, result.stdout.str()) == (4, "")
-        assert "is damaged: its objects are not those that are done" in result.stderr.str()
-    else:
-        here, there = (evals.run_command("gate", one, "--config=shop.eval.yaml") for one in (str(run), url))
-        assert (there.ret, there.outlines[2:]) == (here.ret, here.outlines[2:])
-
-
-def test_a_run_whose_files_contradict_each_other_has_no_digests(evals: Evals, bucket: str) -> None:
-    """What a gate says of its folder it says of it there."""
-    run = written(evals)
-    grades = next(run.glob("tasks/bad/*/*/attempt-1/grades.json"))
-    grades.write_text(grades.read_text().replace('"failed"', '"passed"'))
-    url = pushed(evals, run, bucket)
-    assert objects(evals, "digests/*") == []
-    here, there = (evals.run_command("gate", one, "--config=shop.eval.yaml") for one in (str(run), url))
-    assert [line for line in there.outlines if "records" in line] != []
-    assert there.outlines[2:] == here.outlines[2:]
-
-
-def test_digests_in_a_run_folder_are_read_by_nobody(evals: Evals, bucket: str, cache: Path) -> None:
-    """A program of an agent can write some: neither here nor in a copy do they raise the rate."""
-    first = written(evals)
-    url = pushed(evals, first, bucket)
-    assert evals.run_command("show", url).ret == 0
-    [copy] = copies(cache)
-    run = written(evals)
-    shutil.copytree(copy / ".digests", run / ".digests")
-    forged = next((run / ".digests").iterdir())
-    forged.write_bytes(forged.read_bytes() * 2)
-    (run / ".digests" / "more.jsonl").write_bytes(forged.read_bytes())
-    there = pushed(evals, run, bucket)
-    for one in (str(run), there):
-        gated = evals.run_command("gate", one, "--config=shop.eval.yaml")
-        assert "pass rate 75.0% (3 of 4 judged)" in gated.stdout.str()
+    assert (there.outlines[2:], there.ret) == (here.outlines[2:], 1)
+    lines.write_bytes(whole)
+    spoil(lines)
+    for copy in copies(cache):
+        shutil.rmtree(copy.parent)
+    result = evals.run_command("gate", url, "--config=shop.eval.yaml")
+    assert result.ret == 4
+    assert re.search(r"attempts/.*\.jsonl is (missing|damaged)", result.stderr.str())

@@ -176,7 +176,7 @@ def test_a_listing_hides_no_object_in_another(evals: Evals, bucket: str) -> None
     entries.remove(hidden)
     listing.write_text("".join(json.dumps(one) + "\n" for one in entries))
     with pytest.raises(RemoteError, match=r"listing\.jsonl is damaged"):
-        fetch(url, with_files=False)
+        fetch(url)
 
 
 def test_text_that_is_none_is_refused(evals: Evals, bucket: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -185,7 +185,7 @@ def test_text_that_is_none_is_refused(evals: Evals, bucket: str, monkeypatch: py
     real = json.dumps
 
     def spoiled(value: object, **options: object) -> str:
-        if isinstance(value, dict) and "files" in value:
+        if isinstance(value, dict) and isinstance(value.get("files"), dict):
             value = {"files": {"metadata.json": "\ud800"}}
         return real(value, **options)  # type: ignore[arg-type]
 
@@ -193,7 +193,7 @@ def test_text_that_is_none_is_refused(evals: Evals, bucket: str, monkeypatch: py
         patch.setattr("pytest_browsereval.features.remote.listing.json.dumps", spoiled)
         push = Push.of_run(run, bucket)
         push.finish()
-    result = evals.run_command("gate", push.url)
+    result = evals.run_command("view", push.url)
     assert "is damaged" in result.stderr.str()
     assert "Traceback" not in result.stderr.str()
 

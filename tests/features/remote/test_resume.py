@@ -135,8 +135,9 @@ def test_an_upload_that_was_cut_off_counts_as_far_as_it_is_listed(
 ) -> None:
     """Another machine runs what is not there."""
     cut_off(evals, bucket, monkeypatch).rename(evals.path.with_name(f"{evals.path.name}-gone"))
-    finished = [path.parts[-4] for path in objects(evals, "bundles/**/attempt-1.json")]
-    assert len(finished) == 2
+    (lines,) = objects(evals, "files/attempts/*.jsonl")
+    finished = [json.loads(line)["query_id"] for line in lines.read_text().splitlines()]
+    assert 1 <= len(finished) <= 2
     run = evals.run("shop.eval.yaml", f"--eval-output={bucket}", NAME)
     run.assert_outcomes(passed=3, failed=1)
     assert len(run.attempts) == 4
@@ -233,7 +234,8 @@ def test_a_folder_of_another_machine_is_left_alone(
     monkeypatch.setattr("platform.node", lambda: "another")
     run = evals.run("shop.eval.yaml", f"--eval-output={bucket}", NAME)
     run.assert_outcomes(passed=3, failed=1)
-    assert (run.folder != folder, len(calls(evals))) == (True, 2)
+    assert run.folder != folder
+    assert len(calls(evals)) in (2, 3)
     assert len(objects(evals, "claim-*")) == 2
 
 

@@ -267,7 +267,7 @@ def test_one_shard_may_have_all_rows(evals: Evals, bucket: str) -> None:
 def test_attempts_go_once_and_nothing_from_outside(
     evals: Evals, bucket: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An agent's program can write into the index of the run, which is no truth."""
+    """An agent's program can append a line, and make links."""
     monkeypatch.setattr("pytest_browsereval.features.remote.hooks.INTERVAL_S", 0.02)
     given: list[Path] = []
     send = Push.send
@@ -295,7 +295,6 @@ def test_attempts_go_once_and_nothing_from_outside(
 FORGING = """
 import time
 from pathlib import Path
-from pytest_browsereval.run.index import _make_line, list_known, read_index
 
 def wait_for(name):
     deadline = time.monotonic() + 60
@@ -307,11 +306,10 @@ def solve(context):
     [run] = Path("results/shop").iterdir()
     if context.task.query_id == "second":
         wait_for("first")
-        known = read_index(run)
-        [data, *_] = list_known(known, next(iter(known)))
         (run / "tasks" / "link").symlink_to({outside!r})
-        for name in ("tasks/link", "../../../outside", {outside!r}):
-            (run / "index" / f"forged-{{len(name)}}.jsonl").write_bytes(_make_line(name, (1, 2, 3, 4), data))
+        line = next((run / "attempts").iterdir()).read_text().splitlines()[0]
+        for name in ("link", "../../../outside"):
+            (run / "attempts" / f"forged-{{len(name)}}.jsonl").write_text(line.replace("first", name) + "\\n")
     if context.task.query_id == "third":
         wait_for("second")
     return "right"

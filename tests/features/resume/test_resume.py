@@ -14,6 +14,7 @@ from filelock import FileLock
 from pytest_browsereval.run.store import RunStore
 from pytest_browsereval.testing.evals import BLANK
 from tests.hooks.small_evals import Evals, errored_row, row
+from tests.recorded import edit_lines, spoil_line
 from tests.support import WITH_RERUNS
 
 AGENT = """
@@ -279,10 +280,10 @@ def test_a_run_without_manifest_is_refused(shop: Evals) -> None:
 def test_a_damaged_attempt_is_told(shop: Evals) -> None:
     """Neither lost nor run again in silence."""
     cut(shop)
-    (only_run(shop) / "tasks/bad/default/1/attempt-1/metadata.json").write_text('{"query_id": "ba')
+    spoil_line(only_run(shop), "bad")
     result = shop.run("shop.eval.yaml", "--eval-resume")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*metadata.json is damaged*"])
+    result.stderr.fnmatch_lines(["*is damaged: verdict*"])
     assert calls(shop) == ["bad", "b"]
 
 
@@ -400,9 +401,11 @@ def test_an_attempt_that_was_removed_counts_as_never_made(evals: Evals) -> None:
     evals.write_config(retries=1)
     evals.run("shop.eval.yaml")
     trial = evals.run_folder() / "tasks/a/default/1"
-    shutil.rmtree(trial / "attempt-1")
+    edit_lines(evals.run_folder(), lambda line: None if line["attempt"] == 1 else line)
     evals.run("shop.eval.yaml", "--eval-resume", "--eval-set=retries=0")
-    assert sorted(path.name for path in trial.iterdir()) == ["attempt-2", "attempt-3"]
+    assert sorted(path.name for path in trial.iterdir()) == ["attempt-1", "attempt-2", "attempt-3"]
+    (result,) = evals.summary()["results"]
+    assert result["attempts"] == 2
 
 
 @pytest.mark.slow

@@ -10,6 +10,7 @@ import pytest
 
 from pytest_browsereval.testing.evals import EvalRun
 from tests.hooks.small_evals import Evals, row
+from tests.recorded import change_line
 
 ROWS = [*(row(f"r{n}") for n in range(6)), row("last", depends_on=["r0"])]
 
@@ -96,8 +97,7 @@ def test_shards_by_earlier_durations(evals: Evals) -> None:
     evals.write_config()
     evals.run("shop.eval.yaml")
     for name, seconds in {**dict.fromkeys(("r0", "last", "r1", "r2", "r4", "r5"), 1), "r3": 4}.items():
-        (file,) = evals.run_folder().glob(f"tasks/{name}/*/*/attempt-1/metadata.json")
-        file.write_text(json.dumps({**json.loads(file.read_text()), "total_duration_ms": seconds * 1000.0}))
+        change_line(evals.run_folder(), name, total_duration_ms=seconds * 1000.0)
     shards = [collected(evals, f"--eval-shard={n}/2", "--eval-shard-by=latest") for n in (1, 2)]
     assert shards == [{"r3", "r4"}, {"r0", "last", "r1", "r2", "r5"}]
     for args, told in (

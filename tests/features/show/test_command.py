@@ -16,7 +16,7 @@ from pytest_browsereval.errors import ErrorSource
 from pytest_browsereval.model.display import width_of
 from pytest_browsereval.run.manifest import manifest
 from tests.labelled import grade, graded, write_run
-from tests.recorded import FAILED, PASSED, write_summary
+from tests.recorded import FAILED, PASSED, edit_lines, write_summary
 
 SECRET = "sk-0123456789abcdef"
 
@@ -175,8 +175,18 @@ def test_two_runs(capsys: pytest.CaptureFixture[str]) -> None:
     """They differ in a model, in lanes and in the judge that people were not told of; never in time."""
     made("r")
     other = made("rr", config=CONFIG.replace("gpt-4o-mini", "gpt-5-mini").replace("lanes: 4", "lanes: 8"))
-    file = other / "tasks/a/default/1/attempt-1/metadata.json"
-    file.write_text(file.read_text().replace("o4-mini/0", "o4-mini/1"))
+    other_judge = {"reasoning": "", "fingerprint": "w/1/o4-mini/1"}
+    edit_lines(
+        other,
+        lambda line: (
+            {
+                **line,
+                "grader_results": {"webvoyager": {**line["grader_results"]["webvoyager"], **other_judge}},
+            }
+            if line["query_id"] == "a"
+            else line
+        ),
+    )
     assert main(["show", "r", "rr"]) == 0
     assert capsys.readouterr().out.splitlines() == [
         "A  results/shop/r, begun 2026-01-01T00:00:00.000Z",
@@ -239,7 +249,7 @@ def test_a_manifest_of_a_newer_form(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["show", "r"]) == 1
     out, err = capsys.readouterr()
     assert "eval     shop" in out
-    assert "results/shop/r/manifest.json is of form 99, and this version reads form 1" in err
+    assert "results/shop/r/manifest.json is of form 99, and this version reads form 2" in err
     assert main(["show", "r", "--json"]) == 1
     assert json.loads(capsys.readouterr().out)["eval"] == "shop"
 

@@ -29,7 +29,7 @@ from pytest_browsereval.model.messages import (
 from tests.analysis.test_reader import add
 from tests.exported import SECRET_ANSWER, Figures, example_run, make_mixed_run, mixed_run, read_figures
 from tests.hooks.small_evals import Evals, row
-from tests.recorded import ERRORED, FAILED, PASSED
+from tests.recorded import ERRORED, FAILED, PASSED, spoil_line
 
 __all__ = ["example_run", "mixed_run"]
 
@@ -337,14 +337,14 @@ def test_a_session_writes_its_tables(evals: Evals) -> None:
 def test_a_table_is_written_whole_or_not_at_all(evals: Evals, tmp_path: Path, kind: str) -> None:
     """A damaged record ends the export: what was there stays, and nothing half is left."""
     run = tmp_path / "run"
-    folder = add(run, "b")
+    add(run, "b")
     add(run, "a")
     exported(evals, run, kind)
     before = {path: path.read_bytes() for path in evals.path.rglob(f"*.{kind}")}
-    (folder / "metadata.json").write_text("{}")
+    spoil_line(run, "b")
     done = evals.run_command("export", str(run), "--to", kind)
     assert done.ret == 4
-    assert "metadata.json is damaged" in done.stderr.str()
+    assert "is damaged: verdict" in done.stderr.str()
     assert {path: path.read_bytes() for path in evals.path.rglob("tables/*/*")} == before
 
 

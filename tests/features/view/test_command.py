@@ -7,13 +7,14 @@ from pathlib import Path
 import pytest
 
 from pytest_browsereval.__main__ import main
-from tests.labelled import folder_of, grade, graded, write_run
+from tests.labelled import grade, graded, write_run
+from tests.recorded import spoil_line
 
 
 def test_the_page_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """It is told how many attempts it shows; details that an earlier, longer page has left are gone."""
     store = write_run(tmp_path / "run", graded("a", grade("x")), graded("b", grade("x")))
-    (folder_of(store, "b") / "metadata.json").write_text("{}")
+    spoil_line(store.root, "b")
     (store.root / "index.files").mkdir()
     for name in ("0002.js", "mine.js"):
         (store.root / "index.files" / name).write_text("")

@@ -36,7 +36,7 @@ from pytest_browsereval.model.usage import Usage
 from pytest_browsereval.report.viewer.writing import write_viewer
 from pytest_browsereval.run.store import RunStore
 from tests.labelled import folder_of, grade, graded, paint, write_course, write_run
-from tests.recorded import FAILED, PASSED, write_summary
+from tests.recorded import FAILED, PASSED, spoil_line, write_summary
 from tests.support import Run
 
 HOSTILE = (
@@ -136,7 +136,7 @@ def store(tmp_path: Path) -> RunStore:
         graded("spoiled", grade("state", PASSED)),
     )
     store.write_manifest({"name": "shop", "config": {"browser": {"viewport": {"width": 640, "height": 360}}}})
-    (folder_of(store, "spoiled") / "metadata.json").write_text('{"query_id": "spoiled", ')
+    spoil_line(store.root, "spoiled")
     (folder_of(store, "buy").parent / "attempt-2").mkdir()
     _course(folder_of(store, "buy"))
     _hostile_course(folder_of(store, HOSTILE))

@@ -14,11 +14,10 @@ from pytest_browsereval.errors import ErrorSource
 from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
 from pytest_browsereval.report.viewer.page import script_named
 from pytest_browsereval.report.viewer.writing import write_viewer
-from pytest_browsereval.run.reading import read_metadata
 from pytest_browsereval.run.store import RunStore
 from pytest_browsereval.stats.statistics import wilson
 from tests.labelled import folder_of, grade, graded, write_run
-from tests.recorded import ERRORED, FAILED, PASSED
+from tests.recorded import ERRORED, FAILED, PASSED, change_line
 from tests.report.viewer.conftest import HOSTILE, SETTLED, Look, Reader
 from tests.support import until
 
@@ -28,8 +27,8 @@ STEP = "#/buy/default/1/attempt-1/step-2"
 def test_counts_are_those_of_the_summary(store: RunStore, page: Path, look: Look) -> None:
     """Rate, interval and counts agree with the analysis; what cannot be read is counted beside them."""
     spoiled = folder_of(store, "spoiled")
-    whole = [path.parent for path in store.root.glob("tasks/*/*/*/*/metadata.json") if path.parent != spoiled]
-    summary = summarise((folder, read_metadata(folder)) for folder in whole)
+    lines = RunStore(store.root).update_lines()
+    summary = summarise((spoiled, data) for trial in lines.trials for data in lines.list_tries(trial))
     assert summary.pass_rate == 0.5
 
     async def work(reader: Reader) -> None:
@@ -244,10 +243,10 @@ def test_what_is_damaged_is_shown_as_such(page: Path, look: Look) -> None:
 
     async def work(reader: Reader) -> None:
         await reader.open("#/spoiled/default/1")
-        assert "metadata.json is damaged" in await reader.text("#findings")
+        assert "is damaged: verdict" in await reader.text("#findings")
         assert await reader.text("#attempt-verdict") == "‽ damaged"
         await reader.open("#/buy/default/1/attempt-2/line-1")
-        assert "It has no metadata.json" in await reader.text("#reason")
+        assert "It has no line in attempts/*.jsonl" in await reader.text("#reason")
         await reader.open("#/no-such-row/default/1/attempt-1")
         assert await reader.text("#problem") == "This run has no attempt no-such-row/default/1/attempt-1."
         await reader.open("#/%/%E0%A4%A/..")
@@ -276,14 +275,13 @@ def test_what_is_damaged_is_shown_as_such(page: Path, look: Look) -> None:
     ],
 )
 def test_damaged_metadata_takes_no_timeline_away(store: RunStore, look: Look, damage: dict[str, Any]) -> None:
-    """Metadata that is JSON and yet none: the page says so, and shows what was logged."""
-    file = folder_of(store, "buy") / "metadata.json"
-    file.write_text(json.dumps(json.loads(file.read_text()) | damage))
+    """A line that is JSON and yet not a record: the page says so, and shows what was logged."""
+    change_line(store.root, "buy", **damage)
 
     async def work(reader: Reader) -> None:
         await reader.open(STEP)
         assert await reader.text("#attempt-verdict") == "‽ damaged"
-        assert "metadata.json is damaged" in await reader.text("#findings")
+        assert "is damaged: " in await reader.text("#findings")
         assert await reader.text("#detail h3") == "Step 2: click_at failed"
 
     look(write_viewer(open_door(), store.root).file, work)

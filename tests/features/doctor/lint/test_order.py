@@ -34,8 +34,8 @@ def leave(home: Path, began: str, verdicts: str, *, before: Iterable[str] = ()) 
             "started_at": f"{began}:{2 * number:02}.000Z",
             "completed_at": f"{began}:{2 * number + 1:02}.000Z",
         }
-        folder = store.begin_attempt(TrialKey(name, "default", trial), "node").path
-        (folder / "metadata.json").write_text(attempt(name, VERDICTS[letter], **given).model_dump_json())
+        store.begin_attempt(TrialKey(name, "default", trial), "node")
+        store.save_record(attempt(name, VERDICTS[letter], **given))
     return store.root
 
 
@@ -100,9 +100,8 @@ def test_a_hard_row_is_not_broken(tmp_path: Path) -> None:
     """Its solution passes, and no agent does."""
     run = leave(tmp_path / "runs", "2026-01-01T12:00", "FFF")
     given = {"agent_config": {"type": "scripted"}, "row_hash": Task(**ROW).content_hash()}
-    folder = RunStore(run).begin_attempt(TrialKey("mug", "oracle", 1), "node").path
-    done = attempt("mug", PASSED, variant="oracle", **given)
-    (folder / "metadata.json").write_text(done.model_dump_json())
+    RunStore(run).begin_attempt(TrialKey("mug", "oracle", 1), "node")
+    RunStore(run).save_record(attempt("mug", PASSED, variant="oracle", **given))
     assert rules(linted(tmp_path, ROW, runs=[run])) == [("hard", Level.NOTE)]
 
 

@@ -39,7 +39,7 @@ class Folder:
         self.number += 1
         given = {"agent_config": AI, "row_hash": Task(**ROW).content_hash(), "trial": self.number, **more}
         folder = self.store.begin_attempt(TrialKey("mug", "default", self.number), "node").path
-        (folder / "metadata.json").write_text(attempt("mug", verdict, **given).model_dump_json())
+        self.store.save_record(attempt("mug", verdict, **given))
         (folder / "messages.jsonl").write_text(json.dumps({"type": "assistant", "content": said}))
 
 

@@ -1,0 +1,1 @@
+"""Reads the record of a run: what its attempts came to."""
