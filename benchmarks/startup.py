@@ -16,7 +16,8 @@ from pathlib import Path
 from measuring import arguments, cost_of, median, report
 
 EXAMPLE = Path(__file__).parent.parent / "examples" / "miniwob" / "eval.yaml"
-BUDGET_MS = 30
+BUDGET_SHARE = 0.04
+"""Of the CPU of a start with the plug-ins of the libraries that come with this one."""
 WINDOW_GOAL_MS = 600
 ALONE = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
 COME_WITH_IT = (
@@ -81,11 +82,11 @@ def main() -> None:
                         used[setting][which].append(cost.cpu_s * 1000)
             marks += [_to_first_window(folder)] if number else []
     figures = {setting: _figures(*values) for setting, values in used.items()}
-    for setting in figures.keys() - {WITH_OTHERS}:
-        figures[setting]["is_met"] = figures[setting]["added_ms"] <= BUDGET_MS
+    beside = "beside the plug-ins of this environment"
+    figures[beside]["is_met"] = figures[beside]["added_share"] <= BUDGET_SHARE
     steps = {name: median([of[name] for of in marks]) for name in marks[0]}
     steps = {**steps, "goal_ms": WINDOW_GOAL_MS, "is_met": steps["window_ms"] <= WINDOW_GOAL_MS}
-    record = {"budget_ms": BUDGET_MS, **figures, "first window": steps}
+    record = {"budget_share": BUDGET_SHARE, **figures, "first window": steps}
     report({**record, "rounds": {**used, "first window": marks}}, options.json)
 
 
@@ -109,6 +110,7 @@ def _figures(without: list[float], installed: list[float]) -> dict[str, float]:
         "without_ms": median(without),
         "installed_ms": median(installed),
         "added_ms": added,
+        "added_share": added / median(without),
     }
 
 

@@ -1,7 +1,7 @@
 """The ``pytest11`` entry point: options; the rest is imported only when an eval is asked for.
 
 Imported in every pytest run of the environment, so it imports nothing but the standard library and
-pytest (budget: 30 ms of CPU; ``benchmarks/startup.py`` measures it).
+pytest (budget: 4 % of the CPU of a start; ``benchmarks/startup.py`` measures it).
 """
 
 from __future__ import annotations
