@@ -77,7 +77,7 @@ def _lacks(store: RunStore, summary: RunSummary, named: frozenset[TrialKey]) -> 
     count, skipped = store.count_selected(), store.count_skipped()
     # A resume may select rows that the first session did not.
     known = count_wanted(store) if count is None else max(count, len(named))
-    ended = ENDED if count is not None or store.is_idle() else RUNNING
+    ended = ENDED if count is not None or store.locks.is_idle() else RUNNING
     if count is None and known is None:
         return f"{ended}: how many trials it lacks is unknown"
     total = known or 0

@@ -76,3 +76,84 @@ def hold_lock(file: Path, run: Path | None = None) -> Iterator[bool]:
         yield lock.is_locked
     finally:
         lock.release()
+
+
+class RunLocks:
+    """The locks of a run.
+
+    Args:
+        root: the run's folder.
+        worker: names this process among those of the run.
+    """
+
+    def __init__(self, root: Path, worker: str = "main") -> None:
+        self._root = root
+        self._worker = worker
+        self._own: str | None = None
+
+    @contextmanager
+    def hold(self) -> Iterator[None]:
+        """Show that this process writes the run; the system takes it back when the process dies.
+
+        Raises:
+            OSError: the run folder cannot be written.
+        """
+        (self._root / LOCKS).mkdir(parents=True, exist_ok=True)
+        with hold_lock(self._root / LOCKS / self._worker):
+            note_place(self._root)
+            yield
+
+    @contextmanager
+    def hold_for_resume(self) -> Iterator[None]:
+        """Keep others from resuming the run.
+
+        Raises:
+            UsageError: a process is writing it, or somebody resumes it already; or it cannot be written.
+        """
+        try:
+            (self._root / LOCKS).mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UsageError(f"{self._root} cannot be written: {error.strerror}.") from None
+        with hold_lock(self._root / LOCKS / RESUME_LOCK, self._root):
+            self.check_idle(besides=RESUME_LOCK)
+            original = find_original(self._root)
+            if original is not None and not RunLocks(original).is_idle():
+                raise UsageError(
+                    f"{self._root} is a copy of {original}, which a process still writes: both would run the "
+                    "rest. Wait for it, or end it."
+                )
+            self._own = RESUME_LOCK
+            try:
+                yield
+            finally:
+                self._own = None
+
+    def check_idle(self, *, besides: str | None = None) -> None:
+        """Check that no process writes the run; nothing is written for it.
+
+        Args:
+            besides: the lock that this process has.
+
+        Raises:
+            UsageError: one does.
+        """
+        for lock in list_locks(self._root):
+            if lock.name != besides:
+                with hold_lock(lock, self._root):
+                    pass
+
+    def is_idle(self) -> bool:
+        """Whether no other process writes the run."""
+        try:
+            self.check_idle(besides=self._own)
+        except UsageError:
+            return False
+        return True
+
+    def is_held_for_resume(self) -> bool:
+        """Whether a process keeps others from resuming the run; True where that cannot be known."""
+        try:
+            with hold_lock(self._root / LOCKS / RESUME_LOCK, self._root) as is_ours:
+                return not is_ours
+        except UsageError:
+            return True

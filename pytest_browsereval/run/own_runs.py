@@ -39,7 +39,7 @@ class OwnRuns:
             output, run_id, worker = self._config.output_dir, self._shared.root.name, self._shared.worker
             fsync = self._config.capture.fsync
             store = RunStore.locate(output, name, run_id, worker=worker, fsync=fsync)
-            self._held.enter_context(store.hold())
+            self._held.enter_context(store.locks.hold())
             place = place_of(self._config.base_dir, store.root)
             store.write_manifest({**manifest, "name": name, "selected": None, **place})
             if self._config.budget.max_cost_usd is not None:

@@ -101,7 +101,7 @@ class Session:
                 self.toolsets = run.make_toolsets(browser.survey)
                 self.manifest = describe(run, self.toolsets, browser.description)
                 if self.entries:
-                    run.held.enter_context(run.store.hold())
+                    run.held.enter_context(run.store.locks.hold())
                     run.trials.begin(self, {**self.manifest, "selected": len(self.entries), **self._place()})
                 self.has_started = True
                 self._services = make_services(run, self.toolsets, browser, self._count_coming)

@@ -17,7 +17,6 @@ import random
 import re
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -33,14 +32,7 @@ from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.messages import SCHEMA_VERSION
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.redaction.text import redact_json
-from pytest_browsereval.run.locks import (
-    LOCKS,
-    RESUME_LOCK,
-    find_original,
-    hold_lock,
-    list_locks,
-    note_place,
-)
+from pytest_browsereval.run.locks import RunLocks
 from pytest_browsereval.run.summary import SUMMARY, read_figures
 from pytest_browsereval.run_files import load_written, parse_lines, read_written, sync_all, write_whole
 from pytest_browsereval.runs.foreign import attempt_number
@@ -168,7 +160,8 @@ class RunStore:
         self.writer = LineWriter(root, worker, fsync=fsync)
         self._lines = Lines(root)
         self._reading = threading.Lock()
-        self._own_lock: str | None = None
+        self.locks = RunLocks(root, worker)
+        """Who writes it."""
         self.synced_from = root if fsync else None
         """The run's folder, if the disk is to confirm every finished attempt."""
 
@@ -267,75 +260,6 @@ class RunStore:
         """
         with contextlib.suppress(FileNotFoundError):
             yield from parse_lines(read_written(self.root / name), take)
-
-    # -- who writes it
-
-    @contextmanager
-    def hold(self) -> Iterator[None]:
-        """Show that this process writes the run; the system takes it back when the process dies.
-
-        Raises:
-            OSError: the run folder cannot be written.
-        """
-        (self.root / LOCKS).mkdir(parents=True, exist_ok=True)
-        with hold_lock(self.root / LOCKS / self.worker):
-            note_place(self.root)
-            yield
-
-    @contextmanager
-    def hold_for_resume(self) -> Iterator[None]:
-        """Keep others from resuming the run.
-
-        Raises:
-            UsageError: a process is writing it, or somebody resumes it already; or it cannot be written.
-        """
-        try:
-            (self.root / LOCKS).mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise UsageError(f"{self.root} cannot be written: {error.strerror}.") from None
-        with hold_lock(self.root / LOCKS / RESUME_LOCK, self.root):
-            self.check_idle(besides=RESUME_LOCK)
-            original = find_original(self.root)
-            if original is not None and not RunStore(original).is_idle():
-                raise UsageError(
-                    f"{self.root} is a copy of {original}, which a process still writes: both would run the "
-                    "rest. Wait for it, or end it."
-                )
-            self._own_lock = RESUME_LOCK
-            try:
-                yield
-            finally:
-                self._own_lock = None
-
-    def check_idle(self, *, besides: str | None = None) -> None:
-        """Check that no process writes the run; nothing is written for it.
-
-        Args:
-            besides: the lock that this process has.
-
-        Raises:
-            UsageError: one does.
-        """
-        for lock in list_locks(self.root):
-            if lock.name != besides:
-                with hold_lock(lock, self.root):
-                    pass
-
-    def is_idle(self) -> bool:
-        """Whether no other process writes the run."""
-        try:
-            self.check_idle(besides=self._own_lock)
-        except UsageError:
-            return False
-        return True
-
-    def is_held_for_resume(self) -> bool:
-        """Whether a process keeps others from resuming the run; True where that cannot be known."""
-        try:
-            with hold_lock(self.root / LOCKS / RESUME_LOCK, self.root) as is_ours:
-                return not is_ours
-        except UsageError:
-            return True
 
     # -- attempts
 

@@ -97,7 +97,7 @@ class _Log:
         first = next((parse_time(one.digest.started_at) for one in run.attempts), None)
         incomplete = lacking(RunStore(run.folder), run.summary)
         # Inspect's words: a log of one that is still written is *started*.
-        cut_off = "cancelled" if RunStore(run.folder).is_idle() else "started"
+        cut_off = "cancelled" if RunStore(run.folder).locks.is_idle() else "started"
         self._status = "success" if incomplete is None else cut_off
         self._incomplete = incomplete and clean_text(incomplete.message)
         found = started_at or first or parse_time("1970-01-01")

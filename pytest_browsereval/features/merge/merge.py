@@ -108,7 +108,7 @@ def _check_runs(stores: Sequence[RunStore]) -> None:
             raise UsageError(f"{store.root} is named twice. Name each run once.")
         seen.add(store.root.resolve())
         # A running process may still add results.
-        store.check_idle()
+        store.locks.check_idle()
         _check_records(store)
 
 

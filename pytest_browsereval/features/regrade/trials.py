@@ -104,7 +104,7 @@ class RegradedTrials(Trials):
         check_manifest(run.store.root)
         for number, grader in enumerate(run.config.graders):
             preflight_member(run.config, grader, "graders", number)
-        run.held.enter_context(run.store.hold_for_resume())
+        run.held.enter_context(run.store.locks.hold_for_resume())
         return Prepared(notes=tuple(self._notes(plan)))
 
     def _notes(self, plan: StoredPlan) -> Iterator[str]:

@@ -144,7 +144,7 @@ class Push:
         store = RunStore(root)
         store.check_version()
         if not is_ours:
-            store.check_idle()
+            store.locks.check_idle()
         manifest = store.manifest()
         eval_name = safe_folder(str(manifest.get("name") or root.resolve().parent.name))
         name = root.resolve().name if name is None else name

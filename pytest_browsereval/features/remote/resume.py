@@ -87,7 +87,7 @@ def find_own(home: Path, part: Part) -> Path | None:
         with suppress(RemoteError):
             marker = read_marker(root)
             is_own = marker == Marker(part.bucket.url, str(holders[-1]), platform.node())
-            if is_own and RunStore(root).is_idle():
+            if is_own and RunStore(root).locks.is_idle():
                 return root
     return None
 

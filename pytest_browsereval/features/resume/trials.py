@@ -96,7 +96,7 @@ class ResumedTrials(NewTrials):
         """
         prepared = super().prepare()
         if not self.run.spec.is_planned:
-            self.run.held.enter_context(self.run.store.hold_for_resume())
+            self.run.held.enter_context(self.run.store.locks.hold_for_resume())
         return prepared
 
     def check(self, entries: Iterable[Entry], prepared: Prepared) -> list[str]:
@@ -225,7 +225,7 @@ class ResumedTrials(NewTrials):
             RunStopped: the session resumes another run than this process has found.
         """
         store = self.run.store
-        if not store.is_held_for_resume():
+        if not store.locks.is_held_for_resume():
             session.stop(why := f"the session does not resume {store.root}, which this process has found")
             raise RunStopped(why)
         super().begin(session, manifest)

@@ -170,7 +170,7 @@ def _ask_unfinished(place: Path, runs: Iterable[RunDigest]) -> Iterator[RunDiges
     for run in runs:
         if run.state is State.UNFINISHED and asked < MOST_ASKED:
             asked += 1
-            is_idle = RunStore(place / run.run).is_idle()
+            is_idle = RunStore(place / run.run).locks.is_idle()
             why = "it was cut off; --eval-resume continues it" if is_idle else "it still runs"
             yield run.model_copy(update={"note": why})
         else:

@@ -338,7 +338,7 @@ def test_a_run_that_is_still_written_is_not_called_ended(evals: Evals) -> None:
     run = evals.run("shop.eval.yaml").folder
     (run / "summary.json").unlink()
     remove_lines(run, "b")
-    with RunStore(run).hold():
+    with RunStore(run).locks.hold():
         done = evals.run_command("export", str(run), "--to=jsonl")
     assert done.errlines == [
         "note: a process still writes the run: 1 of the run's 2 trials have no result: b"

@@ -138,7 +138,7 @@ def test_a_run_that_was_cut_off_is_cancelled(mixed_run: Path, tmp_path: Path) ->
     assert "1 of the run's 18 trials have no result: wrong" in found[0].eval.metadata["incomplete"]
     assert set(evals_df(str(tmp_path / "cut"), quiet=True)["status"]) == {"cancelled"}
     assert len(samples_df(str(tmp_path / "cut"), quiet=True)) == 17
-    with RunStore(run).hold():
+    with RunStore(run).locks.hold():
         logs = export(run, tmp_path / "begun")
         assert {read_eval_log(str(log), header_only=True).status for log in logs} == {"started"}
 

@@ -152,7 +152,7 @@ def test_wrong_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert main(["merge", str(one.root), str(other.root), "-o", str(tmp_path / "full")]) == 4
     assert "already exists and has files in it" in capsys.readouterr().err
     assert not (tmp_path / "no").exists()
-    with one.hold():
+    with one.locks.hold():
         assert main(["merge", str(one.root), str(other.root), "-o", str(tmp_path / "no")]) == 4
     assert "a process still writes this run" in capsys.readouterr().err
 

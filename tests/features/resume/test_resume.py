@@ -221,7 +221,7 @@ def test_a_copy_of_a_run_that_is_still_written_is_not_resumed(shop: Evals) -> No
     """Its locks lie in the original; a copy of a run that has ended is one like any other."""
     cut(shop)
     run = only_run(shop)
-    with RunStore(run).hold():
+    with RunStore(run).locks.hold():
         shutil.copytree(run, copy := run.with_name("copy"))
         for option in ("resume", "regrade"):
             refused = shop.run("shop.eval.yaml", f"--eval-{option}=copy")
@@ -230,7 +230,7 @@ def test_a_copy_of_a_run_that_is_still_written_is_not_resumed(shop: Evals) -> No
     assert calls(shop) == ["bad", "b"]
     shop.run("shop.eval.yaml", "--eval-resume=copy").assert_outcomes(passed=2, failed=1)
     shutil.copytree(copy, run.with_name("second"))
-    with RunStore(run).hold():  # it is no longer the one that this is a copy of
+    with RunStore(run).locks.hold():  # it is no longer the one that this is a copy of
         shop.run("shop.eval.yaml", "--eval-resume=second").assert_outcomes(passed=2, failed=1)
 
 

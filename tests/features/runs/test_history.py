@@ -194,7 +194,7 @@ def test_a_run_that_still_runs(results: Path) -> None:
     """Its process holds a lock; without one it was cut off."""
     store = RunStore(results / "mail" / name_of(3))
     store.drop_summary()
-    with store.hold():
+    with store.locks.hold():
         assert read_history(results).runs[0].note == "it still runs"
     found = read_history(results).runs[0]
     assert (found.state, found.note) == (State.UNFINISHED, "it was cut off; --eval-resume continues it")
