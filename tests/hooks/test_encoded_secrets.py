@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import base64
-import gzip
-import sqlite3
-import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -40,7 +37,6 @@ with state:
     state.execute("create table logins (key text)")
     state.execute("insert into logins values (?)", (key,))
 state.close()
-open("size.txt", "w").write(str(os.path.getsize("state.sqlite")))
 os.makedirs("of-" + key + "/" + key)
 open("of-" + key + "/" + key + "/" + key + ".txt", "w").write("plain")
 open("of-" + key + "/[redacted].txt", "w").write("taken")
@@ -58,18 +54,13 @@ def forms(text: str) -> list[bytes]:
 
 
 def contents(folder: Path) -> Iterator[tuple[str, bytes]]:
-    """Yield names and contents of all files, and of members of archives."""
+    """Yield names and contents of all files."""
     for path in folder.rglob("*"):
         name = str(path.relative_to(folder))
         if path.is_symlink():
             yield name, str(path.readlink()).encode()
         elif path.is_file():
             yield name, path.read_bytes()
-            if path.suffix == ".gz":
-                yield name, gzip.decompress(path.read_bytes())
-            if path.suffix == ".zip":
-                with zipfile.ZipFile(path) as archive:
-                    yield from ((f"{name}/{inner}", archive.read(inner)) for inner in archive.namelist())
 
 
 def leaks(folder: Path) -> list[str]:
@@ -81,7 +72,7 @@ def leaks(folder: Path) -> list[str]:
 
 
 def test_files_of_a_program_have_no_secret(evals: Evals, monkeypatch: pytest.MonkeyPatch) -> None:
-    """UTF-16, archives, base64, a database and names; all of them are still there and can be opened."""
+    """UTF-16, base64 and names; what is not text goes, and a warning names what is packed as not searched."""
     monkeypatch.setenv("USER_KEY", SECRET)
     (evals.path / "work.py").write_text(PROGRAM)
     agent = {"type": "command", "command": ["{python}", "work.py"], "pass_env": ["USER_KEY"]}
@@ -92,14 +83,11 @@ def test_files_of_a_program_have_no_secret(evals: Evals, monkeypatch: pytest.Mon
     (folder,) = ran.folder.glob("tasks/a/*/*/*/agent")
     assert leaks(ran.folder) == []
     assert (folder / "wide.txt").read_text("utf-16") == "key=[redacted]"
-    assert gzip.decompress((folder / "log.gz").read_bytes()) == b"key=[redacted]"
-    with zipfile.ZipFile(folder / "files.zip") as archive:
-        assert archive.namelist() == ["inner.txt", "[redacted].txt"]
     assert "[redacted]" in (folder / "login.txt").read_text()
-    assert (folder / "state.sqlite").stat().st_size == int((folder / "size.txt").read_text())
-    state = sqlite3.connect(folder / "state.sqlite")
-    assert state.execute("select key from logins").fetchall() == [("[redacted]*********",)]
-    state.close()
+    assert not (folder / "files.zip").exists()  # the name in it is not packed
+    assert not (folder / "state.sqlite").exists()
+    warned = " ".join(one.message for one in ran.attempt("a").warnings)
+    assert all(name in warned for name in ("files.zip", "state.sqlite", "log.gz")), warned
     named = folder / "of-[redacted]"
     assert (named / "[redacted]/[redacted].txt").read_text() == "plain"
     assert {file.read_text() for file in named.glob("*.txt")} == {"taken", "second"}
