@@ -49,18 +49,11 @@ WORDS = (
 """What keys are about, by how they begin; others are about the config."""
 
 
-def hash_provenance(manifest: Mapping[str, Any], variant: str) -> str:
-    """Return a hash over what a variant of a run was made of; empty if that is unknown.
-
-    Args:
-        manifest: of the run.
-        variant: its name.
-    """
-    return hash_provenances(manifest, [variant])[variant]
-
-
 def hash_provenances(manifest: Mapping[str, Any], variants: Iterable[str]) -> dict[str, str]:
-    """Return the same of several variants: what they share is looked at once."""
+    """Return a hash over what each variant of a run was made of; empty where that is unknown.
+
+    What they share is looked at once.
+    """
     if not manifest:
         return dict.fromkeys(variants, "")
     config = block_of(manifest.get("config"))
