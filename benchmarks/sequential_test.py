@@ -97,7 +97,10 @@ def simulate(runs: int) -> Iterator[str]:
         runs: how many runs of each kind are simulated.
     """
     first = find_first()
-    yield "| rows | true rate | meets | under | undecided | wrong | trials of a row | saved | naive: wrong |"
+    yield (
+        "| rows | true rate | meets % | under % | undecided % | wrong % | trials of a row | saved % "
+        "| naive: wrong % |"
+    )
     yield "|---|--:|--:|--:|--:|--:|--:|--:|--:|"
     exact: list[str] = []
     for kind, make in KINDS.items():
@@ -112,18 +115,18 @@ def simulate(runs: int) -> Iterator[str]:
                 made += rounds
                 early += answer == "meets" and rounds == 1
                 naive += look_naively(rates, source)[0] == wrong
-            shares = " | ".join(f"{100 * said[one] / runs:.1f} %" for one in (*said, wrong))
+            shares = " | ".join(f"{100 * said[one] / runs:.1f}" for one in (*said, wrong))
             mean = made / runs
             yield (
-                f"| {kind} | {rate:.2f} | {shares} | {mean:.1f} | {100 * (1 - mean / MOST):.0f} % "
-                f"| {100 * naive / runs:.1f} % |"
+                f"| {kind} | {rate:.2f} | {shares} | {mean:.1f} | {100 * (1 - mean / MOST):.0f} "
+                f"| {100 * naive / runs:.1f} |"
             )
             if kind != "unlike" and rate >= FLOOR:
                 rows = make(rate, source)
                 chance = float(stats.poisson_binom.sf(first - 1, rows))
-                exact.append(f"| {kind} | {rate:.2f} | {100 * chance:.1f} % | {100 * early / runs:.1f} % |")
+                exact.append(f"| {kind} | {rate:.2f} | {100 * chance:.1f} | {100 * early / runs:.1f} |")
     yield ""
-    yield "| rows | true rate | *meets* after one round: exactly | simulated |"
+    yield "| rows | true rate | *meets* after one round: exactly, % | simulated, % |"
     yield "|---|--:|--:|--:|"
     yield from exact
 
