@@ -82,6 +82,11 @@ class Failure:
         return self.attempt.metadata.termination_reason is TerminationReason.COMPLETED
 
     @property
+    def may_be_work(self) -> bool:
+        """Whether what it did again may have been of use: only a limit and a way speak against it."""
+        return self.is_over or self.parting is None
+
+    @property
     def kind(self) -> str:
         """How it parts."""
         return self.parting.kind if self.parting is not None else ""
@@ -123,7 +128,9 @@ def _page_error(failure: Failure) -> Evidence | None:
         return None
     data, why = failure.attempt.metadata, f"the page answered HTTP {found.status}"
     has_left = failure.last[0].status is None
-    is_likely = data.error_source is None and (has_left or failure.parting is None)
+    # Where the way leads there as well, the page may be right: one that finds nothing answers 404 too.
+    is_known = failure.parting is not None and found in failure.own
+    is_likely = data.error_source is None and (has_left or not is_known)
     return Evidence("page_error", [found], f"HTTP {found.status}: {found.page}", why, is_likely)
 
 
@@ -135,7 +142,8 @@ def _loop_of_pages(failure: Failure) -> Evidence | None:
         return None
     if failure.is_over and steps[-1] is not moved[-1]:  # it got out of it
         return None
-    return Evidence("loop_of_pages", steps, ", ".join(sorted({one.page or "" for one in steps})))
+    pages = ", ".join(sorted({one.page or "" for one in steps}))
+    return Evidence("loop_of_pages", steps, pages, is_likely=failure.may_be_work)
 
 
 def _repeated_action(failure: Failure) -> Evidence | None:
@@ -152,7 +160,7 @@ def _repeated_action(failure: Failure) -> Evidence | None:
         return None
     is_open = not failure.attempt.is_protected
     said = dict.fromkeys(one.describe(past=False, with_value=is_open) for one in steps)
-    return Evidence("repeated_action", steps, " / ".join(said))
+    return Evidence("repeated_action", steps, " / ".join(said), is_likely=failure.may_be_work)
 
 
 def _reply_not_a_call(failure: Failure) -> Evidence | None:
@@ -269,7 +277,9 @@ def _checks_lost(failure: Failure) -> Evidence | None:
     # The first moment after the last best one.
     counts = [count for count, _ in held]
     step = failure.find_step(held[len(counts) - counts[::-1].index(max(counts))][1])
-    return Evidence("right_state_lost", [step] if step else (), "", "fewer checks held after it than before")
+    # A page that was left, or a message that went away, loses no state.
+    why = "fewer checks held after it than before"
+    return Evidence("right_state_lost", [step] if step else (), "", why, is_likely=True)
 
 
 def _parted(failure: Failure) -> Evidence | None:

@@ -277,6 +277,34 @@ def test_with_nothing_known(
     assert (cause.name, cause.step) == (name or "wrong_target", number), cause
 
 
+AGAIN = (NAME, RED, *4 * (ADD,))
+LOOP = (NAME, *3 * (click("A", "link", page="/a"), click("B", "link", page="/b")))
+FIND = (fill("Reference", "QX12"), {**click("Find", page="/find"), "status": 404})
+AT_LIMIT = TerminationReason.MAX_STEPS
+
+
+@pytest.mark.parametrize(
+    ("way", "steps", "ended", "label"),
+    [
+        (ORDER, AGAIN, AT_LIMIT, "repeated action"),
+        (ORDER, (*AGAIN, END), None, "likely repeated action"),
+        ((), AGAIN, AT_LIMIT, "likely repeated action"),
+        ((), (*AGAIN, END), None, "likely repeated action"),
+        (ORDER, LOOP, AT_LIMIT, "loop of pages"),
+        (ORDER, (*LOOP, END), None, "likely loop of pages"),
+        ((), LOOP, AT_LIMIT, "likely loop of pages"),
+        (ORDER, (NAME, GONE), None, "page answered an error"),
+        ((*FIND, END), FIND, None, "likely page answered an error"),
+    ],
+)
+def test_a_fact_that_need_not_be_why(
+    tmp_path: Path, way: Sequence[Step], steps: Sequence[Step], ended: TerminationReason | None, label: str
+) -> None:
+    """Clicks on *Next* may each be of use, and a page that finds nothing answers 404: that is likely only."""
+    record = {"termination_reason": ended} if ended else {}
+    assert cause_of(tmp_path, steps, way, **record).label == label
+
+
 def test_a_form_without_its_tick(tmp_path: Path) -> None:
     """The step that goes on without it is named, and what is missing before it."""
     cause = cause_of(tmp_path, (FORM[0], FORM[2], END), FORM)
@@ -367,6 +395,7 @@ def test_nothing_to_compare_with(tmp_path: Path) -> None:
     cause = find_cause(data, folder)
     assert cause is not None
     assert (cause.step, cause.name, cause.steps) == (3, "right_state_lost", (3,))
+    assert cause.label.startswith("likely")  # a message may go by itself
 
 
 def test_a_milestone_is_not_a_state(tmp_path: Path) -> None:
