@@ -178,4 +178,4 @@ async def _describe_lost(window: PlaywrightWindow, ref: str, target: str) -> Too
 
 def describe_gone(ref: str) -> str:
     """Return what to say of a ref that is not on the page."""
-    return f"{ref} is not on the page any more. Call snapshot to get new refs."
+    return f"{ref} is not on the page. Call snapshot to get new refs."

@@ -99,7 +99,7 @@ def test_refusals_of_tools_are_not_fenced_unless_a_page_wrote_in_them(
         *ours, pages_words = results(server.requests[-1])
     assert [each.splitlines() for each in ours] == [
         ["failed", "Nothing matches #nope. Call snapshot to see the page."],
-        ["failed", "e99 is not on the page any more. Call snapshot to get new refs."],
+        ["failed", "e99 is not on the page. Call snapshot to get new refs."],
         ["failed", "'ftp://x' cannot be opened. Write an address with http:// or https://."],
     ]
     assert pages_words.splitlines()[1].startswith("[page ")

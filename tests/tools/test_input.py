@@ -102,9 +102,9 @@ def test_a_ref_of_an_element_that_has_gone_is_refused_at_once(visit: Visits, pag
     opened.js("document.querySelector('#x').remove()")
     for ref in ("e2", "e99", "f9e1"):
         said = opened.refusal("click", target=ref)
-        assert said == f"{ref} is not on the page any more. Call snapshot to get new refs."
+        assert said == f"{ref} is not on the page. Call snapshot to get new refs."
     opened.output("navigate", url="/other")
-    assert opened.refusal("click", target="ref=e2").startswith("ref=e2 is not on the page any more.")
+    assert opened.refusal("click", target="ref=e2").startswith("ref=e2 is not on the page.")
     assert opened.js("document.querySelector('button').textContent") == "Other"
 
 
