@@ -56,4 +56,5 @@ def test_the_doctor_says_it_too(evals: Evals) -> None:
     evals.write_config(gate={"must_pass": ["mug-prise"]}, browser="playwright")
     result = evals.run_command("doctor", "shop.eval.yaml")
     assert result.ret == 1
-    assert "no row has the id 'mug-prise'. Did you mean 'mug-price'?" in result.stdout.str()
+    said = " ".join(result.stdout.str().split())
+    assert "no row has the id 'mug-prise'. Did you mean 'mug-price'?" in said

@@ -75,7 +75,8 @@ def state() -> dict[str, Any]:
         "threads": sorted(thread.name for thread in threading.enumerate()),
         "processes": [child.name() for child in process.children(recursive=True)],
         "files": process.num_fds(),
-        "tasks": [one for one in gc.get_objects() if isinstance(one, asyncio.Task) and not one.done()],
+        # By their type: `isinstance` has proxies of other libraries import what they stand for.
+        "tasks": [one for one in gc.get_objects() if issubclass(type(one), asyncio.Task) and not one.done()],
         "collector": (gc.isenabled(), gc.get_threshold()),
         "signals": {number: signal.getsignal(number) for number in signal.valid_signals()},
         "environment": dict(os.environ),

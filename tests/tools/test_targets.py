@@ -103,10 +103,7 @@ def test_a_ref_that_the_page_hides_says_so(visit: Visits) -> None:
     opened.output("snapshot")
     opened.js("i.remove()")
     opened.output("snapshot")
-    assert (
-        opened.refusal("click", target=ref)
-        == f"{ref} is not on the page. Call snapshot to get new refs."
-    )
+    assert opened.refusal("click", target=ref) == f"{ref} is not on the page. Call snapshot to get new refs."
 
 
 @pytest.mark.slow
