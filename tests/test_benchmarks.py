@@ -21,7 +21,6 @@ TINY = {
     "capture": "--rounds 1",
     "collection": "--rounds 1 --rows 200",
     "dashboard": "--rounds 1 --only short",
-    "guarding": "",
     "house": "--rounds 1",
     "latency": "--rounds 1 --only 'ours 8' --tasks-per-lane 1",
     "long_run": "--rounds 1 --tasks 8 --first 4 --kinds scripted",
@@ -39,6 +38,7 @@ TINY = {
 }
 LEFT_OUT = {
     "bucket": "needs an S3 server and half an hour",
+    "guarding": "takes five minutes",
     "killed_parts": "kills for ten minutes",
     "marks": "needs a model on this machine",
     "pages": "serves the pages of the others",
