@@ -34,7 +34,7 @@ def import_conftest(file: Path) -> ModuleType:
     assert spec.loader is not None  # noqa: S101 the same
     module = module_from_spec(spec)
     sys.modules[name] = module  # annotations of its classes are looked up there
-    sys.path.insert(0, str(file.parent))  # as pytest does, for what stands beside it
+    sys.path.insert(0, str(file.parent))  # as pytest does, for modules next to it
     try:
         spec.loader.exec_module(module)
     except KeyboardInterrupt:

@@ -207,7 +207,7 @@ class StoredRun:
     Args:
         folder: of the run, or of a copy without its attempts' files.
         door: asks plug-ins for causes, tables, and files at a URL.
-        summary: of the run, where somebody has read it already.
+        summary: of the run, if it was read before.
     """
 
     def __init__(self, folder: Path, door: Door, summary: RunSummary | None = None) -> None:
