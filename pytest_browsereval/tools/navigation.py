@@ -12,8 +12,8 @@ from pydantic import Field
 
 from pytest_browsereval.browsers.base import Window
 from pytest_browsereval.browsers.playwright.origins import origin_of, shorten
-from pytest_browsereval.browsers.playwright.page_text import read_page_text
-from pytest_browsereval.browsers.playwright.waiting import playwright_error, quietly
+from pytest_browsereval.browsers.playwright.page_text import read_page_text, read_title
+from pytest_browsereval.browsers.playwright.waiting import playwright_error
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.tools.base import Refusal, Tool, tool
 from pytest_browsereval.tools.display import READ_LENGTH, describe_gap
@@ -69,7 +69,7 @@ async def open_url(window: PlaywrightWindow, url: str) -> str:
 
 
 async def _describe_arrival(window: PlaywrightWindow, did: str) -> str:
-    title = shorten(await quietly(window.page.title(), window.rules.title_s) or "", 60)
+    title = shorten(await read_title(window.page, window.rules.title_s), 60)
     return f"{did} {shorten(window.url)}, titled {title!r}."
 
 

@@ -167,7 +167,7 @@ def test_a_page_that_loops_for_ever_costs_calls_not_the_attempt(visit: Visits) -
     opened.limit(action_s=1.0, load_s=-1.3)
     assert "press_key took longer than" in opened.refusal("press_key", key="a")
     opened.limit(action_s=PATIENCE_S, load_s=PATIENCE_S, title_s=0.2)
-    assert opened.output("list_tabs").startswith("1: ")
+    assert opened.output("list_tabs").startswith("1: '(not known: the page did not react in time)' ")
     opened.limit(title_s=PATIENCE_S)
     said = opened.output("reload")
     assert said == f"Reloaded {opened.window.url}, titled 'Page'."

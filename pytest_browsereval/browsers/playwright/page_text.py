@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_browsereval.browsers.playwright.origins import cap_text
 from pytest_browsereval.browsers.playwright.waiting import playwright_error, quietly
 from pytest_browsereval.browsers.playwright.world import ask_apart, find_apart
 
@@ -104,3 +105,9 @@ async def take_snapshot(page: Page, limit_s: float) -> str:
     finally:
         taking.cancel()
         taking.add_done_callback(lambda done: done.cancelled() or done.exception())
+
+
+async def read_title(page: Page, limit_s: float) -> str:
+    """Return a page's title; that it is not known, where the page does not tell it in time."""
+    title = await quietly(page.title(), limit_s)
+    return cap_text(title) if title is not None else "(not known: the page did not react in time)"

@@ -26,7 +26,7 @@ class WindowRules:
     """How long a navigation may take until the document is there."""
     load_s: float = 5.0
     """How much longer pictures, frames, new tabs and downloads are waited for."""
-    title_s: float = 1.0
+    title_s: float = 3.0
     """How long a title, or the options of a list, are waited for, which only complete what is said."""
     picture_s: float = 5.0
     close_s: float = 5.0

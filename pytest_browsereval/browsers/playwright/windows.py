@@ -12,7 +12,7 @@ from pytest_browsereval.browsers.playwright.clipboard import DOWNLOAD, QUESTION,
 from pytest_browsereval.browsers.playwright.downloads import Downloads
 from pytest_browsereval.browsers.playwright.guard import OriginGuard
 from pytest_browsereval.browsers.playwright.origins import cap_text, shorten
-from pytest_browsereval.browsers.playwright.page_text import take_snapshot
+from pytest_browsereval.browsers.playwright.page_text import read_title, take_snapshot
 from pytest_browsereval.browsers.playwright.pictures import Camera
 from pytest_browsereval.browsers.playwright.place import Place, WindowEvents, WindowRules
 from pytest_browsereval.browsers.playwright.tabs import NoTab, Notes, OpenTab, Tabs, answers, notice
@@ -178,7 +178,7 @@ class PlaywrightWindow(Window):
     async def tabs(self) -> list[Tab]:
         """Return the open tabs in the order in which they were opened."""
         tabs = list(self._tabs.open)
-        titles = await asyncio.gather(*(_title(tab.page, self.rules.title_s) for tab in tabs))
+        titles = await asyncio.gather(*(read_title(tab.page, self.rules.title_s) for tab in tabs))
         return [
             Tab(tab.tab_id, cap_text(tab.page.url), title, tab is self._tabs.current)
             for tab, title in zip(tabs, titles, strict=True)
@@ -409,7 +409,7 @@ class PlaywrightWindow(Window):
         self._tabs.promote()
         fresh, self._tabs.fresh = self._tabs.fresh, []
         for tab in fresh:
-            title = shorten(await _title(tab.page, self.rules.title_s), 60)
+            title = shorten(await read_title(tab.page, self.rules.title_s), 60)
             is_current = "; it is the current tab" if tab is self._tabs.current else ""
             where = shorten(tab.page.url)
             self._notes.say(f"A new tab opened: tab {tab.tab_id} {title!r} ({where}){is_current}.")
@@ -494,7 +494,3 @@ class PlaywrightWindow(Window):
         self.context.remove_listener("close", self._on_closed)
         ours = [tab.page for tab in self._tabs.open if tab.page not in self._not_ours]
         await asyncio.gather(*(page.close() for page in ours), return_exceptions=True)
-
-
-async def _title(page: Page, limit_s: float) -> str:
-    return cap_text(await quietly(page.title(), limit_s) or "")

@@ -105,6 +105,12 @@ def recorded(evals: Evals, recording: Path) -> Evals:
 NAMES = ("good", "bad", "plain")
 
 
+def _reasons(evals: Evals) -> str:
+    """Return why the attempts of the newest run ended as they did."""
+    found = sorted(evals.run_folder().glob("tasks/*/*/*/attempt-1/metadata.json"))
+    return "\n".join(f"{path.parts[-5]}: {json.loads(path.read_text())['reason']}" for path in found)
+
+
 @pytest.mark.slow
 def test_a_run_is_replayed_without_model_and_key(recorded: Evals) -> None:
     """Same verdicts, same log, another password; and no secret in any cassette."""
@@ -117,7 +123,8 @@ def test_a_run_is_replayed_without_model_and_key(recorded: Evals) -> None:
     assert before[0] == {"good": "passed", "bad": "failed", "plain": "failed"}
     code, output = go(recorded, "--eval-llm=replay", env=OTHER)
     assert code == 1, output
-    assert (verdicts(recorded.summary()), {name: log(recorded, name) for name in NAMES}) == before
+    assert verdicts(recorded.summary()) == before[0], _reasons(recorded)
+    assert {name: log(recorded, name) for name in NAMES} == before[1]
     assert "model calls: replayed from cassettes/shop; a replay reports the tokens and cost" in output
     good = metadata(recorded.run_folder(), "good")
     assert good.replayed
@@ -165,7 +172,7 @@ def test_a_run_is_replayed_by_a_worker(recorded: Evals) -> None:
     """It answers from the cassettes too."""
     code, output = go(recorded, "--eval-llm=replay", "-n1", "-k", "good or bad", env=OTHER)
     assert code == 1, output
-    assert verdicts(recorded.summary()) == {"good": "passed", "bad": "failed"}
+    assert verdicts(recorded.summary()) == {"good": "passed", "bad": "failed"}, _reasons(recorded)
 
 
 @pytest.mark.slow
