@@ -178,7 +178,7 @@ class Controller:
 
     def _note(self, active_run: ActiveRun, notes: Iterable[str]) -> None:
         reporter: Any = self.session.config.pluginmanager.get_plugin("terminalreporter")
-        for note in notes if reporter is not None else ():
+        for note in notes if reporter is not None and reporter.verbosity > -2 else ():
             reporter.write_line(f"eval {active_run.config.name}: note: {note}")
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)

@@ -1,4 +1,4 @@
-"""Has ``--eval-plan`` act before pytest-xdist starts workers."""
+"""Has ``--eval-plan`` and ``--eval-plan-json`` act before pytest-xdist starts workers."""
 
 from __future__ import annotations
 
@@ -17,6 +17,13 @@ OPTIONS = (
         help="run nothing; print the number of trials and an estimate of their tokens, cost and time",
         wakes=True,
     ),
+    Option(
+        "--eval-plan-json",
+        action="store_true",
+        default=False,
+        help="run nothing; print the plan as one line of JSON and nothing else",
+        wakes=True,
+    ),
 )
 
 processes_key = pytest.StashKey[int]()
@@ -26,7 +33,10 @@ processes_key = pytest.StashKey[int]()
 @pytest.hookimpl(tryfirst=True)
 def pytest_cmdline_main(config: pytest.Config) -> None:
     """Have this process count the rows: pytest-xdist starts no worker then."""
-    if config.getoption("eval_plan"):
+    if config.getoption("eval_plan_json"):
+        # Programs read the line: no header, no notes and no count of tests around it.
+        config.option.verbose, config.option.disable_warnings = -2, True
+    if config.getoption("eval_plan") or config.getoption("eval_plan_json"):
         config.stash[is_planned_key] = True
         config.stash[processes_key] = _count_processes(config)
         config.option.numprocesses, config.option.tx, config.option.dist = None, [], "no"

@@ -1,7 +1,8 @@
-"""``--eval-plan``: prints what a run will take, and runs nothing."""
+"""``--eval-plan`` and ``--eval-plan-json``: print what a run will take, and run nothing."""
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import pytest
 
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.plan.planning import plan_run
-from pytest_browsereval.features.plan.report import plan_lines
+from pytest_browsereval.features.plan.report import EvalPlan, figures, plan_lines
 from pytest_browsereval.hooks.items import EvalItem
 from pytest_browsereval.hooks.session import EvalSession
 from pytest_browsereval.model.digest import AttemptDigest
@@ -34,22 +35,28 @@ class Planning:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
-        """Tell the plan of each eval; no item is run."""
+        """Print the plan of each eval; no item is run."""
         reporter: Any = session.config.pluginmanager.get_plugin("terminalreporter")
         rows: dict[ActiveRun, list[EvalItem]] = {}
         for item in session.items:
             if isinstance(item, EvalItem):
                 rows.setdefault(item.active_run, []).append(item)
-        for active_run, items in rows.items():
-            reporter.section(f"plan of eval {active_run.config.name}")
-            for line in self._plan(active_run, items):
+        plans = {active_run.config.name: self._plan(active_run, items) for active_run, items in rows.items()}
+        others = len(session.items) - sum(map(len, rows.values()))
+        if session.config.getoption("eval_plan_json"):
+            evals = [{"eval": name, **figures(plan)} for name, plan in plans.items()]
+            reporter.line(json.dumps({"evals": evals, "other_tests": others}))
+            return True
+        for name, plan in plans.items():
+            reporter.section(f"plan of eval {name}")
+            for line in plan_lines(plan):
                 reporter.line(line)
-        if others := len(session.items) - sum(map(len, rows.values())):
+        if others:
             reporter.line(f"plus {format_count(others, 'test')} outside of evals")
         reporter.line("nothing was run (--eval-plan)")
         return True
 
-    def _plan(self, active_run: ActiveRun, items: list[EvalItem]) -> list[str]:
+    def _plan(self, active_run: ActiveRun, items: list[EvalItem]) -> EvalPlan:
         config = active_run.config
         left = active_run.trials.list_due(item.entry for item in items)
         basis: str | None = None
@@ -68,7 +75,7 @@ class Planning:
             plan = replace(plan, least=plan_run(sure, attempts, retries=config.retries))
         at_once = config.num_workers or config.lanes * self._processes
         tasks = len({entry.ref.query_id for entry in left})
-        return list(plan_lines(plan, config, tasks=tasks, at_once=at_once, basis=basis, why=why))
+        return EvalPlan(plan, config, tasks, at_once, basis, why)
 
     def _earlier(self, active_run: ActiveRun) -> Path | None:
         try:

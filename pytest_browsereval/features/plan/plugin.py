@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from pytest_browsereval.features.plan.early import processes_key
-from pytest_browsereval.hooks.names import is_worker
+from pytest_browsereval.hooks.names import is_planned_key, is_worker
 
 
 def pytest_browsereval_start(config: pytest.Config) -> None:
     """Print the plan in the place of the run."""
-    if not config.getoption("eval_plan") or is_worker(config):
+    if not config.stash.get(is_planned_key, False) or is_worker(config):
         return
     from pytest_browsereval.features.plan.hooks import Planning
     from pytest_browsereval.hooks.session import eval_session_key

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from tests.hooks.small_evals import Evals, row
@@ -75,3 +77,27 @@ def test_nothing_is_run_where_there_is_no_eval(evals: Evals) -> None:
     result = evals.run("--eval-plan", "shop.eval.yaml")
     assert result.ret == 0
     result.stdout.fnmatch_lines(["tokens, cost and time: unknown, because *is damaged: verdict*"])
+
+
+def test_a_program_reads_one_line_of_json(evals: Evals) -> None:
+    """Nothing else is printed, and a file after the option is an argument of its own."""
+    evals.write_rows(row("a"), row("b"))
+    evals.write_config(lanes=2, budget={"max_minutes": 5})
+    (evals.path / "test_own.py").write_text("def test_it():\n    assert False\n")
+    first = evals.run("--eval-plan-json", "shop.eval.yaml", "test_own.py")
+    assert first.ret == 0
+    plan = json.loads(str(first.stdout))
+    assert plan["other_tests"] == 1
+    (shop,) = plan["evals"]
+    assert shop["trials"] == {"least": 2, "most": 2}
+    assert shop["estimate"] is None
+    assert shop["why_unknown"] == "there is no earlier run of this config"
+    assert shop["limits"] == {"budget.max_minutes": 5}
+    assert not (evals.path / "results").exists()
+    evals.run("shop.eval.yaml::a")
+    (shop,) = json.loads(str(evals.run("shop.eval.yaml", "-v", "--eval-plan-json").stdout))["evals"]
+    assert shop["eval"] == "shop"
+    assert shop["estimate"]["run"] == evals.run_folder().name
+    assert shop["estimate"]["by_variant"] == 1
+    assert shop["estimate"]["most"]["cost_usd"] == 0
+    assert shop["text"][0] == "to run: 2 trials (2 tasks), at most 2 attempts"

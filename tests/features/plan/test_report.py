@@ -10,7 +10,7 @@ import pytest
 from pytest_browsereval.config import load_config
 from pytest_browsereval.door import builtin_registry
 from pytest_browsereval.features.plan.planning import RunPlan, plan_run
-from pytest_browsereval.features.plan.report import plan_lines
+from pytest_browsereval.features.plan.report import EvalPlan, plan_lines
 from pytest_browsereval.model.digest import digest
 from pytest_browsereval.run.store import TrialKey
 from tests.recorded import attempt
@@ -21,7 +21,7 @@ def lines(folder: Path, plan: RunPlan, *, at_once: int) -> list[str]:
     (folder / "rows.jsonl").write_text("")
     (folder / "eval.yaml").write_text("agent: noop\ndataset: rows.jsonl\ngraders: [answer]\n")
     config = load_config(folder / "eval.yaml", registry=builtin_registry())
-    return list(plan_lines(plan, config, tasks=plan.trials, at_once=at_once, basis="x"))
+    return list(plan_lines(EvalPlan(plan, config, plan.trials, at_once, "x", "")))
 
 
 @pytest.mark.parametrize(
