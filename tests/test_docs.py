@@ -18,6 +18,7 @@ from urllib.parse import unquote
 
 import pytest
 import yaml
+from _pytest import cacheprovider
 
 from pytest_browsereval.__main__ import make_parser
 from pytest_browsereval.commands.base import open_door
@@ -263,6 +264,9 @@ def test_commands_are_accepted(
     pytestconfig: pytest.Config, capsys: pytest.CaptureFixture[str], subtests: pytest.Subtests
 ) -> None:
     """Each command of pytest or browsereval has arguments that its parser takes."""
+    parser = pytestconfig._parser
+    if not pytestconfig.pluginmanager.has_plugin("cacheprovider"):  # this run has `-p no:cacheprovider`
+        cacheprovider.pytest_addoption(parser)
     for page in WITH_EXAMPLES:
         with subtests.test(page=page):
             wrong = []
@@ -271,7 +275,7 @@ def test_commands_are_accepted(
                     if program == "browsereval":
                         make_parser(open_door()).parse_args(arguments)
                     else:
-                        pytestconfig._parser.parse(arguments)
+                        parser.parse(arguments)
                 except SystemExit as error:
                     if error.code:
                         wrong.append(describe(page, number, capsys.readouterr().err.splitlines()[-1]))
