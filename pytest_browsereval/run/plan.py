@@ -1,4 +1,4 @@
-"""Plan of an eval: rows by variants by trials, each with its name, and each row checked."""
+"""Plan of an eval: rows by variants by trials, each with its name, and each read and checked once."""
 
 from __future__ import annotations
 
@@ -6,10 +6,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from pydantic import JsonValue, ValidationError
-
 from pytest_browsereval.agents.base import AgentConfig
-from pytest_browsereval.agents.scripted import ScriptedConfig, check_variables
 from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.contracts import naming
 from pytest_browsereval.datasets.base import DatasetConfig, RowRef, Select
@@ -17,32 +14,18 @@ from pytest_browsereval.datasets.ids import original_id, safe_id
 from pytest_browsereval.datasets.reader import index_rows, read_row
 from pytest_browsereval.datasets.rows import refuse
 from pytest_browsereval.datasets.selection import check_depends_on
-from pytest_browsereval.errors import (
-    ConfigError,
-    DatasetError,
-    Fault,
-    PluginError,
-    RegistryError,
-    StopRun,
-    nearest,
-)
+from pytest_browsereval.errors import DatasetError, PluginError
 from pytest_browsereval.graders.base import GraderConfig
-from pytest_browsereval.graders.nested import unfold
-from pytest_browsereval.graders.page_state import check_milestones
 from pytest_browsereval.graders.protection import hide_quotes
-from pytest_browsereval.graders.trust import check_trust
 from pytest_browsereval.graders.verdicts import check_pass_when
-from pytest_browsereval.llm.client import check_key
 from pytest_browsereval.model.grades import cut_attack
 from pytest_browsereval.model.tasks import Task
-from pytest_browsereval.needs import Asker, Needs, Offers, ask_needs, check_fit
-from pytest_browsereval.registry import Registry, read_block
-from pytest_browsereval.run.relations import ALONE, Relations, notes_on, relations_of, sites_to_reset
+from pytest_browsereval.registry import Registry
+from pytest_browsereval.run.relations import ALONE, Relations, notes_on, relations_of
+from pytest_browsereval.run.row_checks import check_agent, check_row
+from pytest_browsereval.run.row_graders import add_advisory, check_that_all_is_read, read_own_graders
 from pytest_browsereval.run.store import TrialKey
 from pytest_browsereval.run.toolsets import Toolsets
-from pytest_browsereval.sites import unknown_sites
-from pytest_browsereval.tools.toolkits import PAGELESS
-from pytest_browsereval.validation_errors import wrong_booleans
 
 FEW = 20
 """Up to so many rows are read while collecting before their file is searched for what relates rows."""
@@ -63,6 +46,11 @@ class Entry:
     def key(self) -> TrialKey:
         """Which trial it is."""
         return TrialKey(self.ref.query_id, self.variant, self.trial)
+
+    @property
+    def where(self) -> str:
+        """File, line and id of its row, for messages."""
+        return f"{self.ref.path}:{self.ref.line}: row {self.ref.query_id!r}"
 
 
 @dataclass(frozen=True)
@@ -287,15 +275,15 @@ class Plan:
         self._ready.pop(self._key(entry), None)
 
     def _read(self, entry: Entry) -> Trial:
-        task = read_row(entry.dataset, entry.ref)
-        where = f"{entry.ref.path}:{entry.ref.line}: row {task.query_id!r}"
+        task, where = read_row(entry.dataset, entry.ref), entry.where
         try:
             return self._check(task, entry, where)
         except DatasetError as error:
             raise DatasetError(where + hide_quotes(str(error).removeprefix(where), task)) from None
 
     def _check(self, task: Task, entry: Entry, where: str) -> Trial:
-        graders = self.config.graders or self._of_row(task, entry.dataset, where)
+        config = self.config
+        graders = config.graders or read_own_graders(task, entry.dataset, self._registry, where)
         if not graders:
             raise DatasetError(
                 f"{where} has no grader, and neither has the config. Name one in the row "
@@ -306,36 +294,21 @@ class Plan:
         labels = [grader.label for grader in graders]
         if len(set(labels)) < len(labels):
             raise DatasetError(f"{where}: graders {labels} share a name. Give one a `name` of its own.")
-        agent: AgentConfig = self.config.variants[entry.variant]
         try:
-            check_pass_when(self.config.pass_when, deciding)
-            for grader in graders:
-                with naming(grader, "check", ValueError):
-                    grader.check(task, self.config.base_dir)
-                    check_needs(grader, task, offers_of(self.config), self.config)
-            check_milestones(task)
-            self._check_addresses(task)
-            way = "Prepare the state by the `reset` of the site or by the start_url"
-            needs = Needs(page=task.setup_script is not None)
-            check_fit(Asker("the row", "has a setup_script", way), needs, offers_of(self.config))
-            self._check_reset(task)
+            check_pass_when(config.pass_when, deciding)
+            check_row(config, task, graders, self._modify_row)
         except ValueError as error:
             raise DatasetError(f"{where}: {error}") from None
-        if not (self.config.graders and task.graders):  # else a config leaves the row's own out, on purpose
-            self._check_that_all_is_read(task, graders, where)
+        if not (config.graders and task.graders):  # else a config leaves the row's own out, on purpose
+            check_that_all_is_read(task, graders, self._registry, where)
         return Trial(
             entry.key,
             task,
-            self.with_those_beside(graders),
-            agent,
+            add_advisory(graders, self._beside),
+            config.variants[entry.variant],
             attack=entry.dataset.find_attack(task.query_id),
-            variables=self.config.variable_values() if entry.dataset.trusted else {},
+            variables=config.variable_values() if entry.dataset.trusted else {},
         )
-
-    def with_those_beside(self, graders: tuple[GraderConfig, ...]) -> tuple[GraderConfig, ...]:
-        """Return a row's graders and those beside them, but for one whose name is taken."""
-        labels = {grader.label for grader in graders}
-        return (*graders, *(grader for grader in self._beside if grader.label not in labels))
 
     def check_agent(self, trial: Trial, entry: Entry, toolsets: Toolsets) -> None:
         """Check that an agent can work on its row with the tools that it has.
@@ -343,157 +316,13 @@ class Plan:
         Raises:
             DatasetError: it cannot.
         """
-        task = trial.task
-        where = f"{entry.ref.path}:{entry.ref.line}: row {task.query_id!r}"
         try:
-            self._check_agent(trial.agent, task, entry, toolsets)
+            check_agent(self.config, trial.task, entry.variant, toolsets, is_trusted=entry.dataset.trusted)
         except ValueError as error:
-            raise DatasetError(f"{where}: {hide_quotes(str(error), task)}") from None
-
-    def _check_agent(self, agent: AgentConfig, task: Task, entry: Entry, toolsets: Toolsets) -> None:
-        variant = entry.variant
-        sites = toolsets.sites_used(task, self.config.sites)
-        tools = {tool.name: tool for tool in toolsets.tools_for(variant, sites)}
-        try:
-            with naming(agent, "check", ValueError):
-                agent.check(task, tools)
-            if isinstance(agent, ScriptedConfig):
-                check_variables(
-                    task.solution,
-                    self.config.variables,
-                    self.config.variable_values(),
-                    trusted=entry.dataset.trusted,
-                )
-        except ValueError as error:
-            raise ValueError(toolsets.with_absent_tools(variant, error)) from None
-        if task.start_url is not None:
-            asker = Asker(f"the row starts at {task.start_url}, and the agent {agent.type!r}")
-            is_lost = not self.config.browser.has_page and set(tools) <= PAGELESS
-            why = toolsets.with_absent_tools(variant, "no tool of the run reaches a page")
-            check_fit(asker, ask_needs(agent), Offers(no_tools=why if is_lost else None))
-
-    def _check_addresses(self, task: Task) -> None:
-        sites = self.config.sites
-        unknown = list(_list_unknown_sites(task, sites))
-        if unknown and self._modify_row is not None:
-            try:
-                unknown = list(_list_unknown_sites(self._modify_row(task), sites))
-            except (Fault, StopRun):  # the attempt reports it
-                return
-        for address, name in unknown:
-            raise ValueError(
-                f"the address is {address!r}, and {name!r} is not a site of the config."
-                f"{nearest(name, sites)} Sites: {', '.join(sites) or 'none'}. "
-                "Write one of these, or add it to the key `sites`."
-            )
-
-    def _check_reset(self, task: Task) -> None:
-        lacking, _ = sites_to_reset(task, self.config.sites)
-        if lacking:
-            raise ValueError(
-                f"the row requires_reset, and the site {lacking[0]!r} has no `reset`. Write `sites: "
-                f'{{{lacking[0]}: {{reset: "POST /reset"}}}}`, or take requires_reset out of the row.'
-            )
-
-    def _check_that_all_is_read(self, task: Task, graders: Iterable[GraderConfig], where: str) -> None:
-        """Refuse a row with a check that would be passed over in silence."""
-        for check in task.checks:
-            if not any(one.reads.include(check) for grader in graders for one in unfold(grader)):
-                known = ((name, m) for name, m, _ in self._registry.members("grader"))
-                readers = [
-                    name for name, m in known if issubclass(m, GraderConfig) and m.reads.include(check)
-                ]
-                keys, named = ", ".join(f"`{key}`" for key in check), " or ".join(readers)
-                raise DatasetError(
-                    f"{where}: the row has a check with {keys}, but no grader that reads it. "
-                    f"Add {named or 'a grader that does'}, or take the check out."
-                )
-
-    def _of_row(self, task: Task, dataset: DatasetConfig, where: str) -> tuple[GraderConfig, ...]:
-        """Return the graders that a row brings, those of a dataset's block in the config included.
-
-        Raises:
-            DatasetError: one is wrong, or does what only rows of a trusted dataset may ask for.
-        """
-        graders = tuple(read_graders(task.graders, self._registry, where))
-        if not dataset.trusted:
-            own, given = dataset.own_graders, zip(graders, task.graders, strict=True)
-            try:
-                check_trust([grader for grader, block in given if block not in own], task, {})
-            except ValueError as error:
-                raise DatasetError(f"{where}: {error}") from None
-        return graders
-
-
-def read_graders(
-    blocks: Iterable[str | Mapping[str, JsonValue]], registry: Registry, where: str
-) -> Iterator[GraderConfig]:
-    """Yield the graders of a row.
-
-    Args:
-        blocks: as the row has them.
-        registry: where they are looked up.
-        where: file, line and row, for messages.
-
-    Raises:
-        DatasetError: one is unknown, or its options are wrong.
-    """
-    for given in blocks:
-        block = {"type": given} if isinstance(given, str) else given
-        name = block.get("type")
-        if not isinstance(name, str):
-            raise DatasetError(f"{where}: the grader {given!r} has no type. Write {{'type': NAME}}.")
-        try:
-            member = registry.get("grader", name)
-            if problem := next(wrong_booleans(block, member, registry), None):
-                raise DatasetError(f"{where}: grader {name}: {problem.where}: {problem.message}")
-            options = {**block, "type": member.type_name()}
-            grader = read_block(member, options, {"registry": registry})
-        except RegistryError as error:
-            raise DatasetError(f"{where}: {error}") from None
-        except ValidationError as error:
-            problems = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
-            raise DatasetError(f"{where}: grader {name}: {problems}") from None
-        assert isinstance(grader, GraderConfig)  # noqa: S101 what the family holds
-        yield grader
-
-
-def _list_unknown_sites(task: Task, sites: Collection[str]) -> Iterator[tuple[str, str]]:
-    stones = [milestone.check for milestone in task.milestones]
-    given = [{"start_url": task.start_url}, task.checks, stones, task.graders, task.solution]
-    return unknown_sites(given, sites)
+            raise DatasetError(f"{entry.where}: {hide_quotes(str(error), trial.task)}") from None
 
 
 def mark_names(dataset: str, tags: Iterable[str]) -> tuple[str, ...]:
     """Return the names of the markers that a dataset and tags become."""
     names = [re.sub(r"\W", "_", name).lstrip("_") for name in (dataset, *tags)]
     return tuple(dict.fromkeys(name for name in names if name))
-
-
-def offers_of(config: EvalConfig) -> Offers:
-    """Return what a run of this config offers, as far as it is known before the browser was asked."""
-    return Offers(
-        page=config.browser.has_page,
-        pictures=config.capture.screenshots != "off",
-        traffic=bool(config.capture.har),
-        judge=config.judge,
-        browser=config.browser.type,
-    )
-
-
-def check_needs(grader: GraderConfig, task: Task, offers: Offers, config: EvalConfig) -> None:
-    """Check that a grader has what it needs for a row, and that there is a key for each model it asks.
-
-    Raises:
-        ValueError: something is not offered, or there is no key for a model of its own.
-        ConfigError: there is no key for the run's judge: that is wrong once, not for each row.
-    """
-    needs = ask_needs(grader, task)
-    check_fit(Asker(f"the grader {grader.label!r}"), needs, offers)
-    for judge in (need.choose_model(config.judge) for need in needs.models):
-        try:
-            check_key(judge)
-        except ConfigError as error:
-            if judge is config.judge:
-                raise config.wrong(("judge",), error) from None
-            raise ValueError(str(error)) from None

@@ -121,7 +121,7 @@ def _needing_trust(registry: Registry, tasks: Sequence[Task]) -> Iterator[str]:
     """Yield what the config has to say before rows may be run whose graders need a trusted dataset."""
     from pytest_browsereval.errors import DatasetError
     from pytest_browsereval.graders.trust import find_trust_needs
-    from pytest_browsereval.run.plan import read_graders
+    from pytest_browsereval.run.row_graders import read_graders
 
     needs: dict[str, list[str]] = {}
     for task in tasks:

@@ -10,7 +10,8 @@ from pytest_browsereval.features.regrade.stored_plan import StoredEntry, StoredP
 from pytest_browsereval.graders.base import GraderConfig
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.redaction.text import redact_json
-from pytest_browsereval.run.plan import Entry, Trial, read_graders
+from pytest_browsereval.run.plan import Entry, Trial
+from pytest_browsereval.run.row_graders import check_that_all_is_read, read_graders
 from pytest_browsereval.run.stored import StoredTask, read_stored
 
 SITUATION = ("query", "start_url", "setup_script", "sites")
@@ -28,7 +29,7 @@ class CurrentPlan(StoredPlan):
         task = self.as_run(row, stored)
         if changed := [key for key in self._find_changed_keys(task, stored) if key in SITUATION]:
             raise DatasetError(
-                f"{_place(entry)} has another {' and '.join(changed)} than in the run, so that its stored "
+                f"{entry.where} has another {' and '.join(changed)} than in the run, so that its stored "
                 f"attempts say nothing of it. Run it again, {HOW}."
             )
         return task, row.content_hash()
@@ -40,7 +41,7 @@ class CurrentPlan(StoredPlan):
     def _read_stored(self, entry: StoredEntry) -> Trial:
         ready = super()._read_stored(entry)
         if not (self.config.graders and ready.task.graders):
-            self._check_that_all_is_read(ready.task, ready.graders, _place(entry))
+            check_that_all_is_read(ready.task, ready.graders, self._registry, entry.where)
         return ready
 
     def _row_now(self, entry: StoredEntry) -> Task:
@@ -90,7 +91,3 @@ class CurrentPlan(StoredPlan):
             return ""
         keys = list(self._find_changed_keys(self.as_run(self._row_now(entry), stored), stored))
         return f" ({', '.join(keys)})" if keys else ""
-
-
-def _place(entry: StoredEntry) -> str:
-    return f"{entry.ref.path}:{entry.ref.line}: row {entry.ref.query_id!r}"

@@ -30,7 +30,9 @@ from pytest_browsereval.needs import Offers
 from pytest_browsereval.redaction.marks import MARK
 from pytest_browsereval.redaction.text import redact_json
 from pytest_browsereval.run.active import ActiveRun
-from pytest_browsereval.run.plan import Entry, Plan, Trial, check_needs, mark_names, read_graders
+from pytest_browsereval.run.plan import Entry, Plan, Trial, mark_names
+from pytest_browsereval.run.row_checks import check_needs
+from pytest_browsereval.run.row_graders import add_advisory, read_graders
 from pytest_browsereval.run.store import TrialKey
 from pytest_browsereval.run.stored import StoredTask, check_log, read_stored
 from pytest_browsereval.run.toolsets import Toolsets
@@ -206,7 +208,7 @@ class StoredPlan(Plan):
         except ValueError as error:
             raise DatasetError(f"{where}: {hide_quotes(str(error), task)}") from None
         agent = next(iter(self.config.variants.values()))  # never asked
-        return Trial(entry.key, task, self.with_those_beside(graders), agent, row_hash)
+        return Trial(entry.key, task, add_advisory(graders, self._beside), agent, row_hash)
 
     def _read_attack(self, entry: StoredEntry, task: Task, stored: StoredTask, where: str) -> GraderConfig:
         """Return the grader of an attempt's attack: as the config has it, else as it is stored."""

@@ -1,0 +1,147 @@
+"""Checks of a row before the first attempt: against its graders, its sites and the agent that works on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator
+
+from pytest_browsereval.agents.base import AgentConfig
+from pytest_browsereval.agents.scripted import ScriptedConfig, check_variables
+from pytest_browsereval.config import EvalConfig
+from pytest_browsereval.contracts import naming
+from pytest_browsereval.errors import ConfigError, Fault, StopRun, nearest
+from pytest_browsereval.graders.base import GraderConfig
+from pytest_browsereval.graders.page_state import check_milestones
+from pytest_browsereval.llm.client import check_key
+from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.needs import Asker, Needs, Offers, ask_needs, check_fit
+from pytest_browsereval.run.relations import sites_to_reset
+from pytest_browsereval.run.toolsets import Toolsets
+from pytest_browsereval.sites import unknown_sites
+from pytest_browsereval.tools.toolkits import PAGELESS
+
+
+def check_row(
+    config: EvalConfig,
+    task: Task,
+    graders: Iterable[GraderConfig],
+    modify: Callable[[Task], Task] | None,
+) -> None:
+    """Check that a row can be run and judged.
+
+    Args:
+        config: what it is run with.
+        task: the row.
+        graders: those that judge it.
+        modify: what plug-ins make of a row, None if nothing: they may put addresses into it.
+
+    Raises:
+        ValueError: it cannot.
+        ConfigError: there is no key for the run's judge.
+    """
+    offers = offers_of(config)
+    for grader in graders:
+        with naming(grader, "check", ValueError):
+            grader.check(task, config.base_dir)
+            check_needs(grader, task, offers, config)
+    check_milestones(task)
+    _check_addresses(task, config.sites, modify)
+    way = "Prepare the state by the `reset` of the site or by the start_url"
+    needs = Needs(page=task.setup_script is not None)
+    check_fit(Asker("the row", "has a setup_script", way), needs, offers)
+    _check_reset(task, config)
+
+
+def check_agent(
+    config: EvalConfig, task: Task, variant: str, toolsets: Toolsets, *, is_trusted: bool
+) -> None:
+    """Check that the agent of a variant can work on a row with the tools that it has.
+
+    Args:
+        config: has the agent.
+        task: the row.
+        variant: the name of the agent.
+        toolsets: the tools of the run.
+        is_trusted: whether the row may use the config's variables.
+
+    Raises:
+        ValueError: it cannot.
+    """
+    agent: AgentConfig = config.variants[variant]
+    sites = toolsets.sites_used(task, config.sites)
+    tools = {tool.name: tool for tool in toolsets.tools_for(variant, sites)}
+    try:
+        with naming(agent, "check", ValueError):
+            agent.check(task, tools)
+        if isinstance(agent, ScriptedConfig):
+            check_variables(
+                task.solution,
+                config.variables,
+                config.variable_values(),
+                trusted=is_trusted,
+            )
+    except ValueError as error:
+        raise ValueError(toolsets.with_absent_tools(variant, error)) from None
+    if task.start_url is not None:
+        asker = Asker(f"the row starts at {task.start_url}, and the agent {agent.type!r}")
+        is_lost = not config.browser.has_page and set(tools) <= PAGELESS
+        why = toolsets.with_absent_tools(variant, "no tool of the run reaches a page")
+        check_fit(asker, ask_needs(agent), Offers(no_tools=why if is_lost else None))
+
+
+def _check_addresses(task: Task, sites: Collection[str], modify: Callable[[Task], Task] | None) -> None:
+    unknown = list(_list_unknown_sites(task, sites))
+    if unknown and modify is not None:
+        try:
+            unknown = list(_list_unknown_sites(modify(task), sites))
+        except (Fault, StopRun):  # the attempt reports it
+            return
+    for address, name in unknown:
+        raise ValueError(
+            f"the address is {address!r}, and {name!r} is not a site of the config."
+            f"{nearest(name, sites)} Sites: {', '.join(sites) or 'none'}. "
+            "Write one of these, or add it to the key `sites`."
+        )
+
+
+def _list_unknown_sites(task: Task, sites: Collection[str]) -> Iterator[tuple[str, str]]:
+    stones = [milestone.check for milestone in task.milestones]
+    given = [{"start_url": task.start_url}, task.checks, stones, task.graders, task.solution]
+    return unknown_sites(given, sites)
+
+
+def _check_reset(task: Task, config: EvalConfig) -> None:
+    lacking, _ = sites_to_reset(task, config.sites)
+    if lacking:
+        raise ValueError(
+            f"the row requires_reset, and the site {lacking[0]!r} has no `reset`. Write `sites: "
+            f'{{{lacking[0]}: {{reset: "POST /reset"}}}}`, or take requires_reset out of the row.'
+        )
+
+
+def offers_of(config: EvalConfig) -> Offers:
+    """Return what a run of this config offers, as far as it is known before the browser was asked."""
+    return Offers(
+        page=config.browser.has_page,
+        pictures=config.capture.screenshots != "off",
+        traffic=bool(config.capture.har),
+        judge=config.judge,
+        browser=config.browser.type,
+    )
+
+
+def check_needs(grader: GraderConfig, task: Task, offers: Offers, config: EvalConfig) -> None:
+    """Check that a grader has what it needs for a row, and that there is a key for each model it asks.
+
+    Raises:
+        ValueError: something is not offered, or there is no key for a model of its own.
+        ConfigError: there is no key for the run's judge: that is wrong once, not for each row.
+    """
+    needs = ask_needs(grader, task)
+    check_fit(Asker(f"the grader {grader.label!r}"), needs, offers)
+    for judge in (need.choose_model(config.judge) for need in needs.models):
+        try:
+            check_key(judge)
+        except ConfigError as error:
+            if judge is config.judge:
+                raise config.wrong(("judge",), error) from None
+            raise ValueError(str(error)) from None
