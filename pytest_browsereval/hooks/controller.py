@@ -16,7 +16,7 @@ from pytest_browsereval.hooks.behaviour import OUTCOMES, describe_outcome
 from pytest_browsereval.hooks.items import EvalItem, Unmade
 from pytest_browsereval.hooks.marks import describe_acting
 from pytest_browsereval.hooks.names import is_eval, is_planned_key, runs_nothing
-from pytest_browsereval.hooks.records import RecordCheck
+from pytest_browsereval.hooks.records import RecordCheck, RecordKeeping
 from pytest_browsereval.hooks.redaction import safe_output
 from pytest_browsereval.hooks.session import EvalSession
 from pytest_browsereval.redaction.known import redact_known
@@ -50,9 +50,10 @@ class Controller:
 
     Args:
         session: the eval session of this process, which is not an xdist worker.
+        keeping: knows the lines that this process has written.
     """
 
-    def __init__(self, session: EvalSession) -> None:
+    def __init__(self, session: EvalSession, keeping: RecordKeeping) -> None:
         self.session = session
         self.expected: dict[str, None] = {}
         """Node ids of all items that are to run."""
@@ -78,7 +79,7 @@ class Controller:
         """Evals whose plug-ins broke when they were handed the summary, and how."""
         self.lines_beside: dict[ActiveRun, list[str]] = {}
         """What features say of each eval beside its pass rate."""
-        self.records = RecordCheck(session)
+        self.records = RecordCheck(session, keeping)
         self.missing: list[str] = []
         self.has_looped = False
         self.stopped_by_workers: list[str] = []

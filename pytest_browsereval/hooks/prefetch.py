@@ -27,6 +27,7 @@ from pytest_browsereval.errors import (
 )
 from pytest_browsereval.hooks.items import EvalItem, Unmade
 from pytest_browsereval.hooks.order import Trial, find_related, key_of, needs_of, relations_of
+from pytest_browsereval.hooks.records import RecordKeeping
 from pytest_browsereval.hooks.session import CLOSE_GRACE_S, EvalSession
 from pytest_browsereval.hooks.share import Share, count_lanes
 from pytest_browsereval.hooks.surroundings import Surroundings
@@ -53,8 +54,11 @@ WAITING = 4
 class Prefetch:
     """Starts attempts ahead of the item that is up, and hands each item its own."""
 
-    def __init__(self, session: EvalSession, surroundings: Surroundings, share: Share) -> None:
+    def __init__(
+        self, session: EvalSession, surroundings: Surroundings, share: Share, keeping: RecordKeeping
+    ) -> None:
         self.session = session
+        self._keeping = keeping
         option = session.config.option
         self._maxfail: int = 1 if getattr(option, "stepwise", False) else option.maxfail
         self._bad = 0  # failed and errored attempts that are known, reported or not
@@ -307,6 +311,7 @@ class Prefetch:
             verdict = outcome.metadata.verdict
             self._bad += verdict is not Verdict.PASSED
             self._note(item, verdict)
+            self._keeping.send()
             if item is not self._up and not self._maxfail:
                 self._share.report_over(item)
             if not self.lanes.waiting:
@@ -326,6 +331,7 @@ class Prefetch:
         tied, done = self._tied_items
         if item in tied and item not in done:
             return None  # others rest on the state that it leaves, and that may be gone too
+        item.active_run.store.writer.believe(self._share.believed)
         found = item.active_run.trials.find_judged(item.entry)
         item.was_resumed = found is not None and item.active_run.trials.has_earlier
         if found is None or not item.was_resumed:

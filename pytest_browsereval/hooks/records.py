@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 
 import pytest
 
 from pytest_browsereval.hooks.session import EvalSession
+from pytest_browsereval.hooks.share import Share
 from pytest_browsereval.model.display import join_first
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.run.active import ActiveRun
@@ -35,14 +37,16 @@ These stand under the config's node id, or under the folder of a run of a test b
 
 
 class RecordKeeping:
-    """Has a worker put the hashes of the lines that it has written on its reports.
+    """Has a worker tell the controller the hashes of the lines that it has written.
 
     Args:
         session: the eval session of this process.
+        share: which has the channel to the controller.
     """
 
-    def __init__(self, session: EvalSession) -> None:
+    def __init__(self, session: EvalSession, share: Share) -> None:
         self._session = session
+        self._share = share
 
     def take_fresh(self) -> Fresh:
         """Return what was written since the last time."""
@@ -55,17 +59,20 @@ class RecordKeeping:
                     fresh[str(store.root)] = _make_plain(found)
         return fresh
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_logreport(self, report: Any) -> None:
-        """Hand over what is known, on whichever report is sent next: attempts run ahead of their items."""
+    def send(self) -> None:
+        """Tell what was written since the last time: what is told counts even if the worker dies next."""
         if self._session.is_worker and (fresh := self.take_fresh()):
-            report.browsereval_records = fresh
+            self._share.send(fresh)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logreport(self) -> None:
+        """Tell what was written by anything else than an attempt that ran ahead."""
+        self.send()
 
     @pytest.hookimpl(trylast=True)
-    def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Hand over the rest."""
-        if self._session.is_worker:
-            session.config.workeroutput["browsereval_records"] = self.take_fresh()  # type: ignore[attr-defined]
+    def pytest_sessionfinish(self) -> None:
+        """Tell the rest."""
+        self.send()
 
 
 class RecordCheck:
@@ -73,48 +80,55 @@ class RecordCheck:
 
     Args:
         session: the eval session of the controller.
+        keeping: of this process.
     """
 
-    def __init__(self, session: EvalSession) -> None:
+    def __init__(self, session: EvalSession, keeping: RecordKeeping) -> None:
         self._session = session
-        self._keeping = RecordKeeping(session)
+        self._keeping = keeping
         self._known: dict[str, dict[str, Noted]] = {}
+        self.told: SimpleQueue[Fresh] = SimpleQueue()
+        """What workers have told; a thread of execnet's puts it there."""
         self.problems: list[str] = []
         """A sentence for each run that lost records."""
 
-    def _add(self, fresh: Fresh) -> None:
-        for owner, found in fresh.items():
-            known = self._known.setdefault(owner, {})
-            known.update((key, Noted(*noted)) for key, noted in found.items())
+    def _take_over(self) -> None:
+        """Take over what all processes have written, as far as it is known."""
+        self.told.put(self._keeping.take_fresh())
+        while not self.told.empty():
+            for owner, found in self.told.get().items():
+                known = self._known.setdefault(owner, {})
+                known.update((key, Noted(*noted)) for key, noted in found.items())
 
-    def pytest_runtest_logreport(self, report: Any) -> None:
-        """Take over what the process of a report has written."""
-        self._add(getattr(report, "browsereval_records", {}))
-
-    @pytest.hookimpl(optionalhook=True)
-    def pytest_testnodedown(self, node: Any, error: Any) -> None:
-        """Take over what a worker has written since its last report; drop what is not known of a dead one.
+    def drop_untold(self, worker: str) -> set[str]:
+        """Drop the lines that a dead worker has not told of; return the hashes of its others.
 
         Something that a program of an attempt has written before it killed the worker looks like that, too.
         What errs a trial that the worker was at is kept: it has used up a try.
+
+        Raises:
+            OSError: it cannot be written down which.
+            UsageError: the lines cannot be read.
         """
-        self._add(getattr(node, "workeroutput", {}).get("browsereval_records", {}))
-        if not error:
-            return
+        believed = set[str]()
+        self._take_over()
         for active_run in dict.fromkeys(self._session.runs.values()):
             store, known = active_run.store, self._of(active_run)
             at_work = {trial for death in read_deaths(store.root) for trial in death.trials}
             dropped = Lost(store.root).dropped
             for name in list_files(store.root):
-                if not name.startswith(f"{node.gateway.id}-"):
+                if not name.startswith(f"{worker}-"):
                     continue
                 for key, noted in _read_lines(store.root, [name]).items():
+                    if key in known:
+                        believed.add(key)
                     if key in known or key in dropped:
                         continue
                     if noted.has_erred and noted.place.rpartition("/")[0] in at_work:
                         known[key] = noted
                     else:  # what was there before it counts
                         _note_lost(store, noted.place, None, key)
+        return believed
 
     def take_stock(self, active_run: ActiveRun) -> None:
         """Take over what the run of a config has before this session makes its first attempt."""
@@ -131,13 +145,13 @@ class RecordCheck:
 
         Args:
             active_run: of the config.
-            is_over: whether all its items have come to their end: else a worker may not have reported a line.
+            is_over: whether all its items have come to their end: else a worker may not have told of a line.
 
         Raises:
             OSError: it cannot be written down which.
             UsageError: the lines cannot be read.
         """
-        self._add(self._keeping.take_fresh())
+        self._take_over()
         self._compare(active_run.store, self._of(active_run), is_over=is_over)
 
     def check_foreign(self, store: RunStore, later: Collection[str]) -> None:
@@ -171,7 +185,7 @@ class RecordCheck:
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Look at the runs of tests by hand, and make a session that lost records red."""
-        self._add(self._keeping.take_fresh())
+        self._take_over()
         for owner, known in self._known.items():
             root = Path(owner)
             if root.is_absolute() and root.is_dir():

@@ -13,7 +13,7 @@ import pytest
 from pytest_browsereval.config import EvalConfig
 
 STOP = "stop"
-"""What the controller sends to have a worker stop at once; all else that it sends are places of items."""
+"""What the controller sends to have a worker stop at once; all else is places of items or hashes of lines."""
 
 
 def count_lanes(config: EvalConfig, processes: int) -> int:
@@ -38,6 +38,8 @@ class Share:
         self.is_handed_out = given.get("browsereval_dist") == "load"
         """Whether this is a worker that our scheduler hands its items to."""
         self.next: pytest.Item | None = None
+        self.believed: set[str] = given.get("browsereval_believed", set())
+        """The hashes of lines that workers have written which have died since."""
         self.on_change: Callable[[], None] = lambda: None
         """Called when there are more items, or it is to stop; in a thread of execnet's."""
         self._is_all = not given
@@ -52,9 +54,11 @@ class Share:
         if self._link is not None:
             self._link.setcallback(self._receive, endmarker=STOP)
 
-    def _receive(self, message: list[int] | str) -> None:
+    def _receive(self, message: list[int] | set[str] | str) -> None:
         if isinstance(message, list):
             self._places += message
+        elif isinstance(message, set):
+            self.believed = self.believed | message
         else:
             self._is_stopped = True
         self.on_change()
@@ -80,9 +84,14 @@ class Share:
 
     def report_over(self, item: pytest.Item) -> None:
         """Tell the controller that an attempt is over whose item is not up yet, so that it hands out more."""
-        if self.is_handed_out and self._link is not None and (at := self._find(item)) < len(self._places):
+        if self.is_handed_out and (at := self._find(item)) < len(self._places):
+            self.send(self._places[at])
+
+    def send(self, message: Any) -> None:
+        """Send the controller something at once: it arrives even if this process is killed next."""
+        if self._link is not None:
             with suppress(OSError):  # the controller is gone
-                self._link.send(self._places[at])
+                self._link.send(message)
 
     def _find(self, item: pytest.Item) -> int:
         """Return where an item is, which is just behind the one before it, so that no table is needed."""

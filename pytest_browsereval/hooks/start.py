@@ -67,7 +67,8 @@ def _register(session: EvalSession, config: pytest.Config) -> None:
     surroundings = Surroundings(config)
     manager.register(surroundings, "browsereval-surroundings")
     share = config.stash[share_key] = Share(config)
-    manager.register(Prefetch(session, surroundings, share), "browsereval-prefetch")
+    keeping = RecordKeeping(session, share)
+    manager.register(Prefetch(session, surroundings, share, keeping), "browsereval-prefetch")
     manager.register(OutputRouting(config), "browsereval-output")
     manager.register(Reports(), "browsereval-reports")
     manager.register(SetupReports(), "browsereval-setup-reports")
@@ -76,10 +77,10 @@ def _register(session: EvalSession, config: pytest.Config) -> None:
     manager.register(Order(), "browsereval-order")
     manager.register(Closing(session), "browsereval-closing")
     manager.register(Selecting(session), "browsereval-selecting")
-    manager.register(RecordKeeping(session), "browsereval-record-keeping")
+    manager.register(keeping, "browsereval-record-keeping")
     if session.is_worker:
         return
-    controller = config.stash[controller_key] = Controller(session)
+    controller = config.stash[controller_key] = Controller(session, keeping)
     manager.register(controller, "browsereval-controller")
     manager.register(controller.records, "browsereval-records")
     manager.register(Termination(), "browsereval-termination")

@@ -6,6 +6,7 @@ import contextlib
 import shutil
 import tempfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 from xdist.scheduler import LoadFileScheduling, LoadGroupScheduling, LoadScopeScheduling
 
 from pytest_browsereval.hooks.controller import Controller
+from pytest_browsereval.hooks.records import Fresh
 from pytest_browsereval.hooks.representation import represent
 from pytest_browsereval.hooks.scheduling import RowScheduling
 from pytest_browsereval.hooks.session import EvalSession
@@ -90,6 +92,8 @@ class Distribution:
         """Shared with the workers; made with the first of them."""
         self._links: dict[Any, Any] = {}
         """Channels to the workers, over which they learn what they may start and say what is over."""
+        self._believed = set[str]()
+        """The hashes of lines of workers that have died."""
         self.problem: str | None = None
         """What a worker could not use; the run ends with exit code 4."""
 
@@ -99,14 +103,22 @@ class Distribution:
     def pytest_configure_node(self, node: Any) -> None:
         """Give a worker a channel, the run's id and the folder that all processes of this machine share."""
         self._links[node] = link = node.gateway.newchannel()
-        link.setcallback(lambda place: node.notify_inproc("unscheduled", node=node, indices=[place]))
+        link.setcallback(partial(self._receive, node))
         node.workerinput["browsereval_link"] = link
         node.workerinput["browsereval_run_id"] = self._session.run_id
         node.workerinput["browsereval_editor"] = self._session.is_in_editor
         node.workerinput["browsereval_began"] = self._session.began
         node.workerinput["browsereval_dist"] = self._session.config.getvalue("dist")  # its own says "no"
         self._folder = self._folder or Path(tempfile.mkdtemp(dir=own_folder()))
+        node.workerinput["browsereval_believed"] = self._believed
         node.workerinput["browsereval_control"] = str(self._folder)
+
+    def _receive(self, node: Any, message: int | Fresh) -> None:
+        """Pass on which attempt of a worker is over, or which lines it has written."""
+        if isinstance(message, int):
+            node.notify_inproc("unscheduled", node=node, indices=[message])
+        else:
+            self._controller.records.told.put(message)
 
     @pytest.hookimpl(optionalhook=True, tryfirst=True)
     def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> Any:
@@ -122,15 +134,22 @@ class Distribution:
 
     @pytest.hookimpl(optionalhook=True, tryfirst=True)
     def pytest_testnodedown(self, node: Any, error: Any) -> None:
-        """Note what a worker has met, and its death."""
+        """Note what a worker has met, its death, and which of its lines count.
+
+        xdist hands its items on after that, and what the lines are of need not be made again.
+        """
         name = node.gateway.id
         output = getattr(node, "workeroutput", {})
         self.problem = self.problem or output.get("browsereval_problems")
         if "browsereval_stopped" in output:
             self._controller.stopped_by_workers.append(output["browsereval_stopped"])
-        if self._links.pop(node, None) is None or not error or error == "keyboard-interrupt":
-            return
-        self._note_death(name, self._find_up(node))
+        if self._links.pop(node, None) is not None and error and error != "keyboard-interrupt":
+            self._note_death(name, self._find_up(node))
+        if error and (believed := self._controller.records.drop_untold(name)):
+            self._believed |= believed
+            for link in self._links.values():
+                with contextlib.suppress(OSError):  # it has ended
+                    link.send(believed)
 
     def _find_up(self, node: Any) -> str | None:
         """Return the item that a worker is at, as far as has been reported."""

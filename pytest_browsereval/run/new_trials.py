@@ -45,9 +45,9 @@ class NewTrials(Trials):
         return []
 
     def find_judged(self, entry: Entry) -> AttemptRecord | None:
-        """Return the judged attempt that this process has made before, or what deaths have come to.
+        """Return the judged attempt that this process has made, or a dead one, or what deaths have come to.
 
-        What another process has not reported is not believed: a program of an attempt may have written it.
+        A line that its process has not told of is not believed: a program of an attempt may have written it.
         """
         store = self.run.store
         if not (tries := store.list_tries(entry.key)):

@@ -251,7 +251,7 @@ def solve(context):
 
 
 @pytest.mark.slow
-def test_what_a_dead_worker_has_not_reported_is_made_again(evals: Evals) -> None:
+def test_what_a_dead_worker_has_not_told_of_counts_for_nothing(evals: Evals) -> None:
     """A program that writes a *passed* line and kills its worker has won nothing, for no row."""
     evals.pytester.makepyfile(own=FORGER)
     evals.write_rows(row("fails"), row("later"))
