@@ -112,16 +112,16 @@ class Controller:
             raise pytest.UsageError(redact_known(str(error))) from None
 
     def _check(self, active_run: ActiveRun, file: str, names: set[str]) -> None:
-        prepared = self.session.prepared[active_run] = active_run.trials.prepare()
+        notes = active_run.trials.prepare()
         self._check_features(active_run)
-        self._check_processes(active_run, prepared.survey.max_windows)
-        self._note(active_run, [*active_run.spec.notes, *prepared.notes])
+        self._check_processes(active_run, active_run.survey.max_windows)
+        self._note(active_run, [*active_run.notes, *notes])
         given: dict[str, list[str]] = {}
         for name in names:  # with xdist's groups it ends in @group
             given.setdefault(name.partition("@")[0], []).append(name)
         rows = {name.partition("[")[0] for name in given}
         entries = [entry for entry in active_run.plan.entries(only=rows) if entry.name in given]
-        notes = active_run.trials.check(entries, prepared)
+        notes = active_run.trials.check(entries)
         ids = {f"{file}::{name}": entry for entry in entries for name in given[entry.name]}
         self.rows.update(dict.fromkeys(ids, active_run))
         self._relate(active_run, ids)

@@ -199,7 +199,7 @@ class EvalItem(pytest.Function, PlainId):
         if not self.active_run.trials.makes_attempts:
             return self.metadata.grading_duration_ms / 1000
         earlier = [found for _, found in self._list_before() if found is not None]
-        began = datetime.fromtimestamp(self.active_run.spec.began, UTC).isoformat()
+        began = datetime.fromtimestamp(self.active_run.began, UTC).isoformat()
         own = [one.total_duration_ms for one in earlier if one.started_at >= began]
         return sum(took or 0.0 for took in (self.metadata.total_duration_ms, *own)) / 1000
 

@@ -109,7 +109,6 @@ class Prefetch:
             self.sessions[active_run] = Session(
                 active_run,
                 filter(active_run.is_wanted, self._entries.get(active_run, ())),
-                prepared=shared.prepared.get(active_run),
                 parts=shared.parts.get(active_run),
                 lanes=lanes.width,
                 waiting=partial(_waiting, lanes, active_run),

@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,7 @@ from pytest_browsereval.hooks.conflicts import check_options_of_evals
 from pytest_browsereval.hooks.names import is_controlled_key, is_in_editor, is_planned_key, results_url_key
 from pytest_browsereval.redaction.address import plain_url
 from pytest_browsereval.redaction.known import redact_known
-from pytest_browsereval.run.active import ActiveRun, EarlierRun, Prepared, RunSpec
+from pytest_browsereval.run.active import ActiveRun, EarlierRun, Trials
 from pytest_browsereval.run.cassettes import CassetteSource
 from pytest_browsereval.run.lookup import LATEST, LATEST_ON, run_folder
 from pytest_browsereval.run.new_trials import NewTrials
@@ -78,8 +77,6 @@ class EvalSession:
         self.notes: list[str] = []
         """What features say of each run before it starts."""
         self.runs: dict[Path, ActiveRun] = {}
-        self.prepared: dict[ActiveRun, Prepared] = {}
-        """What the checks of each run have found out, in the process that makes them."""
         self.parts: dict[ActiveRun, Parts] = {}
         """Which part of its run each is, where the session runs a part only."""
         self.left_out: dict[Path, int] = {}
@@ -215,7 +212,7 @@ class EvalSession:
         if earlier is None and brought is not None:
             earlier = self.find_earlier_run(brought)
         if earlier is None:
-            return ActiveRun(self._spec(loaded, None, baseline), NewTrials)
+            return self._activate(loaded, baseline=baseline)
         run, option = earlier.run, earlier.option
         if run not in (LATEST, str(brought)) and self.runs:
             raise UsageError(
@@ -226,7 +223,7 @@ class EvalSession:
         folder = brought or run_folder(
             loaded, run, base, before=self.run_id, is_empty_allowed=is_empty_allowed
         )
-        return ActiveRun(self._spec(loaded, folder, baseline), earlier.make)
+        return self._activate(loaded, earlier.make, folder=folder, baseline=baseline)
 
     def _bring(self, loaded: EvalConfig, earlier: EarlierRun | None) -> Path | None:
         """Return the folder into which a run at a URL was brought; None if there is none of the config.
@@ -241,32 +238,43 @@ class EvalSession:
             raise UsageError(f"{plain_url(url)}: nothing that is installed reads runs at such a URL.")
         return found
 
-    def _spec(self, loaded: EvalConfig, folder: Path | None, baseline: Path | None) -> RunSpec:
-        """Return what this session asks of a run.
+    def _activate(
+        self,
+        loaded: EvalConfig,
+        source: Callable[[ActiveRun], Trials] = NewTrials,
+        *,
+        folder: Path | None = None,
+        **asked: Any,
+    ) -> ActiveRun:
+        """Return the run of a config in this process.
 
         Args:
-            loaded: its config.
+            loaded: the config.
+            source: makes the source of its trials.
             folder: of an earlier run; None for a new one.
-            baseline: what it is compared with.
+            asked: what is asked of it otherwise than by the options of the session.
         """
         option = self.config.getoption
         root = home_of(loaded.output_dir, loaded.name) / self.run_id if folder is None else folder
-        return RunSpec(
+        by_options: dict[str, Any] = {
+            "limit": option("eval_limit"),
+            "keeps_going": option("eval_keep_going"),
+            "is_planned": self.config.stash.get(is_planned_key, False),
+        }
+        return ActiveRun(
             config=loaded,
             registry=self.registry,
             store=RunStore(root, worker=self.worker, fsync=loaded.capture.fsync),
+            source=source,
             began=self.began,
             behaviour=make_behaviour(self.config, loaded),
-            cassettes=self.cassettes,
-            baseline=baseline,
-            limit=option("eval_limit"),
-            beside=tuple(self.beside),
-            keeps_going=option("eval_keep_going"),
+            model_calls=self.cassettes,
+            advisory=tuple(self.beside),
             controlled_by=self.run_id if self.config.stash.get(is_controlled_key, False) else None,
-            is_planned=self.config.stash.get(is_planned_key, False),
             notes=tuple(self.notes),
             left_out=tuple(self.door.find_left_out()),
             judged_by=tuple(self.door.list_judges(loaded.base_dir)),
+            **by_options | asked,
         )
 
     def find_earlier_run(self, brought: Path | None = None) -> EarlierRun | None:
@@ -310,8 +318,7 @@ class EvalSession:
             UsageError: this session makes no attempts.
         """
         self.find_earlier_run()
-        spec = replace(self._spec(loaded, None, None), limit=None, keeps_going=False, is_planned=False)
-        self.runs[path] = ActiveRun(spec, NewTrials)
+        self.runs[path] = self._activate(loaded, limit=None, keeps_going=False, is_planned=False)
         return self.runs[path]
 
     def _overrides(self) -> Iterator[str]:

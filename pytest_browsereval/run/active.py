@@ -6,7 +6,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,53 +37,6 @@ if TYPE_CHECKING:
     from pytest_browsereval.run.session import Session
 
 
-@dataclass(frozen=True, kw_only=True)
-class RunSpec:
-    """What is asked of a run, by its config and by the command line."""
-
-    config: EvalConfig
-    registry: Registry
-    """Where rows look their graders up."""
-    store: RunStore
-    """The run's folder: the same for every process of the run."""
-    began: float = field(default_factory=time.time)
-    """When the session began, in seconds since 1970."""
-    behaviour: Behaviour = field(default_factory=Behaviour)
-    """What plug-ins change about attempts."""
-    cassettes: CassetteSource = field(default_factory=CassetteSource)
-    """What becomes of the calls of models."""
-    baseline: Path | None = None
-    """The earlier run, or a baseline's file, that the run is compared with."""
-    limit: int | None = None
-    """Take the first so many rows only."""
-    beside: tuple[GraderConfig, ...] = ()
-    """Advisory graders that are asked beside those of config and rows."""
-    keeps_going: bool = False
-    """Whether rows are tried whatever has not answered."""
-    controlled_by: str | None = None
-    """The session whose control file decides which attempts begin; None reads none."""
-    is_planned: bool = False
-    """Whether nothing is to be run, only counted."""
-    notes: tuple[str, ...] = ()
-    """What a reader of the run should know of what was asked."""
-    left_out: tuple[str, ...] = ()
-    """Features and packages that the session has left out."""
-    judged_by: tuple[str, ...] = ()
-    """Conftests and packages that decide rules of the gate."""
-
-
-@dataclass(frozen=True)
-class Prepared:
-    """What checks before the first attempt have found out."""
-
-    toolsets: Toolsets = field(default_factory=Toolsets)
-    """The tools that are switched on."""
-    survey: Survey = field(default_factory=Survey)
-    """What the browser can do."""
-    notes: tuple[str, ...] = ()
-    """What a reader of the run should know."""
-
-
 class Trials(ABC):
     """Where the trials of a run come from, and what becomes of them; by default as in a new run."""
 
@@ -100,8 +53,11 @@ class Trials(ABC):
         return self.makes_attempts
 
     @abstractmethod
-    def prepare(self) -> Prepared:
+    def prepare(self) -> list[str]:
         """Check what can be checked without a window: keys, callables, programs, folders of sites.
+
+        Returns:
+            what a reader of the run should know.
 
         Raises:
             ConfigError: something of the config cannot be used; it says what to type next.
@@ -109,7 +65,7 @@ class Trials(ABC):
         """
 
     @abstractmethod
-    def check(self, entries: Iterable[Entry], prepared: Prepared) -> list[str]:
+    def check(self, entries: Iterable[Entry]) -> list[str]:
         """Read and check every row that is to run, and what its graders need; return notes for readers.
 
         Raises:
@@ -220,38 +176,66 @@ class EarlierRun:
         return "://" in self.run
 
 
+@dataclass(kw_only=True, eq=False)
 class ActiveRun:
-    """A config that is run in this process.
-
-    Args:
-        spec: what is asked for.
-        trials: makes the source of its trials.
+    """A config that is run in this process: what its config and the command line ask for, and what it counts.
 
     Raises:
         ConfigError: a tool switch names no tool, or a toolkit cannot be used.
     """
 
-    def __init__(self, spec: RunSpec, trials: Callable[[ActiveRun], Trials]) -> None:
-        self.spec = spec
-        self.config, self.store = spec.config, spec.store
-        try:
-            kits = build_plugged_kits(self.config.toolkits, spec.registry, self.config.browser)
-        except ValueError as error:
-            raise self.config.wrong(("toolkits",), error) from None
-        self._plugged = kits
-        self.toolsets = Toolsets() if self.config.browser.brings_tools else self.make_toolsets(Survey())
-        """The tools as far as the config says; a browser that brings its own has to be asked for them."""
+    config: EvalConfig
+    registry: Registry
+    """Where rows look their graders up."""
+    store: RunStore
+    """The run's folder: the same for every process of the run."""
+    source: InitVar[Callable[[ActiveRun], Trials]]
+    """Makes the source of its trials."""
+    began: float = field(default_factory=time.time)
+    """When the session began, in seconds since 1970."""
+    behaviour: Behaviour = field(default_factory=Behaviour)
+    """What plug-ins change about attempts."""
+    model_calls: CassetteSource = field(default_factory=CassetteSource)
+    """What becomes of the calls of models."""
+    baseline: Path | None = None
+    """The earlier run, or a baseline's file, that the run is compared with."""
+    limit: int | None = None
+    """Take the first so many rows only."""
+    advisory: tuple[GraderConfig, ...] = ()
+    """Graders of features that are asked after those of config and rows."""
+    keeps_going: bool = False
+    """Whether rows are tried whatever has not answered."""
+    controlled_by: str | None = None
+    """The session whose control file decides which attempts begin; None reads none."""
+    is_planned: bool = False
+    """Whether nothing is to be run, only counted."""
+    notes: tuple[str, ...] = ()
+    """What a reader of the run should know of what was asked."""
+    left_out: tuple[str, ...] = ()
+    """Features and packages that the session has left out."""
+    judged_by: tuple[str, ...] = ()
+    """Conftests and packages that decide rules of the gate."""
+
+    def __post_init__(self, source: Callable[[ActiveRun], Trials]) -> None:
         config = self.config
+        try:
+            self._plugged = build_plugged_kits(config.toolkits, self.registry, config.browser)
+        except ValueError as error:
+            raise config.wrong(("toolkits",), error) from None
+        self.survey = Survey()
+        """What the browser can do, once it was asked."""
+        self.toolsets = Toolsets() if config.browser.brings_tools else self.make_toolsets(self.survey)
+        """The tools that are on: as far as the config says, then those of the browser that was asked."""
         members = (*config.variants.values(), *config.graders, *config.toolkits, *config.sites.values())
-        beside = filter(None, (config.browser, config.judge))
-        own = (secret for member in (*members, *beside) for secret in texts_of(member, "secrets"))
+        others = filter(None, (config.browser, config.judge))
+        own = (secret for member in (*members, *others) for secret in texts_of(member, "secrets"))
         self._secrets = {*config.secrets(), *own}
         self._take_secrets()
-        self.budget = Budget(self.config.budget, self.store, spec.began)
-        self.outages = Outages(self.store, spec.began, self.redact, keeps_going=spec.keeps_going)
-        self.control = Control(self.store, spec.controlled_by)
+        self.budget = Budget(config.budget, self.store, self.began)
+        self.outages = Outages(self.store, self.began, self.redact, keeps_going=self.keeps_going)
+        self.control = Control(self.store, self.controlled_by)
         self.deaths = Deaths(self)
-        self.own_runs = OwnRuns(self.config, self.store)
+        self.own_runs = OwnRuns(config, self.store)
         """Those of tests by hand, which share all else of the config with its items."""
         self.is_wanted: Callable[[Entry], bool] = lambda _: True
         """Whether a trial is to be made, as far as is known yet: a feature may make trials in rounds."""
@@ -259,7 +243,7 @@ class ActiveRun:
         """Whether that is to be decided yet."""
         self.held = ExitStack()
         """The locks that show others that this process writes the run."""
-        self.trials = trials(self)
+        self.trials = source(self)
 
     @property
     def plan(self) -> Plan:
@@ -294,12 +278,20 @@ class ActiveRun:
         """
         return Toolsets.of(self.config, kits_for(survey, self.config.browser), self._plugged)
 
+    def take_survey(self, survey: Survey) -> None:
+        """Take over what the browser can do, and the tools that it has.
+
+        Raises:
+            ConfigError: as above.
+        """
+        self.survey, self.toolsets = survey, self.make_toolsets(survey)
+
     # -- model calls
 
     @property
     def cassettes(self) -> Cassettes:
         """Where the calls of its models are recorded, or replayed from."""
-        return self.spec.cassettes.make(self)
+        return self.model_calls.make(self)
 
     def let_go(self) -> None:
         """Let others write the run; needs no loop, and does nothing the second time."""

@@ -6,14 +6,13 @@ import asyncio
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from pydantic import JsonValue
 
 from pytest_browsereval.agents.base import AgentContext, AgentEvaluator
 from pytest_browsereval.agents.playing import play
 from pytest_browsereval.browsers.base import Window, WindowTraffic
-from pytest_browsereval.browsers.playwright.manager import WindowManager
 from pytest_browsereval.capture.context import CaptureContext
 from pytest_browsereval.capture.har import record_traffic
 from pytest_browsereval.capture.message_log import log_last
@@ -47,14 +46,14 @@ from pytest_browsereval.redaction.config import hide_logins
 from pytest_browsereval.redaction.text import map_texts
 from pytest_browsereval.run.active import ActiveRun
 from pytest_browsereval.run.behaviour import CallGuard, HookFollower, MessageListener, call_all
-from pytest_browsereval.run.cassettes import Cassettes, InterceptedCalls, PageTraffic
+from pytest_browsereval.run.cassettes import InterceptedCalls, PageTraffic
 from pytest_browsereval.run.grading import Grading, decide, find_broken_page, grade_all, total_cost
 from pytest_browsereval.run.plan import Trial
 from pytest_browsereval.run.record import AttemptRecord, make_metadata
-from pytest_browsereval.run.store import AttemptFolder, RunStore
-from pytest_browsereval.run.toolsets import Toolsets
+from pytest_browsereval.run.session import Session
+from pytest_browsereval.run.store import RunStore
 from pytest_browsereval.run.workplace import agent_context, open_capture
-from pytest_browsereval.sites import Sites, fill, names_in
+from pytest_browsereval.sites import fill, names_in
 from pytest_browsereval.tools.base import DONE, ToolContext
 
 LIMITS = (TerminationReason.MAX_STEPS, TerminationReason.TIMEOUT, TerminationReason.BUDGET)
@@ -63,26 +62,16 @@ OBSERVE_TIMEOUT_S = 30.0
 """A grader that has not read what it needs of the live page by then is errored."""
 
 
-@dataclass(frozen=True)
-class Services:
-    """What the attempts of a process share: the run, and what it has on the loop."""
-
-    run: ActiveRun
-    store: RunStore
-    """The run's, but for tests by hand, each of which has one of its own."""
-    sites: Sites
-    windows: WindowManager
-    toolsets: Toolsets
-    cassettes: Cassettes
-
-
-async def attempt(trial: Trial, services: Services, node_id: str) -> AttemptRecord:  # noqa: C901, PLR0912, PLR0915 as it happens
+async def attempt(  # noqa: C901, PLR0912, PLR0915 as it happens
+    trial: Trial, session: Session, node_id: str, store: RunStore | None = None
+) -> AttemptRecord:
     """Make one attempt and record it; one that meets a ``StopRun`` is recorded as errored too.
 
     Args:
         trial: what is attempted.
-        services: what it shares with other attempts.
+        session: what it shares with other attempts.
         node_id: of its item.
+        store: of a test by hand, which has a run of its own.
 
     Returns:
         What is on disk of it already.
@@ -91,23 +80,23 @@ async def attempt(trial: Trial, services: Services, node_id: str) -> AttemptReco
         RunStopped: it met what has stopped the run meanwhile, and nothing was paid for it.
         OSError: the run folder cannot be written.
     """
-    config, key, redact = services.run.config, trial.key, services.run.redact
-    behaviour, windows = services.run.spec.behaviour, services.windows
-    folder = services.store.begin_attempt(key, node_id)
-    course = Course(trial, services, folder, node_id)
+    run, key, windows = session.run, trial.key, session.windows
+    config, redact, behaviour = run.config, run.redact, run.behaviour
+    course = Course(trial, run, node_id, store or run.store)
+    folder = course.folder
     try:
         async with AsyncExitStack() as stack:
             stack.enter_context(in_span("", course.trace_name))
             # From here on, what it prints is kept, and the calls of its models are recorded or replayed.
             kept = keep_output(folder.path / OUTPUT_FILE, redact, is_passed_on=trial.is_output_passed_on)
             course.output = stack.enter_context(kept)
-            course.calls = stack.enter_context(services.cassettes.intercept_calls(key.cassette))
+            course.calls = stack.enter_context(session.cassettes.intercept_calls(key.cassette))
             if behaviour.modify_task:
                 course.task = behaviour.modify_task(trial.task)
             row = course.task
             text = row.model_dump_json() + "".join(grader.model_dump_json() for grader in trial.graders)
             names = (names_in(text) | set(row.sites)) & (config.sites.keys() - trial.site_urls.keys())
-            urls = {**trial.site_urls, **await stack.enter_async_context(services.sites.lease(names))}
+            urls = {**trial.site_urls, **await stack.enter_async_context(session.sites.lease(names))}
             task = Task.model_validate(fill(row.model_dump(), urls))
             graders = [fill_sites(grader, urls) for grader in trial.graders]
             course.start_url = task.start_url
@@ -121,7 +110,7 @@ async def attempt(trial: Trial, services: Services, node_id: str) -> AttemptReco
             async with AsyncExitStack() as opened:
                 har = None
                 if config.capture.har:
-                    pages = services.cassettes.intercept_pages(key.cassette, urls.values())
+                    pages = session.cassettes.intercept_pages(key.cassette, urls.values())
                     course.traffic = await opened.enter_async_context(pages)
                     wanted = merge_needs(grader.needs(task) for grader in graders).traffic or Traffic()
                     har = await opened.enter_async_context(
@@ -174,30 +163,30 @@ async def attempt(trial: Trial, services: Services, node_id: str) -> AttemptReco
         folder.finish()
         raise
     record = course.save()
-    services.cassettes.save(key.cassette, record.metadata, course.calls, course.traffic.recording)
+    session.cassettes.save(key.cassette, record.metadata, course.calls, course.traffic.recording)
     return record
 
 
-def record_fault(trial: Trial, services: Services, node_id: str, fault: Fault) -> AttemptRecord:
+def record_fault(trial: Trial, run: ActiveRun, node_id: str, fault: Fault) -> AttemptRecord:
     """Record an attempt that could not be finished by itself: its process died, its loop was stuck.
 
     Raises:
         OSError: the run folder cannot be written.
     """
-    course = Course(trial, services, services.store.begin_attempt(trial.key, node_id), node_id)
+    course = Course(trial, run, node_id, run.store)
     course.fault = fault
     return course.save()
 
 
 async def _run_agent(course: Course, task: Task, window: Window, urls: Mapping[str, str]) -> None:
     """Run the agent within its limits; a limit is a result, anything else that breaks is a fault."""
-    services, trial, capture = course.services, course.trial, course.open
-    config, toolsets, ask = services.run.config, services.toolsets, services.run.spec.behaviour.tool_call
+    run, trial, capture = course.run, course.trial, course.open
+    config, toolsets, ask = run.config, run.toolsets, run.behaviour.tool_call
     sites = trial.sites | toolsets.sites_used(course.task, config.sites)
     tools = toolsets.tools_for(trial.key.variant, sites)
     known = ToolContext(task, capture.config.folder, config.base_dir, urls, trial.variables)
     context = agent_context(
-        config, trial.agent, known, tools=tools, capture=capture, output_dir=services.store.root
+        config, trial.agent, known, tools=tools, capture=capture, output_dir=course.store.root
     )
     context = replace(context, kits=toolsets.kits_for(sites))
     about = (task, window, capture, config.guards, urls)
@@ -265,7 +254,7 @@ async def _grade(
     asked: Sequence[GraderConfig] | None = None,
 ) -> None:
     """Ask the graders, or some of them, and save what they judge by before the first one is asked."""
-    services, saver, unobserved = course.services, course.saver, course.unobserved
+    run, saver, unobserved = course.run, course.saver, course.unobserved
     saver.save_evidence(course.evidence)
     recorded = Recorded(
         task=task,
@@ -275,18 +264,18 @@ async def _grade(
         folder=course.folder.path,
         evidence=course.evidence,
         site_urls=urls,
-        base_dir=services.run.config.base_dir,
-        judge=services.run.config.judge,
+        base_dir=run.config.base_dir,
+        judge=run.config.judge,
         started_at=course.started_at,
         agent_duration_ms=round(course.agent_ms, 3),
         usage=course.open.usage,
-        redact=services.run.redact,
+        redact=run.redact,
     )
-    keys = observation_keys(graders, task, services.run.redact)
+    keys = observation_keys(graders, task, run.redact)
     saver.save_task(task, graders, urls, unobserved, row_hash=course.row_hash, observed=keys)
     if course.calls is not None:
         course.calls.mask_answer(task, course.task)
-    stand_in = services.run.spec.behaviour.grade
+    stand_in = run.behaviour.grade
     grading = await grade_all(asked or graders, recorded, unobserved=unobserved, stand_in=stand_in)
     grading.add_details(course.unobserved_details, task)
     course.grading = grading
@@ -298,25 +287,25 @@ class Course:
 
     Args:
         trial: what is attempted.
-        services: what it shares with other attempts.
-        folder: the attempt's.
+        run: whose attempt it is.
         node_id: of its item.
+        store: where it is recorded.
     """
 
-    def __init__(self, trial: Trial, services: Services, folder: AttemptFolder, node_id: str) -> None:
-        self.trial, self.services = trial, services
-        self.folder, self.node_id = folder, node_id
-        self.run_id, key = services.store.root.resolve().name, trial.key
-        is_own = services.store is not services.run.store  # of a test by hand, which has a name of its own
-        name = str(services.store.manifest()["name"]) if is_own else services.run.config.name
+    def __init__(self, trial: Trial, run: ActiveRun, node_id: str, store: RunStore) -> None:
+        self.trial, self.run, self.node_id, self.store = trial, run, node_id, store
+        self.folder = folder = store.begin_attempt(trial.key, node_id)
+        self.run_id, key = store.root.resolve().name, trial.key
+        is_own = store is not run.store  # of a test by hand, which has a name of its own
+        name = str(store.manifest()["name"]) if is_own else run.config.name
         numbers = {"trial": key.trial, "attempt": folder.number}
         attempt_id = name_attempt(name, self.run_id, key.query_id, key.variant, **numbers)
         self.trace_name = name_trace(attempt_id, node_id)
         self.row_hash = trial.row_hash or trial.task.content_hash()
         self.task = trial.task
         """The row as plug-ins have made it, once they were asked: code, as the agent is, and not hashed."""
-        self.saver = TrajectorySaver(folder.path, redact=services.run.redact)
-        tell = services.run.spec.behaviour.message
+        self.saver = TrajectorySaver(folder.path, redact=run.redact)
+        tell = run.behaviour.message
         self.listener = None if tell is None else MessageListener(tell, node_id)
         self.started_at, self._started = now(), time.perf_counter()
         self.capture: CaptureContext | None = None
@@ -346,7 +335,7 @@ class Course:
 
     def build_agent(self, context: AgentContext) -> AgentEvaluator:
         """Return the agent that a plug-in builds, else that of the config."""
-        create = self.services.run.spec.behaviour.create_agent
+        create = self.run.behaviour.create_agent
         made = create(context) if create else None
         return self.trial.agent.build(context) if made is None else made
 
@@ -383,7 +372,7 @@ class Course:
             RunStopped: it has stopped for that already, and this attempt has cost nothing.
         """
         is_free = self.capture is None or not self.capture.usage.requests
-        outages, key, grading = self.services.run.outages, self.trial.key, self.grading
+        outages, key, grading = self.run.outages, self.trial.key, self.grading
         self.fault = outages.count(key, self.fault, is_free=is_free)
         grading.is_unanswered = outages.count_grades(key, grading.grades.values())
 
@@ -396,12 +385,12 @@ class Course:
         """Return verdict, source of the error, and reason, as they are now."""
         if self.fault is not None and not self.is_vetoed:
             return Verdict.ERRORED, self.fault.source, str(self.fault)
-        return decide(self.grading.grades, self.services.run.config.pass_when, self.limit, self.broken_page)
+        return decide(self.grading.grades, self.run.config.pass_when, self.limit, self.broken_page)
 
     def save(self) -> AttemptRecord:
         """Decide the verdict, write the metadata and end the attempt."""
-        services, capture, folder = self.services, self.capture, self.folder.path
-        if services.store.root.is_dir() and not folder.is_dir():
+        run, store, capture, folder = self.run, self.store, self.capture, self.folder.path
+        if store.root.is_dir() and not folder.is_dir():
             folder.mkdir(parents=True)  # the run goes on, whoever it was
             lost = "the attempt's folder was removed while it ran, with all that was recorded of it"
             self.fault = Fault(ErrorSource.AGENT, lost)
@@ -438,24 +427,24 @@ class Course:
             cost_usd=total_cost(usage, self.grading.grades.values()),
             verdict=verdict,
             error_source=source,
-            stops_run=services.run.outages.ends_run(self.fault, grading_does=self.grading.stops_run),
-            reason=services.run.redact(reason),
-            limit=services.run.redact(self.limit),
-            broken_page=services.run.redact(self.broken_page),
+            stops_run=run.outages.ends_run(self.fault, grading_does=self.grading.stops_run),
+            reason=run.redact(reason),
+            limit=run.redact(self.limit),
+            broken_page=run.redact(self.broken_page),
             final_url=self.final_url,
             progress=progress,
         )
-        metadata = services.store.save_record(metadata, services.run.redact)
-        services.run.budget.note_payment(folder, 0.0 if is_replayed else metadata.cost_usd)
+        metadata = store.save_record(metadata, run.redact)
+        run.budget.note_payment(folder, 0.0 if is_replayed else metadata.cost_usd)
         self.folder.finish()
         return AttemptRecord(metadata, folder)
 
     def _log_fault(self, fault: Fault) -> TaskError:
         """Write what broke as the last line of the log, which may not be open, or never was; return it."""
-        text = self.services.run.redact(str(fault))
+        text = self.run.redact(str(fault))
         line = ErrorMessage(content=text, error_code=str(fault.source))
         try:
-            log_last(self.folder.path, line, redact=self.services.run.redact, on_message=self.listener)
+            log_last(self.folder.path, line, redact=self.run.redact, on_message=self.listener)
         except PLUGIN_ERRORS as error:  # a full disk, or a hook that broke at the message: the verdict stands
             if self.capture:
                 self.capture.add_warning(
@@ -477,18 +466,18 @@ class Course:
             self.capture.add_warning(ErrorSource.HARNESS, message)
 
 
-async def is_retried(record: AttemptRecord, services: Services, trial: Trial, tries: int) -> bool:
+async def is_retried(record: AttemptRecord, run: ActiveRun, trial: Trial, tries: int) -> bool:
     """Whether another attempt follows: only an *errored* one is retried, at most ``retries`` times.
 
     Args:
         record: of the last attempt; every attempt stays in the run folder.
-        services: what attempts share; the budget has to allow another one, and nobody may have called it off.
+        run: the budget has to allow another one, and nobody may have called it off.
         trial: what is attempted.
         tries: how many attempts this session has made of it.
     """
     has_erred = record.metadata.verdict is Verdict.ERRORED and not record.metadata.stops_run
-    if not has_erred or tries > services.run.config.retries:
+    if not has_erred or tries > run.config.retries:
         return False
-    is_off = await services.run.control.why_not(trial.key)
-    await services.run.budget.update()
-    return not (is_off or services.run.budget.over() or services.run.outages.over())
+    is_off = await run.control.why_not(trial.key)
+    await run.budget.update()
+    return not (is_off or run.budget.over() or run.outages.over())

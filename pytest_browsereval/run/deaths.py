@@ -66,7 +66,7 @@ class Deaths:
                 entries[node_id] = run.plan.find(node_id.partition("::")[2])
         line = {
             "at": datetime.now(UTC).isoformat(),
-            "began": run.spec.began,
+            "began": run.began,
             "trials": [self._place(entry.key) for entry in entries.values()],
             "is_known": is_known,
             "regrades": not run.trials.makes_attempts,
@@ -101,7 +101,7 @@ class Deaths:
 
         (A new process does not know what another one has tried before it died.)
         """
-        place, began = self._place(key), self._run.spec.began
+        place, began = self._place(key), self._run.began
         if not (deaths := self._list()):
             return 0
         blamed = [one for one in deaths if one.is_known and place in one.trials]
@@ -115,7 +115,7 @@ class Deaths:
         return self.count_tries(key) > (run.config.retries if run.trials.makes_attempts else 0)
 
     def _count_errors(self, key: TrialKey) -> int:
-        began = datetime.fromtimestamp(self._run.spec.began, UTC)
+        began = datetime.fromtimestamp(self._run.began, UTC)
         found = 0
         for data in self._run.store.list_tries(key):
             is_now = datetime.fromisoformat(data.started_at) >= began
@@ -136,7 +136,7 @@ class Deaths:
             self._size, self._read = size, read_deaths(run.store.root)
         if run.trials.makes_attempts:
             return [one for one in self._read if not one.regrades]
-        return [one for one in self._read if one.regrades and one.began == run.spec.began]
+        return [one for one in self._read if one.regrades and one.began == run.began]
 
 
 def note_death(

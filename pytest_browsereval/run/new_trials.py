@@ -8,13 +8,13 @@ from typing import Any
 from pytest_browsereval.errors import ErrorSource, Fault, RunStopped
 from pytest_browsereval.model.digest import AttemptDigest
 from pytest_browsereval.model.grades import Verdict
-from pytest_browsereval.run.active import ActiveRun, Prepared, Trials
+from pytest_browsereval.run.active import ActiveRun, Trials
 from pytest_browsereval.run.attempt import attempt, is_retried, record_fault
 from pytest_browsereval.run.plan import Entry, Plan, Trial
 from pytest_browsereval.run.preflight import check_trials, preflight
 from pytest_browsereval.run.record import AttemptRecord
 from pytest_browsereval.run.selection import note_selected
-from pytest_browsereval.run.session import Session, make_services
+from pytest_browsereval.run.session import Session
 
 
 class NewTrials(Trials):
@@ -26,22 +26,21 @@ class NewTrials(Trials):
 
     def __init__(self, run: ActiveRun) -> None:
         self.run = run
-        spec = run.spec
         self.plan = Plan(
-            spec.config,
-            spec.registry,
-            limit=spec.limit,
-            beside=spec.beside,
-            modify=spec.behaviour.modify_task,
+            run.config,
+            run.registry,
+            limit=run.limit,
+            advisory=run.advisory,
+            modify=run.behaviour.modify_task,
         )
 
-    def prepare(self) -> Prepared:
+    def prepare(self) -> list[str]:
         """Check the config."""
         return preflight(self.run)
 
-    def check(self, entries: Iterable[Entry], prepared: Prepared) -> list[str]:
+    def check(self, entries: Iterable[Entry]) -> list[str]:
         """Check the rows."""
-        check_trials(self.run, entries, prepared.toolsets)
+        check_trials(self.run, entries, self.run.toolsets)
         return []
 
     def find_judged(self, entry: Entry) -> AttemptRecord | None:
@@ -80,11 +79,11 @@ class NewTrials(Trials):
         await run.control.admit(entry.key)
         await run.budget.update()
         run.budget.check()  # before a browser is started for nothing
-        services = await session.services()
+        await session.open()
         trial, tries = self._ready(entry), 1 + run.deaths.count_tries(entry.key)
-        record = await attempt(trial, services, node_id)
-        while await is_retried(record, services, trial, tries):
-            record, tries = await attempt(trial, services, node_id), tries + 1
+        record = await attempt(trial, session, node_id)
+        while await is_retried(record, run, trial, tries):
+            record, tries = await attempt(trial, session, node_id), tries + 1
         if record.metadata.stops_run:
             session.stop(record.metadata.reason)
         if entry.trial == run.config.most_trials:
@@ -93,8 +92,7 @@ class NewTrials(Trials):
 
     def record_fault(self, entry: Entry, node_id: str, fault: Fault) -> AttemptRecord:
         """Record an attempt that was not finished."""
-        services = make_services(self.run, self.run.toolsets)
-        return record_fault(self._ready(entry), services, node_id, fault)
+        return record_fault(self._ready(entry), self.run, node_id, fault)
 
     def _ready(self, entry: Entry) -> Trial:
         trial = self.plan.ready(entry)

@@ -83,7 +83,7 @@ class Plan:
         config: whose rows they are.
         registry: where rows look their graders up.
         limit: take the first so many rows only.
-        beside: advisory graders that are asked beside those of config and rows.
+        advisory: graders that are asked after those of config and rows, and decide nothing.
         modify: what plug-ins make of a row, None if nothing: they may put addresses into it.
     """
 
@@ -93,13 +93,13 @@ class Plan:
         registry: Registry,
         *,
         limit: int | None = None,
-        beside: tuple[GraderConfig, ...] = (),
+        advisory: tuple[GraderConfig, ...] = (),
         modify: Callable[[Task], Task] | None = None,
     ) -> None:
         self.config = config
         self._registry = registry
         self._limit = limit
-        self._beside = beside
+        self._advisory = advisory
         self._modify_row = modify
         self._ready: dict[tuple[str, str], Trial] = {}
         self._relations: dict[TrialKey, Relations] = {}
@@ -304,7 +304,7 @@ class Plan:
         return Trial(
             entry.key,
             task,
-            add_advisory(graders, self._beside),
+            add_advisory(graders, self._advisory),
             config.variants[entry.variant],
             attack=entry.dataset.find_attack(task.query_id),
             variables=config.variable_values() if entry.dataset.trusted else {},

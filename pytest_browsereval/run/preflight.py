@@ -15,7 +15,7 @@ from pytest_browsereval.datasets.reader import index_rows
 from pytest_browsereval.errors import ConfigError, nearest
 from pytest_browsereval.model.display import join_first
 from pytest_browsereval.needs import Offers
-from pytest_browsereval.run.active import ActiveRun, Prepared
+from pytest_browsereval.run.active import ActiveRun
 from pytest_browsereval.run.browser_checks import check_agents, check_capture, survey_of
 from pytest_browsereval.run.cassettes import LIVE
 from pytest_browsereval.run.lookup import age
@@ -29,15 +29,18 @@ from pytest_browsereval.tools.base import Tool
 T = TypeVar("T")
 
 
-def preflight(run: ActiveRun) -> Prepared:
+def preflight(run: ActiveRun) -> list[str]:
     """Check what can be checked without a window; a browser that runs already is asked what it can do.
+
+    Returns:
+        what a reader of the run should know.
 
     Raises:
         ConfigError: with what to type next.
     """
     config = run.config
     check(config.sites, config.base_dir)
-    if (mode := run.spec.cassettes.mode) != LIVE:
+    if (mode := run.model_calls.mode) != LIVE:
         check_agents(config, Offers(llm=mode))
     browser = prepare_browser(config)
     for name, agent in config.variants.items():
@@ -50,14 +53,14 @@ def preflight(run: ActiveRun) -> Prepared:
     survey = _run(survey_of(browser))
     check_agents(config, Offers(no_cdp=survey.no_cdp))
     check_capture(config, survey)
-    toolsets = run.make_toolsets(survey)
-    notes = [*survey.notes, *dict.fromkeys(_check_tools(config, toolsets))]
+    run.take_survey(survey)
+    notes = [*survey.notes, *dict.fromkeys(_check_tools(config, run.toolsets))]
     for dataset in config.datasets:
         with naming(dataset, "notes"):
             notes += dataset.notes(config.base_dir)
     notes += check_gate_ids(config)
-    notes += drift(run.store, config, toolsets.tools)
-    return Prepared(toolsets, survey, tuple(notes))
+    notes += drift(run.store, config, run.toolsets.tools)
+    return notes
 
 
 def _run(work: Coroutine[Any, Any, T]) -> T:

@@ -23,7 +23,7 @@ from pytest_browsereval.door import builtin_registry
 from pytest_browsereval.errors import ConfigError
 from pytest_browsereval.features.cdp_browser.browser import CdpBrowserConfig
 from pytest_browsereval.redaction.spellings import list_spellings
-from pytest_browsereval.run.active import ActiveRun, RunSpec
+from pytest_browsereval.run.active import ActiveRun
 from pytest_browsereval.run.new_trials import NewTrials
 from pytest_browsereval.run.store import RunStore
 from pytest_browsereval.temporary import remove_own_folder
@@ -255,7 +255,7 @@ def test_what_a_browser_cannot_record_is_refused(chromium: Listening, tmp_path: 
         block = {"agent": "scripted", "dataset": "rows.jsonl", "browser": browser, "capture": {key: value}}
         path.write_text(yaml.safe_dump(block, sort_keys=False))
         config, store = load_config(path, registry=registry), RunStore(tmp_path / "run")
-        run = ActiveRun(RunSpec(config=config, registry=registry, store=store), NewTrials)
+        run = ActiveRun(config=config, registry=registry, store=store, source=NewTrials)
         with pytest.raises(ConfigError, match=rf"shop.eval.yaml:\d+: capture.{key}: .*is on.*{remedy}"):
             run.trials.prepare()
 

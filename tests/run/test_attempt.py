@@ -28,11 +28,12 @@ from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.messages import AssistantMessage, ErrorMessage, Message
 from pytest_browsereval.model.results import AgentResult, TaskMetadata
 from pytest_browsereval.model.tasks import Task
-from pytest_browsereval.run.active import ActiveRun, RunSpec
-from pytest_browsereval.run.attempt import Services, attempt, is_retried, record_fault
+from pytest_browsereval.run.active import ActiveRun
+from pytest_browsereval.run.attempt import attempt, is_retried, record_fault
 from pytest_browsereval.run.behaviour import Behaviour
 from pytest_browsereval.run.new_trials import NewTrials
 from pytest_browsereval.run.plan import Trial
+from pytest_browsereval.run.session import Session
 from pytest_browsereval.run.store import RunStore, TrialKey
 from pytest_browsereval.run.toolsets import Toolsets
 from pytest_browsereval.sites import Sites
@@ -129,7 +130,7 @@ class Bench:
         self.model_calls = ModelCalls.LIVE
         self.store = RunStore(folder / "run")
 
-    def services(self, *, retries: int = 0) -> Services:
+    def session(self, *, retries: int = 0) -> Session:
         path = self.folder / "shop.json"
         (self.folder / "rows.jsonl").touch()
         path.write_text(
@@ -138,19 +139,21 @@ class Bench:
         registry = builtin_registry()
         config = load_config(path, registry=registry)
         cassettes = FileCassettes(config, self.model_calls, RestoringRedactor({}, str))
-        spec = RunSpec(
-            config=config, registry=registry, store=self.store, began=0.0, behaviour=self.behaviour
-        )
-        run = ActiveRun(spec, NewTrials)
-        run.redact = lambda text: text.replace(self.secret, "[redacted]")  # type: ignore[method-assign]
-        return Services(
-            run=run,
+        run = ActiveRun(
+            config=config,
+            registry=registry,
             store=self.store,
-            sites=Sites({}, self.folder, self.folder / "sites"),
-            windows=WindowManager(self.browser),
-            toolsets=Toolsets.of(config, CATALOG.values(), ()),
-            cassettes=cassettes,
+            source=NewTrials,
+            began=0.0,
+            behaviour=self.behaviour,
         )
+        run.redact = lambda text: text.replace(self.secret, "[redacted]")  # type: ignore[method-assign]
+        run.toolsets = Toolsets.of(config, CATALOG.values(), ())
+        session = Session(run)
+        session.sites = Sites({}, self.folder, self.folder / "sites")
+        session.windows = WindowManager(self.browser)
+        session.cassettes = cassettes
+        return session
 
     def trial(self) -> Trial:
         task = Task(query_id="a", query="Say it.", dataset="unit", answer="right")
@@ -160,18 +163,18 @@ class Bench:
         """Make an attempt, or a trial, with an agent that does this or answers that."""
         does = play if callable(play) else lambda _: play
         self.behaviour.create_agent = lambda context: Player(context, does)
-        services, trial = self.services(retries=retries or 0), self.trial()
+        session, trial = self.session(retries=retries or 0), self.trial()
         if retries is None:
-            record = self.on_loop(attempt(trial, services, "f::a"))
+            record = self.on_loop(attempt(trial, session, "f::a"))
         else:
-            record, tries = self.on_loop(attempt(trial, services, "f::a")), 1
-            while self.on_loop(is_retried(record, services, trial, tries)):
-                record, tries = self.on_loop(attempt(trial, services, "f::a")), tries + 1
+            record, tries = self.on_loop(attempt(trial, session, "f::a")), 1
+            while self.on_loop(is_retried(record, session.run, trial, tries)):
+                record, tries = self.on_loop(attempt(trial, session, "f::a")), tries + 1
         metadata = record.metadata
         written = TaskMetadata.model_validate_json((record.folder / "metadata.json").read_bytes())
         assert written == metadata, "what is on disk differs from what was returned"
         assert self.store.in_flight() == []
-        assert services.windows.windows == {}
+        assert session.windows.windows == {}
         return metadata
 
     def last_message(self) -> Message:
@@ -410,9 +413,9 @@ def test_secrets_are_in_no_file(bench: Bench) -> None:
 
     assert bench.run(leaks).reason == "refused: key [redacted]"
     bench.store = RunStore(bench.folder / "other")
-    services = bench.services()
+    session = bench.session()
     bench.behaviour.create_agent = lambda context: Player(context, lambda _: "the key is hunter2")
-    bench.on_loop(attempt(bench.trial(), services, "f::a"))
+    bench.on_loop(attempt(bench.trial(), session, "f::a"))
     assert "hunter2" not in bench.text()
     assert "[redacted]" in bench.text()
 
@@ -451,7 +454,7 @@ def test_a_cancelled_attempt_leaves_no_record(bench: Bench) -> None:
             return "late"
 
         bench.behaviour.create_agent = lambda context: Player(context, lingers)
-        task = asyncio.ensure_future(attempt(bench.trial(), bench.services(), "f::a"))
+        task = asyncio.ensure_future(attempt(bench.trial(), bench.session(), "f::a"))
         await asyncio.wait_for(started.wait(), 30)
         assert [one.node_id for one in bench.store.in_flight()] == ["f::a"]
         task.cancel()
@@ -467,6 +470,6 @@ def test_a_fault_can_be_recorded_from_outside(bench: Bench) -> None:
     """For an attempt whose process has died a record is made by another one, under the next number."""
     bench.store.begin_attempt(TrialKey("a"), "f::a")
     fault = Fault(ErrorSource.HARNESS, "the worker died")
-    metadata = record_fault(bench.trial(), bench.services(), "f::a", fault).metadata
+    metadata = record_fault(bench.trial(), bench.session().run, "f::a", fault).metadata
     assert (metadata.verdict, metadata.attempt, metadata.reason) == (ERRORED, 2, "the worker died")
     assert [m.attempt for _, m in bench.store.attempts()] == [2]

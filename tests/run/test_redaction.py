@@ -12,7 +12,7 @@ from pytest_browsereval.config import load_config
 from pytest_browsereval.door import builtin_registry
 from pytest_browsereval.graders.base import GraderConfig, Recorded
 from pytest_browsereval.model.grades import GraderResult
-from pytest_browsereval.run.active import ActiveRun, RunSpec
+from pytest_browsereval.run.active import ActiveRun
 from pytest_browsereval.run.new_trials import NewTrials
 from pytest_browsereval.run.store import RunStore
 
@@ -35,7 +35,7 @@ def active_run(tmp_path: Path) -> ActiveRun:
     (tmp_path / "shop.eval.yaml").write_text("agent: noop\ndataset: rows.jsonl\n")
     registry = builtin_registry()
     config = load_config(tmp_path / "shop.eval.yaml", registry=registry)
-    return ActiveRun(RunSpec(config=config, registry=registry, store=RunStore(tmp_path / "run")), NewTrials)
+    return ActiveRun(config=config, registry=registry, store=RunStore(tmp_path / "run"), source=NewTrials)
 
 
 def test_each_row_adds_its_secrets(active_run: ActiveRun) -> None:

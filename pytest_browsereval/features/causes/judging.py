@@ -20,7 +20,7 @@ from pytest_browsereval.llm.client import check_key, close_clients
 from pytest_browsereval.model.display import one_line
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.registry import Registry
-from pytest_browsereval.run.active import ActiveRun, RunSpec
+from pytest_browsereval.run.active import ActiveRun
 from pytest_browsereval.run.new_trials import NewTrials
 from pytest_browsereval.run.store import RunStore
 
@@ -61,7 +61,7 @@ def name_groups(registry: Registry, found: Causes, run: Path, config: Path, sets
     loaded = load_config(config, registry=registry, overrides=[f"judge.{one}" for one in sets])
     if loaded.judge is None:
         raise UsageError(f"{config} has no judge that could name groups. Write one: judge: {{model: ...}}")
-    active_run = ActiveRun(RunSpec(config=loaded, registry=registry, store=RunStore(run)), NewTrials)
+    active_run = ActiveRun(config=loaded, registry=registry, store=RunStore(run), source=NewTrials)
     check_key(loaded.judge)
     task = Task(query_id="causes", query="Name groups of attempts.")
     recorded = Recorded(task, None, TerminationReason.UNKNOWN, None, run, redact=active_run.redact)

@@ -33,8 +33,8 @@ class Comparing:
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Compare; runs that cannot be compared are not what was asked for, so the session is not green."""
         for active_run, summary in self._controller.summaries.items():
-            if active_run.spec.baseline is not None:
-                found = self._found[active_run] = _compare(active_run, summary, active_run.spec.baseline)
+            if active_run.baseline is not None:
+                found = self._found[active_run] = _compare(active_run, summary, active_run.baseline)
                 if isinstance(found, str) and session.exitstatus == pytest.ExitCode.OK:
                     session.exitstatus = pytest.ExitCode.TESTS_FAILED
 

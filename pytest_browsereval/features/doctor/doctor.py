@@ -33,7 +33,7 @@ from pytest_browsereval.llm.retries import KEY_STATUSES
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.needs import ModelNeed, ask_needs
 from pytest_browsereval.registry import Registry
-from pytest_browsereval.run.active import ActiveRun, RunSpec
+from pytest_browsereval.run.active import ActiveRun
 from pytest_browsereval.run.browser_checks import start_browser
 from pytest_browsereval.run.manifest import file_hash
 from pytest_browsereval.run.new_trials import NewTrials
@@ -113,7 +113,7 @@ def examine(config: EvalConfig, registry: Registry, options: Options) -> Examina
     """
     found = Examination()
     store = RunStore.locate(config.output_dir, config.name, "doctor")  # never written
-    active_run = ActiveRun(RunSpec(config=config, registry=registry, store=store), NewTrials)
+    active_run = ActiveRun(config=config, registry=registry, store=store, source=NewTrials)
     loaded = load(config, registry)
     graders = _used_graders(config, loaded.rows)
     for name, agent in config.variants.items():
@@ -156,13 +156,13 @@ def _name(judge: JudgeConfig) -> str:
 
 def _tools(active_run: ActiveRun, before: Sequence[Check]) -> Iterator[Check]:
     try:
-        prepared = active_run.trials.prepare()
+        notes = active_run.trials.prepare()
     except (errors.UsageError, errors.Fault) as error:
         if not any(one.state is State.ERROR and one.message in str(error) for one in before):
             yield Check(State.ERROR, "setup", active_run.config.name, str(error))
     else:
-        yield Check(State.OK, "tools", "", f"{len(prepared.toolsets.tools)} are on")
-        yield from (Check(State.WARNING, "setup", "", note) for note in prepared.notes)
+        yield Check(State.OK, "tools", "", f"{len(active_run.toolsets.tools)} are on")
+        yield from (Check(State.WARNING, "setup", "", note) for note in notes)
 
 
 def _rows(config: EvalConfig, rows: Sequence[Row]) -> Iterator[Check]:

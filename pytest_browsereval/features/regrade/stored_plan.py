@@ -68,10 +68,9 @@ class StoredPlan(Plan):
     """
 
     def __init__(self, run: ActiveRun) -> None:
-        spec = run.spec
-        super().__init__(spec.config, spec.registry, limit=spec.limit, beside=spec.beside)
-        self._store = spec.store
-        self._modify = spec.behaviour.modify_task or (lambda task: task)
+        super().__init__(run.config, run.registry, limit=run.limit, advisory=run.advisory)
+        self._store = run.store
+        self._modify = run.behaviour.modify_task or (lambda task: task)
         self._redact = run.redact
         self._tasks: dict[TrialKey, Trial] = {}
         self.rows_problem: str | None = None
@@ -208,7 +207,7 @@ class StoredPlan(Plan):
         except ValueError as error:
             raise DatasetError(f"{where}: {hide_quotes(str(error), task)}") from None
         agent = next(iter(self.config.variants.values()))  # never asked
-        return Trial(entry.key, task, add_advisory(graders, self._beside), agent, row_hash)
+        return Trial(entry.key, task, add_advisory(graders, self._advisory), agent, row_hash)
 
     def _read_attack(self, entry: StoredEntry, task: Task, stored: StoredTask, where: str) -> GraderConfig:
         """Return the grader of an attempt's attack: as the config has it, else as it is stored."""

@@ -27,7 +27,7 @@ from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.messages import now
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.model.usage import Usage
-from pytest_browsereval.run.active import ActiveRun, Prepared, Trials
+from pytest_browsereval.run.active import ActiveRun, Trials
 from pytest_browsereval.run.grading import Grading, decide, grade_all, total_cost
 from pytest_browsereval.run.manifest import check_manifest
 from pytest_browsereval.run.plan import Entry, Trial
@@ -93,7 +93,7 @@ class RegradedTrials(Trials):
 
     # -- before anything is spent
 
-    def prepare(self) -> Prepared:
+    def prepare(self) -> list[str]:
         """Check the config's graders, and tell which rows were edited since the run.
 
         Raises:
@@ -105,7 +105,7 @@ class RegradedTrials(Trials):
         for number, grader in enumerate(run.config.graders):
             preflight_member(run.config, grader, "graders", number)
         run.held.enter_context(run.store.locks.hold_for_resume())
-        return Prepared(notes=tuple(self._notes(plan)))
+        return list(self._notes(plan))
 
     def _notes(self, plan: StoredPlan) -> Iterator[str]:
         if self.run.config.budget != BudgetConfig():
@@ -154,7 +154,7 @@ class RegradedTrials(Trials):
                 "tasks that the run has stored."
             )
 
-    def check(self, entries: Iterable[Entry], prepared: Prepared) -> list[str]:
+    def check(self, entries: Iterable[Entry]) -> list[str]:
         """Read and check what is stored of every trial that can be graded again.
 
         Raises:
@@ -243,7 +243,7 @@ class RegradedTrials(Trials):
         if not self._is_noted:
             # Not before the first trial: a session that is refused has changed nothing.
             due = [one.key for one in _list_gradable(session.entries)]
-            await asyncio.to_thread(note_regraded, self.run.store, due, self.run.spec.began)
+            await asyncio.to_thread(note_regraded, self.run.store, due, self.run.began)
             self._is_noted = True
         attempt = self.run.store.reopen(entry.folder, entry.metadata.attempt, node_id)
         try:
@@ -312,7 +312,7 @@ class RegradedTrials(Trials):
                     ready.graders,
                     recorded,
                     unobserved=unobserved,
-                    stand_in=self.run.spec.behaviour.grade,
+                    stand_in=self.run.behaviour.grade,
                     so_far=grading,
                 )
         except asyncio.CancelledError:  # the old grades stay, and what the new ones have cost is known

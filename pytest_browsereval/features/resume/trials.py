@@ -14,7 +14,7 @@ from pytest_browsereval.model.digest import AttemptDigest
 from pytest_browsereval.model.display import format_count, join_first
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.messages import now
-from pytest_browsereval.run.active import ActiveRun, Prepared
+from pytest_browsereval.run.active import ActiveRun
 from pytest_browsereval.run.manifest import MACHINE, RESUMES_FILE
 from pytest_browsereval.run.new_trials import NewTrials
 from pytest_browsereval.run.plan import Entry
@@ -87,19 +87,19 @@ class ResumedTrials(NewTrials):
 
     # -- before anything is spent
 
-    def prepare(self) -> Prepared:
+    def prepare(self) -> list[str]:
         """Check the config, and that nobody else writes the run.
 
         Raises:
             ConfigError: something of the config cannot be used.
             UsageError: the run is still going on.
         """
-        prepared = super().prepare()
-        if not self.run.spec.is_planned:
+        notes = super().prepare()
+        if not self.run.is_planned:
             self.run.held.enter_context(self.run.store.locks.hold_for_resume())
-        return prepared
+        return notes
 
-    def check(self, entries: Iterable[Entry], prepared: Prepared) -> list[str]:
+    def check(self, entries: Iterable[Entry]) -> list[str]:
         """Check all rows that are to run, and that config and rows are those of the run.
 
         Raises:
@@ -108,20 +108,20 @@ class ResumedTrials(NewTrials):
             UsageError: a file of the run is damaged.
         """
         every, store = list(entries), self.run.store
-        super().check(every, prepared)
+        super().check(every)
         entries = list(filter(self.run.is_wanted, every))
         stored = {TrialKey.of(data): data for _, data in store.last_digests()}
         selected = {entry.key for entry in entries}
         self._others = len(stored.keys() - selected)
         if self._wanted is not None:
             self._wanted |= selected if self._wanted else selected | stored.keys()
-        here = describe(self.run, prepared.toolsets, "")
+        here = describe(self.run, "")
         drift = [*self._config_drift(here), *self._row_drift(entries, stored)]
         if not self._anyway and (new := [line for line in drift if line not in self._read_accepted()]):
             raise ConfigError(_refusal(store.root, new))
-        flights = store.in_flight() if self.run.spec.is_planned else store.take_flight("*")
+        flights = store.in_flight() if self.run.is_planned else store.take_flight("*")
         cut_off = [flight for flight in flights if not flight.is_recorded]
-        if not self.run.spec.is_planned:
+        if not self.run.is_planned:
             self.run.deaths.note_cut_off(cut_off)
         finished = len(entries) - len(self.list_due(entries))
         self._has_work = finished < len(entries)
@@ -129,7 +129,7 @@ class ResumedTrials(NewTrials):
             *self._notes(entries, stored, finished, drift, cut=len(cut_off)),
             *_describe_machine(store.manifest(), here),
         ]
-        if not self.run.spec.is_planned:
+        if not self.run.is_planned:
             paid = ((folder, 0.0 if data.replayed else data.cost_usd) for folder, data in store.digests())
             self.run.budget.note_earlier_payments(paid)
             self._record(len(entries), finished, drift, here)

@@ -52,7 +52,7 @@ class RoundStates:
         """Return the state of a run; None if its trials are not made in rounds here."""
         if active_run not in self._states:
             rounds, is_made = active_run.config.trials, active_run.trials.makes_attempts
-            is_found = isinstance(rounds, RoundsConfig) and is_made and not active_run.spec.is_planned
+            is_found = isinstance(rounds, RoundsConfig) and is_made and not active_run.is_planned
             self._states[active_run] = RoundState(active_run, rounds) if is_found else None  # type: ignore[arg-type]
         return self._states[active_run]
 

@@ -37,7 +37,7 @@ class RoundState:
     def __init__(self, run: ActiveRun, rounds: RoundsConfig) -> None:
         self.rounds = rounds
         self.journal = RoundJournal(run.store)
-        self._session = run.spec.began
+        self._session = run.began
         self.admitted = rounds.min
         """Up to which number trials are made."""
         self.stop: RoundStop | None = None

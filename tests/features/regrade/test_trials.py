@@ -23,7 +23,7 @@ from pytest_browsereval.model.messages import UserMessage
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.model.usage import Usage
-from pytest_browsereval.run.active import ActiveRun, Prepared, RunSpec
+from pytest_browsereval.run.active import ActiveRun
 from pytest_browsereval.run.lookup import run_folder
 from pytest_browsereval.run.session import Session
 from pytest_browsereval.run.store import RunStore, TrialKey
@@ -66,8 +66,9 @@ class Eval:
         block = {"agent": "noop", "dataset": "rows.jsonl", "name": "shop", **config}
         loaded = config_from(block, path=self.folder / "shop.eval.yaml", registry=builtin_registry())
         store = RunStore(self.store.root)
-        spec = RunSpec(config=loaded, registry=builtin_registry(), store=store, limit=limit)
-        trials = ActiveRun(spec, RegradedTrials).trials
+        registry = builtin_registry()
+        run = ActiveRun(config=loaded, registry=registry, store=store, source=RegradedTrials, limit=limit)
+        trials = run.trials
         assert isinstance(trials, RegradedTrials)
         return trials
 
@@ -80,7 +81,7 @@ def shop(tmp_path: Path) -> Eval:
 def again(regrading: RegradedTrials, number: int = 0) -> TaskMetadata:
     """Grade a trial again as an item does."""
     entry = regrading.plan.stored[number]
-    regrading.check([entry], Prepared())
+    regrading.check([entry])
     return asyncio.run(regrading.make(Session(regrading.run), entry, "n")).metadata
 
 
@@ -124,7 +125,7 @@ def test_what_a_refused_key_had_cost_is_kept(shop: Eval) -> None:
     before = on_disk(folder)
     regrading = shop.regrading()
     paid = {"usage": Usage(requests=2), "cost_usd": 0.25, "stops_run": True, "reasoning": "401"}
-    regrading.run.spec.behaviour.grade = stands_in(verdict=ERRORED, score=None, **paid)
+    regrading.run.behaviour.grade = stands_in(verdict=ERRORED, score=None, **paid)
     metadata = again(regrading)
     assert (metadata.stops_run, metadata.cost_usd) == (True, 0.75)
     assert "not regraded, passed as it was: 401" in metadata.reason
@@ -212,7 +213,7 @@ def test_what_an_interrupted_grading_had_cost_is_kept(shop: Eval) -> None:
         work.cancel()
         await asyncio.gather(work, return_exceptions=True)
 
-    regrading.run.spec.behaviour.grade = answer
+    regrading.run.behaviour.grade = answer
     asyncio.run(cancelled())
     after = on_disk(folder)
     stored = json.loads(after.pop("metadata.json"))
@@ -249,10 +250,10 @@ def test_costs_add_up(shop: Eval) -> None:
     shop.add(cost_usd=0.5)
     shop.add("b", cost_usd=None, started_at="2026")
     regrading = shop.regrading()
-    regrading.run.spec.behaviour.grade = stands_in(cost_usd=0.25)
+    regrading.run.behaviour.grade = stands_in(cost_usd=0.25)
     assert again(regrading).cost_usd == 0.75
     regrading = shop.regrading()
-    regrading.run.spec.behaviour.grade = stands_in(cost_usd=0.0)
+    regrading.run.behaviour.grade = stands_in(cost_usd=0.0)
     assert again(regrading).cost_usd == 0.75
     assert again(regrading, 1).cost_usd is None
     assert [regrading.cost_before(f"shop.eval.yaml::{name}") for name in "ab"] == [0.75, 0.0]
@@ -311,7 +312,7 @@ def test_no_attempt_is_made(shop: Eval) -> None:
         before = (folder / name).read_text() if (folder / name).exists() else None
         (folder / name).unlink(missing_ok=True) if text is None else (folder / name).write_text(text)
         with pytest.raises(UsageError, match=told):
-            shop.regrading().check([entry], Prepared())
+            shop.regrading().check([entry])
         (folder / name).unlink(missing_ok=True) if before is None else (folder / name).write_text(before)
     (folder / "messages.jsonl").write_text(f"{said}\n")
     assert again(shop.regrading()).verdict is PASSED
@@ -329,7 +330,7 @@ def test_grades_that_came_in_between_are_kept(shop: Eval) -> None:
     shop.add(cost_usd=0.5)
     first, other = shop.regrading(), shop.regrading()
     entry = first.plan.stored[0]
-    other.run.spec.behaviour.grade = stands_in(verdict=FAILED, score=0.0, cost_usd=0.25)
+    other.run.behaviour.grade = stands_in(verdict=FAILED, score=0.0, cost_usd=0.25)
     again(other)
     metadata = first.record_fault(entry, "n", Fault(ErrorSource.HARNESS, "the worker died")).metadata
     assert [record["verdict"] for record in history(shop)] == ["passed", "failed"]
@@ -362,7 +363,7 @@ def test_no_key_is_needed_where_no_model_is_asked(shop: Eval, monkeypatch: pytes
     assert again(regrading).verdict is PASSED
     regrading = shop.regrading(**keys, graders=["browsecomp"])
     with pytest.raises(UsageError, match="OPENAI_API_KEY"):
-        regrading.check(regrading.plan.stored, Prepared())
+        regrading.check(regrading.plan.stored)
 
 
 def test_what_a_run_lacks_is_known(shop: Eval) -> None:
@@ -376,5 +377,5 @@ def test_what_a_run_lacks_is_known(shop: Eval) -> None:
     assert (regrading.count_selected(1), regrading.lacking(3)) == (3, "")
     assert regrading.lacking(1) == "2 of the run's 3 trials have no result"
     shop.add("gone", started_at="2027")
-    notes = regrading.prepare().notes
+    notes = regrading.prepare()
     assert any("have no row for 1 of the run's trials" in note for note in notes)
