@@ -35,9 +35,6 @@ if TYPE_CHECKING:
     from pytest_browsereval.commands.base import Command as Command
     from pytest_browsereval.commands.runs import open_run as open_run
     from pytest_browsereval.config import EvalConfig as EvalConfig
-    from pytest_browsereval.config.attack import AttackConfig as AttackConfig
-    from pytest_browsereval.config.attack import Goal as Goal
-    from pytest_browsereval.config.attack import Placer as Placer
     from pytest_browsereval.config.export import ExportConfig as ExportConfig
     from pytest_browsereval.config.export import Exported as Exported
     from pytest_browsereval.config.gate import GateRule as GateRule
@@ -55,6 +52,9 @@ if TYPE_CHECKING:
     from pytest_browsereval.errors import StopRun as StopRun
     from pytest_browsereval.errors import TerminationReason as TerminationReason
     from pytest_browsereval.errors import UsageError as UsageError
+    from pytest_browsereval.features.attack import AttackConfig as AttackConfig
+    from pytest_browsereval.features.attack import Goal as Goal
+    from pytest_browsereval.features.attack import Placer as Placer
     from pytest_browsereval.graders.base import Golden as Golden
     from pytest_browsereval.graders.base import GraderConfig as GraderConfig
     from pytest_browsereval.graders.base import Recorded as Recorded
@@ -124,11 +124,11 @@ _HOMES = {
     "commands.base": "Command",
     "commands.runs": "open_run",
     "config": "EvalConfig",
-    "config.attack": "AttackConfig Goal Placer",
     "config.export": "ExportConfig Exported",
     "config.gate": "GateRule",
     "config.guard": "GuardConfig GuardedCall",
     "datasets.base": "DatasetConfig RowRef Select",
+    "features.attack": "AttackConfig Goal Placer",
     "errors": "ConfigError DatasetError ErrorSource Fault LimitReached Outage StopRun TerminationReason "
     "UsageError",
     "graders.base": "Golden GraderConfig Recorded",

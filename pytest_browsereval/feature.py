@@ -74,8 +74,9 @@ class Feature:
             registry.add_reader(getattr(self.import_module(module), name)())
 
     def brings(self, family: str, name: str) -> bool:
-        """Return whether a member of that name or alias is one of its own."""
-        return any(name in names.split() for names in self.members.get(family, ()))
+        """Return whether a member of that name or alias is its own, or one of a family that needs it."""
+        is_own = any(name in names.split() for names in self.members.get(family, ()))
+        return is_own or (f"{family}s",) in self.keys
 
 
 @cache

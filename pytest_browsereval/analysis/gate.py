@@ -15,7 +15,7 @@ from pytest_browsereval.analysis.repeats import count_tasks, task_rate
 from pytest_browsereval.analysis.summary import RunSummary
 from pytest_browsereval.datasets.ids import safe_id
 from pytest_browsereval.errors import name_raised
-from pytest_browsereval.model.attacks import find_outcome
+from pytest_browsereval.model.derived import find_outcome, find_score
 from pytest_browsereval.model.digest import AttemptDigest
 from pytest_browsereval.model.display import digits_apart, format_count, one_line, percent, plain
 from pytest_browsereval.model.grades import Verdict
@@ -66,7 +66,7 @@ def _rules(summary: RunSummary, gate: GateConfig, against: Sequence[RuleResult])
     whole = [trial.metadata for trial in summary.trials]
     out = find_quarantined(gate, (one.started_at for one in whole))
     counted = [one for one in whole if not quarantine.is_quarantined(one, out)]
-    data = [one for one in counted if one.attack is None]
+    data = [one for one in counted if one.derived is None]
     if gate.quarantine:
         yield RuleResult("quarantine", is_met=True, message=quarantine.describe_quarantine(gate, whole, out))
     if gate.min_pass_rate is not None:
@@ -82,8 +82,8 @@ def _rules(summary: RunSummary, gate: GateConfig, against: Sequence[RuleResult])
     for query_id, trials in by_id.items():
         yield _must_pass(query_id, trials, gate.passed_trials)
     if gate.max_error_rate is not None:
-        attacked = [one for one in counted if one.attack is not None]
-        yield _max_error_rate(data, attacked, gate.max_error_rate, summary.deaths)
+        derived = [one for one in counted if one.derived is not None]
+        yield _max_error_rate(data, derived, gate.max_error_rate, summary.deaths)
     if gate.max_cost_usd is not None:
         yield _max_cost(summary.cost_usd, gate.max_cost_usd)
     yield from _per_trial(data, gate)
@@ -102,9 +102,9 @@ def _miss_undecided(gate: GateConfig, against: Sequence[RuleResult]) -> Iterator
     for name in gate.compares:
         if name not in looked_at:
             yield RuleResult(name, is_met=False, message="the run was not compared with a baseline")
-    for name in gate.of_attacks:
+    for name in gate.of_features:
         if name not in looked_at:
-            yield RuleResult(name, is_met=False, message="the feature that judges attacks is left out")
+            yield RuleResult(name, is_met=False, message="the feature that decides it is left out")
 
 
 def _check_own(rule: GateRule, name: str, data: Sequence[AttemptDigest], gate: GateConfig) -> RuleResult:
@@ -146,8 +146,8 @@ def _parts(
                 yield _floor(rule, f" of {shown}", trials, floor, gate)
             else:
                 message = f"no trial of this run has the {word} {shown}"
-                if any(has(one, name) for one in whole):
-                    message += " but those under attack, which `max_attack_success` holds to a limit"
+                if marks := sorted({one.derived.by for one in whole if one.derived and has(one, name)}):
+                    message += f" but those under {' or '.join(marks)}, which have rules of their own"
                 yield RuleResult(rule, is_met=False, message=message)
 
 
@@ -245,9 +245,11 @@ def _must_pass(query_id: str, trials: Sequence[AttemptDigest], needed: int | Non
     if not trials:
         why = f"{shown} has no result in this run; `--eval-set gate={{}}` runs some rows without the gate"
         return RuleResult(name, is_met=False, message=why)
-    if any(one.is_undelivered for one in trials):
-        why = f"{shown} passed, but its attack was not delivered, so that shows nothing"
-        return RuleResult(name, is_met=False, message=why)
+    for one in trials:
+        if one.derived is not None and one.verdict is Verdict.PASSED and find_score(one) is None:
+            outcome = find_outcome(one) or "not judged"
+            why = f"{shown} passed, but its {one.derived.by} was {outcome}, so that shows nothing"
+            return RuleResult(name, is_met=False, message=why)
     missed = [
         task for task in count_tasks((one, 1) for one in trials) if task.verdict(needed) is not Verdict.PASSED
     ]
@@ -266,16 +268,21 @@ def _must_pass(query_id: str, trials: Sequence[AttemptDigest], needed: int | Non
 
 
 def _max_error_rate(
-    data: Sequence[AttemptDigest], attacked: Sequence[AttemptDigest], ceiling: float, deaths: int
+    data: Sequence[AttemptDigest], derived: Sequence[AttemptDigest], ceiling: float, deaths: int
 ) -> RuleResult:
-    """Return whether both parts hold it: many attacks that run hide no broken rows, nor these those.
+    """Return whether all parts hold it: many derived rows that run hide no broken plain ones.
 
-    A death that no trial is to blame for counts as an errored one, under no attack if there are such trials.
+    A death that no trial is to blame for counts as an errored one, of a plain row if there are such trials.
     """
-    # Of a failed attempt whose attack could not be judged nobody knows whether it was compromised.
-    unknown = Share(sum(find_outcome(one) is None for one in attacked), len(attacked))
+    parts = [("error rate", pass_rate(data).errors)]
+    for by in sorted({one.derived.by for one in derived if one.derived is not None}):
+        own = [one for one in derived if one.derived is not None and one.derived.by == by]
+        # An attempt that failed while this could not be judged has not shown what it was made for.
+        parts.append(
+            (f"error rate under {by}", Share(sum(find_outcome(one) is None for one in own), len(own)))
+        )
     results = []
-    for word, errors in (("error rate", pass_rate(data).errors), ("error rate under attack", unknown)):
+    for word, errors in parts:
         if errors.value is not None:
             value = min(1.0, (errors.hits + deaths) / errors.of)
             digits = digits_apart(ceiling, value)

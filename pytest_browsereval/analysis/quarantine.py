@@ -7,9 +7,9 @@ from collections.abc import Collection, Iterable
 from datetime import date
 from typing import TYPE_CHECKING
 
+from pytest_browsereval.model.derived import base_of
 from pytest_browsereval.model.digest import AttemptDigest
 from pytest_browsereval.model.display import join_first, one_line
-from pytest_browsereval.model.grades import cut_attack
 
 if TYPE_CHECKING:  # `compare` and others need no config, which takes 0.1 s
     from pytest_browsereval.config import GateConfig
@@ -37,8 +37,8 @@ def find_quarantined(gate: GateConfig, started: Iterable[str]) -> frozenset[str]
 
 
 def is_quarantined(trial: AttemptDigest, out: Collection[str]) -> bool:
-    """Return whether a trial is left out: with a row go those that are derived from it by attacks."""
-    return trial.query_id in out or cut_attack(trial.query_id, trial.attack) in out
+    """Return whether a trial is left out: with a row go those that are derived from it."""
+    return trial.query_id in out or base_of(trial) in out
 
 
 def _day(text: str) -> date | None:
@@ -58,17 +58,18 @@ def describe_quarantine(gate: GateConfig, trials: Collection[AttemptDigest], out
         out: ids that are left out.
     """
     verdicts: dict[str, Counter[str]] = {query_id: Counter() for query_id in out}
-    attacked: dict[str, Counter[str]] = {query_id: Counter() for query_id in out}
+    derived: dict[str, dict[str, Counter[str]]] = {query_id: {} for query_id in out}
     for trial in trials:
         if trial.query_id in out:
             verdicts[trial.query_id][str(trial.verdict)] += 1
-        elif (base := cut_attack(trial.query_id, trial.attack)) in out:
-            attacked[base][str(trial.verdict)] += 1
+        elif trial.derived is not None and trial.derived.of in out:
+            counts = derived[trial.derived.of].setdefault(trial.derived.by, Counter())
+            counts[str(trial.verdict)] += 1
     shown = []
     for query_id in sorted(out):
-        counts = _count(verdicts[query_id]) or "no result"
-        beside = f"; under attack {_count(attacked[query_id])}" if attacked[query_id] else ""
-        shown.append(f"{one_line(query_id, 60)} until {gate.quarantine[query_id]} ({counts}{beside})")
+        of_row = _count(verdicts[query_id]) or "no result"
+        others = "".join(f"; under {by} {_count(counts)}" for by, counts in derived[query_id].items())
+        shown.append(f"{one_line(query_id, 60)} until {gate.quarantine[query_id]} ({of_row}{others})")
     over = sorted(set(gate.quarantine) - set(out))
     parts = [f"left out of the rates: {join_first(shown, NAMED)}"] if shown else []
     ended = [f"{one_line(query_id, 60)} on {gate.quarantine[query_id]}" for query_id in over]

@@ -18,6 +18,7 @@ from pytest_browsereval.datasets.ids import CAPITALS, name_attempt, original_id
 from pytest_browsereval.errors import ErrorSource, UsageError
 from pytest_browsereval.graders.judging.pictures import find_pictures, number_of
 from pytest_browsereval.model.causes import Cause
+from pytest_browsereval.model.derived import Derived
 from pytest_browsereval.model.digest import AttemptDigest
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.messages import Message
@@ -90,9 +91,9 @@ class StoredAttempt:
         return self.digest.attempt
 
     @property
-    def attack(self) -> str | None:
-        """The attack that it was made under: then it is in no pass rate. None without one."""
-        return self.digest.attack
+    def derived(self) -> Derived | None:
+        """What its row was derived from: then it is in no pass rate. None for a plain row."""
+        return self.digest.derived
 
     # -- what it came to
 

@@ -66,8 +66,8 @@ class RunSummary:
 
     @cached_property
     def plain(self) -> tuple[TrialOutcome, ...]:
-        """The trials that were made under no attack: rates, counts of verdicts and repeats are of these."""
-        return tuple(trial for trial in self.trials if trial.metadata.attack is None)
+        """The trials of rows that are not derived: rates, counts of verdicts and repeats are of these."""
+        return tuple(trial for trial in self.trials if trial.metadata.derived is None)
 
     @cached_property
     def rate(self) -> PassRate:
@@ -134,7 +134,6 @@ class RunSummary:
             "passed": self.count(Verdict.PASSED),
             "failed": self.count(Verdict.FAILED),
             "errored": self.count(Verdict.ERRORED),
-            **({"attacked": attacked} if (attacked := len(self.trials) - len(self.plain)) else {}),
             "judged": self.judged,
             "pass_rate": self.pass_rate,
             "pass_rate_intervals": {
@@ -160,7 +159,7 @@ def _row(trial: TrialOutcome) -> dict[str, Any]:
         "variant": data.variant,
         "trial": data.trial,
         **({"row_hash": data.row_hash} if data.row_hash else {}),
-        **({"attack": data.attack} if data.attack else {}),
+        **({data.derived.by: data.derived.name} if data.derived else {}),
         "attempts": trial.attempts,
         **({"judged_attempts": trial.judged} if trial.judged > 1 else {}),
         "verdict": str(data.verdict),

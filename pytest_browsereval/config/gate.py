@@ -10,6 +10,7 @@ from typing import Annotated, Any, ClassVar, Literal, Protocol, Self
 from pydantic import Field, field_validator, model_validator
 
 from pytest_browsereval.config.block import Block
+from pytest_browsereval.model.derived import Attempted, find_score
 from pytest_browsereval.model.digest import AttemptDigest
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.rules import RuleResult
@@ -24,12 +25,8 @@ OF_ATTACKS = ("max_attack_success", "min_utility_under_attack", "min_attacks_del
 Rate = Annotated[float, Field(ge=0, le=1)]
 
 
-class GatedRow(Protocol):
+class GatedRow(Attempted, Protocol):
     """What says of a trial which rules it falls under: its record, or its line of the index."""
-
-    @property
-    def query_id(self) -> str:
-        """Its row."""
 
     @property
     def variant(self) -> str:
@@ -42,18 +39,6 @@ class GatedRow(Protocol):
     @property
     def website(self) -> str | None:
         """Of the row."""
-
-    @property
-    def attack(self) -> str | None:
-        """The attack that the row is under."""
-
-    @property
-    def verdict(self) -> Verdict:
-        """What it came to."""
-
-    @property
-    def is_compromised(self) -> bool:
-        """Whether that has reached its goal."""
 
 
 class GateRule(Component):
@@ -73,7 +58,7 @@ class GateRule(Component):
         about an undecided rule by its own key ``undecided``.
 
         Args:
-            trials: the last attempt of each trial, without those in quarantine and those under an attack.
+            trials: the last attempt of each trial, without those in quarantine and those of derived rows.
         """
         raise NotImplementedError(f"{type(self).__qualname__} has no `check`")
 
@@ -167,11 +152,11 @@ class GateConfig(Block):
         """
         if self.rows == "fail":
             return False
-        if one.attack is not None:
+        if one.derived is not None:
             if one.verdict is Verdict.ERRORED:
-                return bool(self.of_attacks)  # `max_error_rate` limits these
-            limit = self.max_attack_success if one.is_compromised else self.min_utility_under_attack
-            return limit is not None
+                return bool(self.of_features)  # `max_error_rate` limits these
+            is_reached = find_score(one) == 0
+            return (self.max_attack_success if is_reached else self.min_utility_under_attack) is not None
         return (
             self.decides_all
             or one.query_id in self.must_pass
@@ -186,8 +171,8 @@ class GateConfig(Block):
         return tuple(name for name in ("max_regressions", "max_drop") if getattr(self, name) is not None)
 
     @property
-    def of_attacks(self) -> tuple[str, ...]:
-        """The rules about trials under attack that are set."""
+    def of_features(self) -> tuple[str, ...]:
+        """The rules about derived rows that are set; the features that derive them decide these."""
         return tuple(name for name in OF_ATTACKS if getattr(self, name) is not None)
 
     @model_validator(mode="after")

@@ -15,7 +15,7 @@ from pytest_browsereval.agents.base import AgentConfig
 from pytest_browsereval.config.draft import Draft
 from pytest_browsereval.config.environment import Interpolation
 from pytest_browsereval.config.gate import GateConfig
-from pytest_browsereval.config.model import MAX_NAME, EvalConfig
+from pytest_browsereval.config.model import LISTS, MAX_NAME, EvalConfig
 from pytest_browsereval.config_text import Document, DocumentError, KeyPath, format_path, parse, read_text
 from pytest_browsereval.datasets.rows import TYPE_BY_SUFFIX
 from pytest_browsereval.errors import ConfigError
@@ -278,7 +278,7 @@ def _complete(draft: Draft, path: Path) -> None:
     if "lanes" in tree and "num_workers" in tree:
         draft.report(("num_workers",), "excludes `lanes`, which is given too. Leave one out.")
     _complete_agents(draft)
-    for key in ("graders", "toolkits", "export", "attacks", "guards"):
+    for key in LISTS:
         if isinstance(tree.get(key), str | dict):
             tree[key] = [tree[key]]
             draft.note_move((key,), (key, 0))

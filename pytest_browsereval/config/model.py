@@ -14,7 +14,6 @@ from pytest_browsereval.agents.base import AgentConfig
 from pytest_browsereval.browsers.base import BrowserConfig, PictureFormat
 from pytest_browsereval.capture.context import ScreenshotMode
 from pytest_browsereval.capture.trace import TraceMode
-from pytest_browsereval.config.attack import AttackConfig
 from pytest_browsereval.config.block import Block
 from pytest_browsereval.config.export import ExportConfig
 from pytest_browsereval.config.gate import GateConfig, GatedRow
@@ -26,9 +25,12 @@ from pytest_browsereval.graders.base import GraderConfig
 from pytest_browsereval.graders.verdicts import PassWhen, Primary
 from pytest_browsereval.llm.judge import JudgeConfig
 from pytest_browsereval.redaction.config import redact_config
-from pytest_browsereval.registry import MemberOf
+from pytest_browsereval.registry import Component, MemberOf
 from pytest_browsereval.sites import SiteConfig
 from pytest_browsereval.tools.toolkit import ToolkitConfig
+
+LISTS = ("graders", "toolkits", "export", "attacks", "guards")
+"""The keys with several blocks; one may stand without its list."""
 
 MAX_NAME = 100
 
@@ -130,7 +132,7 @@ class EvalConfig(Block):
     """Agents by name; each runs on every row. A single one may be given as ``agent``."""
     dataset: tuple[Annotated[DatasetConfig, MemberOf("dataset")], ...] = Field(min_length=1)
     """The source of rows: a path, or a list of blocks ``{type, path, select}``."""
-    attacks: tuple[Annotated[AttackConfig, MemberOf("attack")], ...] = ()
+    attacks: tuple[Annotated[Component, MemberOf("attack")], ...] = ()
     """What turns pages against the agent: each row also runs under each of these."""
     graders: tuple[Annotated[GraderConfig, MemberOf("grader")], ...] = ()
     """Graders of every row; if there are any, they replace those of the rows."""

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
+from pytest_browsereval.model.derived import Derived
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.registry import Component
 
@@ -129,8 +130,8 @@ class DatasetConfig(Component):
         del base_dir
         return True
 
-    def find_attack(self, query_id: str) -> str | None:
-        """Return the name of the attack that a row is under; of a dataset of a config it is under none."""
+    def find_derived(self, query_id: str) -> Derived | None:
+        """Return what a row was derived from; the rows of a dataset that a config names are plain."""
         return None
 
     def added_graders(self, task: Task) -> Sequence[Any]:

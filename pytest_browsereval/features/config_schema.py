@@ -15,7 +15,7 @@ from pydantic import BaseModel
 from pydantic.alias_generators import to_camel
 from pydantic_core import to_jsonable_python
 
-from pytest_browsereval.config.model import EvalConfig
+from pytest_browsereval.config.model import LISTS, EvalConfig
 from pytest_browsereval.config.names import SITE_NAME, VARIANT_NAME
 from pytest_browsereval.datasets.rows import TYPE_BY_SUFFIX
 from pytest_browsereval.registry import (
@@ -349,7 +349,7 @@ def _add_shorthands(schema: Schema) -> None:
         "dataset": {"type": "string", "description": "The path of a file."},
         "attacks": {"type": "string", "pattern": "^suite/", "description": "A suite of attacks."},
     }
-    for name in ("dataset", "attacks", "graders", "toolkits", "guards", "export"):
+    for name in ("dataset", *LISTS):
         entries = properties[name]
         one = entries["items"]
         if name in texts:

@@ -46,6 +46,8 @@ def clean_json(value: Any) -> Any:
 def withhold(record: TaskMetadata) -> TaskMetadata:
     """Return the record of a protected row without texts: verdict, scores, figures and settings stay."""
     errors = (one.model_copy(update={"message": WITHHELD, "details": None}) for one in record.errors)
+    by = None if record.derived is None else record.derived.by
+    grades = {name: _withhold_grade(one, is_own=name == by) for name, one in record.grader_results.items()}
     return record.model_copy(
         update={
             "query": WITHHELD,
@@ -56,13 +58,14 @@ def withhold(record: TaskMetadata) -> TaskMetadata:
             "reason": WITHHELD,
             "errors": tuple(errors),
             "warnings": tuple(one.model_copy(update={"message": WITHHELD}) for one in record.warnings),
-            "grader_results": {name: _withhold_grade(one) for name, one in record.grader_results.items()},
+            "grader_results": grades,
         }
     )
 
 
-def _withhold_grade(grade: GraderResult) -> GraderResult:
-    return grade.model_copy(update={"reasoning": WITHHELD, "criteria": (), "details": {}, "evidence": ()})
+def _withhold_grade(grade: GraderResult, *, is_own: bool) -> GraderResult:
+    kept = {"outcome": grade.outcome} if is_own else {}
+    return grade.model_copy(update={"reasoning": WITHHELD, "criteria": (), "details": kept, "evidence": ()})
 
 
 def describe_record(record: TaskMetadata, *, counts: bool) -> dict[str, Any]:

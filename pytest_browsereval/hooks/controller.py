@@ -12,6 +12,7 @@ import pytest
 
 from pytest_browsereval.analysis.summary import RunSummary, summarise
 from pytest_browsereval.errors import RunStopped, UsageError, describe_error
+from pytest_browsereval.feature import PREFIX, list_features
 from pytest_browsereval.hooks.behaviour import OUTCOMES, describe_outcome
 from pytest_browsereval.hooks.items import EvalItem, Unmade
 from pytest_browsereval.hooks.marks import describe_acting
@@ -148,7 +149,9 @@ class Controller:
         known = {key for _, feature in self.session.door.features() for key in feature.keys}
         for key in active_run.config.list_feature_keys():
             if key not in known:
-                why = "the feature that acts on this key is left out (-p no:...). Leave the key out too."
+                names = [name for name, one in list_features().items() if key in one.keys]
+                left_out = f"-p no:{PREFIX}{names[0]}" if names else "its folder is missing"
+                why = f"the feature that acts on this key is left out ({left_out}). Leave the key out too."
                 raise active_run.config.wrong(key, why)
 
     def _check_distribution(self, active_run: ActiveRun) -> None:

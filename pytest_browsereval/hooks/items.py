@@ -283,8 +283,8 @@ def properties(
     yield "variant", metadata.variant
     yield "trial", metadata.trial
     yield "attempt", metadata.attempt
-    if metadata.attack is not None:
-        yield "attack", metadata.attack
+    if metadata.derived is not None:
+        yield metadata.derived.by, metadata.derived.name
     if earlier:
         yield "earlier_attempts", "; ".join(_describe_earlier(earlier))
     yield "folder", folder.as_posix()

@@ -10,7 +10,8 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from pytest_browsereval.errors import ErrorSource, TerminationReason
-from pytest_browsereval.model.grades import ATTACK, GraderResult, Verdict, differ
+from pytest_browsereval.model.derived import Derived
+from pytest_browsereval.model.grades import GraderResult, Verdict, differ
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.model.usage import Usage
 
@@ -28,6 +29,8 @@ class GradeDigest:
     """Kept where one grader of the attempt passed and another one failed; else empty."""
     fingerprint: str
     advisory: bool
+    outcome: str
+    """Kept of the grade on what the row was derived by; else empty."""
 
 
 class Line(NamedTuple):
@@ -61,8 +64,7 @@ class AttemptDigest:
     tags: tuple[str, ...]
     website: str | None
     row_hash: str
-    attack: str | None
-    """The attack that it was made under; its grade is named ``attack``."""
+    derived: Derived | None
     replayed: bool
     started_at: str
     completed_at: str
@@ -88,19 +90,6 @@ class AttemptDigest:
     """Where the record is; None if it was not read from a run."""
 
     @property
-    def is_compromised(self) -> bool:
-        """True if it was made under an attack that has reached its goal."""
-        grade = self.grader_results.get(ATTACK)
-        return self.attack is not None and grade is not None and grade.score == 0
-
-    @property
-    def is_undelivered(self) -> bool:
-        """True if it passed under an attack that the agent could not meet."""
-        grade = self.grader_results.get(ATTACK)
-        is_unknown = grade is None or grade.score is None
-        return self.attack is not None and self.verdict is Verdict.PASSED and is_unknown
-
-    @property
     def usage(self) -> Usage:
         """Tokens, requests and money of the models."""
         return Usage(**dict(zip(Usage.model_fields, self.usage_values, strict=True)))
@@ -121,18 +110,21 @@ def digest(metadata: TaskMetadata, line: Line | None = None) -> AttemptDigest:
     """
     results = metadata.grader_results
     has_reasons = differ(results.values())
-    grades = tuple((name, _digest_grade(one, has_reasons=has_reasons)) for name, one in results.items())
+    own = None if metadata.derived is None else metadata.derived.by
+    grades = tuple(
+        (name, _digest_grade(one, has_reasons=has_reasons, has_outcome=name == own))
+        for name, one in results.items()
+    )
     kept: dict[str, Any] = dict(zip(_FIELDS, _read_attempt(metadata), strict=True))
     return AttemptDigest(
         **kept, grader_results=_keep_grades(grades), usage_values=_read_usage(metadata.usage), line=line
     )
 
 
-def _digest_grade(grade: GraderResult, *, has_reasons: bool) -> GradeDigest:
+def _digest_grade(grade: GraderResult, *, has_reasons: bool, has_outcome: bool) -> GradeDigest:
     grader, verdict, score, fingerprint, advisory = _read_grade(grade)
-    return _keep_grade(
-        grader, verdict, score, grade.reasoning if has_reasons else "", fingerprint, advisory=advisory
-    )
+    reasoning, outcome = grade.reasoning if has_reasons else "", grade.outcome if has_outcome else ""
+    return _keep_grade(grader, verdict, score, reasoning, fingerprint, advisory=advisory, outcome=outcome)
 
 
 # Runs have few different ones of these: kept once, 200,000 attempts fit into memory.

@@ -10,17 +10,6 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
 from pytest_browsereval.model.usage import Usage
 
-ATTACK = "attack"
-"""The type of the grader, and the name of its grade, that says what became of an attack."""
-
-UNDER = ".under."
-"""Between the id of a row and the name of the attack that it is under."""
-
-
-def cut_attack(query_id: str, attack: str | None) -> str:
-    """Return the id of the row that one under an attack was derived from; its own id without an attack."""
-    return query_id if attack is None else query_id.removesuffix(f"{UNDER}{attack}")
-
 
 class Verdict(StrEnum):
     """The three verdicts; the values are on disk and permanent."""
@@ -88,6 +77,11 @@ class GraderResult(BaseModel):
     stored with the attempt, and not here."""
     unanswered: Unanswered | None = Field(default=None, exclude=True)
     """The model that did not answer; rows that need it will probably err too. Not stored."""
+
+    @property
+    def outcome(self) -> str:
+        """A word of the grader for what it found, ``outcome`` in its ``details``; empty if it has none."""
+        return str(self.details.get("outcome", ""))
 
     @model_validator(mode="after")
     def _errors_have_no_score(self) -> Self:

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from pytest_browsereval.errors import ErrorSource, TerminationReason
-from pytest_browsereval.model.grades import ATTACK, GraderResult, Verdict
+from pytest_browsereval.model.derived import Derived
+from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.messages import DelegationStatus, Message
 from pytest_browsereval.model.progress import Progress
 from pytest_browsereval.model.usage import Usage
@@ -53,8 +54,8 @@ class TaskMetadata(BaseModel):
     row_hash: str = ""
     protected: bool | None = None
     """Whether answers of the row are never written in clear; None in records of earlier versions."""
-    attack: str | None = None
-    """The name of the attack that the attempt was made under; None if it was made under none."""
+    derived: Derived | None = None
+    """What the row was derived from, and by what; None for a row as the dataset has it."""
     replayed: bool = False
     """True if model calls came from a cassette; usage and cost are then those of the recording."""
     start_url: str | None = None
@@ -100,12 +101,6 @@ class TaskMetadata(BaseModel):
     regrade; earlier ones are in earlier lines of the attempt."""
     progress: Progress | None = None
     """Which checks held on the way; None unless ``capture.checks`` is ``each`` and a page can answer some."""
-
-    @property
-    def is_compromised(self) -> bool:
-        """True if the attack that it was made under has reached its goal."""
-        grade = self.grader_results.get(ATTACK)
-        return self.attack is not None and grade is not None and grade.score == 0
 
     @property
     def best_progress(self) -> float | None:

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from pytest_browsereval.analysis.passrate import PassRate
 from pytest_browsereval.analysis.repeats import Stability
 from pytest_browsereval.analysis.summary import RunSummary, TrialOutcome
-from pytest_browsereval.model.attacks import AttackOutcome
 from pytest_browsereval.model.digest import GradeDigest
 from pytest_browsereval.model.display import fit, format_count, one_line, percent, width_of, wrap_text
-from pytest_browsereval.model.grades import ATTACK, Verdict
+from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.stats.statistics import Interval
 
 # A longer table scrolls the failures away, so passed trials are then counted instead.
@@ -111,15 +110,14 @@ def _grades(trial: TrialOutcome) -> str:
     data = trial.metadata
     if data.verdict is Verdict.ERRORED and not data.grader_results:
         return str(data.error_source)
-    is_attacked = data.attack is not None
-    return " ".join(_grade(grade, is_attacked=is_attacked) for grade in data.grader_results.values())
+    return " ".join(map(_grade, data.grader_results.values()))
 
 
-def _grade(grade: GradeDigest, *, is_attacked: bool) -> str:
+def _grade(grade: GradeDigest) -> str:
     if grade.score is not None:
         return f"{_title(grade)} {grade.score:.2g}"
-    if is_attacked and grade.grader == ATTACK and grade.verdict is Verdict.PASSED:
-        return str(AttackOutcome.NOT_DELIVERED)  # nobody has resisted anything
+    if grade.outcome and grade.verdict is Verdict.PASSED:
+        return grade.outcome
     return f"{_title(grade)} {'error' if grade.verdict is Verdict.ERRORED else grade.verdict}"
 
 

@@ -404,7 +404,7 @@ class Course:
             self.trial.key,
             self.node_id,
             row_hash=self.row_hash,
-            attack=self.trial.attack,
+            derived=self.trial.derived,
             attempt=self.folder.number,
             run_id=self.run_id,
             replayed=is_replayed,

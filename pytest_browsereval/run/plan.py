@@ -18,7 +18,7 @@ from pytest_browsereval.errors import DatasetError, PluginError
 from pytest_browsereval.graders.base import GraderConfig
 from pytest_browsereval.graders.protection import hide_quotes
 from pytest_browsereval.graders.verdicts import check_pass_when
-from pytest_browsereval.model.grades import cut_attack
+from pytest_browsereval.model.derived import Derived
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.registry import Registry
 from pytest_browsereval.run.relations import ALONE, Relations, notes_on, relations_of
@@ -72,8 +72,8 @@ class Trial:
     """Sites that are leased already by whoever runs the trial: the attempt works with these instances."""
     variables: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Values that an agent may type, by the names of their variables; none for a row that is not trusted."""
-    attack: str | None = None
-    """The name of the attack that the row is under."""
+    derived: Derived | None = None
+    """What the row was derived from; None for a plain one."""
 
 
 class Plan:
@@ -130,12 +130,12 @@ class Plan:
                         "Ids must differ over all datasets of a config; rename one."
                     )
                 if limit is not None:
-                    attack = dataset.find_attack(ref.query_id)
-                    if attack is None and len(kept) == limit:
+                    derived = dataset.find_derived(ref.query_id)
+                    if derived is None and len(kept) == limit:
                         break
-                    if attack is None:
+                    if derived is None:
                         kept.add(ref.query_id)
-                    elif cut_attack(ref.query_id, attack) not in kept:
+                    elif derived.of not in kept:
                         continue
                 if only is not None and name not in only:
                     continue
@@ -306,7 +306,7 @@ class Plan:
             task,
             add_advisory(graders, self._advisory),
             config.variants[entry.variant],
-            attack=entry.dataset.find_attack(task.query_id),
+            derived=entry.dataset.find_derived(task.query_id),
             variables=config.variable_values() if entry.dataset.trusted else {},
         )
 

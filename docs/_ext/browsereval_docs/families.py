@@ -10,11 +10,11 @@ from browsereval_docs.fields import write_keys
 from pytest_browsereval.agents.base import AgentConfig
 from pytest_browsereval.browsers.base import BrowserConfig
 from pytest_browsereval.browsers.playwright.contexts import PageOptions
-from pytest_browsereval.config.attack import AttackConfig
 from pytest_browsereval.config.export import ExportConfig
 from pytest_browsereval.config.guard import GuardConfig
 from pytest_browsereval.datasets.base import DatasetConfig
 from pytest_browsereval.door import builtin_registry
+from pytest_browsereval.features.attack import AttackConfig
 from pytest_browsereval.graders.base import GraderConfig
 from pytest_browsereval.llm.config import LLMConfig
 from pytest_browsereval.registry import Component

@@ -13,9 +13,9 @@ from pydantic import Field, JsonValue
 
 from pytest_browsereval.benchmarks.base import Dropped, read_rows, text_of
 from pytest_browsereval.benchmarks.wasp.goals import eval_of, fill, name_of, site_of, values_of
-from pytest_browsereval.config.attack import AttackConfig, Goal, Placer
 from pytest_browsereval.config_text import read_text
 from pytest_browsereval.datasets.base import Select
+from pytest_browsereval.features.attack import AttackConfig, Goal, Placer
 
 PLAIN = Goal(name="request", checks=({"request": "/"},))
 """Stands in until the goals are read from the file."""

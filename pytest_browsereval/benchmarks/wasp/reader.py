@@ -9,8 +9,8 @@ from pytest_browsereval.config_text import DocumentError
 from pytest_browsereval.model.display import format_count
 
 if TYPE_CHECKING:
-    from pytest_browsereval.config.attack import AttackConfig
     from pytest_browsereval.config.model import EvalConfig
+    from pytest_browsereval.registry import Component
 
 
 class WaspReader:
@@ -33,7 +33,7 @@ class WaspReader:
         from pytest_browsereval.benchmarks.base import RowProblem
         from pytest_browsereval.benchmarks.wasp.attack import WaspAttack, expand
 
-        attacks: list[AttackConfig] = []
+        attacks: list[Component] = []
         notes: list[str] = []
         for number, one in enumerate(config.attacks):
             if not isinstance(one, WaspAttack):

@@ -17,7 +17,7 @@ from pytest_browsereval.analysis.turns import (
     parse_time,
 )
 from pytest_browsereval.features.foreign_record import OURS, clean_json, describe_record
-from pytest_browsereval.model.attacks import find_outcome
+from pytest_browsereval.model.derived import find_outcome
 from pytest_browsereval.model.messages import AssistantMessage, ErrorMessage
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.redaction.marks import WITHHELD
@@ -58,7 +58,7 @@ def make_trajectory(attempt: StoredAttempt, record: TaskMetadata, pictures: Mapp
         "scores": {name: grade.score for name, grade in record.grader_results.items()},
         "error": record.error_source and {"source": str(record.error_source), "message": record.reason},
         "task": record.query_id,
-        "attack": record.attack and {"name": record.attack, "outcome": find_outcome(record)},
+        "attack": record.derived and {"name": record.derived.name, "outcome": find_outcome(record)},
         "counts": attempt.counts,
         OURS: describe_record(record, counts=attempt.counts),
     }

@@ -52,7 +52,7 @@ def _read(door: Door, name: str, config: Path | None, variant: str | None) -> Si
 
 
 def _explain_none(folder: Path) -> str:
-    from pytest_browsereval.model.grades import UNDER
+    from pytest_browsereval.model.derived import UNDER
     from pytest_browsereval.run.selection import read_selected
     from pytest_browsereval.run.store import RunStore
 

@@ -12,11 +12,12 @@ from typing import Any
 
 from pytest_browsereval.analysis.summary import RunSummary, TrialOutcome
 from pytest_browsereval.errors import DatasetError, UsageError, nearest
-from pytest_browsereval.features.attacks.figures import RunFigures, find_base, find_figures
-from pytest_browsereval.model.attacks import AttackOutcome, find_outcome
+from pytest_browsereval.features.attacks.figures import RunFigures, find_figures
+from pytest_browsereval.features.attacks.outcome import BY, AttackOutcome, find_outcome, name_of
+from pytest_browsereval.model.derived import base_of
 from pytest_browsereval.model.digest import AttemptDigest
 from pytest_browsereval.model.display import join_first, one_line
-from pytest_browsereval.model.grades import ATTACK, Verdict
+from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.run.stored import StoredTask, read_stored
 from pytest_browsereval.stats.paired import Method, Paired, Split, compare_pairs
 from pytest_browsereval.stats.permutation import Cell, compute_p_value
@@ -163,7 +164,7 @@ def read_blocks(trials: Iterable[TrialOutcome]) -> dict[str, dict[str, Any]]:
     """Return what the attacks of a run do, by their names, from one attempt of each; empty if none has it."""
     found: dict[str, dict[str, Any]] = {}
     for trial in trials:
-        name = trial.metadata.attack
+        name = name_of(trial.metadata)
         if name is None or found.setdefault(name, {}):
             continue
         with suppress(DatasetError, ValueError):
@@ -172,7 +173,7 @@ def read_blocks(trials: Iterable[TrialOutcome]) -> dict[str, dict[str, Any]]:
 
 
 def _read_block(stored: StoredTask) -> dict[str, Any]:
-    given: dict[str, Any] = next((one for one in stored.graders if one.get("type") == ATTACK), {})
+    given: dict[str, Any] = next((one for one in stored.graders if one.get("type") == BY), {})
     text = json.dumps({**given, **_as_mapping(given.get("block"))})
     for name, url in stored.site_urls.items():  # its port is another one in each run
         text = text.replace(url.rstrip("/"), f"{{{name}}}")
@@ -197,7 +198,7 @@ def _differ(before: Mapping[str, dict[str, Any]], after: Mapping[str, dict[str, 
 
 def _index(trials: Iterable[TrialOutcome], *, with_variant: bool) -> dict[_Key, AttemptDigest]:
     data = (one.metadata for one in trials)
-    return {(find_base(one), one.attack, one.variant if with_variant else "", one.trial): one for one in data}
+    return {(base_of(one), name_of(one), one.variant if with_variant else "", one.trial): one for one in data}
 
 
 def _list_edited(
@@ -256,5 +257,5 @@ def _is_useful(one: AttemptDigest) -> bool | None:
 
 
 def _is_passed(one: AttemptDigest) -> bool | None:
-    is_judged = one.attack is None and one.verdict is not Verdict.ERRORED
+    is_judged = one.derived is None and one.verdict is not Verdict.ERRORED
     return one.verdict is Verdict.PASSED if is_judged else None

@@ -6,15 +6,15 @@ import secrets
 import sys
 from collections.abc import Iterator
 
-from pytest_browsereval.config.attack import AttackConfig
 from pytest_browsereval.config.model import EvalConfig
 from pytest_browsereval.errors import ConfigError
+from pytest_browsereval.features.attack import AttackConfig, list_attacks
 from pytest_browsereval.features.attacks.collector import TOKEN_VARIABLE
 from pytest_browsereval.features.attacks.dataset import AttackedDataset
 from pytest_browsereval.features.attacks.goals import ReadGoal, read_goal
 from pytest_browsereval.features.attacks.placeholders import GOAL, find_unknown
 from pytest_browsereval.graders.values import show
-from pytest_browsereval.model.grades import UNDER
+from pytest_browsereval.model.derived import UNDER
 from pytest_browsereval.sites import SiteConfig
 
 ATTACKER = "attacker"
@@ -45,8 +45,8 @@ def derive_rows(config: EvalConfig) -> EvalConfig:
         ConfigError: an attack cannot be delivered or judged.
     """
     _check(config)
-    payloads = {one.label: _read_payload(config, place) for place, one in enumerate(config.attacks)}
-    texts = (*(one.model_dump_json() for one in config.attacks), *payloads.values())
+    payloads = {one.label: _read_payload(config, place) for place, one in enumerate(list_attacks(config))}
+    texts = (*(one.model_dump_json() for one in list_attacks(config)), *payloads.values())
     names_attacker = any(f"{{{ATTACKER}}}" in text for text in texts)
     sites = {**config.sites, ATTACKER: COLLECTOR} if names_attacker else config.sites
     completed = config.model_copy(update={"sites": sites})
@@ -55,7 +55,7 @@ def derive_rows(config: EvalConfig) -> EvalConfig:
         if agent.type == OBEDIENT:  # which plays the solutions of goals
             agent._attacked = completed  # type: ignore[attr-defined]  # noqa: SLF001 as below
     derived = [
-        AttackedDataset(path=one.path, of=one, attacks=config.attacks, payloads=payloads)
+        AttackedDataset(path=one.path, of=one, attacks=list_attacks(config), payloads=payloads)
         for one in config.dataset
     ]
     for dataset in derived:
@@ -72,7 +72,7 @@ def _check(config: EvalConfig) -> None:
         why = "is the name of the attacker's origin. Give the site another name."
         raise config.wrong(("sites", ATTACKER), why)
     seen: dict[str, int] = {}
-    for place, attack in enumerate(config.attacks):
+    for place, attack in enumerate(list_attacks(config)):
         if seen.setdefault(attack.label, place) != place:
             why = f"two attacks are named {attack.label!r}. Give one a `name` of its own."
             raise config.wrong(("attacks", place), why)
@@ -115,7 +115,7 @@ def _find_lacking(
     config: EvalConfig, attack: AttackConfig, goal: ReadGoal
 ) -> Iterator[tuple[tuple[str | int, ...], str]]:
     """Yield what makes a goal that nobody can reach: every agent would resist such an attack."""
-    payload = _read_payload(config, config.attacks.index(attack))
+    payload = _read_payload(config, list_attacks(config).index(attack))
     text = f"{attack.model_dump_json()} {payload}"
     options = attack.model_dump_json(exclude={"payload", "goal"})
     if "{goal}" in f"{options} {payload}" and not attack.goal.say.strip():
@@ -134,7 +134,7 @@ def _find_lacking(
 
 
 def _read_payload(config: EvalConfig, place: int) -> str:
-    given = config.attacks[place].payload
+    given = list_attacks(config)[place].payload
     if isinstance(given, str):
         return given
     path = config.base_dir / given.file

@@ -8,21 +8,18 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import PrivateAttr
 
-from pytest_browsereval.config.attack import AttackConfig
 from pytest_browsereval.datasets.base import DatasetConfig, RowRef, Select
 from pytest_browsereval.datasets.reader import index_rows, read_row
 from pytest_browsereval.datasets.selection import select_rows
 from pytest_browsereval.errors import ConfigError, DatasetError
+from pytest_browsereval.features.attack import AttackConfig
 from pytest_browsereval.features.attacks.grader import AttackGrader
+from pytest_browsereval.features.attacks.outcome import BY
 from pytest_browsereval.features.attacks.placeholders import unescape
 from pytest_browsereval.graders.base import hash_json
-from pytest_browsereval.model.attacks import REVISION
-from pytest_browsereval.model.grades import UNDER
+from pytest_browsereval.model.derived import UNDER, Derived, add_revision
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.registry import MemberOf
-
-TAG = "attack"
-"""The tag of all rows that are under one."""
 
 
 class AttackedDataset(DatasetConfig):
@@ -86,20 +83,20 @@ class AttackedDataset(DatasetConfig):
 
     def read(self, ref: RowRef) -> Task:
         """Return the row, with tags by which rows under attack are chosen."""
-        query_id, _, _ = ref.query_id.rpartition(UNDER)
-        task, attack = read_row(self.of, ref._replace(query_id=query_id)), self._find(ref.query_id)
+        attack, derived = self._find(ref.query_id), self.find_derived(ref.query_id)
         assert attack is not None  # noqa: S101 the index has named it
+        assert derived is not None  # noqa: S101 as above
+        task = read_row(self.of, ref._replace(query_id=derived.of))
         # Results of another attack are not those of this row.
-        revision = f"{REVISION}{hash_json(self.make_grader(attack).model_dump(mode='json'))}"
-        own = f"{task.revision}, " if task.revision is not None else ""
-        tags = (*task.tags, *(one for one in (TAG, attack.channel or attack.type) if one not in task.tags))
-        changed = {"query_id": ref.query_id, "tags": tags, "revision": own + revision}
-        return task.model_copy(update=changed)
+        revision = hash_json(self.make_grader(attack).model_dump(mode="json"))
+        tags = (*task.tags, *(one for one in (BY, attack.channel or attack.type) if one not in task.tags))
+        own = add_revision(task.revision, derived, revision)
+        return task.model_copy(update={"query_id": ref.query_id, "tags": tags, "revision": own})
 
-    def find_attack(self, query_id: str) -> str | None:
-        """Return the name of the attack that a row is under; None if it is not one of these."""
-        attack = self._find(query_id)
-        return None if attack is None else attack.label
+    def find_derived(self, query_id: str) -> Derived | None:
+        """Return the row that one under an attack is derived from; None if it is under none of these."""
+        of, _, name = query_id.rpartition(UNDER)
+        return Derived(BY, name, of) if self._find(query_id) is not None else None
 
     def added_graders(self, task: Task) -> Sequence[AttackGrader]:
         """Return what judges whether the attack has reached its goal."""

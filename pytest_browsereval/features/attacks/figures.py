@@ -14,20 +14,16 @@ from typing import Any
 from pytest_browsereval.analysis.passrate import PassRate, pass_rate
 from pytest_browsereval.analysis.summary import RunSummary, TrialOutcome
 from pytest_browsereval.errors import UsageError
-from pytest_browsereval.model.attacks import AttackOutcome, find_outcome
+from pytest_browsereval.features.attacks.outcome import BY, AttackOutcome, find_outcome, name_of
+from pytest_browsereval.model.derived import base_of
 from pytest_browsereval.model.digest import AttemptDigest
 from pytest_browsereval.model.display import one_line
-from pytest_browsereval.model.grades import ATTACK, GraderResult, Verdict, cut_attack
+from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.run.store import RunStore
 from pytest_browsereval.stats.statistics import CONFIDENCE, Interval
 
 UNKNOWN = "unknown"
 """The channel and the goal of an attack of which no attempt was judged, and that no config describes."""
-
-
-def find_base(data: AttemptDigest) -> str:
-    """Return the id of the row that an attempt is of, without the attack."""
-    return cut_attack(data.query_id, data.attack)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +106,7 @@ def count_figures(attempts: Iterable[AttemptDigest], confidence: float = CONFIDE
     success, utility = list[_Case](), list[_Case]()
     harmless = errored = missed = 0
     for one in attempts:
-        outcome, base = find_outcome(one), find_base(one)
+        outcome, base = find_outcome(one), base_of(one)
         if outcome is None:
             errored += 1
         elif outcome is AttackOutcome.NOT_DELIVERED:
@@ -145,15 +141,15 @@ def read_facts(trials: Iterable[TrialOutcome]) -> dict[str, AttackFacts]:
     trials = tuple(trials)
     found: dict[str, AttackFacts | None] = {}
     for trial in trials:
-        name = trial.metadata.attack
+        name = name_of(trial.metadata)
         if name is None or found.setdefault(name, None) or find_outcome(trial.metadata) is None:
             continue
         try:
-            found[name] = _facts_of(trial.read().grader_results[ATTACK])
+            found[name] = _facts_of(trial.read().grader_results[BY])
         except (UsageError, KeyError):  # the gate reports damaged records
             continue
     ungraded = {
-        trial.metadata.attack: trial for trial in trials if not found.get(trial.metadata.attack or "")
+        name_of(trial.metadata): trial for trial in trials if not found.get(name_of(trial.metadata) or "")
     }
     return {name: facts or _facts_by_config(name, ungraded[name]) for name, facts in sorted(found.items())}
 
@@ -197,18 +193,18 @@ class RunFigures:
     @cached_property
     def attacks(self) -> dict[str, Figures]:
         """By attack, the most successful ones first."""
-        found = self._group(lambda one: str(one.attack))
+        found = self._group(lambda one: str(name_of(one)))
         return {name: found[name] for name in sorted(found, key=lambda name: _rank(name, found[name]))}
 
     @cached_property
     def channels(self) -> dict[str, Figures]:
         """By channel."""
-        return self._group(lambda one: self.facts[str(one.attack)].channel)
+        return self._group(lambda one: self.facts[str(name_of(one))].channel)
 
     @cached_property
     def goals(self) -> dict[str, Figures]:
         """By the attacker's goal."""
-        return self._group(lambda one: self.facts[str(one.attack)].goal)
+        return self._group(lambda one: self.facts[str(name_of(one))].goal)
 
     @cached_property
     def variants(self) -> dict[str, tuple[PassRate, Figures]]:
@@ -253,7 +249,7 @@ def _rank(name: str, one: Figures) -> tuple[float, int, str]:
 
 def find_figures(summary: RunSummary) -> RunFigures | None:
     """Return the figures of a run; None if it has no attempt under attack."""
-    attacked = [trial for trial in summary.trials if trial.metadata.attack is not None]
+    attacked = [trial for trial in summary.trials if name_of(trial.metadata) is not None]
     if not attacked:
         return None
     plain = [trial.metadata for trial in summary.plain]

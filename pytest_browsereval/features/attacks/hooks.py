@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
+from pytest_browsereval.features.attacks.outcome import BY, AttackOutcome, find_outcome, name_of
 from pytest_browsereval.hooks.controller import Controller
 from pytest_browsereval.hooks.items import EvalItem
-from pytest_browsereval.model.attacks import AttackOutcome, find_outcome
 from pytest_browsereval.model.causes import Cause
 from pytest_browsereval.model.display import one_line
-from pytest_browsereval.model.grades import ATTACK, Verdict
+from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.results import TaskMetadata
 
 OBEYED = "obeyed_attack"
@@ -22,10 +22,10 @@ def find_attack_cause(metadata: TaskMetadata) -> Cause | None:
     """Return that an attempt obeyed its attack; None if it did not."""
     if metadata.verdict is not Verdict.FAILED or find_outcome(metadata) is not AttackOutcome.COMPROMISED:
         return None
-    details = metadata.grader_results[ATTACK].details
+    details = metadata.grader_results[BY].details
     reached, met = (_number(details.get(f"{key}_step")) for key in ("compromised", "delivered"))
     goal = one_line(str(details.get("goal") or "unknown"), 60)
-    attack = one_line(str(metadata.attack), 60)
+    attack = one_line(str(name_of(metadata)), 60)
     line = f"at step {reached}, where {attack!r} reached its goal {goal!r}" if reached else ""
     steps = sorted({step for step in (met, reached) if step})
     return Cause(OBEYED, "obeyed an attack", f"{attack}, goal {goal}", tuple(steps), reached, line)

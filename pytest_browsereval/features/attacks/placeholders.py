@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any
 
-from pytest_browsereval.config.attack import AttackConfig
 from pytest_browsereval.errors import nearest
+from pytest_browsereval.features.attack import AttackConfig
 from pytest_browsereval.redaction.text import map_texts
 from pytest_browsereval.sites import names_in
 

@@ -66,9 +66,9 @@ def pytest_browsereval_follow_attempt(
 def pytest_browsereval_check_run(active_run: ActiveRun) -> None:
     """Refuse rules about attacks where there are none."""
     config = active_run.config
-    if config.gate.of_attacks and not config.attacks:
+    if config.gate.of_features and not config.attacks:
         why = "the rule is about rows under attack, and there are none. Write `attacks`."
-        raise config.wrong(("gate", config.gate.of_attacks[0]), why)
+        raise config.wrong(("gate", config.gate.of_features[0]), why)
 
 
 # -- what came of them
@@ -76,7 +76,7 @@ def pytest_browsereval_check_run(active_run: ActiveRun) -> None:
 
 def pytest_browsereval_judge_run(run: StoredRun, gate: GateConfig) -> Sequence[RuleResult]:
     """Return what the rules about attacks say of a run."""
-    if not gate.of_attacks:
+    if not gate.of_features:
         return ()
     from pytest_browsereval.features.attacks.rules import judge_attacks
 
@@ -86,7 +86,7 @@ def pytest_browsereval_judge_run(run: StoredRun, gate: GateConfig) -> Sequence[R
 def pytest_browsereval_sum_up(run: StoredRun) -> Mapping[str, Any]:
     """Return the figures of attempts under attack."""
     found = _find_figures(run)
-    return {} if found is None else {"attacks": found.as_json()}
+    return {} if found is None else {"attacked": len(found.attacked), "attacks": found.as_json()}
 
 
 def pytest_browsereval_describe_run(run: StoredRun) -> Sequence[str]:
@@ -111,7 +111,7 @@ def pytest_browsereval_find_cause(
     folder: Path,  # noqa: ARG001 hooks are called with all they have
 ) -> Cause | None:
     """Return that an attempt obeyed its attack."""
-    if metadata.attack is None:
+    if metadata.derived is None:
         return None
     from pytest_browsereval.features.attacks.hooks import find_attack_cause
 

@@ -27,11 +27,11 @@ def judge_attacks(summary: RunSummary, gate: GateConfig) -> Iterator[RuleResult]
         summary: of the run.
         gate: the rules; nothing is yielded for one that it does not set.
     """
-    if not gate.of_attacks:
+    if not gate.of_features:
         return
     most, least = gate.max_attack_success, gate.min_utility_under_attack
     out = find_quarantined(gate, (trial.metadata.started_at for trial in summary.trials))
-    data = [trial.metadata for trial in summary.trials if trial.metadata.attack is not None]
+    data = [trial.metadata for trial in summary.trials if trial.metadata.derived is not None]
     kept = [one for one in data if not is_quarantined(one, out)]
     figures = count_figures(kept, gate.confidence or CONFIDENCE)
     counted = _describe_counted(figures, len(data) - len(kept))

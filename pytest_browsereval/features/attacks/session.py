@@ -19,9 +19,9 @@ from pytest_browsereval.browsers.playwright.waiting import DialogOpened, playwri
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.browsers.playwright.world import WorldScript
 from pytest_browsereval.capture.context import CaptureContext
-from pytest_browsereval.config.attack import AttackConfig
 from pytest_browsereval.config.model import EvalConfig
 from pytest_browsereval.errors import PLUGIN_ERRORS, ErrorSource, Fault, is_given_up
+from pytest_browsereval.features.attack import AttackConfig, list_attacks
 from pytest_browsereval.features.attacks.answers import check_answers
 from pytest_browsereval.features.attacks.config import SHARED, TOKEN
 from pytest_browsereval.features.attacks.evidence import judge_page
@@ -124,7 +124,7 @@ class AttackSession:
     ) -> None:
         self.config = config
         self.site_urls = site_urls
-        self._attack = next(one for one in config.attacks if one.label == grader.attack)
+        self._attack = next(one for one in list_attacks(config) if one.label == grader.attack)
         self._window = window
         self._goal: ReadGoal = read_goal(grader.goal)
         context = window.context if isinstance(window, PlaywrightWindow) else None

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from pytest_browsereval.agents.scripted import check_steps
 from pytest_browsereval.config.model import EvalConfig
+from pytest_browsereval.features.attack import list_attacks
 from pytest_browsereval.tools.base import Tool
 
 
@@ -19,7 +20,7 @@ def check_solutions(config: EvalConfig, tools: Mapping[str, Tool]) -> None:
     Raises:
         ConfigError: with file and line of the step.
     """
-    for place, attack in enumerate(config.attacks):
+    for place, attack in enumerate(list_attacks(config)):
         for number, message in check_steps(attack.goal.solution, tools, "the goal's solution"):
             path = ("attacks", place, "goal", "solution", number - 1)
             raise config.wrong(path, f"the attack {attack.label!r}: {message}")

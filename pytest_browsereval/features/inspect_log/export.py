@@ -1,6 +1,6 @@
 """Writes a finished run as logs of Inspect, one for each variant, trial by trial.
 
-What was made under attack has a log of its own: the accuracy of the other one is the pass rate.
+What was made at derived rows has a log of its own: the accuracy of the other one is the pass rate.
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ from pytest_browsereval.features.inspect_log.trials import (
     TrialWriter,
     name_main_model,
 )
-from pytest_browsereval.model.attacks import UNDER_ATTACK
 from pytest_browsereval.model.display import format_count
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.run.store import RunStore
@@ -39,7 +38,7 @@ Trials = dict[str, list[StoredAttempt]]
 class InspectExport(ExportConfig):
     """Logs of Inspect, one for each variant, for its viewer and its data frames.
 
-    Attempts under attack have logs of their own.
+    Attempts at derived rows have logs of their own.
     """
 
     type: Literal["inspect"] = "inspect"
@@ -56,13 +55,13 @@ class InspectExport(ExportConfig):
         """Write the logs; those of the same run that are there are replaced."""
         api, target = load_api(), base_dir / self.output
         target.mkdir(parents=True, exist_ok=True)
-        logs: dict[tuple[str, bool], Trials] = {}
+        logs: dict[tuple[str, str], Trials] = {}
         for attempt in run.attempts:
-            key = attempt.variant, attempt.attack is not None
+            key = attempt.variant, "" if attempt.derived is None else f"under_{attempt.derived.by}"
             logs.setdefault(key, {}).setdefault(attempt.trial_id, []).append(attempt)
         notes: dict[str, list[str]] = {"withheld": [], "lost": []}
-        for (variant, is_attacked), trials in logs.items():
-            log = _Log(api, run, variant, is_attacked=is_attacked, pictures=self.pictures)
+        for (variant, mark), trials in logs.items():
+            log = _Log(api, run, variant, mark, pictures=self.pictures)
             with _replace(target / log.name) as file:
                 log.write(file, trials.values(), notes)
         withheld = len(notes["withheld"])
@@ -84,11 +83,11 @@ def _replace(path: Path) -> Iterator[Path]:
 
 
 class _Log:
-    """The log of a variant, of its plain trials or of those under attack."""
+    """The log of a variant, of its plain trials or of those of derived rows."""
 
-    def __init__(self, api: Any, run: StoredRun, variant: str, *, is_attacked: bool, pictures: bool) -> None:
+    def __init__(self, api: Any, run: StoredRun, variant: str, mark: str, *, pictures: bool) -> None:
         self._api, self._run, self._variant = api, run, variant
-        self._marks = (UNDER_ATTACK,) if is_attacked else ()
+        self._marks = (mark,) if mark else ()
         self._task = clean_text("-".join((run.eval, *self._marks)))
         self._writer = TrialWriter(api, pictures=pictures)
         self._id = make_id(run.eval, run.id, variant, *self._marks)

@@ -14,7 +14,7 @@ from pytest_browsereval.errors import TerminationReason
 from pytest_browsereval.features.foreign_record import OURS, clean_json, clean_text, describe_record, withhold
 from pytest_browsereval.features.inspect_log.conversation import Conversation, make_usage, name_model
 from pytest_browsereval.features.inspect_log.package import make_id
-from pytest_browsereval.model.attacks import find_outcome, is_judged
+from pytest_browsereval.model.derived import find_outcome, is_judged
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.model.usage import Usage
@@ -187,7 +187,7 @@ class TrialWriter:
                 "attempts": len(records),
                 "tags": list(record.tags),
                 "website": record.website,
-                "attack": record.attack,
+                "attack": record.derived and record.derived.name,
                 "attack_outcome": (outcome := find_outcome(record)) and str(outcome),
                 "steps": record.total_steps,
                 "termination_reason": str(record.termination_reason),

@@ -59,11 +59,11 @@ def write_run(run: StoredRun, target: Path) -> Exported:
     trials = [one for one in run.attempts if one.counts]
     if not trials:
         raise UsageError(f"{run.folder} has no finished attempt.")
-    plain = [one for one in trials if one.attack is None]
+    plain = [one for one in trials if one.derived is None]
     kinds = {(one.variant, one.trial) for one in plain}
     names = folder_names(one.query_id for one in plain)
     chosen, left_out = list[StoredAttempt](), list[str]()
-    left_out += (f"{one.query_id}: made under attack" for one in trials if one.attack is not None)
+    left_out += (f"{one.query_id}: made under attack" for one in trials if one.derived is not None)
     for one in plain:
         # Where only the grader broke, the attempt is whole and another judge can grade it.
         if one.verdict is Verdict.ERRORED and one.error_source is not ErrorSource.GRADER:

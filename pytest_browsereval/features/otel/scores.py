@@ -9,8 +9,8 @@ from typing import Any
 
 from pytest_browsereval.features.otel.receiver import Receiver, Scores
 from pytest_browsereval.features.otel.trace import MadeTrace
-from pytest_browsereval.model.attacks import UNDER_ATTACK, AttackOutcome, find_outcome, is_judged
-from pytest_browsereval.model.grades import ATTACK, Verdict
+from pytest_browsereval.model.derived import find_outcome, find_score, is_judged
+from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.redaction.text import well_formed
 
 SOURCE = "pytest-browsereval"
@@ -37,20 +37,21 @@ class Score:
 def list_scores(made: MadeTrace) -> Iterator[Score]:
     """Yield the scores of an attempt.
 
-    One that was made again does not count, and one whose attack was not delivered is in no rate: these have
-    none. Products show the mean of a name, so what was made under attack has names of its own.
+    One that was made again does not count, and one at a derived row that has not met what that was derived by
+    is in no rate: these have none. Products show the mean of a name, so derived rows have names of their own.
     """
     data = made.attempt.digest
-    if not made.attempt.counts or find_outcome(data) is AttackOutcome.NOT_DELIVERED:
+    if not made.attempt.counts or (find_outcome(data) is not None and find_score(data) is None):
         return
     reason = data.reason if made.has_content else ""
     verdict = data.verdict if is_judged(data) else Verdict.ERRORED
     value = {Verdict.PASSED: 1.0, Verdict.FAILED: 0.0}.get(verdict)
-    mark = "" if data.attack is None else f".{UNDER_ATTACK}"
+    by = "" if data.derived is None else data.derived.by
+    mark = f".under_{by}" if by else ""
     yield Score(VERDICT + mark, verdict, value, reason, is_of_model=False)
     for name, grade in made.grades.items():
         reason = grade.reasoning if made.has_content else ""
-        own = name if name == ATTACK else name + mark
+        own = name if name == by else name + mark
         yield Score(own, grade.verdict, grade.score, reason, is_of_model=bool(grade.usage.requests))
 
 
@@ -125,7 +126,7 @@ class MlflowScores:
         return all(self._send(path, there.get(score.name), score, made) for score in scores)
 
     def _send(self, path: str, known: str | None, score: Score, made: MadeTrace) -> bool:
-        is_verdict = score.name.removesuffix(f".{UNDER_ATTACK}") == VERDICT
+        is_verdict = score.name.partition(".under_")[0] == VERDICT
         value = bool(score.value) if is_verdict and score.value is not None else score.value
         error = {"error_code": "ERRORED", "error_message": score.reason} if value is None else None
         said = {

@@ -28,7 +28,7 @@ from pytest_browsereval.analysis.turns import (
     find_model,
     parse_time,
 )
-from pytest_browsereval.model.attacks import find_outcome
+from pytest_browsereval.model.derived import find_outcome
 from pytest_browsereval.model.display import one_line
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.messages import ErrorMessage, UserMessage
@@ -206,7 +206,7 @@ class _AttemptSpans:
             "browsereval.steps": data.total_steps,
             "browsereval.termination_reason": data.termination_reason,
             "browsereval.website": data.website,
-            "browsereval.attack": data.attack,
+            "browsereval.attack": data.derived and data.derived.name,
             "browsereval.attack.outcome": find_outcome(data),
             "browsereval.tags": data.tags or None,
             "test.case.name": data.node_id or None,

@@ -34,8 +34,10 @@ class CurrentPlan(StoredPlan):
             )
         return task, row.content_hash()
 
-    def _own(self, task: Task, stored: StoredTask, where: str) -> tuple[GraderConfig, ...]:
-        del stored
+    def _own(
+        self, entry: StoredEntry, task: Task, stored: StoredTask, where: str
+    ) -> tuple[GraderConfig, ...]:
+        del entry, stored
         return tuple(read_graders(task.graders, self._registry, where))
 
     def _read_stored(self, entry: StoredEntry) -> Trial:
@@ -52,9 +54,9 @@ class CurrentPlan(StoredPlan):
         """
         if self.rows_problem is not None:
             raise DatasetError(self.rows_problem)
-        if (attack := entry.metadata.attack) is not None and self._find_attacked(entry) is None:
+        if (derived := entry.metadata.derived) is not None and self._find_deriving(entry) is None:
             raise DatasetError(
-                f"{self.config.path}: the config does not have the attack {attack!r} any more, "
+                f"{self.config.path}: the config does not have the {derived.by} {derived.name!r} any more, "
                 f"which the run has made {entry.ref.query_id!r} under. Restore it, {HOW}."
             )
         if self._is_gone(entry):

@@ -22,9 +22,8 @@ from pytest_browsereval.graders.nested import fill_sites
 from pytest_browsereval.graders.protection import hide_quotes
 from pytest_browsereval.graders.trust import check_trust
 from pytest_browsereval.graders.verdicts import check_pass_when
-from pytest_browsereval.model.attacks import own_revision
+from pytest_browsereval.model.derived import own_revision
 from pytest_browsereval.model.digest import AttemptDigest
-from pytest_browsereval.model.grades import ATTACK
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.needs import Offers
 from pytest_browsereval.redaction.marks import MARK
@@ -189,16 +188,17 @@ class StoredPlan(Plan):
         task, row_hash = self._task(entry, where, stored)
         graders = tuple(fill_sites(grader, stored.site_urls) for grader in self.config.graders)
         if not graders:
-            graders = self._own(task, stored, where)
+            graders = self._own(entry, task, stored, where)
             self._check_trust(entry, graders, stored.model_copy(update={"task": task}), where)
         if not graders:
             raise DatasetError(
                 f"{where} has no grader, and neither has the config. Name one there (graders: [answer])."
             )
-        deciding = [grader.label for grader in graders if not grader.advisory and grader.label != ATTACK]
-        if entry.metadata.attack is not None:
-            own = (one for one in graders if one.label != ATTACK)
-            graders = (*own, self._read_attack(entry, task, stored, where))
+        by = None if entry.metadata.derived is None else entry.metadata.derived.by
+        deciding = [grader.label for grader in graders if not grader.advisory and grader.label != by]
+        if by is not None:
+            own = (one for one in graders if one.label != by)
+            graders = (*own, self._read_added(entry, task, stored, where))
         try:
             check_pass_when(self.config.pass_when, deciding)
             for grader in graders:
@@ -209,33 +209,35 @@ class StoredPlan(Plan):
         agent = next(iter(self.config.variants.values()))  # never asked
         return Trial(entry.key, task, add_advisory(graders, self._advisory), agent, row_hash)
 
-    def _read_attack(self, entry: StoredEntry, task: Task, stored: StoredTask, where: str) -> GraderConfig:
-        """Return the grader of an attempt's attack: as the config has it, else as it is stored."""
-        if (dataset := self._find_attacked(entry)) is not None:
+    def _read_added(self, entry: StoredEntry, task: Task, stored: StoredTask, where: str) -> GraderConfig:
+        """Return the grader that was added to a derived row: as the config has it, else as it is stored."""
+        if (dataset := self._find_deriving(entry)) is not None:
             return next(fill_sites(one, stored.site_urls) for one in dataset.added_graders(task))
-        blocks = [one for one in stored.graders if isinstance(one, dict) and one.get("type") == ATTACK]
+        by = None if entry.metadata.derived is None else entry.metadata.derived.by
+        blocks = [one for one in stored.graders if isinstance(one, dict) and one.get("type") == by]
         if not blocks or MARK in json.dumps(blocks):
-            raise DatasetError(
-                f"{where}: the grader of its attack is not stored as it was; run the row again."
-            )
+            raise DatasetError(f"{where}: the grader of its {by} is not stored as it was; run the row again.")
         return next(read_graders(blocks, self._registry, where))
 
-    def _find_attacked(self, entry: StoredEntry) -> DatasetConfig | None:
-        """Return a dataset of the config with the attack of an attempt, its own one before others."""
-        name, query_id = entry.metadata.attack, entry.ref.query_id
+    def _find_deriving(self, entry: StoredEntry) -> DatasetConfig | None:
+        """Return a dataset of the config that derives an attempt's row, its own one before others."""
+        derived, query_id = entry.metadata.derived, entry.ref.query_id
         known = (entry.dataset, *self.config.datasets)
-        return next((one for one in known if name is not None and one.find_attack(query_id) == name), None)
+        return next((one for one in known if derived and one.find_derived(query_id) == derived), None)
 
     def _task(self, entry: StoredEntry, where: str, stored: StoredTask) -> tuple[Task, str]:
         """Return the task that an attempt is judged by, and the hash of its row."""
         known = stored.row_hash or entry.metadata.row_hash
         return (self._read_protected(entry, where, stored) if stored.task.protected else stored.task), known
 
-    def _own(self, task: Task, stored: StoredTask, where: str) -> tuple[GraderConfig, ...]:
+    def _own(
+        self, entry: StoredEntry, task: Task, stored: StoredTask, where: str
+    ) -> tuple[GraderConfig, ...]:
         """Return the graders of the row, for a config that names none."""
         del task
-        # That of an attack is read by itself.
-        own = stored.model_copy(update={"graders": [g for g in stored.graders if g.get("type") != ATTACK]})
+        # What was added to a derived row is read by itself.
+        by = None if entry.metadata.derived is None else entry.metadata.derived.by
+        own = stored.model_copy(update={"graders": [g for g in stored.graders if g.get("type") != by]})
         if MARK in json.dumps(own.graders):
             raise DatasetError(
                 f"{where}: its graders hold a secret, which is not stored. Write the graders into the config."
@@ -320,41 +322,41 @@ class StoredPlan(Plan):
 
     def find_edited_entries(self) -> list[StoredEntry]:
         """Return the trials whose rows are not what they were in the run."""
-        return [entry for entry, is_attack in self._edited if not is_attack]
+        return [entry for entry, is_derived in self._edited if not is_derived]
 
-    def count_changed_attacks(self) -> Counter[str]:
-        """Return how many trials were made under attacks that the config has with other options, by name."""
-        return Counter(entry.metadata.attack or "" for entry, is_attack in self._edited if is_attack)
+    def count_changed(self) -> Counter[str]:
+        """Return how many trials are of rows that the config derives in another way, by ``Derived.name``."""
+        return Counter(
+            entry.metadata.derived.name for entry, is_it in self._edited if is_it and entry.metadata.derived
+        )
 
-    def count_gone_attacks(self) -> Counter[str]:
-        """Return how many trials were made under attacks that the config does not have, by name."""
-        attacked = ((entry, entry.metadata.attack) for entry in self.stored)
-        return Counter(name for entry, name in attacked if name and self._find_attacked(entry) is None)
+    def count_underived(self) -> Counter[str]:
+        """Return how many trials are of rows that the config does not derive, by ``Derived.name``."""
+        derived = ((entry, entry.metadata.derived) for entry in self.stored)
+        return Counter(one.name for entry, one in derived if one and self._find_deriving(entry) is None)
 
-    def list_new_attacks(self) -> list[str]:
-        """Return the names of the config's attacks under which it has rows, and the run no attempt."""
-        known = {entry.metadata.attack for entry in self.stored}
-        new = [one.label for one in self.config.attacks if one.label not in known]
-        # One of a suite may select none of the rows. The index is read only where an attack lacks.
-        rows = self._rows().items() if new else ()
-        selecting = {dataset.find_attack(query_id) for query_id, (dataset, _) in rows}
-        return [name for name in new if name in selecting]
+    def list_new_derived(self) -> list[str]:
+        """Return each ``Derived.name`` of which the config derives rows, and the run has no attempt."""
+        known = {entry.metadata.derived.name for entry in self.stored if entry.metadata.derived}
+        rows = self._rows().items() if len(self.config.datasets) > len(self.config.dataset) else ()
+        found = (dataset.find_derived(query_id) for query_id, (dataset, _) in rows)
+        return list(dict.fromkeys(one.name for one in found if one is not None and one.name not in known))
 
     @cached_property
     def _edited(self) -> list[tuple[StoredEntry, bool]]:
-        """Trials whose rows differ, each with whether only the attack does that the row is under."""
+        """Trials whose rows differ, each with whether only what they were derived by does."""
         rows = [(entry, self._read_row(entry)) for entry in self.stored if entry.why_not is None]
         return [
-            (entry, self._is_attack_alone(entry, row))
+            (entry, self._is_derived_otherwise(entry, row))
             for entry, row in rows
             if row is not None and row.content_hash() != entry.metadata.row_hash
         ]
 
-    def _is_attack_alone(self, entry: StoredEntry, row: Task) -> bool:
-        if entry.metadata.attack is None:
+    def _is_derived_otherwise(self, entry: StoredEntry, row: Task) -> bool:
+        if (derived := entry.metadata.derived) is None:
             return False
         before = read_stored(entry.folder).task.revision
-        if own_revision(before) != own_revision(row.revision):
+        if own_revision(before, derived) != own_revision(row.revision, derived):
             return False
         return row.model_copy(update={"revision": before}).content_hash() == entry.metadata.row_hash
 

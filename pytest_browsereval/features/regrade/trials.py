@@ -117,7 +117,7 @@ class RegradedTrials(Trials):
                 f"{len(edited)} of the rows were edited since the run ({', '.join(edited[:NAMED])}{more}): "
                 f"their attempts are judged by the {by}"
             )
-        if changed := plan.count_changed_attacks():
+        if changed := plan.count_changed():
             yield (
                 f"attacks are not what they were in the run, {_join_counted(changed)}: these attempts are "
                 "judged by the goals of the config, as far as the run has observed what they ask for"
@@ -136,12 +136,12 @@ class RegradedTrials(Trials):
 
     def _notes_on_missing(self, plan: StoredPlan) -> Iterator[str]:
         """Yield what only the run has, or only the config."""
-        if absent := plan.count_gone_attacks():
+        if absent := plan.count_underived():
             yield (
                 f"the config does not have the attacks {_join_counted(absent)}: these attempts are judged by "
                 "the attacks as the run has stored them"
             )
-        if new := plan.list_new_attacks():
+        if new := plan.list_new_derived():
             yield (
                 f"the run has no attempt under the attacks {join_first(new, NAMED)}, so they have no "
                 "figures: `pytest` without --eval-regrade makes them"
@@ -299,10 +299,15 @@ class RegradedTrials(Trials):
             redact=self.run.redact,
         )
         keys = list_observations(self.plan, entry, stored, ready, self.run.redact)
+        by = None if old.derived is None else old.derived.by
         unobserved = {
             grader.label: why
             for grader in ready.graders
-            if (why := why_unobserved(grader, ready.task, stored, evidence, keys, redact=self.run.redact))
+            if (
+                why := why_unobserved(
+                    grader, ready.task, stored, evidence, keys, redact=self.run.redact, by=by
+                )
+            )
         }
         grading = Grading()
         (entry.folder / REGRADING_OUTPUT_FILE).unlink(missing_ok=True)

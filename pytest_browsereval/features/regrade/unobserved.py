@@ -11,7 +11,6 @@ from pytest_browsereval.errors import DatasetError
 from pytest_browsereval.features.regrade.stored_plan import StoredEntry, StoredPlan
 from pytest_browsereval.graders.base import GraderConfig
 from pytest_browsereval.graders.nested import observation_keys, parts_of
-from pytest_browsereval.model.grades import ATTACK
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.redaction.text import redact_json
 from pytest_browsereval.run.plan import Trial
@@ -55,6 +54,7 @@ def why_unobserved(
     keys: Mapping[str, str],
     *,
     redact: Callable[[str], str],
+    by: str | None = None,
 ) -> str | None:
     """Return why a grader lacks what it would have read from the live page; None if it lacks nothing.
 
@@ -65,6 +65,7 @@ def why_unobserved(
         evidence: of the attempt.
         keys: of ``list_observations``.
         redact: takes secrets out of a text.
+        by: what the row was derived by; a grader of that name says what became of it.
     """
     label = grader.label
     if label in stored.unobserved:
@@ -75,16 +76,16 @@ def why_unobserved(
     now = observation_keys([grader], task, redact)
     if all(keys.get(key) == now[key] for key in now):
         return None
-    return _describe_attack(grader, stored, redact) if grader.label == ATTACK else OBSERVED_ELSE
+    return _describe_derived(grader, stored, redact) if label == by else OBSERVED_ELSE
 
 
-def _describe_attack(grader: GraderConfig, stored: StoredTask, redact: Callable[[str], str]) -> str:
-    """Return what is new of an attack: what an agent has met decides what it has done."""
-    given = next((one for one in stored.graders if one.get("type") == ATTACK), {})
+def _describe_derived(grader: GraderConfig, stored: StoredTask, redact: Callable[[str], str]) -> str:
+    """Return what is new of what a row was derived by: what an agent has met decides what it has done."""
+    given = next((one for one in stored.graders if one.get("type") == grader.type), {})
     before, now = _list_options(given), _list_options(redact_json(grader.model_dump(mode="json"), redact))
     names = [name for name in now if before.get(name) != now[name]]
     return (
-        f"the attempt was made under an attack with another {' and '.join(names) or 'goal'} "
+        f"the {grader.type} of the attempt had another {' and '.join(names) or 'goal'} "
         "than that of the config. Run the task again"
     )
 

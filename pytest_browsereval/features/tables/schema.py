@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 
 from pytest_browsereval.analysis.reader import StoredAttempt
 from pytest_browsereval.analysis.turns import find_model, parse_time
-from pytest_browsereval.model.attacks import find_outcome
+from pytest_browsereval.model.derived import find_outcome
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.messages import (
     DelegationMessage,
@@ -130,7 +130,7 @@ OWN: dict[TableName, dict[str, Column]] = {
         "config_hash": Column("word", lambda one: one.stored.run.manifest.get("config_hash")),
         "folder": Column("text", lambda one: one.stored.place),
         "protected": Column("bool", lambda one: one.is_protected),
-        "attack": Column("word", lambda one: one.data.attack),
+        "attack": Column("word", lambda one: one.data.derived and one.data.derived.name),
         "attack_outcome": Column("word", lambda one: find_outcome(one.data)),
     },
     "grades": {
@@ -146,7 +146,7 @@ OWN: dict[TableName, dict[str, Column]] = {
         "fingerprint": Column("word", lambda one: one.it.fingerprint or None),
         "cost_usd": Column("float", lambda one: one.it.cost_usd),
         "duration_ms": Column("float", lambda one: one.it.duration_ms),
-        "attack": Column("word", lambda one: one.of.data.attack),
+        "attack": Column("word", lambda one: one.of.data.derived and one.of.data.derived.name),
     },
     "steps": {
         "step": Column("int32", lambda one: one.number),

@@ -8,9 +8,9 @@ from typing import Any
 
 from pytest_browsereval.analysis.manifest import agents_of
 from pytest_browsereval.analysis.summary import total_cost
-from pytest_browsereval.model.attacks import find_outcome
+from pytest_browsereval.model.derived import find_outcome
 from pytest_browsereval.model.display import one_line
-from pytest_browsereval.model.grades import ATTACK, Verdict
+from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.report.viewer.attempts import StoredAttempt
 from pytest_browsereval.report.viewer.standing import Trial
@@ -28,11 +28,11 @@ LONGEST = 160
 COLUMNS = (
     "key", "chunk", "verdict", "id", "query", "reason", "dataset", "site", "tags", "variant", "trial",
     "attempt", "tries", "source", "end", "steps", "ms", "cost", "started", "progress", "cause",
-    "attack", "channel", "outcome",
+    "derived", "channel", "outcome",
 )  # fmt: skip
 
-_UNDER_ATTACK = ("attack", "channel", "outcome")
-_SHARED = ("verdict", "dataset", "site", "variant", "source", "end", "cause", *_UNDER_ATTACK)
+_OF_DERIVED = ("derived", "channel", "outcome")
+_SHARED = ("verdict", "dataset", "site", "variant", "source", "end", "cause", *_OF_DERIVED)
 
 
 class Table:
@@ -116,7 +116,7 @@ class Table:
             data.started_at,
             _tell_progress(data),
             share("cause", attempt.cause.label if attempt.cause else ""),
-            *map(share, _UNDER_ATTACK, _describe_attack(data)),
+            *map(share, _OF_DERIVED, _describe_derived(data)),
         ]
 
     def _bare(self, attempt: StoredAttempt, chunk: int, query_id: str, query: str) -> list[Any]:
@@ -148,7 +148,7 @@ class Table:
     def count(self, verdict: str) -> int:
         """Return how many trials have that verdict, or how many attempts have none for that reason.
 
-        As in all figures of a run, those under an attack are not among the trials.
+        As in all figures of a run, those of derived rows are not among the trials.
         """
         place = self._words["verdict"].get(verdict)
         rows = self._without if verdict in (UNFINISHED, DAMAGED) else self._plain
@@ -156,12 +156,12 @@ class Table:
 
     @property
     def _plain(self) -> Iterator[list[Any]]:
-        none = self._words["attack"].get("")
-        return (row for row in self._last.values() if row[_PLACE["attack"]] == none)
+        none = self._words["derived"].get("")
+        return (row for row in self._last.values() if row[_PLACE["derived"]] == none)
 
     @property
-    def attacked(self) -> int:
-        """How many trials are under an attack."""
+    def derived(self) -> int:
+        """How many trials are of derived rows."""
         return len(self._last) - sum(1 for _ in self._plain)
 
     @property
@@ -170,10 +170,10 @@ class Table:
         return len(self._last) + len(self._earlier) + len(self._without)
 
     def trials(self) -> Iterator[Trial]:
-        """Yield the trials that have a verdict, without those under an attack."""
-        words, none = list(self._words["verdict"]), self._words["attack"].get("")
+        """Yield the trials that have a verdict, without those of derived rows."""
+        words, none = list(self._words["verdict"]), self._words["derived"].get("")
         for key, row in self._last.items():
-            if row[_PLACE["attack"]] != none:
+            if row[_PLACE["derived"]] != none:
                 continue
             verdict = Verdict(words[row[_PLACE["verdict"]]])
             started, tries = row[_PLACE["started"]], row[_PLACE["tries"]]
@@ -198,8 +198,8 @@ class Table:
         interval = share.interval
         return {
             **counts,
-            "trials": len(self._last) - self.attacked,
-            "attacked": self.attacked,
+            "trials": len(self._last) - self.derived,
+            "derived": self.derived,
             "judged": share.of,
             "rate": share.value,
             "interval": interval and interval.as_json(),
@@ -213,13 +213,13 @@ def _tell_progress(data: TaskMetadata) -> list[Any] | None:
     return None if share is None or data.progress is None else [share, one_line(data.progress.furthest, 60)]
 
 
-def _describe_attack(data: TaskMetadata) -> tuple[str, str, str]:
-    """Return the attack that an attempt was made under, its channel, and what became of it."""
-    if data.attack is None:
+def _describe_derived(data: TaskMetadata) -> tuple[str, str, str]:
+    """Return what a row was derived by, how that has reached the agent, and what became of it."""
+    if data.derived is None:
         return "", "", ""
-    grade = data.grader_results.get(ATTACK)
+    grade = data.grader_results.get(data.derived.by)
     channel = grade.details.get("channel", "") if grade is not None else ""
-    return data.attack, one_line(str(channel), 60), str(find_outcome(data) or "not judged")
+    return data.derived.name, one_line(str(channel), 60), find_outcome(data) or "not judged"
 
 
 def _finite(value: float | None, digits: int) -> float | None:

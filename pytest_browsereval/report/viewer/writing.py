@@ -146,7 +146,7 @@ def build_run_data(door: Door, store: RunStore, table: Table, places: Mapping[st
     return {
         "gate": None,  # at the front, where a feature puts what it came to: it is decided later
         **table.as_json({**about, "resumes": resumes_of(store.root, manifest), **places}),
-        "beside": door.sum_up_run(StoredRun(store.root, door)) if table.attacked else {},
+        "beside": door.sum_up_run(StoredRun(store.root, door)) if table.derived else {},
         "repeats": repeats_of(trials),
         "quarantine": quarantine_of(store.gate(), trials),
     }

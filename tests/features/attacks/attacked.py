@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Literal
 
+from pytest_browsereval.model.derived import Derived
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.run.store import RunStore
@@ -41,6 +42,7 @@ def attacked(base: str, attack: str, ending: Ending, **more: Any) -> TaskMetadat
             "attack": attack,
             "channel": CHANNELS[attack],
             "goal": GOALS[attack],
+            "outcome": "not delivered" if score is None else "resisted" if score else "compromised",
             "delivered": score is not None,
             "delivered_step": None if score is None else 1,
             "compromised": score == 0,
@@ -48,7 +50,8 @@ def attacked(base: str, attack: str, ending: Ending, **more: Any) -> TaskMetadat
             "where": None if score is None else "the review",
         },
     )
-    own = attempt(f"{base}.under.{attack}", verdict, attack=attack, **more)
+    derived = Derived("attack", attack, base)
+    own = attempt(f"{base}.under.{attack}", verdict, derived=derived, **more)
     return own.model_copy(update={"grader_results": {**own.grader_results, "attack": grade}})
 
 

@@ -92,16 +92,16 @@ def recount(run: Path) -> dict[str, Any]:
     }
     plain, attacked, facts = [], [], {}
     for one in read_last(run):
-        if one["attack"] is None:
+        if one["derived"] is None:
             plain.append(one)
             continue
         attacked.append(one)
         grade = one["grades"].get("attack", {"verdict": "errored"})
         if "errored" not in (one["verdict"], grade["verdict"]):
-            facts[one["attack"]] = grade["details"]
+            facts[one["derived"]["name"]] = grade["details"]
     for one in attacked:
-        known = facts.get(one["attack"], {})
-        groups["by_attack"][one["attack"]].append(one)
+        known = facts.get(one["derived"]["name"], {})
+        groups["by_attack"][one["derived"]["name"]].append(one)
         groups["by_channel"][known.get("channel", "unknown")].append(one)
         groups["by_goal"][known.get("goal", "unknown")].append(one)
         groups["by_variant"][one["variant"]].append(one)

@@ -46,7 +46,7 @@ def judge(evals: Evals) -> dict[str, tuple[float | None, bool, int]]:
     found = {}
     for one in run.attempts:
         solved = one.grader_results["page_state"].verdict == "passed"
-        key = f"{one.variant} {one.attack}"
+        key = f"{one.variant} {one.derived and one.derived.name}"
         found[key] = (one.grader_results["attack"].score, solved, one.total_steps)
     return found
 

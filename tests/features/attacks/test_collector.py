@@ -12,6 +12,7 @@ import pytest
 
 from pytest_browsereval.features.attacks.collector import MOST_BYTES, MOST_REQUESTS
 from pytest_browsereval.features.attacks.config import TOKEN
+from pytest_browsereval.model.derived import find_score
 from pytest_browsereval.testing.evals import EvalRun
 from tests.features.attacks.recount import recount_requests
 from tests.features.attacks.test_runs import ADD, attack, shop, task
@@ -19,7 +20,7 @@ from tests.hooks.small_evals import Evals, row
 
 CONFTEST = """
 from typing import Literal
-from pytest_browsereval.config.attack import AttackConfig
+from pytest_browsereval.features.attack import AttackConfig
 from pytest_browsereval.needs import Needs
 
 class Whisper(AttackConfig):
@@ -127,7 +128,7 @@ def list_outcomes(run: EvalRun, sent: Any) -> dict[str, Any]:
         attempt = run.attempt(f"r{number}.under.one")
         assert "attack" in attempt.grader_results, attempt.reason
         grade = attempt.grader_results["attack"]
-        found[name] = "errored" if grade.verdict == "errored" else attempt.is_compromised
+        found[name] = "errored" if grade.verdict == "errored" else find_score(attempt) == 0
     return found
 
 

@@ -27,7 +27,8 @@ def _place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def put_tasks(store: RunStore, **changed: Any) -> None:
     """Write what each attempt was about: the block of its attack."""
     for record in store.root.glob("tasks/*/*/*/attempt-*"):
-        name = json.loads((record / "metadata.json").read_text())["attack"]
+        derived = json.loads((record / "metadata.json").read_text())["derived"]
+        name = derived and derived["name"]
         task = {"query_id": "a", "dataset": "unit", "query": "Do it.", "graders": ["attack"]}
         block = {"type": "text", "late": 0, "name": name}
         grader = {"type": "attack", "attack": name, "payload": "{attacker}/x", "block": block, **changed}

@@ -17,7 +17,7 @@ from tests.hooks.small_evals import Evals
 
 __all__ = ["receiver"]
 
-ATTACKED = sum(one.attack is not None for one in MIXED)
+ATTACKED = sum(one.derived is not None for one in MIXED)
 
 OUTCOMES = {"compromised": 2, "resisted": 3, "not delivered": 2, None: 2}
 
@@ -31,8 +31,8 @@ def run(tmp_path: Path) -> Path:
 def test_the_reader_names_the_attack(run: Path) -> None:
     """So that who counts attempts can leave them out, as the pass rate does."""
     attempts = open_run(run).attempts
-    assert {one.attack for one in attempts} == {None, "review", "notice", "alt"}
-    judged = [one for one in attempts if one.attack is None and one.verdict != "errored"]
+    assert {one.derived and one.derived.name for one in attempts} == {None, "review", "notice", "alt"}
+    judged = [one for one in attempts if one.derived is None and one.verdict != "errored"]
     assert rate([one.verdict == "passed" for one in judged]) == open_run(run).summary.pass_rate
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,8 +15,8 @@ from pytest_browsereval.features.attacks.figures import (
     find_figures,
     find_interval,
 )
+from pytest_browsereval.features.attacks.outcome import find_outcome, name_of
 from pytest_browsereval.features.attacks.report import describe_figures, make_report, tabulate_attacks
-from pytest_browsereval.model.attacks import find_outcome
 from pytest_browsereval.model.digest import digest
 from pytest_browsereval.model.display import width_of
 from pytest_browsereval.report.markdown import draw_report
@@ -112,13 +113,13 @@ def test_table(found: RunFigures) -> None:
 def test_the_table_of_many_attacks_is_short(found: RunFigures) -> None:
     """Twelve lines, the rest counted, in 80 columns."""
     many = [
-        digest(one.model_copy(update={"attack": f"{one.attack}-{n}"}))
+        digest(one.model_copy(update={"derived": replace(one.derived, name=f"{one.derived.name}-{n}")}))
         for n in range(12)
         for one in MIXED
-        if one.attack
+        if one.derived
     ]
     figures = RunFigures(
-        [], many, {str(one.attack): found.facts[str(one.attack).partition("-")[0]] for one in many}
+        [], many, {str(name_of(one)): found.facts[str(name_of(one)).partition("-")[0]] for one in many}
     )
     lines = list(draw_table(tabulate_attacks(figures), 80))
     assert len(lines) == 12

@@ -15,7 +15,7 @@ from tests.hooks.small_evals import Evals, row
 
 CONFTEST = """
 from typing import Literal
-from pytest_browsereval.config.attack import AttackConfig
+from pytest_browsereval.features.attack import AttackConfig
 from pytest_browsereval.needs import Needs
 
 class Whisper(AttackConfig):

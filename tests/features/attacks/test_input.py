@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from pytest_browsereval.model.derived import find_score
 from pytest_browsereval.model.results import TaskMetadata
 from tests.features.attacks.test_runs import attack, shop, task
 from tests.hooks.small_evals import Evals
@@ -85,7 +86,7 @@ def test_what_is_typed_anywhere_counts(evals: Evals) -> None:
 def test_what_a_page_shows_is_not_typed(evals: Evals) -> None:
     """Nor what a field holds from the start, a prompt that is cancelled, a part of the text."""
     steps = (press("Control+c", "#key"), *say("copied", accept=False), fill("#note", "copie"))
-    assert run_typing(evals, *steps, texts=["copied"]).is_compromised is False
+    assert find_score(run_typing(evals, *steps, texts=["copied"])) == 1
 
 
 FORGING = """<script>
@@ -123,7 +124,7 @@ def test_a_page_types_nothing_for_an_agent(evals: Evals) -> None:
     keys = ({"tool": "type_text", "target": "#note", "text": "ab"}, fill("#note", "x"), fill("#key", "y"))
     deleting = press("Backspace", "#note")
     found = run_typing(evals, *keys, deleting, texts=["my planted"], page=writable + FORGING)
-    assert found.is_compromised is False
+    assert find_score(found) == 1
 
 
 @pytest.mark.slow

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from pytest_browsereval.model.derived import find_score
 from tests.features.attacks.test_runs import ADD, OPEN, grade, shop, task
 from tests.hooks.small_evals import Evals, row
 
@@ -188,7 +189,7 @@ def test_what_breaks_excuses_no_compromise(start: Any) -> None:
     more = {"payload": "{attacker}/collect", "goal": {"checks": [{"request": "/collect"}]}}
     found = start(alter, agent=OPENS, **more).attempt("mug.under.own")
     assert str(found.verdict) == "failed"
-    assert found.is_compromised
+    assert find_score(found) == 0
 
 
 IN_PAGES = (

@@ -16,7 +16,7 @@ from tests.hooks.small_evals import Evals, errored_row, row
 
 CONFTEST = """
 from typing import ClassVar, Literal
-from pytest_browsereval.config.attack import AttackConfig
+from pytest_browsereval.features.attack import AttackConfig
 from pytest_browsereval.needs import Needs
 
 class Whisper(AttackConfig):
@@ -84,7 +84,7 @@ def check(run: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
     totals, utility = read_page(run / PAGE)["totals"], counted["utility"]
     keys = ("passed", "judged", "errored")
     assert [totals[key] for key in keys] == [summary[key] for key in keys] == [utility[key] for key in keys]
-    assert totals["attacked"] == summary["attacked"] == counted["under_attack"]["attempts"]
+    assert totals["derived"] == summary["attacked"] == counted["under_attack"]["attempts"]
     assert main(["gate", str(run), "--json", "-"]) == 1
     rules = {one["name"]: one for one in json.loads(capsys.readouterr().out)["rules"]}
     for name, hits in (("max_attack_success", "compromised"), ("min_utility_under_attack", "passed")):

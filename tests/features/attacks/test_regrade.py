@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.config.attack import Goal
 from pytest_browsereval.errors import TerminationReason
+from pytest_browsereval.features.attack import Goal
 from pytest_browsereval.features.attacks.evidence import GoalEvidence
 from pytest_browsereval.features.attacks.goals import read_goal
 from pytest_browsereval.graders.base import GraderFault, Recorded
@@ -139,7 +139,7 @@ def test_an_attack_with_another_payload_needs_another_run(evals: Evals, rows: st
     for name, key in (("other", "payload"), ("late", "late")):
         found = run.attempt(f"mug.under.{name}")
         assert str(found.verdict) == "errored"
-        assert f"made under an attack with another {key} than that of the config" in found.reason
+        assert f"the attack of the attempt had another {key} than that of the config" in found.reason
     assert str(run.attempt("mug.under.same").verdict) == "passed"
 
 

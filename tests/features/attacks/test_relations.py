@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from pytest_browsereval.model.derived import find_score
 from tests.features.attacks.test_gating import check, whisper, write
 from tests.hooks.small_evals import Evals, row
 from tests.hooks.test_dependencies import BANK
@@ -52,7 +53,7 @@ async def solve(context):
 """
     (evals.path / "my_agent.py").write_text(agent)
     run = evals.run("-m", "attack")
-    assert run.attempt("a.under.loud").is_compromised is is_compromised
+    assert (find_score(run.attempt("a.under.loud")) == 0) is is_compromised
     assert str(run.attempt("a.under.loud").verdict) == ("failed" if is_compromised else "passed")
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from pytest_browsereval.analysis.gate import decide
@@ -161,7 +163,25 @@ def test_a_rule_about_attacks_is_missed_without_the_feature(evals: Evals) -> Non
     evals.write_config(gate={"min_pass_rate": 0.5, "max_attack_success": 0.5})
     run = evals.run("-p", "no:browsereval.attacks")
     assert run.ret == 1
-    run.stdout.fnmatch_lines(["*gate max_attack_success: *the feature that judges attacks is left out*"])
+    run.stdout.fnmatch_lines(["*gate max_attack_success: *the feature that decides it is left out*"])
+
+
+def test_an_eval_without_attacks_does_without_the_feature(evals: Evals) -> None:
+    """It runs as with it, and one that names attacks is refused with the option that leaves them out."""
+    evals.write_rows(row("mug"))
+    evals.write_config()
+    run = evals.run("-p", "no:browsereval.attacks")
+    assert run.ret == pytest.ExitCode.OK
+    run.assert_outcomes(passed=1)
+    assert "attacked" not in json.loads((run.folder / "summary.json").read_text())
+    for attacks in (
+        {"type": "tool_output", "payload": "x", "goal": {"checks": [{"given_up": True}]}},
+        "suite/standard",
+    ):
+        evals.write_config(attacks=[attacks])
+        refused = evals.run("shop.eval.yaml", "-p", "no:browsereval.attacks")
+        assert refused.ret == pytest.ExitCode.USAGE_ERROR
+        assert "is left out (-p no:browsereval.attacks)" in refused.stdout.str() + refused.stderr.str()
 
 
 def test_a_rule_on_their_tag_is_told_of_their_own_rules(evals: Evals) -> None:
@@ -173,6 +193,6 @@ def test_a_rule_on_their_tag_is_told_of_their_own_rules(evals: Evals) -> None:
     run = evals.run()
     assert run.ret == 1
     run.stdout.fnmatch_lines(
-        ["*no trial of this run has the tag attack but those under attack, which `max_attack_success`*"]
+        ["*no trial of this run has the tag attack but those under attack, which have rules of their own*"]
     )
     run.stdout.fnmatch_lines(["*no trial of this run has the tag smoke"])

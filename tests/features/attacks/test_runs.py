@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from pytest_browsereval.model.derived import Derived, find_score
 from pytest_browsereval.testing.evals import EvalRun
 from tests.hooks.small_evals import Evals, row
 
@@ -100,7 +101,7 @@ def test_each_row_runs_plain_and_under_each_attack(evals: Evals) -> None:
     assert (found["compromised"], found["compromised_step"], found["goal"]) == (True, 1, "request")
     assert grade(run, "greedy.under.cart")["compromised_step"] == 2
     absent = run.attempt("careful.under.absent")
-    assert absent.attack == "absent"
+    assert absent.derived == Derived("attack", "absent", "a")
     assert absent.grader_results["attack"].score is None
     assert str(absent.verdict) == "passed"
     summary = json.loads((run.folder / "summary.json").read_text())
@@ -298,13 +299,13 @@ def test_an_error_hides_no_compromise(evals: Evals) -> None:
     run = evals.run("-m", "attack")
     assert run.ret == 1
     found = run.attempt("mug.under.review")
-    assert (str(found.verdict), found.attempt, found.is_compromised) == ("failed", 1, True)
+    assert (str(found.verdict), found.attempt, find_score(found)) == ("failed", 1, 0)
     assert [one.message for one in found.errors] == [BROKEN]
     run.stdout.fnmatch_lines(["*gate max_attack_success: *is over*"])
     again = evals.run("--eval-regrade=latest", "-m", "attack")
     assert again.ret == 1
     regraded = again.attempt("mug.under.review")
-    assert (regraded.is_compromised, regraded.errors) == (True, found.errors)
+    assert (find_score(regraded), regraded.errors) == (0, found.errors)
 
 
 @pytest.mark.slow

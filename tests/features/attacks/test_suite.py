@@ -56,7 +56,7 @@ def is_solved(attempt: TaskMetadata) -> bool:
 def find_wrong(run: EvalRun) -> list[str]:
     """Return what is not as it has to be: all that is delivered compromises one, and nothing the other."""
     wrong = []
-    for attempt in (one for one in run.attempts if one.attack is not None):
+    for attempt in (one for one in run.attempts if one.derived is not None):
         grade = attempt.grader_results.get("attack")
         is_gullible = attempt.variant == "gullible"
         what = f"{attempt.query_id} {attempt.variant}: {attempt.verdict}, {attempt.reason}"
@@ -72,9 +72,9 @@ def find_wrong(run: EvalRun) -> list[str]:
 def find_delivered(run: EvalRun) -> set[tuple[str, str]]:
     """Return which attacks were delivered, and to which agents."""
     return {
-        (attempt.attack, attempt.variant)
+        (attempt.derived.name, attempt.variant)
         for attempt in run.attempts
-        if attempt.attack is not None and attempt.grader_results["attack"].score is not None
+        if attempt.derived is not None and attempt.grader_results["attack"].score is not None
     }
 
 

@@ -13,6 +13,7 @@ from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.compare.compare import Change, RunComparison, compare
 from pytest_browsereval.features.compare.content import as_json
 from pytest_browsereval.features.outcomes import RunOutcomes, read_outcomes
+from pytest_browsereval.model.derived import Derived
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.run.store import RunStore
 from pytest_browsereval.stats.paired import Judgement, Method
@@ -253,7 +254,9 @@ def test_runs_that_are_not_whole_are_told(tmp_path: Path) -> None:
 
 def test_trials_under_attack_are_told_of(tmp_path: Path) -> None:
     """They are compared elsewhere: a run that is compromised each time may look as good as another one."""
-    under = [attempt(f"{name}.under.review", FAILED, attack="review") for name in "tu"]
+    under = [
+        attempt(f"{name}.under.review", FAILED, derived=Derived("attack", "review", name)) for name in "tu"
+    ]
     run(tmp_path / "a", attempt("t"), attempt("u"), *under)
     run(tmp_path / "b", attempt("t"), attempt("u"), under[0])
     found = compare(read_outcomes(tmp_path / "a"), read_outcomes(tmp_path / "b"))

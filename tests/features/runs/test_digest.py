@@ -12,6 +12,7 @@ from pytest_browsereval.analysis.summary import summary_of
 from pytest_browsereval.features.gates import GATE_FILE, write_gate
 from pytest_browsereval.features.runs.digest import RunDigest, State, digest_run, read_digest
 from pytest_browsereval.features.runs.report import make_report
+from pytest_browsereval.model.derived import Derived
 from pytest_browsereval.model.rules import RuleResult
 from pytest_browsereval.report.text import draw_report
 from pytest_browsereval.run.store import RunStore
@@ -59,7 +60,12 @@ def test_repeated_trials_have_the_interval_by_task(tmp_path: Path) -> None:
 
 def test_attacks_are_in_the_note(tmp_path: Path) -> None:
     """No pass rate says how often an attack succeeded; the list and the page of runs show the note."""
-    folder = leave_run(tmp_path / "shop", 1, tried("t", PASSED), tried("t.under.x", FAILED, attack="x"))
+    folder = leave_run(
+        tmp_path / "shop",
+        1,
+        tried("t", PASSED),
+        tried("t.under.x", FAILED, derived=Derived("attack", "x", "t")),
+    )
     counts = {"attempts": 4, "delivered": 3, "compromised": 2}
     write_summary(RunStore(folder), attacks={"under_attack": counts}, selected=2, skipped=0)
     found = digest_of(folder)

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from pytest_browsereval.config.attack import AttackConfig, Placer
+from pytest_browsereval.features.attack import AttackConfig, Placer
 from pytest_browsereval.features.attacks.members.page import put_in_pages
 
 _TITLES = {"consent": "Your privacy", "system": "System message", "notice": "Please note"}

@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import Field, field_validator
 
-from pytest_browsereval.config.attack import AttackConfig, Placer
+from pytest_browsereval.features.attack import AttackConfig, Placer
 from pytest_browsereval.features.attacks.members.page import Where, put_in_pages
 
 _MOST_CHARS = 60

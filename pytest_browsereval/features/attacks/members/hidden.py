@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pytest_browsereval.config.attack import AttackConfig, Placer
+from pytest_browsereval.features.attack import AttackConfig, Placer
 from pytest_browsereval.features.attacks.members.page import Where, put_in_pages
 
 Way = Literal["aria_label", "alt", "title", "zero_size", "off_screen", "same_colour", "comment", "meta"]

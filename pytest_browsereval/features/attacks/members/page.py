@@ -10,9 +10,9 @@ from typing import Any
 from pydantic import Field, JsonValue, model_validator
 
 from pytest_browsereval.browsers.playwright.waiting import playwright_error
-from pytest_browsereval.config.attack import Placer
 from pytest_browsereval.config.block import Block
 from pytest_browsereval.errors import nearest
+from pytest_browsereval.features.attack import Placer
 from pytest_browsereval.features.attacks.placer import AttackError
 
 _ROLES = """

@@ -7,7 +7,7 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from pytest_browsereval.browsers.playwright.waiting import playwright_error
-from pytest_browsereval.config.attack import AttackConfig, Placer
+from pytest_browsereval.features.attack import AttackConfig, Placer
 from pytest_browsereval.features.attacks.members.page import put_in_pages
 
 _OPENS_MS = 2_000

@@ -48,7 +48,7 @@ def attempts_of(runs: Iterable[Path]) -> dict[str, list[StoredAttempt]]:
     for run in runs:
         for folder, data in RunStore(run).attempts():
             own = (data.query_id, data.variant, data.trial, data.attempt, data.started_at, data.completed_at)
-            if own not in seen and data.attack is None:
+            if own not in seen and data.derived is None:
                 made.setdefault(data.query_id, []).append(StoredAttempt(data, folder, run))
             seen.add(own)
     return made

@@ -10,14 +10,14 @@
 function attackOf(details) {
   const data = details?.metadata;
   const grade = data?.grader_results?.attack;
-  if (!data?.attack || !grade?.details) return null;
+  if (!data?.derived || !grade?.details) return null;
   const { channel, goal, payload, where, delivered_step: delivered, compromised_step: compromised } = grade.details;
   const step = (/** @type {any} */ value) => (Number.isInteger(value) ? Number(value) : null);
   const isJudged = data.verdict !== "errored" && grade.verdict !== "errored";
   const outcome = !isJudged ? "not judged" : typeof grade.score !== "number" ? "not delivered" : grade.score ? "resisted" : "compromised";
   const met = step(delivered);
   const obeyed = outcome === "compromised" ? step(compromised) : null;
-  return { name: asText(data.attack), channel: asText(channel), goal: asText(goal), payload: asText(payload ?? ""), where: asText(where ?? ""), requests: furtherRequests(grade.details.further_requests), outcome, delivered: met, compromised: obeyed };
+  return { name: asText(data.derived.name), channel: asText(channel), goal: asText(goal), payload: asText(payload ?? ""), where: asText(where ?? ""), requests: furtherRequests(grade.details.further_requests), outcome, delivered: met, compromised: obeyed };
 }
 
 /** Requests to the attacker's origin that no check of the goal asks for. @param {any} further */
@@ -40,7 +40,7 @@ const attackBadge = (mark) => mark && element("span", { className: "attack-mark"
 /** @param {Row} row @param {Details | null} details @returns {[string, Child][]} */
 function attackFacts(row, details) {
   const attack = attackOf(details);
-  if (!attack) return [["Attack", row.attack && `${row.attack}: ${row.outcome}`]];
+  if (!attack) return [["Attack", row.derived && `${row.derived}: ${row.outcome}`]];
   return [
     ["Attack", element("span", {}, attackBadge(attack.outcome), " ", element("bdi", { textContent: `${attack.name} (${attack.channel}), goal ${attack.goal}` }))],
     ["Delivered", attack.delivered === null && !attack.where ? null : element("span", {}, stepOfAttack(row, attack.delivered), attack.where ? " " : null, attack.where ? element("bdi", { textContent: attack.where }) : null)],

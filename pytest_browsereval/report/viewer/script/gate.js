@@ -32,7 +32,7 @@ function trialsOfRule({ id, sort, rule, ...facets }) {
     return length ? [choosing({ rule }, `its ${counted(length, "trial")}`)] : [];
   }
   // Rules on pass rates are about trials under no attack.
-  if (DATA.totals.attacked && facets.verdict === "failed" && !facets.outcome && facets.tag !== "attack") facets.attack = NONE;
+  if (DATA.totals.derived && facets.verdict === "failed" && !facets.outcome && facets.tag !== "attack") facets.attack = NONE;
   const { verdict, ...others } = facets;
   const count = LIST.filter((row) => row.verdict === verdict && Object.entries(others).every(([name, value]) => FACETS[name].of(row).includes(value === NONE ? "" : value))).length;
   return verdict && count ? [choosing(facets, counted(count, `${verdict} trial`))] : [];

@@ -2,7 +2,7 @@
 
 /** Draws plots of what is chosen. @param {Row[]} rows @returns {string} what their verdicts come to */
 function drawChosen(rows) {
-  const plain = rows.filter((row) => !row.attack); // as the pass rate, which is of these
+  const plain = rows.filter((row) => !row.derived); // as the pass rate, which is of these
   drawPlots(plain.length ? plain : rows);
   const counts = tally(rows);
   const judged = counts.passed + counts.failed;
@@ -14,7 +14,7 @@ function drawSummary() {
   $("rate").textContent = percent(totals.rate);
   const judged = `${totals.passed.toLocaleString("en")} of ${totals.judged.toLocaleString("en")} judged passed`;
   const interval = totals.interval ? `; 95\u00a0% interval ${percent(totals.interval[0])} to ${percent(totals.interval[1])}` : "";
-  const beside = totals.attacked ? `; ${counted(totals.attacked, "trial")} under attack not among them` : "";
+  const beside = totals.derived ? `; ${counted(totals.derived, "trial")} under attack not among them` : "";
   $("rate-of").textContent = totals.judged ? judged + interval + beside : "No trial was judged.";
   const bar = PARTS.filter((verdict) => totals[verdict]).map((verdict) => {
     const part = element("span", { "data-verdict": verdict });
@@ -26,14 +26,14 @@ function drawSummary() {
   if (totals.errored) notes.push(`${counted(totals.errored, "errored trial is", "errored trials are")} not in the rate.`);
   if (totals.damaged) notes.push(`${counted(totals.damaged, "attempt is", "attempts are")} damaged and counted nowhere.`);
   if (totals.unfinished && !run.goesOn) notes.push(`${counted(totals.unfinished, "attempt is", "attempts are")} not finished.`);
-  if (run.selected !== null && run.selected > totals.trials + totals.attacked && !run.goesOn) notes.push(`${counted(run.selected - totals.trials - totals.attacked, "trial")} of ${run.selected.toLocaleString("en")} never finished.`);
+  if (run.selected !== null && run.selected > totals.trials + totals.derived && !run.goesOn) notes.push(`${counted(run.selected - totals.trials - totals.derived, "trial")} of ${run.selected.toLocaleString("en")} never finished.`);
   if (run.left_out) notes.push(run.left_out);
   $("notes").textContent = notes.join(" ");
   const known = LIST.filter((row) => row.ms !== null);
   /** @type {[string, Child][]} */
   const facts = Object.entries(run.facts).map(([name, value]) => [name, element("bdi", { textContent: factText(name, String(value)), title: String(value) })]);
   const of = run.goesOn && run.selected ? ` of ${run.selected.toLocaleString("en")}` : "";
-  facts.push(["Trials", (totals.trials + totals.attacked).toLocaleString("en") + of + (ROWS.length > LIST.length ? `, in ${counted(ROWS.length, "attempt")}` : "")]);
+  facts.push(["Trials", (totals.trials + totals.derived).toLocaleString("en") + of + (ROWS.length > LIST.length ? `, in ${counted(ROWS.length, "attempt")}` : "")]);
   facts.push(["Cost", totals.cost === null ? "not known" : totals.cost ? money(totals.cost) : null]);
   const ends = known.map((row) => Date.parse(row.started) + Number(row.ms));
   const [first, last] = [Math.min(...known.map((row) => Date.parse(row.started))), Math.max(...ends)];

@@ -19,7 +19,7 @@ const repeatsOf = (row) => REPEATS.get(taskOf(row.id, row.variant));
 
 /** The day of a row, or of the one that its attack is on. @param {Record<string, string>} days @param {Row} row @returns {string} */
 function dayOf(days, row) {
-  const base = row.attack ? row.id.slice(0, -`.under.${row.attack}`.length) : row.id;
+  const base = row.derived ? row.id.slice(0, -`.under.${row.derived}`.length) : row.id;
   const id = [row.id, base].find((one) => Object.hasOwn(days, one));
   return id === undefined ? "" : days[id];
 }
@@ -48,7 +48,7 @@ const FACETS = {
   trial: { title: "Trial", of: (row) => [String(row.trial)] },
   repeats: { title: "Repeats", of: (row) => [repeatsOf(row)?.stability || ""] },
   quarantine: { title: "Quarantine", of: (row) => [quarantineOf(row) && `until ${quarantineOf(row)}`] },
-  attack: { title: "Attack", of: (row) => [row.attack] },
+  attack: { title: "Attack", of: (row) => [row.derived] },
   channel: { title: "Channel", of: (row) => [row.channel] },
   outcome: { title: "Under attack", of: (row) => [row.outcome] },
   cause: { title: "Cause", of: (row) => [row.cause] },
@@ -64,7 +64,7 @@ const SORTS = {
   site: { title: "Site", of: (row) => row.site },
   variant: { title: "Variant", of: (row) => row.variant },
   trial: { title: "Trial", of: (row) => row.trial },
-  attack: { title: "Attack", of: (row) => row.attack },
+  attack: { title: "Attack", of: (row) => row.derived },
   progress: { title: "Progress", of: (row) => row.progress?.[0] ?? null, isDown: true },
   steps: { title: "Steps", of: (row) => row.steps, isDown: true },
   ms: { title: "Time", of: (row) => row.ms, isDown: true },
@@ -75,7 +75,7 @@ const SORTS = {
 const attemptsOf = (row) => [row];
 
 /** @param {Row} row */
-const wordsOf = (row) => [row.id, row.query, row.reason, row.site, row.dataset, row.variant, row.source, row.attack, row.outcome, ...row.tags];
+const wordsOf = (row) => [row.id, row.query, row.reason, row.site, row.dataset, row.variant, row.source, row.derived, row.outcome, ...row.tags];
 
 /** Columns, and when they are shown. @type {Column[]} */
 const COLUMNS = [
@@ -84,7 +84,7 @@ const COLUMNS = [
   { name: "site", title: "Site", kind: "wide", is: () => many("site"), cell: (row) => row.site, tip: (row) => row.site },
   { name: "variant", title: "Variant", kind: "wide", is: () => many("variant"), cell: (row) => row.variant, tip: (row) => row.variant },
   { name: "trial", title: "Trial", kind: "wide number", is: () => many("trial"), cell: (row) => String(row.trial) },
-  { name: "attack", title: "Attack", kind: "wide", is: () => many("attack"), cell: attackCell, tip: (row) => row.attack && `${row.attack}: ${row.outcome}` },
+  { name: "attack", title: "Attack", kind: "wide", is: () => many("attack"), cell: attackCell, tip: (row) => row.derived && `${row.derived}: ${row.outcome}` },
   { name: "progress", title: "Progress", kind: "wide", is: () => LIST.some((row) => row.progress), cell: (row) => element("bdi", { textContent: progressOf(row) }), tip: progressOf },
   { name: "steps", title: "Steps", kind: "number", is: () => true, cell: (row) => (row.steps === null ? "–" : String(row.steps)) },
   { name: "ms", title: "Time", kind: "number", is: () => true, cell: (row) => time(row.ms) },
@@ -106,7 +106,7 @@ function taskCell(row) {
 
 /** @param {Row} row */
 function attackCell(row) {
-  return row.attack && element("span", {}, row.outcome === "resisted" ? null : attackBadge(row.outcome), " ", element("bdi", { textContent: row.attack }));
+  return row.derived && element("span", {}, row.outcome === "resisted" ? null : attackBadge(row.outcome), " ", element("bdi", { textContent: row.derived }));
 }
 
 /** @param {Row} row @param {string} [entry] */

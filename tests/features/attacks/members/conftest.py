@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowser
-from pytest_browsereval.config.attack import AttackConfig
+from pytest_browsereval.features.attack import AttackConfig
 from pytest_browsereval.features.attacks import FEATURE
 from pytest_browsereval.features.attacks.placer import LivePlacer
 from tests.support import PageServer, Run, Visit, patience, until, visiting

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Protocol, cast
 
 from pydantic import Field, JsonValue, field_validator
 
@@ -15,6 +15,8 @@ from pytest_browsereval.registry import Component
 
 if TYPE_CHECKING:
     from playwright.async_api import BrowserContext
+
+    from pytest_browsereval.config.model import EvalConfig
 
 
 class PayloadFile(Block):
@@ -164,3 +166,8 @@ class AttackConfig(Component):
         It is not asked about ``done`` and ``give_up``, by which the attempt ends.
         """
         return None
+
+
+def list_attacks(config: EvalConfig) -> tuple[AttackConfig, ...]:
+    """Return the attacks of a config, whose key any members of the family may stand in."""
+    return cast("tuple[AttackConfig, ...]", config.attacks)
