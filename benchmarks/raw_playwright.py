@@ -37,7 +37,7 @@ from policies import play  # noqa: E402 it lies in the example's folder
 
 
 class PageHands:
-    """Hands of plain Playwright that write a picture after each action, as ``capture: after`` does."""
+    """Hands of plain Playwright that write a picture of the start and after each action, as ``after`` does."""
 
     def __init__(self, page: Page, session: CDPSession, folder: Path) -> None:
         self._page = page
@@ -75,7 +75,9 @@ async def one_task(browser: Browser, row: dict[str, Any], base: str, folder: Pat
     session = await context.new_cdp_session(page)
     await page.goto(row["start_url"].replace("{miniwob}", base))
     await page.evaluate(row["setup_script"])
-    await play(row["tags"][0], PageHands(page, session, folder))
+    hands = PageHands(page, session, folder)
+    await hands.look()
+    await play(row["tags"][0], hands)
     reward: float = await page.evaluate(REWARD)
     await context.close()
     return reward
