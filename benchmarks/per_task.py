@@ -1,7 +1,8 @@
 """CPU of a task: the MiniWoB example as it ships, against plain async Playwright (``raw_playwright.py``).
 
 Both play the same rows with the same policies, the same browser, as many lanes, and a JPEG of the start page
-and after each action. Each runs with few and with many rows: the difference is the cost of a task without the start.
+and after each action. Each runs with few and with many rows: the difference is the cost of a task without
+the start.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ from policies import play  # noqa: E402 it lies in the example's folder
 
 
 class PageHands:
-    """Hands of plain Playwright that write a picture of the start and after each action, as ``after`` does."""
+    """Hands of plain Playwright, with the pictures of `capture: after`: of the start and of each action."""
 
     def __init__(self, page: Page, session: CDPSession, folder: Path) -> None:
         self._page = page

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
+from pydantic_core import to_json
+
 T = TypeVar("T")
 
 
@@ -41,6 +43,15 @@ def write_whole(path: Path, text: str | bytes | Iterable[str], *, fsync: bool = 
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def write_json(path: Path, value: Any, *, fsync: bool = False) -> None:
+    """Write plain JSON as ``write_whole`` does, with a line for each value of an object or a list.
+
+    Raises:
+        OSError: as ``write_whole`` does.
+    """
+    write_whole(path, to_json(value, indent=1) + b"\n", fsync=fsync)
 
 
 def sync(path: Path) -> None:

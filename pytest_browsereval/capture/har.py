@@ -13,7 +13,7 @@ from typing import Any
 from pytest_browsereval.model.traffic import Traffic
 from pytest_browsereval.redaction.logins import remove_logins
 from pytest_browsereval.redaction.text import redact_json
-from pytest_browsereval.run_files import write_whole
+from pytest_browsereval.run_files import write_json
 from pytest_browsereval.temporary import private_folder
 
 HAR_FILE = "network.har"
@@ -76,7 +76,7 @@ def _save(
     safe = redact_json(content, redact)
     # The attempt may have been given up and its folder removed while the browser wrote.
     if folder.is_dir():
-        write_whole(folder / HAR_FILE, json.dumps(safe, ensure_ascii=False, indent=1) + "\n")
+        write_json(folder / HAR_FILE, safe)
 
 
 def take_attachment(content: dict[str, Any] | None, folder: Path) -> Path | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from pytest_browsereval.model.grades import GraderResult
 from pytest_browsereval.model.results import ExecutorRecord
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.redaction.text import redact_json
-from pytest_browsereval.run_files import write_whole
+from pytest_browsereval.run_files import write_json
 
 TASK_FILE = "task.json"
 """The checked row, its graders, the addresses of its sites, and which graders could not observe the page."""
@@ -48,7 +47,7 @@ class TrajectorySaver:
         self._write(name, redact_json(value, self._redact))
 
     def _write(self, name: str, safe: Any) -> None:
-        write_whole(self._folder / name, json.dumps(safe, ensure_ascii=False, indent=1) + "\n")
+        write_json(self._folder / name, safe)
 
     def save_evidence(self, evidence: Mapping[str, JsonValue]) -> None:
         """Save what graders observed on the live page; nothing is written when there is nothing."""

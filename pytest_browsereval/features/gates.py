@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_browsereval.config.model import RoundsConfig
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.rules import RuleResult
-from pytest_browsereval.run_files import load_written, open_written, write_whole
+from pytest_browsereval.run_files import load_written, open_written, write_json
 
 if TYPE_CHECKING:
     from pytest_browsereval.config import EvalConfig
@@ -42,7 +42,7 @@ def write_gate(run: Path, rules: Sequence[RuleResult]) -> None:
         "rules": [_describe(one) for one in rules],
         "summary": digest_summary(run),
     }
-    write_whole(file, json.dumps(content, ensure_ascii=False, indent=1) + "\n")
+    write_json(file, content)
 
 
 def _describe(rule: RuleResult) -> dict[str, Any]:

@@ -34,7 +34,14 @@ from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.redaction.text import redact_json
 from pytest_browsereval.run.locks import RunLocks
 from pytest_browsereval.run.summary import SUMMARY, read_figures
-from pytest_browsereval.run_files import load_written, parse_lines, read_written, sync_all, write_whole
+from pytest_browsereval.run_files import (
+    load_written,
+    parse_lines,
+    read_written,
+    sync_all,
+    write_json,
+    write_whole,
+)
 from pytest_browsereval.runs.foreign import attempt_number
 from pytest_browsereval.runs.lines import (
     ATTEMPTS,
@@ -179,8 +186,7 @@ class RunStore:
         self.root.mkdir(parents=True, exist_ok=True)
         target = self.root / "manifest.json"
         if not target.exists():
-            text = json.dumps(manifest, ensure_ascii=False, indent=1) + "\n"
-            write_whole(target, text, fsync=self.synced_from is not None)
+            write_json(target, manifest, fsync=self.synced_from is not None)
 
     def manifest(self) -> dict[str, Any]:
         """Return the manifest; empty before one was written, and if it is damaged."""
@@ -319,7 +325,7 @@ class RunStore:
         safe = {**redact_json(plain, redact), **{name: plain[name] for name in _NAMES}}
         place = find_place(metadata)
         copy = self.root / place / COPY
-        write_whole(copy, json.dumps(safe, ensure_ascii=False, indent=1) + "\n")
+        write_json(copy, safe)
         if self.synced_from is not None:
             sync_all(copy.parent, self.synced_from)
         if not self.writer.append(Noted(place, revision), safe):

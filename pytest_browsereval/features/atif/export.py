@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,7 +15,7 @@ from pytest_browsereval.features.atif.trajectory import make_trajectory
 from pytest_browsereval.features.foreign_record import withhold
 from pytest_browsereval.model.display import format_count
 from pytest_browsereval.run.stored import read_log
-from pytest_browsereval.run_files import write_whole
+from pytest_browsereval.run_files import write_json
 
 
 class AtifExport(ExportConfig):
@@ -56,7 +55,7 @@ class AtifExport(ExportConfig):
             pictures = _copy(attempt.pictures, folder / name)
         record = attempt.metadata
         document = make_trajectory(attempt, withhold(record) if is_withheld else record, pictures)
-        write_whole(folder / f"{name}.json", json.dumps(document, ensure_ascii=False, indent=1) + "\n")
+        write_json(folder / f"{name}.json", document)
 
 
 def _copy(pictures: Mapping[int, Path], folder: Path) -> dict[int, str]:

@@ -24,7 +24,7 @@ from pytest_browsereval.llm.completion import CUT, Completion
 from pytest_browsereval.llm.judge import JudgeConfig, Output
 from pytest_browsereval.model.usage import Usage
 from pytest_browsereval.redaction.known import beginning
-from pytest_browsereval.run_files import load_written, read_written, write_whole
+from pytest_browsereval.run_files import load_written, read_written, write_json
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -286,7 +286,7 @@ class Judge:
         }
         try:
             file.parent.mkdir(exist_ok=True)
-            write_whole(file, json.dumps(content, ensure_ascii=False, indent=1) + "\n")
+            write_json(file, content)
         except OSError as error:
             raise self._fault(call, f"its reply cannot be recorded ({error.strerror})") from None
 
