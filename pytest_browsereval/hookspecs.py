@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from pytest_browsereval.model.rules import RuleResult
     from pytest_browsereval.model.tasks import Task
     from pytest_browsereval.registry import Registry
-    from pytest_browsereval.run.active import ActiveRun, EarlierRun
+    from pytest_browsereval.run.active import ActiveRun, EarlierRun, TrialChoice
     from pytest_browsereval.run.cassettes import CassetteSource
     from pytest_browsereval.run.foreign import ImportFormat
 
@@ -182,12 +182,26 @@ def pytest_browsereval_earlier_run(config: pytest.Config, brought: Path | None) 
 
 
 @pytest.hookspec
-def pytest_browsereval_check_run(active_run: ActiveRun) -> None:
+def pytest_browsereval_check_run(active_run: ActiveRun) -> Sequence[str] | None:
     """Called before anything is spent, under xdist in the controller: raise ``ConfigError`` to refuse a run.
 
     Args:
         active_run: with its ``config``.
+
+    Return what a reader of the run should know, a sentence for each, or None.
     """
+
+
+@pytest.hookspec(firstresult=True)
+def pytest_browsereval_choose_trials(active_run: ActiveRun) -> TrialChoice | None:
+    """Called once for each run in each process: return what says which trials are made; None for all."""
+
+
+@pytest.hookspec
+def pytest_browsereval_add_graders(  # type: ignore[empty-body]
+    config: pytest.Config, registry: Registry
+) -> Sequence[GraderConfig]:
+    """Called when a run is made: return advisory graders to be asked after those of config and rows."""
 
 
 @pytest.hookspec(firstresult=True)

@@ -108,4 +108,4 @@ def _list_trials(trials: Collection[TrialKey]) -> str:
 
 def name_shards(shards: Sequence[Shard]) -> str:
     """Return the names of shards: ``shards 2/3, 3/3``."""
-    return f"shard{'s' * (len(shards) != 1)} {', '.join(map(str, shards))}"
+    return f"shard{'s' if len(shards) != 1 else ''} {', '.join(map(str, shards))}"

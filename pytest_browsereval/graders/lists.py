@@ -40,8 +40,9 @@ def split_items(text: str, items: Sequence[JsonValue]) -> list[JsonValue]:
         known = [fold(item) for item in items if isinstance(item, str)]
         # The comma of "1,234" is in a number.
         comma = r"(?<![0-9]),|,(?![0-9]{3}(?![0-9]))"
-        marks = [comma] * (not any("," in item for item in known))
-        marks += [r"\band\b"] * (not any(has_token("and", item) for item in known))
+        marks = [] if any("," in item for item in known) else [comma]
+        if not any(has_token("and", item) for item in known):
+            marks.append(r"\band\b")
         parts = re.split("|".join(marks), text, flags=re.IGNORECASE) if marks else [text]
     stripped = (_BULLET.sub("", part).strip() for part in parts)
     return [part for part in stripped if part]
@@ -67,7 +68,8 @@ def pick_items(
         words = r"\s+".join(map(re.escape, _write_plain(str(item)).split()))
         pattern = re.compile(rf"(?<![\w.-]){words}(?!\w|\.[0-9])", 0 if case_sensitive else re.IGNORECASE)
         text, count = pattern.subn("\n", text)
-        found += [item] * bool(count)
+        if count:
+            found.append(item)
     rest = (part.strip() for part in re.split(rf"[;,\n\u3001\uff0c\uff1b]|{_AND}", text, flags=re.IGNORECASE))
     return found + [
         part

@@ -84,7 +84,7 @@ def _modify(config: pytest.Config, task: Task, loaded: EvalConfig) -> Task:
     for key, advice in FIXED.items():
         before, after = getattr(task, key), getattr(given, key)
         if before != after:
-            to = f" to {after!r}" * (key == "query_id")
+            to = f" to {after!r}" if key == "query_id" else ""
             message = f"changed the {key} of {task.query_id!r}{to}"
             raise Fault(ErrorSource.HARNESS, f"{_name_hook(hook)} {message}. Leave {advice}.")
     return given

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Generator, Iterable
 from contextlib import suppress
 from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any, get_args
 
 import pytest
@@ -14,10 +15,11 @@ from pytest_browsereval.analysis.summary import RunSummary, summarise
 from pytest_browsereval.errors import RunStopped, UsageError, describe_error
 from pytest_browsereval.feature import PREFIX, list_features
 from pytest_browsereval.hooks.behaviour import OUTCOMES, describe_outcome
+from pytest_browsereval.hooks.gating import Gating
 from pytest_browsereval.hooks.items import EvalItem, Unmade
 from pytest_browsereval.hooks.marks import describe_acting
 from pytest_browsereval.hooks.names import is_eval, is_planned_key, runs_nothing
-from pytest_browsereval.hooks.records import RecordCheck, RecordKeeping
+from pytest_browsereval.hooks.records import RecordCheck
 from pytest_browsereval.hooks.redaction import safe_output
 from pytest_browsereval.hooks.session import EvalSession
 from pytest_browsereval.redaction.known import redact_known
@@ -51,10 +53,9 @@ class Controller:
 
     Args:
         session: the eval session of this process, which is not an xdist worker.
-        keeping: knows the lines that this process has written.
     """
 
-    def __init__(self, session: EvalSession, keeping: RecordKeeping) -> None:
+    def __init__(self, session: EvalSession) -> None:
         self.session = session
         self.expected: dict[str, None] = {}
         """Node ids of all items that are to run."""
@@ -80,7 +81,8 @@ class Controller:
         """Evals whose plug-ins broke when they were handed the summary, and how."""
         self.lines_beside: dict[ActiveRun, list[str]] = {}
         """What features say of each eval beside its pass rate."""
-        self.records = RecordCheck(session, keeping)
+        self.records = RecordCheck(session)
+        self.gating = Gating(session, self)
         self.missing: list[str] = []
         self.has_looped = False
         self.stopped_by_workers: list[str] = []
@@ -116,7 +118,7 @@ class Controller:
         notes = active_run.trials.prepare()
         self._check_features(active_run)
         self._check_processes(active_run, active_run.survey.max_windows)
-        self._note(active_run, [*active_run.notes, *notes])
+        self._note(active_run, notes)
         given: dict[str, list[str]] = {}
         for name in names:  # with xdist's groups it ends in @group
             given.setdefault(name.partition("@")[0], []).append(name)
@@ -133,7 +135,7 @@ class Controller:
 
     def _relate(self, active_run: ActiveRun, ids: dict[str, Entry]) -> None:
         """Note what items have to do with others, and what they wait for."""
-        self.held_back.update({name: one for name, one in ids.items() if active_run.is_undecided(one)})
+        self.held_back.update({name: one for name, one in ids.items() if active_run.choice.is_undecided(one)})
         if not active_run.plan.may_relate(len(ids)):
             return
         relations = {name: active_run.plan.relations(entry) for name, entry in ids.items()}
@@ -145,7 +147,8 @@ class Controller:
                 self.needs[name] = needed
 
     def _check_features(self, active_run: ActiveRun) -> None:
-        self.session.config.hook.pytest_browsereval_check_run(active_run=active_run)
+        notes = self.session.config.hook.pytest_browsereval_check_run(active_run=active_run)
+        self._note(active_run, chain.from_iterable(notes))
         known = {key for _, feature in self.session.door.features() for key in feature.keys}
         for key in active_run.config.list_feature_keys():
             if key not in known:
@@ -176,7 +179,7 @@ class Controller:
         processes = self.session.config.getoption("numprocesses", None) or 1
         if limit is not None and processes > limit:
             raise UsageError(
-                f"eval {name}: the browser takes {limit} attempt{'s' * (limit > 1)} at a time, and -n "
+                f"eval {name}: the browser takes {limit} attempt{'s' if limit > 1 else ''} at a time, and -n "
                 f"{processes} would make {processes}. Leave -n out; lanes wait for their turn."
             )
 
@@ -201,7 +204,7 @@ class Controller:
 
     def _start_browsers(self, session: pytest.Session) -> None:
         """Find out now, not at the first item, that there is no browser."""
-        prefetch: Any = session.config.pluginmanager.get_plugin("browsereval-prefetch")
+        prefetch = self.session.prefetch
         for active_run in {i.active_run: None for i in session.items if isinstance(i, EvalItem)}:
             try:
                 prefetch.lanes.call(prefetch.session_of(active_run).start())
@@ -251,9 +254,9 @@ class Controller:
 
     def _end_attempts(self) -> None:
         """Have attempts end that have run ahead of an interrupt: a record that comes later counts nowhere."""
-        plugin: Any = self.session.config.pluginmanager.get_plugin
-        plugin("browsereval-prefetch").end_attempts()
-        if (nodes := getattr(plugin("dsession"), "nodemanager", None)) is not None:
+        self.session.prefetch.end_attempts()
+        workers = self.session.config.pluginmanager.get_plugin("dsession")
+        if (nodes := getattr(workers, "nodemanager", None)) is not None:
             nodes.teardown_nodes()  # as xdist does a little later; the workers' sessions end with it
 
     def label(self, active_run: ActiveRun) -> str:
@@ -283,8 +286,7 @@ class Controller:
 
     def stops(self) -> list[str]:
         """Return why the run was stopped, each reason once."""
-        prefetch: Any = self.session.config.pluginmanager.get_plugin("browsereval-prefetch")
-        own = (one.stopped for one in prefetch.sessions.values() if one.stopped is not None)
+        own = (one.stopped for one in self.session.prefetch.sessions.values() if one.stopped is not None)
         return list(dict.fromkeys([*own, *self.stopped_by_workers]))
 
     def keys_of(self, active_run: ActiveRun, node_ids: Iterable[str]) -> set[TrialKey]:
@@ -345,7 +347,8 @@ class Controller:
         config = active_run.config
         try:
             entries = active_run.plan.entries(is_limited=False)
-            count = sum(map(active_run.is_wanted, entries))  # rounds that nobody needed are not lacking
+            # Rounds that nobody needed are not lacking.
+            count = sum(map(active_run.choice.is_wanted, entries))
         except UsageError:  # the rows were changed meanwhile
             return None
         return count + count // len(config.variants) * self.session.left_out.get(config.path, 0)

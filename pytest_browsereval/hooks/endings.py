@@ -84,7 +84,8 @@ class Endings:
         for why, (reason, _) in REASONS.items():
             if why != "stopped" and (count := len(controller.unmade[why])):
                 known += count
-                yield f"not {done}, since {reason}: {count} of {total} trials{':' * (known == len(lacking))}"
+                end = ":" if known == len(lacking) else ""
+                yield f"not {done}, since {reason}: {count} of {total} trials{end}"
         if known < len(lacking):
             yield f"not {done}: {len(lacking)} of {format_count(total, 'trial')}:"
 
@@ -130,8 +131,7 @@ class Closing:
 
     def pytest_sessionfinish(self) -> None:
         """Take over what closing has come to, which was tried before."""
-        prefetch: Any = self._session.config.pluginmanager.get_plugin("browsereval-prefetch")
-        own = [problem for one in prefetch.sessions.values() for problem in one.unclosed]
+        own = [problem for one in self._session.prefetch.sessions.values() for problem in one.unclosed]
         self._problems.update(dict.fromkeys(own))
         if self._session.is_worker:
             self._session.config.workeroutput[KEY] = own  # type: ignore[attr-defined]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Generator, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -12,7 +12,6 @@ from pytest_browsereval.analysis.evidence import contradicting
 from pytest_browsereval.analysis.gate import decide
 from pytest_browsereval.analysis.parts import lacking
 from pytest_browsereval.analysis.summary import RunSummary
-from pytest_browsereval.hooks.controller import Controller
 from pytest_browsereval.hooks.names import runs_nothing
 from pytest_browsereval.hooks.representation import represent
 from pytest_browsereval.hooks.session import EvalSession
@@ -22,6 +21,9 @@ from pytest_browsereval.model.rules import RuleResult
 from pytest_browsereval.run.active import ActiveRun
 from pytest_browsereval.run.store import TrialKey
 
+if TYPE_CHECKING:
+    from pytest_browsereval.hooks.controller import Controller
+
 PREFIX = "gate::"
 
 
@@ -29,9 +31,6 @@ def _rules(active_run: ActiveRun, summary: RunSummary, against: Sequence[RuleRes
     """Yield what each rule says; a run that lacks trials misses the gate, whatever the others come to."""
     yield from decide(summary, active_run.config.gate, against)
     yield from filter(None, (lacking(active_run.store, summary), contradicting(active_run.store, summary)))
-
-
-gating_key = pytest.StashKey["Gating"]()
 
 
 class Gating:

@@ -27,10 +27,10 @@ from pytest_browsereval.report.links import page_of
 from pytest_browsereval.report.viewer.attempts import names_in
 from pytest_browsereval.run.active import ActiveRun
 from pytest_browsereval.run.plan import Entry
-from pytest_browsereval.run.record import AttemptRecord
 
 if TYPE_CHECKING:
     from pytest_browsereval.hooks.collection import EvalFile
+    from pytest_browsereval.hooks.session import EvalSession
 
 
 Unmade = Literal["budget", "dashboard", "stopped", "decided"]
@@ -84,6 +84,7 @@ class PlainId(pytest.Item):
 class EvalItem(pytest.Function, PlainId):
     """One trial. Fixtures of conftests apply to it as to any test."""
 
+    eval_session: EvalSession
     active_run: ActiveRun
     entry: Entry
     metadata: TaskMetadata | None = None
@@ -115,7 +116,7 @@ class EvalItem(pytest.Function, PlainId):
     def of(cls, parent: EvalFile, active_run: ActiveRun, entry: Entry) -> EvalItem:
         """Return the item of a trial."""
         item: EvalItem = cls.from_parent(parent, name=entry.name, callobj=eval_attempt)
-        item.active_run = active_run
+        item.eval_session, item.active_run = parent.eval_session, active_run
         item.entry = entry
         if entry.ref.query_id not in entry.name:  # it is encoded there, and ``-k`` finds it as it is
             item.extra_keyword_matches.add(entry.ref.query_id)
@@ -161,12 +162,11 @@ class EvalItem(pytest.Function, PlainId):
         option = self.config.option
         if option.setuponly or option.setupplan:  # they show fixtures and must not pay for an agent
             return
-        prefetch: Any = self.config.pluginmanager.get_plugin("browsereval-prefetch")
         began = time.perf_counter()
-        record: AttemptRecord = prefetch.result_of(self)
+        record = self.eval_session.prefetch.result_of(self)
         self.metadata, self.folder = record.metadata, record.folder
         self._longer_s = self._took_s() - (time.perf_counter() - began)
-        output: Any = self.config.pluginmanager.get_plugin("browsereval-output")
+        output = self.eval_session.output
         self.output = output.sections(self.folder)
         output.report_warnings(self.folder)
         self.obj = attempt_function(self.metadata.query)

@@ -12,7 +12,7 @@ from concurrent.futures import CancelledError
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
@@ -27,10 +27,7 @@ from pytest_browsereval.errors import (
 )
 from pytest_browsereval.hooks.items import EvalItem, Unmade
 from pytest_browsereval.hooks.order import Trial, find_related, key_of, needs_of, relations_of
-from pytest_browsereval.hooks.records import RecordKeeping
-from pytest_browsereval.hooks.session import CLOSE_GRACE_S, EvalSession
-from pytest_browsereval.hooks.share import Share, count_lanes
-from pytest_browsereval.hooks.surroundings import Surroundings
+from pytest_browsereval.hooks.share import count_lanes
 from pytest_browsereval.llm.client import close_clients
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.run.active import ActiveRun
@@ -41,8 +38,14 @@ from pytest_browsereval.run.record import AttemptRecord
 from pytest_browsereval.run.relations import groups
 from pytest_browsereval.run.session import Session
 
+if TYPE_CHECKING:
+    from pytest_browsereval.hooks.session import EvalSession
+
 UNMADE: dict[type[BrowserEvalError], Unmade] = {OverBudget: "budget", CalledOff: "dashboard"}
 """What a report says of why an attempt was not made."""
+
+CLOSE_GRACE_S = 5.0
+"""How long windows, browsers and sites may take to close before they are left to the operating system."""
 
 AHEAD = 64
 """How many attempts of a lane may be over before the item comes up that is in front of them."""
@@ -54,18 +57,16 @@ WAITING = 4
 class Prefetch:
     """Starts attempts ahead of the item that is up, and hands each item its own."""
 
-    def __init__(
-        self, session: EvalSession, surroundings: Surroundings, share: Share, keeping: RecordKeeping
-    ) -> None:
+    def __init__(self, session: EvalSession) -> None:
         self.session = session
-        self._keeping = keeping
+        self._keeping = session.keeping
         option = session.config.option
         self._maxfail: int = 1 if getattr(option, "stepwise", False) else option.maxfail
         self._bad = 0  # failed and errored attempts that are known, reported or not
-        self._share = share
-        share.on_change = self._look_again
+        self._share = session.share
+        self._share.on_change = self._look_again
         self._up: EvalItem | None = None
-        self._surroundings = surroundings
+        self._surroundings = session.surroundings
         self._blocked: dict[EvalItem, LoopLost] = {}
         self._cut_off: dict[str, ActiveRun] = {}
         """What was in flight on the loop that was lost last, by the items."""
@@ -108,7 +109,7 @@ class Prefetch:
             lanes, shared = self.lanes, self.session
             self.sessions[active_run] = Session(
                 active_run,
-                filter(active_run.is_wanted, self._entries.get(active_run, ())),
+                filter(active_run.choice.is_wanted, self._entries.get(active_run, ())),
                 parts=shared.parts.get(active_run),
                 lanes=lanes.width,
                 waiting=partial(_waiting, lanes, active_run),
@@ -250,7 +251,7 @@ class Prefetch:
         return ""
 
     def _waits(self, item: EvalItem) -> bool:
-        return (isinstance(item, EvalItem) and not item.active_run.is_wanted(item.entry)) or any(
+        return (isinstance(item, EvalItem) and not item.active_run.choice.is_wanted(item.entry)) or any(
             key in self._selected and self._verdicts.get(key) is not Verdict.PASSED for key in needs_of(item)
         )
 

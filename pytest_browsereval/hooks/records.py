@@ -6,12 +6,10 @@ from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_browsereval.hooks.session import EvalSession
-from pytest_browsereval.hooks.share import Share
 from pytest_browsereval.model.display import join_first
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.run.active import ActiveRun
@@ -29,6 +27,9 @@ from pytest_browsereval.runs.lines import (
     read_raw,
 )
 
+if TYPE_CHECKING:
+    from pytest_browsereval.hooks.session import EvalSession
+
 Fresh = Mapping[str, Mapping[str, tuple[str, int]]]
 """Place and revision of lines that a process has written, by their hashes.
 
@@ -41,12 +42,11 @@ class RecordKeeping:
 
     Args:
         session: the eval session of this process.
-        share: which has the channel to the controller.
     """
 
-    def __init__(self, session: EvalSession, share: Share) -> None:
+    def __init__(self, session: EvalSession) -> None:
         self._session = session
-        self._share = share
+        self._share = session.share
 
     def take_fresh(self) -> Fresh:
         """Return what was written since the last time."""
@@ -80,12 +80,11 @@ class RecordCheck:
 
     Args:
         session: the eval session of the controller.
-        keeping: of this process.
     """
 
-    def __init__(self, session: EvalSession, keeping: RecordKeeping) -> None:
+    def __init__(self, session: EvalSession) -> None:
         self._session = session
-        self._keeping = keeping
+        self._keeping = session.keeping
         self._known: dict[str, dict[str, Noted]] = {}
         self.told: SimpleQueue[Fresh] = SimpleQueue()
         """What workers have told; a thread of execnet's puts it there."""

@@ -177,7 +177,7 @@ class RowScheduling(LoadScheduling):  # type: ignore[misc] # xdist ships no type
     def _is_undecided(self, place: int) -> bool:
         name = self._name(place)
         entry = self._controller.held_back.get(name)
-        return entry is not None and self._controller.rows[name].is_undecided(entry)
+        return entry is not None and self._controller.rows[name].choice.is_undecided(entry)
 
     def _admit(self) -> None:
         """Let items of rounds wait like others once their round is decided."""

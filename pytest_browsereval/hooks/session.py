@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +18,17 @@ from pytest_browsereval.config import EvalConfig, load_config
 from pytest_browsereval.config_text import format_path
 from pytest_browsereval.door import Door
 from pytest_browsereval.errors import ConfigError, RegistryError, UsageError, nearest
-from pytest_browsereval.graders.base import GraderConfig
 from pytest_browsereval.hooks.behaviour import make_behaviour
 from pytest_browsereval.hooks.conflicts import check_options_of_evals
 from pytest_browsereval.hooks.names import is_controlled_key, is_in_editor, is_planned_key, results_url_key
+from pytest_browsereval.hooks.output import OutputRouting
+from pytest_browsereval.hooks.prefetch import Prefetch
+from pytest_browsereval.hooks.records import RecordKeeping
+from pytest_browsereval.hooks.share import Share
+from pytest_browsereval.hooks.surroundings import Surroundings
 from pytest_browsereval.redaction.address import plain_url
 from pytest_browsereval.redaction.known import redact_known
-from pytest_browsereval.run.active import ActiveRun, EarlierRun, Trials
+from pytest_browsereval.run.active import ActiveRun, EarlierRun, TrialChoice, Trials
 from pytest_browsereval.run.cassettes import CassetteSource
 from pytest_browsereval.run.lookup import LATEST, LATEST_ON, run_folder
 from pytest_browsereval.run.new_trials import NewTrials
@@ -33,10 +38,6 @@ from pytest_browsereval.session_caches import begin_session, end_session
 from pytest_browsereval.temporary import sweep, use_parent
 
 eval_session_key = pytest.StashKey["EvalSession"]()
-
-CLOSE_GRACE_S = 5.0
-"""How long windows, browsers and sites may take to close before they are left to the operating system."""
-
 
 OPTION_KEYS = (
     ("trials", "trials"),
@@ -72,10 +73,11 @@ class EvalSession:
         self.began = float(given.get("browsereval_began") or time.time())
         found: CassetteSource | None = config.hook.pytest_browsereval_cassettes(config=config)
         self.cassettes = found or CassetteSource()
-        self.beside: list[GraderConfig] = []
-        """Advisory graders of features, which are asked beside those of config and rows."""
-        self.notes: list[str] = []
-        """What features say of each run before it starts."""
+        self.share = Share(config)
+        self.keeping = RecordKeeping(self)
+        self.surroundings = Surroundings(config)
+        self.prefetch = Prefetch(self)
+        self.output = OutputRouting(config)
         self.runs: dict[Path, ActiveRun] = {}
         self.parts: dict[ActiveRun, Parts] = {}
         """Which part of its run each is, where the session runs a part only."""
@@ -254,7 +256,8 @@ class EvalSession:
             folder: of an earlier run; None for a new one.
             asked: what is asked of it otherwise than by the options of the session.
         """
-        option = self.config.getoption
+        option, hook = self.config.getoption, self.config.hook
+        advisory = hook.pytest_browsereval_add_graders(config=self.config, registry=self.registry)
         root = home_of(loaded.output_dir, loaded.name) / self.run_id if folder is None else folder
         by_options: dict[str, Any] = {
             "limit": option("eval_limit"),
@@ -269,13 +272,17 @@ class EvalSession:
             began=self.began,
             behaviour=make_behaviour(self.config, loaded),
             model_calls=self.cassettes,
-            advisory=tuple(self.beside),
+            advisory=tuple(chain.from_iterable(advisory)),
+            choose=self._choose_trials,
             controlled_by=self.run_id if self.config.stash.get(is_controlled_key, False) else None,
-            notes=tuple(self.notes),
             left_out=tuple(self.door.find_left_out()),
             judged_by=tuple(self.door.list_judges(loaded.base_dir)),
             **by_options | asked,
         )
+
+    def _choose_trials(self, run: ActiveRun) -> TrialChoice:
+        found: TrialChoice | None = self.config.hook.pytest_browsereval_choose_trials(active_run=run)
+        return found or TrialChoice()
 
     def find_earlier_run(self, brought: Path | None = None) -> EarlierRun | None:
         """Return the run whose trials an option of a feature takes up; None if no such option is given.

@@ -102,6 +102,3 @@ class Share:
     def is_stopped(self) -> bool:
         """Whether the controller has asked all workers to stop at once, or does not exist any more."""
         return self._link is not None and (self._is_stopped or os.getppid() != self._parent)
-
-
-share_key = pytest.StashKey[Share]()

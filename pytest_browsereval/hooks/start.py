@@ -8,21 +8,16 @@ from pytest_browsereval.door import Door
 from pytest_browsereval.errors import UsageError, describe_error
 from pytest_browsereval.hooks.controller import Controller, controller_key
 from pytest_browsereval.hooks.endings import Closing, Endings
-from pytest_browsereval.hooks.gating import Gating, WholeRuns, gating_key
+from pytest_browsereval.hooks.gating import WholeRuns
 from pytest_browsereval.hooks.items import Reports, SetupReports
 from pytest_browsereval.hooks.names import is_worker
 from pytest_browsereval.hooks.order import Groups, Order
-from pytest_browsereval.hooks.output import OutputRouting
-from pytest_browsereval.hooks.prefetch import Prefetch
 from pytest_browsereval.hooks.progress import Progress
-from pytest_browsereval.hooks.records import RecordKeeping
 from pytest_browsereval.hooks.redaction import SafeReports
 from pytest_browsereval.hooks.representation import ReportWrapping
 from pytest_browsereval.hooks.reruns import OneTry
 from pytest_browsereval.hooks.selecting import Selecting
 from pytest_browsereval.hooks.session import EvalSession, eval_session_key
-from pytest_browsereval.hooks.share import Share, share_key
-from pytest_browsereval.hooks.surroundings import Surroundings
 from pytest_browsereval.hooks.terminal import Terminal
 from pytest_browsereval.hooks.termination import Termination, guard_session
 from pytest_browsereval.redaction.known import redact_known
@@ -54,7 +49,7 @@ def _tell_plug_ins(config: pytest.Config) -> None:
     except (pytest.UsageError, KeyboardInterrupt):
         raise
     except BaseException as error:  # sys.exit and pytest.exit too: nothing has been judged
-        message = f"pytest_browsereval_start fails: {describe_error(error)}. Mend the plug-in."
+        message = f"pytest_browsereval_start fails: {describe_error(error)}. Fix the plug-in."
         raise pytest.UsageError(redact_known(message)) from error
 
 
@@ -64,12 +59,9 @@ def _register(session: EvalSession, config: pytest.Config) -> None:
     manager.register(session, "browsereval-session")
     if manager.has_plugin("rerunfailures") and not config.getoption("eval_allow_reruns"):
         manager.register(OneTry(), "browsereval-one-try")  # before others, which have to see each item first
-    surroundings = Surroundings(config)
-    manager.register(surroundings, "browsereval-surroundings")
-    share = config.stash[share_key] = Share(config)
-    keeping = RecordKeeping(session, share)
-    manager.register(Prefetch(session, surroundings, share, keeping), "browsereval-prefetch")
-    manager.register(OutputRouting(config), "browsereval-output")
+    manager.register(session.surroundings, "browsereval-surroundings")
+    manager.register(session.prefetch, "browsereval-prefetch")
+    manager.register(session.output, "browsereval-output")
     manager.register(Reports(), "browsereval-reports")
     manager.register(SetupReports(), "browsereval-setup-reports")
     manager.register(SafeReports(), "browsereval-redaction")
@@ -77,15 +69,14 @@ def _register(session: EvalSession, config: pytest.Config) -> None:
     manager.register(Order(), "browsereval-order")
     manager.register(Closing(session), "browsereval-closing")
     manager.register(Selecting(session), "browsereval-selecting")
-    manager.register(keeping, "browsereval-record-keeping")
+    manager.register(session.keeping, "browsereval-record-keeping")
     if session.is_worker:
         return
-    controller = config.stash[controller_key] = Controller(session, keeping)
+    controller = config.stash[controller_key] = Controller(session)
     manager.register(controller, "browsereval-controller")
     manager.register(controller.records, "browsereval-records")
     manager.register(Termination(), "browsereval-termination")
-    gating = config.stash[gating_key] = Gating(session, controller)
-    manager.register(gating, "browsereval-gating")
+    manager.register(controller.gating, "browsereval-gating")
     if manager.has_plugin("xdist"):
         from pytest_browsereval.hooks.xdist import Distribution
 

@@ -14,7 +14,6 @@ import pytest
 from pytest_browsereval.analysis.summary import RunSummary
 from pytest_browsereval.config.model import BudgetConfig
 from pytest_browsereval.hooks.controller import Controller
-from pytest_browsereval.hooks.gating import gating_key
 from pytest_browsereval.hooks.items import EvalItem
 from pytest_browsereval.hooks.reruns import describe_reruns
 from pytest_browsereval.hooks.session import EvalSession
@@ -51,7 +50,9 @@ class Terminal:
         if not active_run.trials.makes_attempts:
             return [f"eval {loaded.name}: {earlier}"]
         is_single = list(loaded.variants) == ["default"]
-        labels = [f"{name}: " * (not is_single) + agent.label() for name, agent in loaded.variants.items()]
+        labels = [f"{name}: {agent.label()}" for name, agent in loaded.variants.items()]
+        if is_single:
+            labels = [loaded.variants["default"].label()]
         processes = config.getoption("numprocesses", None)
         dist, budget = config.getoption("dist", "load"), _budget(loaded.budget)
         most = loaded.most_trials
@@ -60,7 +61,7 @@ class Terminal:
             format_count(count_lanes(loaded, processes or 1), "lane"),
             f"in each of {processes} processes" if processes else "",
             f"--dist {dist}: at most 2 lanes" if processes and dist not in ("load", "no") else "",
-            f"{'up to ' * (most != loaded.least_trials)}{most} trials" if most > 1 else "",
+            f"{'up to ' if most != loaded.least_trials else ''}{most} trials" if most > 1 else "",
             active_run.cassettes.describe(lambda path: _short(path, config)),
             f"browser {loaded.browser.type}",
             f"budget {budget}" if budget else "",
@@ -113,7 +114,7 @@ class Terminal:
             out.line(text.replace("·", "|") if ascii_only else text, bold=True)
         write(self._controller.lines_beside.get(active_run, ()))
         write((*table.draw_repeats(summary), *table.warnings_of_passed(summary)))
-        rules = (one for one in config.stash[gating_key].results if one[0] is active_run)
+        rules = (one for one in self._controller.gating.results if one[0] is active_run)
         for _, name, rule in rules:
             write([f"gate {name}: {rule.message}"], **{how[rule.is_met]: True})
         write(active_run.trials.list_changes(digests), bold=True)

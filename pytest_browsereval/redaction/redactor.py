@@ -49,9 +49,9 @@ class Redactor:
             if head or tail:
                 yield from (
                     text[done : max(start - head, done)],
-                    self._mark * bool(head),
+                    self._mark if head else "",
                     cut[0],
-                    self._mark * bool(tail),
+                    self._mark if tail else "",
                 )
                 done = end + tail
         yield text[done:]

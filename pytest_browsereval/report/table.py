@@ -98,7 +98,8 @@ def name_trials(trials: Iterable[TrialOutcome], summary: RunSummary) -> Iterator
     has_trials = len({trial.metadata.trial for trial in summary.trials}) > 1
     for trial in trials:
         data = trial.metadata
-        parts = [data.variant] * has_variants + [str(data.trial)] * has_trials
+        known = (has_variants, data.variant), (has_trials, str(data.trial))
+        parts = [part for is_shown, part in known if is_shown]
         yield data.query_id + (f"[{'-'.join(parts)}]" if parts else "")
 
 
@@ -172,7 +173,7 @@ def warnings_of_passed(summary: RunSummary) -> Iterator[str]:
     if counts:
         count = sum(counts)
         yield (
-            f"{count} warning{'s' * (count != 1)} in {len(counts)} of {len(passed)} passed trials: "
+            f"{count} warning{'s' if count != 1 else ''} in {len(counts)} of {len(passed)} passed trials: "
             "see the metadata.json of each"
         )
 

@@ -28,7 +28,8 @@ def draw_report(report: Report, width: int = WIDTH) -> Iterator[str]:
     notes = [line for note in report.notes for line in _wrap(note, width)]
     parts = [head, *(list(draw_table(table, width)) for table in report.drawn), notes]
     for place, part in enumerate(filter(None, parts)):
-        yield from ("",) * (place > 0)
+        if place:
+            yield ""
         yield from part
 
 

@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import InitVar, dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -153,6 +154,20 @@ class Trials(ABC):
         return 0.0
 
 
+class TrialChoice:
+    """Which trials of a run are made, as far as is known yet: all, but a feature may make them in rounds."""
+
+    def is_wanted(self, entry: Entry) -> bool:
+        """Whether a trial is to be made."""
+        del entry
+        return True
+
+    def is_undecided(self, entry: Entry) -> bool:
+        """Whether that is to be decided yet."""
+        del entry
+        return False
+
+
 @dataclass(frozen=True)
 class EarlierRun:
     """An earlier run that an option names, whose trials are the session's."""
@@ -201,6 +216,8 @@ class ActiveRun:
     """The earlier run, or a baseline's file, that the run is compared with."""
     limit: int | None = None
     """Take the first so many rows only."""
+    choose: Callable[[ActiveRun], TrialChoice] = lambda _: TrialChoice()
+    """Makes what says which trials are made."""
     advisory: tuple[GraderConfig, ...] = ()
     """Graders of features that are asked after those of config and rows."""
     keeps_going: bool = False
@@ -209,8 +226,6 @@ class ActiveRun:
     """The session whose control file decides which attempts begin; None reads none."""
     is_planned: bool = False
     """Whether nothing is to be run, only counted."""
-    notes: tuple[str, ...] = ()
-    """What a reader of the run should know of what was asked."""
     left_out: tuple[str, ...] = ()
     """Features and packages that the session has left out."""
     judged_by: tuple[str, ...] = ()
@@ -237,13 +252,14 @@ class ActiveRun:
         self.deaths = Deaths(self)
         self.own_runs = OwnRuns(config, self.store)
         """Those of tests by hand, which share all else of the config with its items."""
-        self.is_wanted: Callable[[Entry], bool] = lambda _: True
-        """Whether a trial is to be made, as far as is known yet: a feature may make trials in rounds."""
-        self.is_undecided: Callable[[Entry], bool] = lambda _: False
-        """Whether that is to be decided yet."""
         self.held = ExitStack()
         """The locks that show others that this process writes the run."""
         self.trials = source(self)
+
+    @cached_property
+    def choice(self) -> TrialChoice:
+        """Says which trials are made."""
+        return self.choose(self)
 
     @property
     def plan(self) -> Plan:

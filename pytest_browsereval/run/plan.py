@@ -147,7 +147,8 @@ class Plan:
         variants, trials = list(self.config.variants), self.config.most_trials
         for variant in variants:
             for trial in range(1, trials + 1):
-                parts = [variant] * (len(variants) > 1) + [str(trial)] * (trials > 1)
+                known = (len(variants) > 1, variant), (trials > 1, str(trial))
+                parts = [part for is_shown, part in known if is_shown]
                 yield f"[{'-'.join(parts)}]" if parts else "", variant, trial
 
     def _ids(self, names: Collection[str] | None) -> list[str] | None:

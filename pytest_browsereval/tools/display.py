@@ -148,6 +148,8 @@ def _describe(left_out: Counter[str], depth: int) -> str:
 def describe_gap(seen: PageText) -> str:
     """Return what a text lacks, in a sentence; empty if it is whole."""
     if seen.missing:
-        frames = f"{seen.missing} frame{'s' * (seen.missing > 1)}"
+        frames = f"{seen.missing} frame{'s' if seen.missing > 1 else ''}"
         return f"[{frames} of the page did not answer and cannot be read.]"
-    return f"[The page has more text than the {READ_LENGTH:,} characters that are read.]" * seen.is_cut
+    if seen.is_cut:
+        return f"[The page has more text than the {READ_LENGTH:,} characters that are read.]"
+    return ""

@@ -68,7 +68,8 @@ def policy_text(kits: Iterable[Toolkit], available: Collection[str]) -> str:
     sections, absent = [], []
     for kit in kits:
         if not set(kit.names) & set(available):
-            absent += [kit.absent] * bool(kit.absent)
+            if kit.absent:
+                absent.append(kit.absent)
         elif lines := [line.text for line in kit.policy if set(line.needs) <= set(available)]:
             sections.append(_section(kit.label, lines))
     return "\n\n".join([*sections, *([_section("Not available", absent)] if absent else [])])

@@ -164,7 +164,7 @@ class Value:
         if self.is_disabled or self.is_read_only:
             return f": it is {'disabled' if self.is_disabled else 'read-only'}"
         if form := FORMS.get(self.kind):
-            ends = (f" from {self.low}" * bool(self.low)) + (f" to {self.high}" * bool(self.high))
+            ends = (f" from {self.low}" if self.low else "") + (f" to {self.high}" if self.high else "")
             return f": it takes {form}{ends}"
         if 0 <= self.most <= max(len(self.value), len(text) - 1):
             return f": it takes at most {self.most} characters"

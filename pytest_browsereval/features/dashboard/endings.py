@@ -9,7 +9,6 @@ import pytest
 
 from pytest_browsereval.hooks.controller import Controller
 from pytest_browsereval.hooks.endings import REASONS
-from pytest_browsereval.hooks.gating import Gating
 from pytest_browsereval.model.display import format_count
 from pytest_browsereval.run.active import ActiveRun
 
@@ -24,19 +23,16 @@ ELSEWHERE = {
 """What an exit code comes from where nothing of this run explains it."""
 
 
-def explain_ending(
-    active_run: ActiveRun, controller: Controller, gating: Gating | None, exit_code: int
-) -> list[str]:
+def explain_ending(active_run: ActiveRun, controller: Controller, exit_code: int) -> list[str]:
     """Return why a run has ended as it did, the reasons of a red one first.
 
     Args:
         active_run: the run.
         controller: knows what its rows have come to.
-        gating: knows what its gate has come to.
         exit_code: of the session.
     """
     red = [ELSEWHERE[exit_code]] if exit_code in (2, 3, 4, 5) else []
-    rules = [rule for owner, _, rule in (gating.results if gating else ()) if owner is active_run]
+    rules = [rule for owner, _, rule in controller.gating.results if owner is active_run]
     red += [f"gate {rule.word}: {rule.name}: {rule.message}" for rule in rules if not rule.is_met]
     rows = {name for name, owner in controller.rows.items() if owner is active_run}
     counts = Counter(verdict for name, verdict in controller.verdicts.items() if name in rows)

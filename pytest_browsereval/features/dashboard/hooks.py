@@ -13,7 +13,6 @@ from pytest_browsereval.features.dashboard.endings import explain_ending
 from pytest_browsereval.features.dashboard.feed import Watched
 from pytest_browsereval.features.dashboard.server import DashboardServer
 from pytest_browsereval.hooks.controller import Controller
-from pytest_browsereval.hooks.gating import gating_key
 from pytest_browsereval.hooks.session import EvalSession
 from pytest_browsereval.model.display import one_line
 from pytest_browsereval.redaction.known import redact_known
@@ -151,9 +150,8 @@ class LiveView:
     def pytest_unconfigure(self) -> None:
         """End the events of open pages, and close the port."""
         exit_code = int(self._pytest.exitstatus) if self._pytest else int(pytest.ExitCode.INTERNAL_ERROR)
-        gating = self._session.config.stash.get(gating_key, None)
         for active_run, journal in self._journals.items():
-            why = explain_ending(active_run, self._controller, gating, exit_code)
+            why = explain_ending(active_run, self._controller, exit_code)
             self._keep(journal.end, exit_code, [one_line(active_run.redact(one), LONGEST_WHY) for one in why])
         if self._server is not None:
             self._server.close()

@@ -20,7 +20,6 @@ from pytest_browsereval.analysis.summary import RunSummary
 from pytest_browsereval.features.github.plugin import SUMMARY
 from pytest_browsereval.features.github.summary import MOST_BYTES, JobPart, annotations_of, job_summary
 from pytest_browsereval.hooks.controller import Controller
-from pytest_browsereval.hooks.gating import Gating
 from pytest_browsereval.run.active import ActiveRun
 
 
@@ -62,13 +61,11 @@ class GitHub:
 
     Args:
         controller: knows what the run folders say.
-        gating: knows what the gates say.
         commands: lets the job take commands; None outside of one.
     """
 
-    def __init__(self, controller: Controller, gating: Gating, commands: Commands | None) -> None:
+    def __init__(self, controller: Controller, commands: Commands | None) -> None:
         self._controller = controller
-        self._gating = gating
         self._commands = commands
 
     @pytest.hookimpl(trylast=True)
@@ -94,7 +91,7 @@ class GitHub:
             folder=owner.store.root,
             summary=summary,
             selected=self._controller.count_selected(owner),
-            rules=[rule for one, _, rule in self._gating.results if one is owner],
+            rules=[rule for one, _, rule in self._controller.gating.results if one is owner],
             more=self._controller.lines_beside.get(owner, ()),
             is_expected=owner.config.expects,
         )

@@ -27,10 +27,9 @@ def pytest_browsereval_start(config: pytest.Config) -> None:
         return
     from pytest_browsereval.features.github.hooks import Commands, GitHub
     from pytest_browsereval.hooks.controller import controller_key
-    from pytest_browsereval.hooks.gating import gating_key
 
     commands = Commands(config) if takes_commands else None
     if commands is not None:
         commands.start()
-    github = GitHub(config.stash[controller_key], config.stash[gating_key], commands)
+    github = GitHub(config.stash[controller_key], commands)
     config.pluginmanager.register(github, "browsereval-github")

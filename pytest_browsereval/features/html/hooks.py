@@ -94,10 +94,11 @@ class HtmlReport:
     def pytest_html_results_summary(self, prefix: list[str]) -> None:
         """Show the totals and the gate of each eval above the table."""
         prefix.append(STYLE)
-        gating: Any = self._session.config.pluginmanager.get_plugin("browsereval-gating")
         for active_run, summary in self._controller.summaries.items():
             selected = self._controller.count_selected(active_run)
-            rules = [(name, rule) for owner, name, rule in gating.results if owner is active_run]
+            rules = [
+                (name, rule) for owner, name, rule in self._controller.gating.results if owner is active_run
+            ]
             beside = self._controller.lines_beside.get(active_run, ())
             lines = [f"<b>eval {html.escape(self._controller.label(active_run))}</b>"]
             lines += map(html.escape, [*totals(summary, selected), *beside])

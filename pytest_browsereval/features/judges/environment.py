@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -15,7 +15,7 @@ import pytest
 
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.graders.base import GraderConfig
-from pytest_browsereval.hooks.session import eval_session_key
+from pytest_browsereval.hooks.session import EvalSession, eval_session_key
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.redaction.known import redact_known
 from pytest_browsereval.registry import Registry
@@ -85,6 +85,27 @@ class Evals2:
         return f"{ENABLE}: every trajectory is scored {by}; the grade {LABEL!r} decides nothing"
 
 
+class Scoring:
+    """Has each trajectory of a session scored.
+
+    Args:
+        evals2: what the environment says.
+        session: the eval session of this process.
+    """
+
+    def __init__(self, evals2: Evals2, session: EvalSession) -> None:
+        self._evals2 = evals2
+        self._asks_models = session.cassettes.mode == LIVE
+
+    def pytest_browsereval_add_graders(self, registry: Registry) -> Sequence[GraderConfig]:
+        """Return the grader."""
+        return [self._evals2.make_grader(registry, asks_models=self._asks_models)]
+
+    def pytest_browsereval_check_run(self) -> Sequence[str]:
+        """Return that it is asked."""
+        return [self._evals2.describe(asks_models=self._asks_models)]
+
+
 def score_runs(config: pytest.Config) -> None:
     """Have the runs of a session scored if the environment says so.
 
@@ -98,9 +119,7 @@ def score_runs(config: pytest.Config) -> None:
     if evals2 is None:
         return
     session = config.stash[eval_session_key]
-    asks_models = session.cassettes.mode == LIVE
-    session.beside.append(evals2.make_grader(session.registry, asks_models=asks_models))
-    session.notes.append(evals2.describe(asks_models=asks_models))
+    config.pluginmanager.register(Scoring(evals2, session), "browsereval-scoring")
     if evals2.output_file is not None:
         file = ScoreFile(config.invocation_params.dir / evals2.output_file, session.began)
         config.pluginmanager.register(file, "browsereval-scores")

@@ -20,7 +20,6 @@ from pytest_browsereval.analysis.manifest import agents_of
 from pytest_browsereval.analysis.summary import RunSummary
 from pytest_browsereval.capture.trace import TRACE_FILE
 from pytest_browsereval.hooks.controller import Controller
-from pytest_browsereval.hooks.gating import Gating
 from pytest_browsereval.hooks.items import pictures_of, read_properties
 from pytest_browsereval.model.display import one_line
 from pytest_browsereval.model.grades import Verdict
@@ -37,13 +36,11 @@ class JUnit:
     Args:
         config: pytest's, which has what makes the file once all plug-ins are configured.
         controller: knows what the run folders say.
-        gating: knows what the gates say.
     """
 
-    def __init__(self, config: pytest.Config, controller: Controller, gating: Gating) -> None:
+    def __init__(self, config: pytest.Config, controller: Controller) -> None:
         self._config = config
         self._controller = controller
-        self._gating = gating
         # Why trials are errors, by what makes their test cases.
         self._reasons: dict[Any, str] = {}
 
@@ -85,7 +82,7 @@ class JUnit:
     def _properties(self, owner: ActiveRun, summary: RunSummary) -> Iterator[tuple[str, Any]]:
         """Yield the figures of a run; None where one is unknown or does not apply."""
         manifest, interval = owner.store.manifest(), summary.rate.interval
-        rules = [rule for one, _, rule in self._gating.results if one is owner]
+        rules = [rule for one, _, rule in self._controller.gating.results if one is owner]
         agents = agents_of(manifest.get("config") or {}).items()
         yield "eval", owner.config.name
         yield "run", owner.store.root.name

@@ -13,7 +13,6 @@ def pytest_browsereval_start(config: pytest.Config) -> None:
         return
     from pytest_browsereval.features.junit.hooks import JUnit
     from pytest_browsereval.hooks.controller import controller_key
-    from pytest_browsereval.hooks.gating import gating_key
 
-    junit = JUnit(config, config.stash[controller_key], config.stash[gating_key])
+    junit = JUnit(config, config.stash[controller_key])
     config.pluginmanager.register(junit, "browsereval-junit")

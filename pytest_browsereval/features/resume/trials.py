@@ -109,7 +109,7 @@ class ResumedTrials(NewTrials):
         """
         every, store = list(entries), self.run.store
         super().check(every)
-        entries = list(filter(self.run.is_wanted, every))
+        entries = list(filter(self.run.choice.is_wanted, every))
         stored = {TrialKey.of(data): data for _, data in store.last_digests()}
         selected = {entry.key for entry in entries}
         self._others = len(stored.keys() - selected)
@@ -196,7 +196,7 @@ class ResumedTrials(NewTrials):
         errored = sum(
             entry.key in stored and stored[entry.key].verdict is Verdict.ERRORED for entry in entries
         )
-        of_these = [f"{errored} errored"] * bool(errored) + [f"{cut} cut off"] * bool(cut)
+        of_these = ([f"{errored} errored"] if errored else []) + ([f"{cut} cut off"] if cut else [])
         message = f" ({', '.join(of_these)} before)" if of_these else ""
         yield (
             f"resuming run {store.root.name}: {finished} of "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +24,7 @@ from pytest_browsereval.features.rounds.state import RoundState
 from pytest_browsereval.hooks.controller import Controller
 from pytest_browsereval.hooks.items import EvalItem, Unmade
 from pytest_browsereval.hooks.names import runs_nothing
-from pytest_browsereval.hooks.share import share_key
+from pytest_browsereval.hooks.session import EvalSession
 from pytest_browsereval.run.active import ActiveRun
 from pytest_browsereval.run.selection import note_selected, read_selected
 from pytest_browsereval.run.store import TrialKey
@@ -42,37 +42,21 @@ NONE_MADE = "no trial of the row was made"
 _TRIAL = re.compile(r"([0-9]+)\]$")
 
 
-class RoundStates:
-    """The runs of a session whose trials are made in rounds."""
-
-    def __init__(self) -> None:
-        self._states: dict[ActiveRun, RoundState | None] = {}
-
-    def find(self, active_run: ActiveRun) -> RoundState | None:
-        """Return the state of a run; None if its trials are not made in rounds here."""
-        if active_run not in self._states:
-            rounds, is_made = active_run.config.trials, active_run.trials.makes_attempts
-            is_found = isinstance(rounds, RoundsConfig) and is_made and not active_run.is_planned
-            self._states[active_run] = RoundState(active_run, rounds) if is_found else None  # type: ignore[arg-type]
-        return self._states[active_run]
-
-    def __iter__(self) -> Iterator[tuple[ActiveRun, RoundState]]:
-        """Yield those that are known."""
-        yield from ((run, state) for run, state in self._states.items() if state is not None)
+def find_state(active_run: ActiveRun) -> RoundState | None:
+    """Return the state of a run; None if its trials are not made in rounds here."""
+    return active_run.choice if isinstance(active_run.choice, RoundState) else None
 
 
 class RoundOrder:
     """Has items of a round come after those of the one before, and waits where that is not over.
 
     Args:
-        config: pytest's.
-        states: of the runs.
+        session: the eval session of this process.
     """
 
-    def __init__(self, config: pytest.Config, states: RoundStates) -> None:
-        self._config = config
-        self._states = states
-        self._share = config.stash[share_key]
+    def __init__(self, session: EvalSession) -> None:
+        self._config = session.config
+        self._share = session.share
         self._made: dict[tuple[ActiveRun, TrialKey], bool] = {}
 
     @pytest.hookimpl(tryfirst=True)
@@ -82,8 +66,7 @@ class RoundOrder:
         for place, item in enumerate(session.items):
             if isinstance(item, EvalItem) and isinstance(item.active_run.config.trials, RoundsConfig):
                 places[item.active_run].append(place)
-        for active_run, own in places.items():
-            self._states.find(active_run)
+        for own in places.values():
             items: list[Any] = sorted((session.items[place] for place in own), key=_round_of)
             for place, item in zip(own, items, strict=True):
                 session.items[place] = item
@@ -91,7 +74,7 @@ class RoundOrder:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
         """Skip a trial that is not needed, before its fixtures are set up."""
-        if not isinstance(item, EvalItem) or (state := self._states.find(item.active_run)) is None:
+        if not isinstance(item, EvalItem) or (state := find_state(item.active_run)) is None:
             return
         if not runs_nothing(self._config):
             if hasattr(self._config, "workerinput"):  # the controller decides when all workers are through
@@ -131,13 +114,11 @@ class RoundControl:
 
     Args:
         config: pytest's.
-        states: of the runs.
         controller: which knows the items.
     """
 
-    def __init__(self, config: pytest.Config, states: RoundStates, controller: Controller) -> None:
+    def __init__(self, config: pytest.Config, controller: Controller) -> None:
         self._config = config
-        self._states = states
         self._controller = controller
         self._ids: dict[ActiveRun, dict[int, set[str]]] = {}
         """The items of each round."""
@@ -172,7 +153,6 @@ class RoundControl:
             )
             raise wrong(("trials",), message)
         self._check_options(active_run)
-        self._states.find(active_run)
 
     def _check_resumed(self, active_run: ActiveRun) -> None:
         """Refuse a resume with other rounds: who asks for more until he likes it has proved nothing."""
@@ -209,7 +189,7 @@ class RoundControl:
     def pytest_runtest_logfinish(self, nodeid: str) -> None:
         """Look whether a round is over."""
         active_run = self._controller.rows.get(nodeid)
-        if active_run is not None and (state := self._states.find(active_run)) is not None:
+        if active_run is not None and (state := find_state(active_run)) is not None:
             self._list_open(active_run).get(_trial_of(nodeid), set()).discard(nodeid)
             self._advance(active_run, state)
 
@@ -222,8 +202,10 @@ class RoundControl:
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:
         """Let workers go that wait for a round which will not end."""
-        for active_run, state in self._states if self._is_begun else ():
-            if state.stop is None and active_run.store.root.is_dir():
+        runs = dict.fromkeys(self._controller.rows.values()) if self._is_begun else ()
+        for active_run in runs:
+            state = find_state(active_run)
+            if state and state.stop is None and active_run.store.root.is_dir():
                 state.end_round("stopped", "stopped: the session has ended", {})
 
     def _list_open(self, active_run: ActiveRun) -> dict[int, set[str]]:
@@ -280,7 +262,7 @@ class RoundControl:
     @pytest.hookimpl(trylast=True)
     def pytest_browsereval_count_selected(self, active_run: ActiveRun) -> int | None:
         """Return how many trials the run is to have, without those of rounds that nobody needed."""
-        if self._states.find(active_run) is None:
+        if find_state(active_run) is None:
             return None
         return len(read_selected(active_run.store) or ())
 

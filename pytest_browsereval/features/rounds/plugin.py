@@ -10,21 +10,34 @@ if TYPE_CHECKING:
 
     from pytest_browsereval.analysis.reader import StoredRun
     from pytest_browsereval.config import GateConfig
+    from pytest_browsereval.features.rounds.state import RoundState
     from pytest_browsereval.model.rules import RuleResult
+    from pytest_browsereval.run.active import ActiveRun
 
 
 def pytest_browsereval_start(config: pytest.Config) -> None:
     """Make trials in rounds, in each process; one of them decides."""
-    from pytest_browsereval.features.rounds.hooks import RoundControl, RoundOrder, RoundStates
+    from pytest_browsereval.features.rounds.hooks import RoundControl, RoundOrder
     from pytest_browsereval.hooks.controller import controller_key
     from pytest_browsereval.hooks.names import is_worker
+    from pytest_browsereval.hooks.session import eval_session_key
 
-    states = RoundStates()
-    config.pluginmanager.register(RoundOrder(config, states), "browsereval-round-order")
+    order = RoundOrder(config.stash[eval_session_key])
+    config.pluginmanager.register(order, "browsereval-round-order")
     if not is_worker(config):
-        controller = config.stash[controller_key]
-        control = RoundControl(config, states, controller)
+        control = RoundControl(config, config.stash[controller_key])
         config.pluginmanager.register(control, "browsereval-round-control")
+
+
+def pytest_browsereval_choose_trials(active_run: ActiveRun) -> RoundState | None:
+    """Return the state of a run whose config says that trials are made in rounds."""
+    from pytest_browsereval.config.model import RoundsConfig
+    from pytest_browsereval.features.rounds.state import RoundState
+
+    rounds = active_run.config.trials
+    if not isinstance(rounds, RoundsConfig) or not active_run.trials.makes_attempts or active_run.is_planned:
+        return None
+    return RoundState(active_run, rounds)
 
 
 def pytest_browsereval_judge_run(run: StoredRun, gate: GateConfig) -> Sequence[RuleResult]:

@@ -11,7 +11,7 @@ from pytest_browsereval.config.model import RoundsConfig
 from pytest_browsereval.features.rounds.journal import RoundEnd, RoundJournal
 from pytest_browsereval.hooks.items import Unmade
 from pytest_browsereval.model.display import one_line
-from pytest_browsereval.run.active import ActiveRun
+from pytest_browsereval.run.active import ActiveRun, TrialChoice
 from pytest_browsereval.run.plan import Entry
 
 LOOK_S = 0.1
@@ -26,7 +26,7 @@ class RoundStop:
     why: str
 
 
-class RoundState:
+class RoundState(TrialChoice):
     """The rounds of a run.
 
     Args:
@@ -42,7 +42,6 @@ class RoundState:
         """Up to which number trials are made."""
         self.stop: RoundStop | None = None
         self.update()
-        run.is_wanted, run.is_undecided = self.is_wanted, self.is_undecided
 
     def is_wanted(self, entry: Entry) -> bool:
         """Whether a trial is in a round that is made."""

@@ -8,7 +8,6 @@ from pytest_browsereval.features.gates import write_gate
 from pytest_browsereval.features.runs.digest import digest_run
 from pytest_browsereval.features.runs.history import HISTORY, append_digests
 from pytest_browsereval.hooks.controller import Controller
-from pytest_browsereval.hooks.gating import Gating
 from pytest_browsereval.run.active import ActiveRun
 
 
@@ -17,12 +16,10 @@ class HistoryKeeping:
 
     Args:
         controller: which has the summaries.
-        gating: which has the results of the gates.
     """
 
-    def __init__(self, controller: Controller, gating: Gating) -> None:
+    def __init__(self, controller: Controller) -> None:
         self._controller = controller
-        self._gating = gating
         self._unwritten: list[str] = []
 
     @pytest.hookimpl(trylast=True)
@@ -37,7 +34,7 @@ class HistoryKeeping:
 
     def _add(self, active_run: ActiveRun) -> None:
         run = active_run.store.root
-        write_gate(run, [rule for owner, _, rule in self._gating.results if owner is active_run])
+        write_gate(run, [rule for owner, _, rule in self._controller.gating.results if owner is active_run])
         place = active_run.config.output_dir
         if run.resolve().parent.parent == place.resolve():  # a run that is resumed may lie elsewhere
             append_digests(place, [digest_run(run, f"{run.parent.name}/{run.name}")])

@@ -20,9 +20,8 @@ def pytest_browsereval_start(config: pytest.Config) -> None:
         return
     from pytest_browsereval.features.runs.hooks import HistoryKeeping
     from pytest_browsereval.hooks.controller import controller_key
-    from pytest_browsereval.hooks.gating import gating_key
 
-    keeping = HistoryKeeping(config.stash[controller_key], config.stash[gating_key])
+    keeping = HistoryKeeping(config.stash[controller_key])
     config.pluginmanager.register(keeping, "browsereval-history")
 
 

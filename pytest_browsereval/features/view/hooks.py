@@ -8,16 +8,15 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.door import Door
-from pytest_browsereval.hooks.gating import gating_key
+from pytest_browsereval.hooks.controller import Controller
 from pytest_browsereval.report.links import PAGE
 
 
 class Viewing:
     """Writes the page. That it cannot be written is told in a line and never breaks a run."""
 
-    def __init__(self, door: Door) -> None:
-        self._door = door
+    def __init__(self, controller: Controller) -> None:
+        self._controller = controller
         self.problems: list[str] = []
 
     @pytest.hookimpl(wrapper=True)
@@ -29,12 +28,11 @@ class Viewing:
             self._write(run_folder)
 
     @pytest.hookimpl(trylast=True)
-    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+    def pytest_sessionfinish(self) -> None:
         """Add what the gate came to, which is decided after the summary."""
         from pytest_browsereval.features.view.gate import describe_gate, put_gate, words_of
 
-        gating = session.config.stash.get(gating_key, None)
-        results = gating.results if gating else []
+        results = self._controller.gating.results
         for store in dict.fromkeys(active_run.store for active_run, _, _ in results):
             rules = [words_of(rule) for active_run, _, rule in results if active_run.store is store]
             if (store.root / PAGE).is_file():
@@ -49,7 +47,7 @@ class Viewing:
         if not (run_folder / "tasks").is_dir():  # no attempt was made
             return
         try:
-            write_viewer(self._door, run_folder)
+            write_viewer(self._controller.session.door, run_folder)
         except Exception as error:  # noqa: BLE001 the run is over and recorded: a page of it is no part of it
             self._tell(run_folder, error)
 

@@ -12,7 +12,7 @@ def pytest_browsereval_start(config: pytest.Config) -> None:
     if is_worker(config):
         return
     from pytest_browsereval.features.view.hooks import Viewing
-    from pytest_browsereval.hooks.session import eval_session_key
+    from pytest_browsereval.hooks.controller import controller_key
 
-    viewing = Viewing(config.stash[eval_session_key].door)
+    viewing = Viewing(config.stash[controller_key])
     config.pluginmanager.register(viewing, "browsereval-viewing")

@@ -74,7 +74,7 @@ def load_pictures(recorded: Recorded, *, else_write: str = "") -> list[Path]:
     taken = {result.screenshot for result in results if result.screenshot is not None}
     # The log says which pictures were taken, so that a deleted one cannot change the verdict.
     if gone := sorted(taken - {number_of(path) for path in found}):
-        names = ", ".join(map(str, gone[:5])) + ", ..." * (len(gone) > 5)
+        names = ", ".join(map(str, gone[:5])) + (", ..." if len(gone) > 5 else "")
         raise GraderFault(f"pictures that were taken are gone: {names}")
     if not found:
         hint = f". Write {else_write}" if else_write else ""

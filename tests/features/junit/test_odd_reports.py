@@ -64,11 +64,11 @@ class Xml:
             summaries=summaries or {},
             selected=lambda _: 1,
             label=lambda owner: owner.config.name,
+            gating=SimpleNamespace(results=[]),
         )
         plugins = SimpleNamespace(get_plugins=lambda: [self.log])
         config: Any = SimpleNamespace(pluginmanager=plugins)
-        gating: Any = SimpleNamespace(results=[])
-        self.ours = JUnit(config, controller, gating)
+        self.ours = JUnit(config, controller)
         self.log.pytest_sessionstart()
 
     def report(self, *told: tuple[str, object], node: object = None, **more: Any) -> None:
