@@ -26,6 +26,7 @@ from pytest_browsereval.runs.lines import (
     parse_line,
     read_raw,
 )
+from pytest_browsereval.runs.texts import find_changed
 
 if TYPE_CHECKING:
     from pytest_browsereval.hooks.session import EvalSession
@@ -167,17 +168,20 @@ class RecordCheck:
     def _compare(self, store: RunStore, known: Mapping[str, Noted], *, is_over: bool) -> None:
         there = _read_lines(store.root, list_files(store.root))
         missing = {key: known[key] for key in known.keys() - there.keys()}
-        foreign = there.keys() - known.keys() - Lost(store.root).dropped if is_over else set()
+        foreign = there.keys() - known.keys() if is_over else set()
+        foreign = (foreign | {key for key in there if there[key].changed}) - Lost(store.root).dropped
         for key in foreign:
             _note_lost(store, there[key].place, there[key].revision, key)
         for noted in missing.values():
             _note_lost(store, noted.place, noted.revision, None)
-        places = sorted({noted.place for noted in (*missing.values(), *(there[key] for key in foreign))})
+        found = (*missing.values(), *(there[key] for key in foreign))
+        places = sorted({f"{noted.place}/{noted.changed}".rstrip("/") for noted in found})
         if places:
             self.problems.append(
                 f"{store.root}: something other than this run has changed, made or removed lines of "
-                f"{ATTEMPTS}/*.jsonl, so that their trials have no result: {join_first(places, NAMED)}. Find "
-                "out what writes there, an agent's program or a hook. --eval-resume runs these trials again. "
+                f"{ATTEMPTS}/*.jsonl or their long texts, so that their trials have no result: "
+                f"{join_first(places, NAMED)}. Find out what writes there, an agent's program or a hook. "
+                "--eval-resume runs these trials again. "
                 "Remove lines that belong to no trial of this run."
             )
 
@@ -207,7 +211,10 @@ def _read_lines(root: Path, names: Collection[str]) -> dict[str, Noted]:
             try:
                 if (data := parse_line(content)) is None:
                     continue
-                noted = Noted(find_place(data), data.revision, data.verdict is Verdict.ERRORED)
+                place, changed = find_place(data), ""
+                if data.long_texts:
+                    changed = find_changed(data, root / place)
+                noted = Noted(place, data.revision, data.verdict is Verdict.ERRORED, changed)
             except ValueError:
                 noted = Noted(f"{ATTEMPTS}/{name} (at byte {offset})", 0)
             found[hash_line(content)] = noted

@@ -99,6 +99,8 @@ class TaskMetadata(BaseModel):
     regraded_at: str | None = None
     """When the attempt was last regraded. Grades, verdict, reason and the grading's duration are those of the
     regrade; earlier ones are in earlier lines of the attempt."""
+    long_texts: tuple[tuple[str | int, ...], ...] = Field(default=(), exclude=True)
+    """Where texts of more than 64,000 characters belong, the last being the name of the file that has it."""
     progress: Progress | None = None
     """Which checks held on the way; None unless ``capture.checks`` is ``each`` and a page can answer some."""
 

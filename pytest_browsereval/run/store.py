@@ -49,9 +49,10 @@ from pytest_browsereval.runs.lines import (
     LineWriter,
     Noted,
     find_place,
-    read_content,
+    read_bytes,
     read_line,
 )
+from pytest_browsereval.runs.texts import LONGEST, take_out
 
 T = TypeVar("T")
 
@@ -305,13 +306,13 @@ class RunStore:
             UsageError: a file was changed since.
         """
         for line in self.update_lines().list_history(self._place(key)):
-            yield read_content(self.root, line)
+            yield read_bytes(self.root, line)
 
     def save_record(self, metadata: TaskMetadata, redact: Callable[[str], str] = str) -> TaskMetadata:
         """Write the record of an attempt and return it without secrets, for all that is shown of it.
 
         Call it last: an attempt is finished if and only if its line is there. A copy of the line is
-        ``metadata.json`` in the attempt's folder.
+        ``metadata.json`` in the attempt's folder, where long texts have files of their own.
 
         Args:
             metadata: the record.
@@ -324,11 +325,15 @@ class RunStore:
         plain = metadata.model_copy(update={"revision": revision}).model_dump(mode="json")
         safe = {**redact_json(plain, redact), **{name: plain[name] for name in _NAMES}}
         place = find_place(metadata)
-        copy = self.root / place / COPY
+        copy, line = self.root / place / COPY, safe
         write_json(copy, safe)
+        if copy.stat().st_size > LONGEST:
+            line, texts = take_out(safe)
+            for name, text in texts.items():
+                write_whole(copy.with_name(name), text)
         if self.synced_from is not None:
             sync_all(copy.parent, self.synced_from)
-        if not self.writer.append(Noted(place, revision), safe):
+        if not self.writer.append(Noted(place, revision), line):
             copy.unlink(missing_ok=True)
         return TaskMetadata.model_validate(safe)
 

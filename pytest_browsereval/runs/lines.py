@@ -29,6 +29,7 @@ from pytest_browsereval.model.digest import AttemptDigest, Line, digest
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.run_files import open_written, parse_written, sync
 from pytest_browsereval.runs.foreign import Lost, attempt_number
+from pytest_browsereval.runs.texts import START, put_back
 
 ATTEMPTS = "attempts"
 """The folder of the lines, in that of the run."""
@@ -50,6 +51,8 @@ class Noted(NamedTuple):
     revision: int
     has_erred: bool = False
     """Whether it is of an errored attempt, as far as anybody has looked."""
+    changed: str = ""
+    """The name of a file with a long text of it that something has changed or removed."""
 
 
 def find_trial(data: TaskMetadata | AttemptDigest) -> str:
@@ -209,8 +212,8 @@ def parse_line(line: bytes) -> TaskMetadata | None:
         raise ValueError(f"{place}: {first['msg']}" if place else first["msg"]) from None
 
 
-def read_content(root: Path, line: Line) -> bytes:
-    """Return a line that is known.
+def read_bytes(root: Path, line: Line) -> bytes:
+    """Return a line that is known, as it was written.
 
     Raises:
         UsageError: the file was changed since.
@@ -224,11 +227,23 @@ def read_content(root: Path, line: Line) -> bytes:
     raise UsageError(f"{format_path(path)} was changed while it was read. Run the command again.")
 
 
+def read_content(root: Path, line: Line) -> bytes:
+    """Return a line that is known, with its long texts.
+
+    Raises:
+        UsageError: the file or a text was changed since.
+    """
+    content = read_bytes(root, line)
+    if not content.startswith(START):
+        return content
+    return put_back(content, root / find_place(TaskMetadata.model_validate_json(content)))
+
+
 def read_line(root: Path, line: Line) -> TaskMetadata:
     """Return the whole record of an attempt whose line is known.
 
     Raises:
-        UsageError: the file was changed since.
+        UsageError: the file or a text was changed since.
     """
     return TaskMetadata.model_validate_json(read_content(root, line))
 

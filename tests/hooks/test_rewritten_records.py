@@ -55,17 +55,25 @@ def add(context):
 def revise(context):
     append(context, revision=2)
 
+def retext(context):
+    file, line = wait_for(context, "fails")
+    (text,) = file.parents[1].glob("tasks/fails/default/1/attempt-1/text-*.txt")
+    text.write_text("right")
+
 def row(context):
     append(context, query_id="r9")
 
 def nothing(context):
     pass
 
+long_text = nothing
+
 def solve(context):
     query_id = context.task.query_id
     if query_id == "rewrites":
         globals()[context.config.options.get("how", "change")](context)
-    return "wrong" if query_id == "fails" else "right"
+    how = context.config.options["how"]
+    return "wrong" * (20_000 if "text" in how else 1) if query_id == "fails" else "right"
 """
 
 GATES: list[dict[str, Any]] = [{}, {"gate": {"min_pass_rate": 0.1}}]
@@ -98,6 +106,24 @@ def test_a_rewritten_record_makes_the_run_incomplete(evals: Evals, how: str, wor
     offline = evals.run_command("gate", str(run.folder))
     assert offline.ret != 0, offline.stdout.str()
     assert "1 of the run's 3 trials have no result" in offline.stdout.str()
+
+
+def test_a_changed_long_text_is_named(evals: Evals) -> None:
+    """A text above 64,000 characters is a file of its own, whose hash the line has."""
+    write(evals, "long_text")
+    run = evals.run("shop.eval.yaml")
+    (answer,) = {one.final_answer for one in run.attempts if one.query_id == "fails"}
+    assert answer == "wrong" * 20_000
+    assert sum(path.stat().st_size for path in run.folder.glob("attempts/*")) < 10_000
+    assert evals.run(f"--eval-regrade={run.folder}").ret == 1
+    shutil.rmtree(run.folder)
+    write(evals, "retext", gate={"min_pass_rate": 0.1})
+    run = evals.run("shop.eval.yaml")
+    (text,) = run.folder.glob("tasks/fails/default/1/attempt-1/text-*.txt")
+    assert_found(run, f"attempt-1/{text.name}")
+    shown = evals.run_command("view", str(run.folder))
+    assert shown.ret == 0, shown.stderr.str()
+    assert text.name in "".join(path.read_text() for path in run.folder.rglob("*.js")) + shown.stdout.str()
 
 
 def test_a_record_is_missed_without_a_gate_too(evals: Evals) -> None:
