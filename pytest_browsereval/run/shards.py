@@ -21,10 +21,6 @@ class Shard:
         return f"{self.number}/{self.of}"
 
 
-HASH = "hash"
-"""How rows are divided where nobody knows how long they take."""
-
-
 @dataclass(frozen=True)
 class Parts:
     """Which parts of a run are in its folder, as the manifest tells it: of a merged one there are several."""
@@ -33,8 +29,8 @@ class Parts:
     have: tuple[int, ...]
     trials: tuple[int, ...]
     """How many trials were to be in each part, also in those of other machines."""
-    by: str = HASH
-    """How the rows were divided: by their hash; else 16 hex digits over which row is in which part."""
+    by: str = ""
+    """How the rows were divided: 16 hex digits over which row is in which part."""
 
     @classmethod
     def of_run(cls, manifest: Mapping[str, Any]) -> Self | None:

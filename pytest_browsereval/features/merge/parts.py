@@ -8,9 +8,7 @@ from pathlib import Path
 
 from pytest_browsereval.analysis.parts import name_shards
 from pytest_browsereval.errors import UsageError
-from pytest_browsereval.run.selection import (
-    count_wanted,
-)
+from pytest_browsereval.run.selection import count_wanted
 from pytest_browsereval.run.shards import Parts, Shard
 from pytest_browsereval.run.store import RunStore
 
@@ -56,7 +54,7 @@ def _check_division(known: Mapping[Path, Parts]) -> None:
 
 
 def _counts(parts: Parts) -> str:
-    return ", ".join(map(str, parts.trials)) + ("" if parts.by == "hash" else f" (division {parts.by})")
+    return ", ".join(map(str, parts.trials)) + (f" (division {parts.by})" if parts.by else "")
 
 
 def _refusal(whole: Parts, stores: Sequence[RunStore], target: Path) -> str:

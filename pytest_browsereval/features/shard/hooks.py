@@ -21,7 +21,7 @@ from pytest_browsereval.run.active import ActiveRun
 from pytest_browsereval.run.lookup import LATEST, run_folder
 from pytest_browsereval.run.plan import Entry
 from pytest_browsereval.run.relations import groups
-from pytest_browsereval.run.shards import HASH, Parts, Shard, read_shard
+from pytest_browsereval.run.shards import Parts, Shard, read_shard
 from pytest_browsereval.run.store import RunStore
 
 
@@ -57,7 +57,7 @@ class Sharding:
 
         So the parts do not depend on what is selected, and each of them knows how much the others have.
         """
-        by_hand = {item: self._shard_by_hand(item) for item in items if is_by_hand(item)}
+        by_hand = _shards_by_hand([item for item in items if is_by_hand(item)], self._shard.of)
         rows: defaultdict[ActiveRun, list[EvalItem]] = defaultdict(list)
         for item in items:
             if isinstance(item, EvalItem):
@@ -100,30 +100,21 @@ class Sharding:
         numbers = shards_of(found, self._shard.of, self._seconds(active_run))
         shards = {query_id: number for ids, number in zip(found, numbers, strict=True) for query_id in ids}
         before = Parts.of_run(active_run.store.manifest()) if active_run.trials.has_earlier else None
-        if before is not None and before.by != self._division(shards):
+        if before is not None and before.by != division_of(shards):
             raise UsageError(
                 f"the rows of the run {active_run.store.root.name} were divided otherwise. Write the "
                 "--eval-shard-by that it was begun with: the run's id, if it was 'latest'."
             )
         return shards
 
-    def _division(self, shards: dict[str, int]) -> str:
-        return HASH if self._session.config.getoption("eval_shard_by") is None else division_of(shards)
-
     def _parts(self, active_run: ActiveRun, shards: dict[str, int], items: Iterable[pytest.Item]) -> Parts:
         selected = (i for i in items if isinstance(i, EvalItem) and i.active_run is active_run)
         counts = Counter(shards[item.entry.ref.query_id] for item in selected)
         trials = tuple(counts[number] for number in range(1, self._shard.of + 1))
-        return Parts(self._shard.of, (self._shard.number,), trials, self._division(shards))
+        return Parts(self._shard.of, (self._shard.number,), trials, division_of(shards))
 
     def _shard_of(self, item: pytest.Item, shards: dict[ActiveRun, dict[str, int]]) -> int:
         return shards[item.active_run][item.entry.ref.query_id] if isinstance(item, EvalItem) else 1
-
-    def _shard_by_hand(self, item: pytest.Item) -> int:
-        """Return the part of a test by hand: that of its row, so that a row is in one part everywhere."""
-        entry = getattr(item, "callspec", None) and item.callspec.params.get("eval_task")  # type: ignore[attr-defined]
-        name = entry.ref.query_id if isinstance(entry, Entry) else item.nodeid
-        return shards_of([[name]], self._shard.of)[0]
 
     def _check_timed(self) -> None:
         """Refuse what would divide tests by hand by times that nobody has.
@@ -176,6 +167,21 @@ def _row_groups(active_run: ActiveRun, items: Sequence[EvalItem]) -> list[list[s
     ]
 
 
+def _shards_by_hand(items: Sequence[pytest.Item], of: int) -> dict[pytest.Item, int]:
+    """Return the part of each test by hand: that of its row, so that a row is in one part everywhere."""
+    entries = {
+        item: getattr(item, "callspec", None) and item.callspec.params.get("eval_task") for item in items
+    }  # type: ignore[attr-defined]
+    rows = {item: one.ref.query_id for item, one in entries.items() if isinstance(one, Entry)}
+    others = {item: item.nodeid for item in items if item not in rows}
+    found: dict[pytest.Item, int] = {}
+    for names in (rows, others):
+        ids = list(dict.fromkeys(names.values()))
+        numbers = dict(zip(ids, shards_of([[one] for one in ids], of), strict=True))
+        found |= {item: numbers[name] for item, name in names.items()}
+    return found
+
+
 # -- which rows each part has, the same on every machine
 
 
@@ -194,25 +200,19 @@ def shards_of(
 ) -> list[int]:
     """Return the number of the shard of each group of rows that belong together, from 1.
 
-    Without durations by a hash of the group's first id in the alphabet: a row that is added or taken out
-    moves no other. With them the longest group goes first, each to the shard that has least so far (Graham
-    1969), so that shards take about the same time; rows without a duration count as the mean.
+    The longest group goes first, each to the shard that has least so far (Graham 1969), so that shards take
+    about the same time; rows without a duration count as the mean, and all count alike where none has one.
 
     Args:
         groups: ids of rows; no id is in two of them.
         of: how many shards there are.
         seconds: how long each row took earlier, by id.
     """
-    if not seconds:
-        return [1 + _hash(min(group)) % of for group in groups]
-    mean = fmean(seconds.values())
+    seconds = seconds or {}
+    mean = fmean(seconds.values() or [1])
     times = [sum(seconds.get(query_id, mean) for query_id in group) for group in groups]
     found, loads = [0] * len(groups), [0.0] * of
     for place in sorted(range(len(groups)), key=lambda place: (-times[place], min(groups[place]))):
         least = min(range(of), key=lambda shard: (loads[shard], shard))
         found[place], loads[least] = least + 1, loads[least] + times[place]
     return found
-
-
-def _hash(query_id: str) -> int:
-    return int.from_bytes(hashlib.sha256(query_id.encode()).digest()[:8])

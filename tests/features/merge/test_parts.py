@@ -84,7 +84,7 @@ def test_several_parts_are_missing(tmp_path: Path) -> None:
 
 
 def test_a_part_without_rows_leaves_no_run(tmp_path: Path) -> None:
-    """Few rows by their hashes, or a selection: nothing is missing then."""
+    """A selection that has none of its rows: nothing is missing then."""
     runs = [shard(tmp_path / str(number), number, trials=(2, 2, 0)).root for number in (1, 2)]
     assert merge_runs(runs, tmp_path / "whole").selected == 4
     assert merge_runs(runs, tmp_path / "again", is_partial=True).selected == 4

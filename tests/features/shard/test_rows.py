@@ -1,30 +1,23 @@
 from __future__ import annotations
 
+from collections import Counter
+
 from pytest_browsereval.features.shard.hooks import division_of, shards_of
 
 IDS = [[f"row-{n}"] for n in range(200)]
 
 
-def test_every_group_is_in_one_shard_whatever_else_there_is() -> None:
-    """Rows that are added or taken out move no other, nor does their order."""
-    whole = dict(zip((ids[0] for ids in IDS), shards_of(IDS, 4), strict=True))
-    assert set(whole.values()) == {1, 2, 3, 4}
-    some = IDS[::-3]
-    assert shards_of(some, 4) == [whole[ids[0]] for ids in some]
+def test_every_group_is_in_one_shard() -> None:
+    """Shards are even in number, in whatever order the rows stand: 4 rows in 2 shards are 2 and 2."""
+    assert sorted(Counter(shards_of(IDS, 7)).values()) == [28, 28, 28, 29, 29, 29, 29]
+    assert shards_of(IDS[::-1], 7) == shards_of(IDS, 7)[::-1]
     assert shards_of(IDS, 1) == [1] * len(IDS)
+    assert sorted(shards_of(IDS[:4], 2)) == [1, 1, 2, 2]
 
 
-def test_shards_are_those_of_every_version() -> None:
-    """The same on every machine and tomorrow: shards of an earlier version can still be merged."""
-    assert shards_of([["a"], ["b"], ["c"], ["d", "a2"], ["ü"]], 3) == EXPECTED
-
-
-EXPECTED = [2, 2, 3, 2, 3]
-
-
-def test_rows_that_belong_together_go_by_the_first_of_them() -> None:
-    """In whatever order they stand."""
-    assert shards_of([["b", "a"]], 7) == shards_of([["a", "c"]], 7) == shards_of([["a"]], 7)
+def test_rows_that_belong_together_count_with_their_number() -> None:
+    """Three rows in one shard stand against three that are by themselves."""
+    assert shards_of([["a"], ["b"], ["d", "e", "f"], ["c"]], 2) == [2, 2, 1, 2]
 
 
 def test_shards_take_about_the_same_time() -> None:
