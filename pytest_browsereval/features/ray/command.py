@@ -8,10 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_browsereval.commands.base import Command
-from pytest_browsereval.features.ray.request import DEFAULTS
-
-INTERRUPTED = 2
-"""The exit code, as pytest has it."""
+from pytest_browsereval.errors import UsageError
 
 
 def ray(arguments: argparse.Namespace) -> int:
@@ -20,8 +17,13 @@ def ray(arguments: argparse.Namespace) -> int:
     Raises:
         UsageError: something is refused, before anything is spent.
     """
-    from pytest_browsereval.features.ray.cluster import ending_signals
+    from importlib.util import find_spec
 
+    from pytest_browsereval.features.ray.ending import INTERRUPTED
+    from pytest_browsereval.features.ray.tasks import ending_signals
+
+    if find_spec("ray") is None:
+        raise UsageError("this command needs an extra. Run `pip install 'pytest-browsereval[ray]'`")
     try:
         with ending_signals():
             return _run(arguments)
@@ -33,29 +35,21 @@ def ray(arguments: argparse.Namespace) -> int:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from pytest_browsereval.features.ray import cluster
-    from pytest_browsereval.features.ray.ending import describe_interrupt, finish
-    from pytest_browsereval.features.ray.preflight import check_nodes, check_request, read_request
-    from pytest_browsereval.features.ray.progress import Progress
+    from pytest_browsereval.features.ray import tasks
+    from pytest_browsereval.features.ray.ending import finish
+    from pytest_browsereval.features.ray.request import read_request
 
     checked = read_request(arguments)
-    cluster.check_installed()
-    checked = check_request(checked, is_named=arguments.name is not None)
-    request = checked.request
-    print(f"run {request.name} in {request.of} parts, {len(checked.done)} of them done: {checked.run_url}")
-    numbers = [number for number in range(1, request.of + 1) if number not in checked.done]
-    ended = cluster.Ended()
-    if numbers:
+    request, ended = checked.request, tasks.Ended()
+    print(f"run {request.name} in {request.of} parts, {len(checked.done)} of them done: {checked.url}")
+    if numbers := [number for number in range(1, request.of + 1) if number not in checked.done]:
         is_far = arguments.address is not None
         copied = arguments.working_dir.absolute() if is_far and arguments.working_dir else None
-        with cluster.connected(arguments.address, copied, checked.config.output_dir):
+        with tasks.connected(arguments.address, copied, checked.config.output_dir):
             if is_far:
-                request = check_nodes(checked, is_copied=copied is not None)
-            resources = cluster.Resources(arguments.cpus, arguments.max_retries)
-            ended = cluster.run_parts(request, numbers, resources, Progress(request.of))
-    if ended.is_interrupted:
-        describe_interrupt(checked, ended, arguments)
-        return INTERRUPTED
+                request = tasks.check_nodes(checked, is_copied=copied is not None)
+            with tasks.ending_signals():  # Ray has set handlers of its own
+                ended = tasks.run_parts(request, numbers, arguments.cpus, arguments.max_retries)
     return finish(checked, ended, arguments)
 
 
@@ -77,82 +71,43 @@ def _count(text: str) -> int:
     Raises:
         ValueError: it is less.
     """
-    number = int(text)
-    if number < 0:
+    if int(text) < 0:
         raise ValueError(text)
-    return number
+    return int(text)
 
 
 _number.__name__, _count.__name__ = "number", "count"  # as argparse names them
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
+    from pytest_browsereval.features.ray.ending import DEFAULTS
     from pytest_browsereval.hooks.names import positive_integer
 
-    parser.add_argument("config", metavar="CONFIG", type=Path, help="the config of the eval")
-    parser.add_argument(
-        "--parts",
-        metavar="N",
-        type=positive_integer,
-        required=True,
-        help="how many parts to divide the rows into",
-    )
-    parser.add_argument(
-        "--output",
-        metavar="URL",
-        help="where the parts go: a bucket, or a folder that all nodes share (default: a folder beside the "
-        "other results)",
-    )
-    parser.add_argument(
-        "--name", help="of the run; that of an earlier one runs what it lacks (default: a new id)"
-    )
-    parser.add_argument(
-        "--again",
-        action="store_true",
-        help="go on with the run of that name, also if all of its parts are done: it is merged and decided",
-    )
-    parser.add_argument(
-        "--address", help="of a cluster, such as auto on one of its nodes (default: one on this machine)"
-    )
-    parser.add_argument(
-        "--cpus",
-        metavar="N",
-        type=_number,
-        default=DEFAULTS["cpus"],
-        help="cores that a part takes (default: %(default)g)",
-    )
-    parser.add_argument(
-        "--max-retries",
-        metavar="N",
-        type=_count,
-        default=DEFAULTS["max_retries"],
-        help="how often a part is started again whose node or worker has died (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--working-dir",
-        metavar="FOLDER",
-        type=Path,
-        help="have Ray copy this folder, with the config, to all nodes",
-    )
-    parser.add_argument(
-        "--env",
-        metavar="NAME",
-        action="append",
-        default=[],
-        help="give nodes this variable of this machine, such as the key of a model (repeatable)",
-    )
-    parser.add_argument(
-        "--junit-xml", metavar="FILE", type=Path, help="write trials and rules as a JUnit file for CI systems"
-    )
+    add = parser.add_argument
+    add("config", metavar="CONFIG", type=Path, help="the config of the eval")
+    text = "how many parts to divide the rows into"
+    add("--parts", metavar="N", type=positive_integer, required=True, help=text)
+    text = "a bucket, or a folder that all nodes share, for the parts (default: a folder next to the results)"
+    add("--output", metavar="URL", help=text)
+    add("--name", help="of the run; that of an earlier one runs what it lacks (default: a new id)")
+    text = "go on with the run of that name, also if all of its parts are done: it is merged and decided"
+    add("--again", action="store_true", help=text)
+    add("--address", help="of a cluster, such as auto on one of its nodes (default: one on this machine)")
+    text = "cores that a part takes (default: %(default)g)"
+    add("--cpus", metavar="N", type=_number, default=DEFAULTS["cpus"], help=text)
+    text = "how often a part is started again whose node or worker has died (default: %(default)s)"
+    add("--max-retries", metavar="N", type=_count, default=DEFAULTS["max_retries"], help=text)
+    text = "have Ray copy this folder, with the config, to all nodes"
+    add("--working-dir", metavar="FOLDER", type=Path, help=text)
+    text = "give nodes this variable of this machine, such as the key of a model (repeatable)"
+    add("--env", metavar="NAME", action="append", default=[], help=text)
+    text = "write trials and rules as a JUnit file for CI systems"
+    add("--junit-xml", metavar="FILE", type=Path, help=text)
     parser.epilog = "What follows -- are options of pytest for all parts: -- -k checkout --eval-trials=3"
-    _take_rest(parser)
-
-
-def _take_rest(parser: argparse.ArgumentParser) -> None:
-    """Have what follows ``--`` be pytest's: argparse would take its options for ours."""
     parse = parser.parse_known_args
 
     def parse_first(args: Any = None, namespace: Any = None) -> Any:
+        """Have what follows ``--`` be pytest's: argparse would take its options for ours."""
         words = list(args)
         place = words.index("--") if "--" in words else len(words)
         found, unknown = parse(words[:place], namespace)

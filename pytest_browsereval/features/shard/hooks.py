@@ -102,8 +102,8 @@ class Sharding:
         before = Parts.of_run(active_run.store.manifest()) if active_run.trials.has_earlier else None
         if before is not None and before.by != division_of(shards):
             raise UsageError(
-                f"the rows of the run {active_run.store.root.name} were divided otherwise. Write the "
-                "--eval-shard-by that it was begun with: the run's id, if it was 'latest'."
+                f"the rows of the run {active_run.store.root.name} were divided otherwise. Write the options "
+                "that it was begun with: --eval-limit, --eval-shard-by (the run's id, if it was 'latest')."
             )
         return shards
 
@@ -169,9 +169,8 @@ def _row_groups(active_run: ActiveRun, items: Sequence[EvalItem]) -> list[list[s
 
 def _shards_by_hand(items: Sequence[pytest.Item], of: int) -> dict[pytest.Item, int]:
     """Return the part of each test by hand: that of its row, so that a row is in one part everywhere."""
-    entries = {
-        item: getattr(item, "callspec", None) and item.callspec.params.get("eval_task") for item in items
-    }  # type: ignore[attr-defined]
+    specs = {item: getattr(item, "callspec", None) for item in items}
+    entries = {item: spec and spec.params.get("eval_task") for item, spec in specs.items()}
     rows = {item: one.ref.query_id for item, one in entries.items() if isinstance(one, Entry)}
     others = {item: item.nodeid for item in items if item not in rows}
     found: dict[pytest.Item, int] = {}

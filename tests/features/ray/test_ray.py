@@ -5,12 +5,9 @@ from __future__ import annotations
 import contextlib
 import json
 import shutil
-import sys
 import tempfile
-import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
@@ -19,11 +16,11 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from pytest_browsereval.errors import UsageError
-from pytest_browsereval.features.ray import cluster, preflight
-from pytest_browsereval.features.ray.cluster import Ended, Resources
-from pytest_browsereval.features.ray.part import BUDGET, PartResult, PartState, read_state, run_part
-from pytest_browsereval.features.ray.progress import Progress
-from pytest_browsereval.features.ray.request import Request
+from pytest_browsereval.features.ray import request as asked
+from pytest_browsereval.features.ray import tasks
+from pytest_browsereval.features.ray.request import Checked, Request
+from pytest_browsereval.features.ray.tasks import Ended, run_part
+from pytest_browsereval.model.remote import PartsThere
 from pytest_browsereval.testing.evals import EvalRun
 from tests.features.remote.test_push_and_pull import bucket, cache
 from tests.hooks.small_evals import Evals, row
@@ -71,9 +68,9 @@ class Engine:
         """Parts that no node brings to an end."""
         self.interrupted_at: int | None = None
 
-    def run_pytest(self, words: Collection[str], folder: str | None) -> tuple[int, str]:
+    def run_pytest(self, words: Collection[str], folder: str | None) -> tuple[int, str, str]:
         run = self._run(*words)
-        return int(run.ret), run.stdout.str() + run.stderr.str()
+        return int(run.ret), run.stdout.str(), run.stderr.str()
 
     def _run(self, *words: str) -> EvalRun:
         options, self.evals.options = (
@@ -85,9 +82,7 @@ class Engine:
         finally:
             self.evals.options = options
 
-    def run_parts(
-        self, request: Request, numbers: Collection[int], resources: Resources, progress: Progress
-    ) -> Ended:
+    def run_parts(self, request: Request, numbers: Collection[int], cpus: float, retries: int) -> Ended:
         ended = Ended()
         self.numbers = list(numbers)
         for number in numbers:
@@ -99,9 +94,8 @@ class Engine:
                 continue
             home = self.evals.path / "tmp" / str(number)
             run = self._run(*request.arguments(number, home))
-            stopped = BUDGET if "the budget is used up" in run.stdout.str() else ""
-            state = read_state(home)
-            ended.results[number] = PartResult(number, int(run.ret), tuple(run.outlines[-9:]), state, stopped)
+            folder = next((file.parent for file in home.glob("*/*/manifest.json")), None)
+            ended.results[number] = tasks._sum_up(int(run.ret), run.outlines, folder)
         return ended
 
 
@@ -114,10 +108,10 @@ def engine(small: Evals, monkeypatch: pytest.MonkeyPatch) -> Engine:
         yield
 
     made = Engine(small)
-    monkeypatch.setattr(cluster, "check_installed", lambda: None)
-    monkeypatch.setattr(cluster, "connected", connected)
-    monkeypatch.setattr(cluster, "run_parts", made.run_parts)
-    monkeypatch.setattr(preflight, "run_pytest", made.run_pytest)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: name)
+    monkeypatch.setattr(tasks, "connected", connected)
+    monkeypatch.setattr(tasks, "run_parts", made.run_parts)
+    monkeypatch.setattr(asked, "run_pytest", made.run_pytest)
     return made
 
 
@@ -159,6 +153,8 @@ def test_without_ray_the_command_says_what_to_install(small: Evals, monkeypatch:
         (("--", "--eval-shard-by=latest"), "has no run"),
         (("--", "-k", "no_such_row"), "no row is selected"),
         (("--", "--collect-only"), "--collect-only cannot be given to parts of a run: it runs nothing"),
+        (("--", "--version"), "pytest has made no plan of this run"),
+        (("--", "--eval-set"), "the options of pytest cannot be read: "),
         (("--env", "KEY=s3cret"), "--env 'KEY': write only the name of a variable"),
         (("--", "--no-such-option"), "unrecognized arguments: --no-such-option"),
         (("--name", "../up"), "--name '../up': take up to 100 of"),
@@ -246,9 +242,8 @@ def test_an_errored_row_is_not_green_without_a_gate(engine: Engine) -> None:
 
 
 def test_a_part_without_a_row_lacks_nothing(engine: Engine) -> None:
-    """With few rows the hash puts none into it."""
-    engine.evals.write_rows(row("a"), row("b"))
-    run = start(engine.evals, parts=2)
+    """What is selected may all be in the other one."""
+    run = start(engine.evals, "--", "-k", "r0 or r2", parts=2)
     assert run.ret == 0
     run.stdout.fnmatch_lines(["*2 of 2 judged*"])
 
@@ -262,7 +257,7 @@ def test_a_part_that_has_no_result_is_never_green(engine: Engine) -> None:
     text = run.stdout.str()
     assert "part 2: no result: NodeDiedError:  [31mthe node is gone" in text
     assert "\x1b" not in text
-    assert "part 2 of 3 missing, so the run is not complete" in text
+    assert "part 2 of 3 missing, so the run is not complete. Go on with it:" in text
     line = next(one.strip() for one in run.outlines if one.startswith("  browsereval ray "))
     assert line == "browsereval ray shop.eval.yaml --parts 3 --name nightly --again"
     engine.lost = frozenset()
@@ -273,30 +268,18 @@ def test_a_part_that_has_no_result_is_never_green(engine: Engine) -> None:
 
 
 @pytest.mark.slow
-def test_a_run_that_is_whole_is_decided_again_without_a_node(
+def test_a_name_that_never_changes_is_not_green_each_night(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where nobody has merged it yet, as when the machine died in the middle of that."""
+    """Nothing was run, so it is refused, with what merges and decides again; no node is needed for that."""
     assert start(engine.evals, "--name", "nightly").ret == 0
-    monkeypatch.setattr(cluster, "connected", None)
+    monkeypatch.setattr(tasks, "connected", None)
     shutil.rmtree(engine.evals.path / "results" / "shop")
     run = start(engine.evals, "--name", "nightly")
     assert run.ret == 4, "a fresh checkout of each night"
-    line = next(one for one in run.outlines if one.startswith("to decide about this one again: "))
-    assert engine.evals.run_command(*line.partition(": ")[2].split()[1:]).ret == 0
+    assert "was done already, and nothing was run. Take another --name" in run.stdout.str()
+    assert engine.evals.run_command(*run.outlines[-1].split()[1:]).ret == 0
     assert (engine.evals.path / "results" / "shop" / "nightly").is_dir()
-
-
-def test_a_name_that_never_changes_is_not_green_each_night(engine: Engine) -> None:
-    """Nothing was run, so it is refused, with what decides again about the run that is there."""
-    assert start(engine.evals, "--name", "nightly").ret == 0
-    run = start(engine.evals, "--name", "nightly")
-    assert run.ret == 4
-    text = run.stdout.str()
-    assert "was done already, and nothing was run. Take another --name" in text
-    line = next(one for one in run.outlines if one.startswith("to decide about this one again: "))
-    assert engine.evals.run_command(*line.partition(": ")[2].split()[1:]).ret == 0
-    assert not (engine.evals.path / "results" / "shop" / "nightly-2").exists()
 
 
 def test_parts_that_were_made_of_fewer_rows_are_refused(engine: Engine) -> None:
@@ -304,6 +287,19 @@ def test_parts_that_were_made_of_fewer_rows_are_refused(engine: Engine) -> None:
     engine.lost = frozenset({3})
     assert start(engine.evals, "--name", "nightly", "--", "--eval-limit=4").ret == 3
     engine.lost, engine.numbers = frozenset(), []
+    run = start(engine.evals, "--name", "nightly")
+    assert run.ret == 4
+    assert (
+        "were divided otherwise. Write the options that it was begun with: --eval-limit" in run.stderr.str()
+    )
+    assert engine.numbers == []
+
+
+def test_parts_that_lack_selected_rows_are_refused(engine: Engine) -> None:
+    """As above, with an option that selects after the rows were divided."""
+    engine.lost = frozenset({3})
+    assert start(engine.evals, "--name", "nightly", "--", "-k", "r0 or r1 or r2").ret == 3
+    engine.numbers = []
     run = start(engine.evals, "--name", "nightly")
     assert run.ret == 4
     assert "that this command selects. Give the options of then (-k, --eval-limit)" in run.stderr.str()
@@ -321,12 +317,15 @@ def test_parts_that_were_made_of_more_rows_are_not_green(engine: Engine) -> None
 
 def test_what_cannot_be_decided_is_not_green(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows have been run, so it is not wrong usage; the same command decides once the reason is gone."""
+    looks = iter([Checked.find_parts])
 
-    def fail(*_: object) -> None:
-        raise UsageError("the bucket is gone.")
+    def fail_later(checked: Checked) -> PartsThere:
+        if (look := next(looks, None)) is None:
+            raise UsageError("the bucket is gone.")
+        return look(checked)
 
     with monkeypatch.context() as patch:
-        patch.setattr("pytest_browsereval.features.ray.ending.find_parts", fail)
+        patch.setattr(Checked, "find_parts", fail_later)
         run = start(engine.evals, "--name", "nightly")
     assert run.ret == 3
     run.stdout.fnmatch_lines(["the run cannot be decided: the bucket is gone.", "*--name nightly --again"])
@@ -405,7 +404,7 @@ def test_an_interrupt_says_how_to_go_on(engine: Engine) -> None:
     assert run.ret == 2
     run.stdout.fnmatch_lines(
         [
-            "interrupted: 1 part of 3 done, all others ended",
+            "interrupted: 1 of 3 parts have ended",
             "  browsereval ray shop.eval.yaml --parts 3 --name nightly --again -- -k 'r1 or r2 or r3'",
         ]
     )
@@ -422,13 +421,13 @@ def test_a_part_that_the_budget_stops_leaves_no_folder(
     monkeypatch.setattr(tempfile, "tempdir", str(left))
     request = Request("shop.eval.yaml", bucket, "nightly", 1, folder=str(small.path))
     small.write_config(budget={"max_minutes": 0.0000001})
-    result = run_part(request, 1, lambda _: None)
-    assert (result.stopped, result.folder) == (BUDGET, "")
+    result = run_part(request, 1)
+    assert (result.stopped, result.folder) == ("the budget is used up", "")
     assert list(left.glob("browsereval-part-*")) == []
     place = url2pathname(urlsplit(bucket).path)
     (small.path / "cutting.py").write_text(CUTTING.format(place=place))
     small.write_config(agent={"type": "function", "function": "cutting:solve"})
-    result = run_part(request, 1, lambda _: None)
+    result = run_part(request, 1)
     assert (result.code, [Path(result.folder)]) == (3, list(left.glob("browsereval-part-*/*")))
 
 
@@ -465,36 +464,15 @@ def test_only_the_rows_of_one_eval_are_taken(engine: Engine, more: str, message:
 def test_a_node_that_lacks_something_is_refused(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     """With its address, and what it has: nothing was spent there."""
 
-    def ask(question: Callable[..., str], given: Sequence[str]) -> dict[str, list[str]]:
+    def ask(question: Callable[..., str], given: Sequence[str]) -> dict[str, str]:
         here = question(given)
         other = here.replace(rows := here.splitlines()[2], f"{rows.partition(':')[0]}: No such file")
-        return {here: ["10.0.0.1"], other: ["10.0.0.2", "10.0.0.3"]}
+        return {"10.0.0.1": here, "10.0.0.2": other}
 
-    monkeypatch.setattr(cluster, "ask_nodes", ask)
+    monkeypatch.setattr(tasks, "ask_nodes", ask)
     run = start(engine.evals, "--address", "auto", "--output", "shared")
     assert run.ret == 4
-    assert "node 10.0.0.2, 10.0.0.3 is not as this machine: " in run.stderr.str()
+    assert "node 10.0.0.2 is not as this machine: " in run.stderr.str()
     assert "rows.jsonl: No such file. Install the same version there" in run.stderr.str()
     assert engine.numbers == []
     assert [file for file in (engine.evals.path / "shared").rglob("*") if file.is_file()] == []
-
-
-def test_a_part_waits_for_no_answer_in_its_main_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ray gives the core of a task whose main thread waits to the next part: all would run at once."""
-    threads: list[threading.Thread] = []
-
-    def get(ref: object) -> object:
-        threads.append(threading.current_thread())
-        return ref
-
-    def run(request: Request, number: int, report: Callable[[PartState], None]) -> PartResult:
-        report(PartState())
-        return PartResult(number, 1, stopped=BUDGET)
-
-    call = SimpleNamespace(remote=lambda *_: True)
-    monkeypatch.setitem(sys.modules, "ray", SimpleNamespace(get=get))
-    monkeypatch.setattr(cluster, "run_part", run)
-    request = Request("shop.eval.yaml", "file:///runs", "nightly", 2)
-    assert cluster._work(request, 1, SimpleNamespace(begin=call, put=call, stop=call)) is not None
-    assert len(threads) == 3
-    assert threading.main_thread() not in threads

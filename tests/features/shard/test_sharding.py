@@ -151,7 +151,7 @@ def test_a_shard_is_resumed_as_that_shard(evals: Evals) -> None:
     for args, told in (
         ((), "is part 2/2, and this session would run all rows. Resume it with --eval-shard=2/2"),
         (("--eval-shard=1/2",), "is part 2/2, and this session is --eval-shard=1/2"),
-        (("--eval-shard=2/2",), "were divided otherwise. Write the --eval-shard-by that it was begun with"),
+        (("--eval-shard=2/2",), "were divided otherwise. Write the options that it was begun with"),
     ):
         result = evals.run("shop.eval.yaml", part, *args)
         assert result.ret == pytest.ExitCode.USAGE_ERROR

@@ -1,0 +1,309 @@
+"""Tasks of Ray: each runs a part; Ray starts those again whose node or worker has died."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, NoReturn
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
+
+from pytest_browsereval.commands.base import version_of
+from pytest_browsereval.errors import UsageError
+from pytest_browsereval.features.ray.request import Checked, Request
+from pytest_browsereval.model.display import one_line
+from pytest_browsereval.processes import attach_command
+from pytest_browsereval.redaction.known import redact_known
+from pytest_browsereval.temporary import own_folder
+
+NOT_COPIED = (".git", ".venv", "node_modules", "__pycache__")
+STORE_BYTES = 80 << 20
+"""Of the object store: parts give back a few lines. Ray wants 75 MiB at least."""
+POLL_S, END_S = 1.0, 30.0
+"""How often we look for parts that have ended, and how long parts that are ended may take."""
+GRACE_S = 15.0
+"""How long pytest may take to write what it has when it is asked to end."""
+TAIL, LONGEST = 30, 2_000
+"""Lines of pytest's output that come back, and characters of each: the last ones say why it ended."""
+KILLED = 128
+"""Exit codes from here on are those of a child that a signal has ended."""
+
+
+@dataclass(frozen=True)
+class PartResult:
+    """What has become of a part."""
+
+    code: int
+    """Pytest's exit code."""
+    tail: tuple[str, ...] = ()
+    trials: int = 0
+    passed: int = 0
+    stopped: str = ""
+    """Why trials were not run; "" if all were."""
+    folder: str = ""
+    """The run folder on the node where the run could not be sent whole; "" else."""
+
+    def __str__(self) -> str:
+        return self.stopped or f"exit code {self.code}, {self.passed:,} of {self.trials:,} trials passed"
+
+
+@dataclass
+class Ended:
+    """What has become of the parts that were started."""
+
+    results: dict[int, PartResult] = field(default_factory=dict)
+    failures: dict[int, str] = field(default_factory=dict)
+    """Why parts have no result."""
+    is_interrupted: bool = False
+
+
+class PartKilled(Exception):
+    """A signal has ended pytest, for want of memory for example: Ray starts the part again."""
+
+
+@contextmanager
+def connected(address: str | None, folder: Path | None, results: Path) -> Iterator[None]:
+    """Start a cluster on this machine, or join one.
+
+    Args:
+        address: of a cluster; None for one that ends with this process.
+        folder: what Ray copies to all nodes; None for nothing.
+        results: the folder of runs, which is not copied.
+
+    Raises:
+        UsageError: there is no cluster.
+    """
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # else Ray warns of its next version
+    import ray
+
+    where: dict[str, Any] = {"address": address}
+    if address is None:
+        where = {"address": "local", "include_dashboard": False, "object_store_memory": STORE_BYTES}
+    if folder is not None:
+        inside = [f"/{results.relative_to(folder).as_posix()}"] if results.is_relative_to(folder) else []
+        where["runtime_env"] = {"working_dir": str(folder), "excludes": [*NOT_COPIED, *inside]}
+    try:
+        ray.init(**where, log_to_driver=False, logging_level="ERROR")
+    except (ConnectionError, RuntimeError, ValueError, OSError) as error:
+        place = "on this machine" if address is None else f"at {address}"
+        raise UsageError(f"there is no cluster of Ray {place}: {one_line(str(error), 500)}") from None
+    try:
+        yield
+    finally:
+        with handling(signal.SIG_IGN, signal.SIGINT, signal.SIGTERM):  # else something would be left
+            ray.shutdown()
+
+
+def run_parts(request: Request, numbers: Collection[int], cpus: float, retries: int) -> Ended:
+    """Run parts until all have ended, or until somebody ends it: then nothing goes on anywhere.
+
+    Args:
+        request: the run.
+        numbers: the parts.
+        cpus: what each takes.
+        retries: how often a part is started again whose node or worker has died.
+    """
+    import ray
+
+    work = ray.remote(num_cpus=cpus, max_retries=retries, retry_exceptions=[PartKilled])(run_part)
+    given = ray.put(request)  # once, and not in the log that Ray keeps of tasks
+    ended, refs = Ended(), {work.remote(given, number): number for number in numbers}
+    left = dict(refs)
+    try:
+        while left:
+            for ref in ray.wait(list(left), num_returns=len(left), timeout=POLL_S)[0]:
+                number = left.pop(ref)
+                try:
+                    ended.results[number] = ray.get(ref)
+                    says = str(ended.results[number])
+                except ray.exceptions.RayError as error:
+                    says = ended.failures[number] = _describe_failure(error)
+                count = request.of - len(left)
+                sys.stdout.write(f"part {number}: {says} ({count} of {request.of} parts have ended)\n")
+                sys.stdout.flush()
+    except ray.exceptions.RayError as error:  # the cluster is gone, or what of it is on this machine
+        ended.failures |= dict.fromkeys(left.values(), _describe_failure(error))
+    except KeyboardInterrupt:
+        ended.is_interrupted = True
+        with handling(signal.SIG_IGN, signal.SIGINT, signal.SIGTERM):
+            for ref in refs:
+                ray.cancel(ref, force=True)
+            ray.wait(list(refs), num_returns=len(refs), timeout=END_S)
+    return ended
+
+
+def _describe_failure(error: Exception) -> str:
+    cause = getattr(error, "cause", None)
+    text = str(cause if isinstance(cause, PartKilled) else error).strip()
+    return one_line(f"{type(error).__name__}: {text.partition(chr(10))[0]}", 300)
+
+
+@contextmanager
+def handling(handler: Any, *numbers: int) -> Iterator[None]:
+    """Have signals handled in another way."""
+    before = {number: signal.signal(number, handler) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, one in before.items():
+            signal.signal(number, one)
+
+
+def ending_signals() -> AbstractContextManager[None]:
+    """Have SIGTERM and a closed terminal end all as Ctrl-C does."""
+    return handling(_interrupt, signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM))
+
+
+def _interrupt(number: int, _: object) -> NoReturn:
+    raise KeyboardInterrupt(signal.Signals(number).name)
+
+
+# -- on a node
+
+
+def run_part(request: Request, number: int) -> PartResult:
+    """Run a part to its end: pytest as a child that ends with whoever has started it.
+
+    Raises:
+        PartKilled: a signal has ended pytest.
+    """
+    # In the folder of this process, which the next session on this node removes if we are killed.
+    home = Path(tempfile.mkdtemp(prefix="part-", dir=own_folder()))
+    log = home / "pytest.txt"
+    with log.open("wb") as output:
+        process = subprocess.Popen(  # noqa: S603 ourselves
+            attach_command([sys.executable, "-m", "pytest", *request.arguments(number, home)], GRACE_S),
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            cwd=request.folder,
+            env={**os.environ, **request.environment},
+            start_new_session=True,
+        )
+    try:
+        code = process.wait()
+    finally:
+        process.terminate()  # it may be us who leave
+        process.wait()
+    lines = log.read_text(errors="replace").splitlines()
+    run = next((file.parent for file in home.glob("*/*/manifest.json")), None)
+    if code < 0 or code > KILLED:
+        shutil.rmtree(home, ignore_errors=True)
+        name = signal.Signals(code - KILLED if code > 0 else -code).name
+        raise PartKilled(f"pytest was ended by {name}")  # Ray prints it as it is: no text of a page
+    result = _sum_up(code, lines, run)
+    is_sent = any(line.startswith("sent to ") for line in lines) or (code in (0, 1, 5) and not result.stopped)
+    if run is not None and not is_sent:
+        kept = Path(tempfile.mkdtemp(prefix="browsereval-part-")) / run.name
+        result = replace(result, folder=str(shutil.move(run, kept)))
+    shutil.rmtree(home, ignore_errors=True)
+    return result
+
+
+def _sum_up(code: int, lines: Sequence[str], run: Path | None) -> PartResult:
+    summary: dict[str, Any] = {}
+    if run is not None:
+        with suppress(OSError, ValueError):
+            summary = dict(json.loads((run / "summary.json").read_bytes()))
+    stopped = "trials have no result" if summary.get("not_run") else ""
+    stopped = "the budget is used up" if summary.get("over_budget") else stopped
+    tail = tuple(redact_known(line)[:LONGEST] for line in lines[-TAIL:])
+    return PartResult(code, tail, int(summary.get("trials", 0)), int(summary.get("passed", 0)), stopped)
+
+
+# -- what nodes have
+
+
+def describe_node(files: Sequence[str], base: str = "") -> str:
+    """Return what a node has of what it needs, to be compared with what is here.
+
+    Args:
+        files: paths there.
+        base: the folder that they are relative to; the current one by default, which Ray may have copied.
+    """
+    found = [f"pytest-browsereval {version_of('pytest-browsereval')}"]
+    for name in files:
+        path = Path(base, name)
+        try:
+            content = b"" if path.is_dir() else path.read_bytes()
+            found.append(f"{name}: {hashlib.sha256(content).hexdigest()[:12]}")
+        except OSError as error:
+            found.append(f"{name}: {error.strerror}")
+    return "\n".join(found)
+
+
+def ask_nodes(question: Callable[[Sequence[str]], str], given: Sequence[str]) -> dict[str, str]:
+    """Return what each node answers to a question, by its address.
+
+    Args:
+        question: a function that nodes can import.
+        given: what it is called with.
+    """
+    import ray
+    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy as Place
+
+    ask = ray.remote(num_cpus=0, max_retries=0)(question)
+    nodes = [node for node in ray.nodes() if node["Alive"]]
+    places = [Place(node["NodeID"], soft=False) for node in nodes]
+    refs = [ask.options(scheduling_strategy=place).remote(list(given)) for place in places]
+    found = {}
+    for node, ref in zip(nodes, refs, strict=True):
+        try:
+            found[str(node["NodeManagerAddress"])] = str(ray.get(ref))
+        except ray.exceptions.RayError as error:
+            found[str(node["NodeManagerAddress"])] = _describe_failure(error)
+    return found
+
+
+def check_nodes(checked: Checked, *, is_copied: bool) -> Request:
+    """Return the request as nodes need it, once each has the files and the version of this machine.
+
+    Args:
+        checked: what is asked for.
+        is_copied: whether Ray copies the folder that pytest runs in.
+
+    Raises:
+        UsageError: a node differs; with its address and what it has.
+    """
+    request, config, base = checked.request, checked.config, str(checked.request.folder)
+    files = [config.path, *(one.file(config.base_dir) for one in config.dataset)]
+    names = [os.path.relpath(file, base) if is_copied else str(file) for file in files]
+    parts = urlsplit(request.url)
+    with _marked(Path(url2pathname(parts.path)) if parts.scheme == "file" else None, request.name) as marks:
+        needed = [*names, *([] if is_copied else [base]), *marks]
+        here = describe_node(needed, base)
+        differing = {node: said for node, said in ask_nodes(describe_node, needed).items() if said != here}
+    for node, said in differing.items():
+        lines = [line for line in said.splitlines() if line not in here.splitlines()] or [said]
+        raise UsageError(
+            f"node {node} is not as this machine: {one_line('; '.join(lines), 500)}. Install the same "
+            "version there, and give the config by --working-dir, a shared disk or an image; an --output "
+            "that is a folder has to be on a shared disk."
+        )
+    return replace(request, config=names[0], folder=None) if is_copied else request
+
+
+@contextmanager
+def _marked(folder: Path | None, name: str) -> Iterator[list[str]]:
+    """Give a new file in a folder: nodes that see it share the disk."""
+    if folder is None:
+        yield []
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    mark = folder / f".mark-{name}"
+    mark.write_text(name)
+    try:
+        yield [str(mark)]
+    finally:
+        mark.unlink(missing_ok=True)
