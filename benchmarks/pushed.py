@@ -14,8 +14,8 @@ from pathlib import Path
 import stored
 from measuring import Cost, arguments, cost_of, median, report, versions
 
-from pytest_browsereval.analysis.summary import summary_of
 from pytest_browsereval.run.store import RunStore
+from pytest_browsereval.runs.run import StoredRun
 
 ATTEMPTS = 20_000
 
@@ -24,7 +24,7 @@ def make_run(folder: Path, attempts: int) -> Path:
     """Return a run that is whole."""
     run = stored.make_run(folder / "run", attempts, 5)
     store = RunStore(run)
-    store.write_summary({"selected": attempts, "skipped": 0, **summary_of(store).as_json()})
+    store.write_summary({"selected": attempts, "skipped": 0, **StoredRun(store.root).summary.as_json()})
     return run
 
 

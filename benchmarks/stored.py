@@ -21,7 +21,6 @@ from typing import Any
 from measuring import Cost, arguments, cost_of, median, report
 
 from pytest_browsereval.analysis.gate import decide
-from pytest_browsereval.analysis.summary import summary_of
 from pytest_browsereval.capture.message_log import MessageLogger
 from pytest_browsereval.capture.trajectory import TrajectorySaver
 from pytest_browsereval.commands.base import open_door
@@ -36,7 +35,9 @@ from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.model.usage import Usage
 from pytest_browsereval.run.selection import note_selected
 from pytest_browsereval.run.store import AttemptFolder, RunStore, TrialKey
-from pytest_browsereval.runs.lines import Noted, find_place
+from pytest_browsereval.runs.attempt import find_place
+from pytest_browsereval.runs.lines import Noted
+from pytest_browsereval.runs.run import StoredRun
 
 GOAL_S, GOAL_OF_MANY_S, GOAL_MIB = 2.0, 15.0, 400.0
 """For 20,000 attempts, and for more; from a cold disk too."""
@@ -180,7 +181,7 @@ def make_run(root: Path, attempts: int, bad: int, *, has_folders: bool = True) -
             list(pool.map(partial(write, root, bad=bad), parts))
     else:
         write_lines(root, attempts, bad)
-    summary = summary_of(store)
+    summary = StoredRun(store.root).summary
     store.write_summary({"selected": attempts, "skipped": 0, **summary.as_json()})
     return root
 
@@ -193,7 +194,7 @@ def summarise(run: Path) -> None:
     from pytest_browsereval.report.table import disagreements, reasons, table, totals
 
     store = RunStore(run)
-    summary = summary_of(store)
+    summary = StoredRun(store.root).summary
     figures = {"selected": len(summary.trials), **summary.figures()}
     store.write_summary({**figures, "results": summary.list_results()})
     for line in (*table(summary), *reasons(summary), *disagreements(summary)):
@@ -205,7 +206,7 @@ def gate(run: Path) -> None:
     """Decide a gate with every rule, 200 rows that must pass among them."""
     must = tuple(f"shop-{number:05d}" for number in range(200))
     rules = GateConfig(min_pass_rate=0.5, max_error_rate=0.1, must_pass=must)
-    print(sum(rule.is_met for rule in decide(summary_of(RunStore(run)), rules)), "rules met")
+    print(sum(rule.is_met for rule in decide(StoredRun(run).summary, rules)), "rules met")
 
 
 READERS = {"summary": summarise, "gate": gate}

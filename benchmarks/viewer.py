@@ -19,7 +19,6 @@ import stored
 from measuring import Cost, arguments, cost_of, median, report
 from playwright.async_api import Page, async_playwright
 
-from pytest_browsereval.analysis.summary import summary_of
 from pytest_browsereval.browsers.binary import candidates, launch_first
 from pytest_browsereval.capture.message_log import MessageLogger
 from pytest_browsereval.commands.base import open_door
@@ -32,6 +31,7 @@ from pytest_browsereval.model.messages import (
 from pytest_browsereval.model.usage import Usage
 from pytest_browsereval.report.viewer.writing import write_viewer
 from pytest_browsereval.run.store import RunStore
+from pytest_browsereval.runs.run import StoredRun
 
 TASKS, PICTURES = 1_000, 10
 GOALS = {
@@ -204,7 +204,7 @@ def run_of(folder: Path, name: str, attempts: int) -> Path:
         if name != "attempts":
             add_pictures(run)
         store = RunStore(run)
-        store.write_summary({"selected": attempts, "skipped": 0, **summary_of(store).as_json()})
+        store.write_summary({"selected": attempts, "skipped": 0, **StoredRun(store.root).summary.as_json()})
     return run
 
 

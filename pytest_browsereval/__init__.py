@@ -13,14 +13,6 @@ if TYPE_CHECKING:
     from pytest_browsereval.agents.base import AgentContext as AgentContext
     from pytest_browsereval.agents.base import AgentEvaluator as AgentEvaluator
     from pytest_browsereval.agents.sync_context import SyncAgentContext as SyncAgentContext
-    from pytest_browsereval.analysis.passrate import PassRate as PassRate
-    from pytest_browsereval.analysis.reader import StoredAttempt as StoredAttempt
-    from pytest_browsereval.analysis.reader import StoredRun as StoredRun
-    from pytest_browsereval.analysis.summary import RunSummary as RunSummary
-    from pytest_browsereval.analysis.summary import TrialOutcome as TrialOutcome
-    from pytest_browsereval.analysis.turns import StoredDelegation as StoredDelegation
-    from pytest_browsereval.analysis.turns import StoredStep as StoredStep
-    from pytest_browsereval.analysis.turns import StoredTurn as StoredTurn
     from pytest_browsereval.browsers.base import Browser as Browser
     from pytest_browsereval.browsers.base import BrowserConfig as BrowserConfig
     from pytest_browsereval.browsers.base import ForeignResult as ForeignResult
@@ -66,8 +58,6 @@ if TYPE_CHECKING:
     from pytest_browsereval.llm.config import LLMConfig as LLMConfig
     from pytest_browsereval.llm.judge import JudgeConfig as JudgeConfig
     from pytest_browsereval.model.causes import Cause as Cause
-    from pytest_browsereval.model.digest import AttemptDigest as AttemptDigest
-    from pytest_browsereval.model.digest import GradeDigest as GradeDigest
     from pytest_browsereval.model.grades import Criterion as Criterion
     from pytest_browsereval.model.grades import GraderResult as GraderResult
     from pytest_browsereval.model.grades import Verdict as Verdict
@@ -98,6 +88,15 @@ if TYPE_CHECKING:
     from pytest_browsereval.run.foreign import ImportFormat as ImportFormat
     from pytest_browsereval.run.store import RunStore as RunStore
     from pytest_browsereval.run.store import TrialKey as TrialKey
+    from pytest_browsereval.runs.attempt import GradeDigest as GradeDigest
+    from pytest_browsereval.runs.attempt import StoredAttempt as StoredAttempt
+    from pytest_browsereval.runs.passrate import PassRate as PassRate
+    from pytest_browsereval.runs.run import StoredRun as StoredRun
+    from pytest_browsereval.runs.summary import RunSummary as RunSummary
+    from pytest_browsereval.runs.trial import StoredTrial as StoredTrial
+    from pytest_browsereval.runs.turns import StoredDelegation as StoredDelegation
+    from pytest_browsereval.runs.turns import StoredStep as StoredStep
+    from pytest_browsereval.runs.turns import StoredTurn as StoredTurn
     from pytest_browsereval.tools.base import Tool as Tool
     from pytest_browsereval.tools.base import ToolContext as ToolContext
     from pytest_browsereval.tools.base import ToolError as ToolError
@@ -113,10 +112,11 @@ if TYPE_CHECKING:
 _HOMES = {
     "agents.base": "AgentConfig AgentContext AgentEvaluator",
     "agents.sync_context": "SyncAgentContext",
-    "analysis.passrate": "PassRate",
-    "analysis.reader": "StoredAttempt StoredRun",
-    "analysis.summary": "RunSummary TrialOutcome",
-    "analysis.turns": "StoredDelegation StoredStep StoredTurn",
+    "runs.passrate": "PassRate",
+    "runs.run": "StoredRun",
+    "runs.summary": "RunSummary",
+    "runs.trial": "StoredTrial",
+    "runs.turns": "StoredDelegation StoredStep StoredTurn",
     "browsers.base": "Browser BrowserConfig ForeignResult ForeignTool PictureFormat Survey Tab Window "
     "WindowRequest",
     "browsers.playwright.windows": "PlaywrightWindow",
@@ -136,7 +136,7 @@ _HOMES = {
     "llm.completion": "Completion ToolRequest",
     "llm.config": "LLMConfig",
     "llm.judge": "JudgeConfig",
-    "model.digest": "AttemptDigest GradeDigest",
+    "runs.attempt": "StoredAttempt GradeDigest",
     "model.causes": "Cause",
     "model.grades": "Criterion GraderResult Verdict",
     "model.messages": "AssistantMessage DelegationMessage DelegationResultMessage ErrorMessage Message "

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from pytest_browsereval.agents.base import AgentContext, AgentEvaluator
-    from pytest_browsereval.analysis.reader import StoredRun
-    from pytest_browsereval.analysis.summary import RunSummary
     from pytest_browsereval.browsers.base import Window
     from pytest_browsereval.capture.context import CaptureContext
     from pytest_browsereval.commands.base import Command
@@ -38,6 +36,8 @@ if TYPE_CHECKING:
     from pytest_browsereval.run.active import ActiveRun, EarlierRun, TrialChoice
     from pytest_browsereval.run.cassettes import CassetteSource
     from pytest_browsereval.run.foreign import ImportFormat
+    from pytest_browsereval.runs.run import StoredRun
+    from pytest_browsereval.runs.summary import RunSummary
 
 # ---------------------------------------------------------------- beside pytest
 

@@ -7,11 +7,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from pytest_browsereval.analysis.summary import RunSummary, summarise, summary_of
 from pytest_browsereval.errors import ErrorSource, TerminationReason
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.run.store import RunStore
+from pytest_browsereval.runs.attempt import Line, StoredAttempt, make_attempt
+from pytest_browsereval.runs.run import StoredRun
+from pytest_browsereval.runs.summary import RunSummary
+from pytest_browsereval.runs.trial import list_trials
 
 PASSED, FAILED, ERRORED = Verdict
 
@@ -39,15 +42,26 @@ def attempt(query_id: str = "a", verdict: Verdict = PASSED, **more: Any) -> Task
     return TaskMetadata.model_validate(given | more)
 
 
+def stored(metadata: TaskMetadata) -> StoredAttempt:
+    """Return an attempt of a run that is nowhere, by its record."""
+    return make_attempt(metadata, StoredRun(Path("/run")), Line("", 0, 0, ""))
+
+
 def summary(*attempts: TaskMetadata) -> RunSummary:
     """Return what a run of these attempts came to."""
-    return summarise((Path("/run"), metadata) for metadata in attempts)
+    return RunSummary(list_trials(map(stored, attempts)))
 
 
 def write_grades(folder: Path, metadata: TaskMetadata) -> None:
     """Write the grades of an attempt beside its record, as a run does."""
     grades = {name: grade.model_dump(mode="json") for name, grade in metadata.grader_results.items()}
     (folder / "grades.json").write_text(json.dumps(grades))
+
+
+def read_history(run: Path, query_id: str) -> list[dict[str, Any]]:
+    """Return all lines of a row's only trial, the earlier revisions too."""
+    (trial,) = (one for one in StoredRun(run).trials if one.last.query_id == query_id)
+    return [json.loads(line) for line in trial.last.run.list_history(trial)]
 
 
 def edit_lines(run: Path, change: Callable[[dict[str, Any]], dict[str, Any] | None]) -> None:
@@ -83,4 +97,4 @@ def spoil_line(run: Path, query_id: str) -> None:
 
 def write_summary(store: RunStore, **counts: Any) -> None:
     """Write the summary of a run that has the records of its attempts."""
-    store.write_summary({**summary_of(store).as_json(), **counts})
+    store.write_summary({**StoredRun(store.root).summary.as_json(), **counts})

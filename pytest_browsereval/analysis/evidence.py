@@ -5,40 +5,43 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from pytest_browsereval.analysis.gate import NAMED
-from pytest_browsereval.analysis.summary import RunSummary, TrialOutcome
 from pytest_browsereval.config_text import format_path
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.display import join_first, one_line
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.rules import RuleResult
-from pytest_browsereval.run.store import RunStore
-from pytest_browsereval.run.summary import FIGURES, SUMMARY, Result, read_figures, read_results
+from pytest_browsereval.runs.run import StoredRun
+from pytest_browsereval.runs.summary import RunSummary
+from pytest_browsereval.runs.summary_file import FIGURES, SUMMARY, Result, read_figures, read_results
+from pytest_browsereval.runs.trial import StoredTrial
 
 
-def contradicting(store: RunStore, summary: RunSummary) -> RuleResult | None:
-    """Return a rule that is missed where files of a run contradict each other; None if they do not.
-
-    Args:
-        store: the run.
-        summary: of its records.
-    """
-    found = list(_contradictions(store, summary))  # what has no record misses the rule complete
+def contradicting(run: StoredRun) -> RuleResult | None:
+    """Return a rule that is missed where files of a run contradict each other; None if they do not."""
+    found = _list_contradictions(run)  # what has no record misses the rule complete
     return RuleResult("records", is_met=False, message=_describe(found)) if found else None
 
 
-def describe_contradictions(store: RunStore, summary: RunSummary) -> str:
+def describe_contradictions(run: StoredRun) -> str:
     """Return the first contradictions and what to do; "" if there are none.
 
-    Args:
-        store: the run.
-        summary: of its records.
+    Results without a record are among them: what a run has lost cannot regress against it.
     """
-    found = list(_contradictions(store, summary, with_lost=True))
+    found = _list_contradictions(run, with_lost=True)
     return _describe(found) if found else ""
+
+
+def check_contradictions(run: StoredRun) -> None:
+    """Refuse a run whose summary contradicts its records; the files of its attempts are not read.
+
+    Raises:
+        UsageError: with the first contradictions.
+    """
+    if message := describe_contradictions(run):
+        raise UsageError(f"{format_path(run.folder)}: {message}.")
 
 
 def _describe(found: Sequence[str]) -> str:
@@ -48,64 +51,35 @@ def _describe(found: Sequence[str]) -> str:
     )
 
 
-def _contradictions(store: RunStore, summary: RunSummary, *, with_lost: bool = False) -> Iterator[str]:
-    yield from (other for _, other in _stored_contradictions(store, summary, with_lost=with_lost))
-
-
-def check_contradictions(store: RunStore, summary: RunSummary) -> None:
-    """Refuse a run whose summary contradicts its records; the files of its attempts are not read.
-
-    Raises:
-        UsageError: with the first contradictions.
-    """
-    if found := [other for _, other in _stored_contradictions(store, summary, with_lost=True)]:
-        raise UsageError(f"{format_path(store.root)}: {_describe(found)}.")
-
-
-def _stored_contradictions(
-    store: RunStore, summary: RunSummary, *, with_lost: bool
-) -> Sequence[tuple[Path, str]]:
-    """Return how the summary of a run contradicts its records, with their folders.
-
-    Args:
-        store: the run.
-        summary: of its records.
-        with_lost: whether to tell results without a record. What a run has lost cannot regress against it.
-    """
+def _list_contradictions(run: StoredRun, *, with_lost: bool = False) -> list[str]:
     # An agent's program may change records of its run; the summary is written when it is gone.
     figures, results = dict[str, Any](), iter(list[Result]())
     try:
         with contextlib.suppress(FileNotFoundError):
-            figures = read_figures(store.root)
-            results = (one for one in read_results(store.root) if one.verdict)
-        return list(_compare_results(store, summary, figures, results, with_lost=with_lost))
+            figures = read_figures(run.folder)
+            results = (one for one in read_results(run.folder) if one.verdict)
+        return list(_compare_results(run, figures, results, with_lost=with_lost))
     except (OSError, ValueError):
-        return [(store.root / SUMMARY, f"{SUMMARY} is damaged")]
+        return [f"{SUMMARY} is damaged"]
 
 
 def _compare_results(
-    store: RunStore,
-    summary: RunSummary,
-    figures: Mapping[str, Any],
-    results: Iterator[Result],
-    *,
-    with_lost: bool,
-) -> Iterator[tuple[Path, str]]:
-    file, is_contradicted = store.root / SUMMARY, False
+    run: StoredRun, figures: Mapping[str, Any], results: Iterator[Result], *, with_lost: bool
+) -> Iterator[str]:
+    is_contradicted = False
     others: dict[tuple[str, str, int], Result] = {}
-    for trial, said in _pair_up(summary.trials, results, others):
+    for trial, said in _pair_up(run.trials, results, others):
         own = _summary_contradicts(trial, said) if figures else ""
         if other := own or _grades_contradict(trial):
             is_contradicted = True
-            yield trial.folder, _name(store, trial, other)
+            yield f"{trial.last.place}: {trial.verdict} by its record, {other}"
     if with_lost and others:
-        there = {(one.query_id, one.variant, one.trial) for one in (t.metadata for t in summary.trials)}
+        there = {(one.query_id, one.variant, one.trial) for one in (t.last for t in run.trials)}
         for one in (one for key, one in others.items() if key not in there):
             name = one_line(f"{one[0]}, {one[1]}, trial {one[2]}", 100)
-            verdict = one_line(str(one.verdict), 20)
-            yield file, f"{name}: {verdict} by {SUMMARY}, and its record is missing"
+            yield f"{name}: {one_line(str(one.verdict), 20)} by {SUMMARY}, and its record is missing"
     if figures and not is_contradicted and not others:  # else trials lack
-        yield from ((file, f"{SUMMARY}: {other}") for other in _find_wrong_totals(figures, summary))
+        yield from (f"{SUMMARY}: {other}" for other in _find_wrong_totals(figures, run.summary))
 
 
 def _find_wrong_totals(stored: Mapping[str, Any], summary: RunSummary) -> Iterator[str]:
@@ -124,15 +98,9 @@ def _is_same(stored: Any, own: float | None) -> bool:
         return False
 
 
-def _name(store: RunStore, trial: TrialOutcome, other: str) -> str:
-    return (
-        f"{trial.folder.relative_to(store.root).as_posix()}: {trial.metadata.verdict} by its record, {other}"
-    )
-
-
 def _pair_up(
-    trials: Iterable[TrialOutcome], results: Iterator[Result], others: dict[tuple[str, str, int], Result]
-) -> Iterator[tuple[TrialOutcome, Result | None]]:
+    trials: Iterable[StoredTrial], results: Iterator[Result], others: dict[tuple[str, str, int], Result]
+) -> Iterator[tuple[StoredTrial, Result | None]]:
     """Yield the trials with their results, which are in the same order unless somebody has changed a file.
 
     Args:
@@ -141,7 +109,7 @@ def _pair_up(
         others: gets the results that no trial has.
     """
     for trial in trials:
-        data = trial.metadata
+        data = trial.last
         key = data.query_id, data.variant, data.trial
         while key not in others and (said := next(results, None)) is not None:
             others[said[:3]] = said
@@ -149,9 +117,9 @@ def _pair_up(
     others.update((one[:3], one) for one in results)
 
 
-def _summary_contradicts(trial: TrialOutcome, said: Result | None) -> str:
+def _summary_contradicts(trial: StoredTrial, said: Result | None) -> str:
     """Return how the summary of the run contradicts the record of a trial; "" if it does not."""
-    data = trial.metadata
+    data = trial.last
     if said is None:
         return f"without a result in {SUMMARY}"
     if (other := str(said.verdict)) != data.verdict:
@@ -163,13 +131,13 @@ def _summary_contradicts(trial: TrialOutcome, said: Result | None) -> str:
     return ""
 
 
-def _grades_contradict(trial: TrialOutcome) -> str:
+def _grades_contradict(trial: StoredTrial) -> str:
     """Return how the grades of a trial contradict its verdict; "" if they do not."""
-    grades = trial.metadata.grader_results
+    grades = trial.last.grader_results
     if not grades:
         return ""
     deciding = {grade.verdict for grade in grades.values() if not grade.advisory}
-    verdict = trial.metadata.verdict
+    verdict = trial.last.verdict
     if deciding and verdict is Verdict.PASSED and Verdict.PASSED not in deciding:
         return "and no grade that decides is passed"
     if verdict is Verdict.FAILED and deciding == {Verdict.PASSED}:

@@ -9,18 +9,18 @@ from statistics import fmean
 from typing import TYPE_CHECKING
 
 from pytest_browsereval.analysis import quarantine
-from pytest_browsereval.analysis.passrate import PassRate, pass_rate
 from pytest_browsereval.analysis.quarantine import find_quarantined
-from pytest_browsereval.analysis.repeats import count_tasks, task_rate
-from pytest_browsereval.analysis.summary import RunSummary
 from pytest_browsereval.datasets.ids import safe_id
 from pytest_browsereval.errors import name_raised
 from pytest_browsereval.model.derived import find_outcome, find_score
-from pytest_browsereval.model.digest import AttemptDigest
 from pytest_browsereval.model.display import digits_apart, format_count, one_line, percent, plain
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.rules import RuleResult
 from pytest_browsereval.redaction.known import redact_known
+from pytest_browsereval.runs.attempt import StoredAttempt
+from pytest_browsereval.runs.passrate import PassRate, pass_rate
+from pytest_browsereval.runs.repeats import count_tasks, task_rate
+from pytest_browsereval.runs.summary import RunSummary
 from pytest_browsereval.stats.statistics import (
     CONFIDENCE,
     POWER,
@@ -63,7 +63,7 @@ def decide(
 
 
 def _rules(summary: RunSummary, gate: GateConfig, against: Sequence[RuleResult]) -> Iterator[RuleResult]:
-    whole = [trial.metadata for trial in summary.trials]
+    whole = [trial.last for trial in summary.trials]
     out = find_quarantined(gate, (one.started_at for one in whole))
     counted = [one for one in whole if not quarantine.is_quarantined(one, out)]
     data = [one for one in counted if one.derived is None]
@@ -74,7 +74,7 @@ def _rules(summary: RunSummary, gate: GateConfig, against: Sequence[RuleResult])
     if gate.min_task_rate is not None:
         yield _task_rate(data, gate.min_task_rate, gate)
     yield from _parts(data, counted, gate)
-    by_id: dict[str, list[AttemptDigest]] = {query_id: [] for query_id in gate.must_pass}
+    by_id: dict[str, list[StoredAttempt]] = {query_id: [] for query_id in gate.must_pass}
     # One pass over the data: a gate may name thousands of rows.
     for one in whole if by_id else ():
         if one.query_id in by_id:
@@ -107,7 +107,7 @@ def _miss_undecided(gate: GateConfig, against: Sequence[RuleResult]) -> Iterator
             yield RuleResult(name, is_met=False, message="the feature that decides it is left out")
 
 
-def _check_own(rule: GateRule, name: str, data: Sequence[AttemptDigest], gate: GateConfig) -> RuleResult:
+def _check_own(rule: GateRule, name: str, data: Sequence[StoredAttempt], gate: GateConfig) -> RuleResult:
     """Return the result of a plug-in's rule; one that raises is not met."""
     try:
         result: object = rule.check(data)
@@ -131,9 +131,9 @@ def _check_own(rule: GateRule, name: str, data: Sequence[AttemptDigest], gate: G
 
 
 def _parts(
-    data: Sequence[AttemptDigest], whole: Sequence[AttemptDigest], gate: GateConfig
+    data: Sequence[StoredAttempt], whole: Sequence[StoredAttempt], gate: GateConfig
 ) -> Iterator[RuleResult]:
-    kinds: tuple[tuple[str, str, Mapping[str, float], Callable[[AttemptDigest, str], bool]], ...] = (
+    kinds: tuple[tuple[str, str, Mapping[str, float], Callable[[StoredAttempt, str], bool]], ...] = (
         ("tags", "tag", gate.tags, lambda one, name: name in one.tags),
         ("websites", "website", gate.websites, lambda one, name: one.website == name),
         ("variants", "variant", gate.variants, lambda one, name: one.variant == name),
@@ -152,7 +152,7 @@ def _parts(
 
 
 def _floor(
-    name: str, subject: str, data: Iterable[AttemptDigest], floor: float, gate: GateConfig
+    name: str, subject: str, data: Iterable[StoredAttempt], floor: float, gate: GateConfig
 ) -> RuleResult:
     rate = pass_rate(data, confidence=gate.confidence or CONFIDENCE)
     if rate.value is None:
@@ -215,7 +215,7 @@ def _tells(cases: float, tasks: int, distance: float, floor: float, confidence: 
     return distance * distance * cases >= reach * reach * floor * (1 - floor)
 
 
-def _task_rate(data: Iterable[AttemptDigest], floor: float, gate: GateConfig) -> RuleResult:
+def _task_rate(data: Iterable[StoredAttempt], floor: float, gate: GateConfig) -> RuleResult:
     name, needed = "min_task_rate", gate.passed_trials
     rate = task_rate(count_tasks((one, 1) for one in data), needed)
     share = rate.share
@@ -239,7 +239,7 @@ def _task_rate(data: Iterable[AttemptDigest], floor: float, gate: GateConfig) ->
     return build_undecided(name, f"{figures} neither meets nor misses {bound}{beside}", gate)
 
 
-def _must_pass(query_id: str, trials: Sequence[AttemptDigest], needed: int | None) -> RuleResult:
+def _must_pass(query_id: str, trials: Sequence[StoredAttempt], needed: int | None) -> RuleResult:
     name = f"must_pass[{safe_id(query_id)}]"  # part of a node id, like the row's own name
     shown = one_line(query_id, 60)
     if not trials:
@@ -268,7 +268,7 @@ def _must_pass(query_id: str, trials: Sequence[AttemptDigest], needed: int | Non
 
 
 def _max_error_rate(
-    data: Sequence[AttemptDigest], derived: Sequence[AttemptDigest], ceiling: float, deaths: int
+    data: Sequence[StoredAttempt], derived: Sequence[StoredAttempt], ceiling: float, deaths: int
 ) -> RuleResult:
     """Return whether all parts hold it: many derived rows that run hide no broken plain ones.
 
@@ -312,7 +312,7 @@ def _max_cost(cost: float | None, ceiling: float) -> RuleResult:
     return _ceiling("max_cost_usd", cost, ceiling, figures, f"${plain(ceiling, digits)}")
 
 
-def _per_trial(data: Iterable[AttemptDigest], gate: GateConfig) -> Iterator[RuleResult]:
+def _per_trial(data: Iterable[StoredAttempt], gate: GateConfig) -> Iterator[RuleResult]:
     """Yield the rules on what a judged trial takes, by its last attempt: steps and time."""
     judged = [one for one in data if one.verdict is not Verdict.ERRORED]
     if gate.max_mean_steps is not None:

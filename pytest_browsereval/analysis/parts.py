@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 
 from pytest_browsereval.analysis.gate import NAMED
-from pytest_browsereval.analysis.summary import RunSummary
 from pytest_browsereval.model.display import format_count, join_first, natural, one_line
 from pytest_browsereval.model.rules import RuleResult
+from pytest_browsereval.run.locks import RunLocks
 from pytest_browsereval.run.selection import (
     count_wanted,
     list_damaged,
@@ -15,74 +15,75 @@ from pytest_browsereval.run.selection import (
     read_selected,
 )
 from pytest_browsereval.run.shards import Parts, Shard
-from pytest_browsereval.run.store import RunStore, TrialKey
+from pytest_browsereval.run.store import TrialKey
 from pytest_browsereval.runs.foreign import describe_foreign_records
 from pytest_browsereval.runs.lines import list_kept
+from pytest_browsereval.runs.run import StoredRun
 
 ENDED = "the run was ended before its summary.json was written"
 RUNNING = "a process still writes the run"
 
 
-def lacking(store: RunStore, summary: RunSummary) -> RuleResult | None:
+def lacking(run: StoredRun, locks: RunLocks | None = None) -> RuleResult | None:
     """Return a rule that is missed where a run lacks trials or has others, with what it lacks; else None.
 
     Args:
-        store: the run.
-        summary: of it.
+        run: the run.
+        locks: those of this session, if it writes the run.
     """
-    message = "; ".join(_incomplete(store, summary))
+    message = "; ".join(_incomplete(run, locks or RunLocks(run.folder)))
     return RuleResult("complete", is_met=False, message=message) if message else None
 
 
-def _incomplete(store: RunStore, summary: RunSummary) -> Iterator[str]:
+def _incomplete(run: StoredRun, locks: RunLocks) -> Iterator[str]:
     """Yield in what the results of a run are not those of the trials that its sessions have selected."""
-    wanted_trials = read_selected(store)
-    for name in list_damaged(store, wanted_trials):
+    wanted_trials = read_selected(run)
+    for name in list_damaged(run, wanted_trials):
         yield f"{name} is damaged or empty: which results the run was to have is unknown. Restore it"
-    if lacks := _lacks(store, summary, wanted_trials or frozenset()):
+    if lacks := _lacks(run, wanted_trials or frozenset(), locks):
         yield lacks
-        parts = Parts.of_run(store.manifest())
-        if parts is not None and "merged_from" in store.manifest() and parts.missing:
+        parts = Parts.of_run(run.read_manifest())
+        if parts is not None and "merged_from" in run.read_manifest() and parts.missing:
             was = "was" if len(parts.missing) == 1 else "were"
             yield f"{name_shards(parts.missing)} {was} missing when it was merged"
-    if wanted_trials and (others := [key for key in _keys(summary) if key not in wanted_trials]):
+    if wanted_trials and (others := [key for key in _keys(run) if key not in wanted_trials]):
         verb = "is of a trial" if len(others) == 1 else "are of trials"
         yield (
             f"{format_count(len(others), 'result')} {verb} that no session has selected: "
             f"{_list_trials(others)}. "
             "Remove their lines from attempts/*.jsonl, or resume the run with these rows (--eval-resume)"
         )
-    if mixed := list(_find_mixed(store, summary)):
+    if mixed := list(_find_mixed(run)):
         yield (
             f"{format_count(len(mixed), 'trial')} kept older grades when the run was regraded: "
             f"{_list_trials(mixed)}. Regrade the run again (--eval-regrade)"
         )
-    if kept := list_kept(store.root, {trial.place.rpartition("/")[0] for trial in summary.trials}):
+    if kept := list_kept(run.folder, {trial.last.place.rpartition("/")[0] for trial in run.trials}):
         yield describe_foreign_records(kept)
 
 
-def _find_mixed(store: RunStore, summary: RunSummary) -> Iterator[TrialKey]:
+def _find_mixed(run: StoredRun) -> Iterator[TrialKey]:
     """Yield the trials that a session was to grade again and has not: it was ended, or had no judge."""
-    due = read_regraded(store)
-    for trial in summary.trials if due else ():
-        data = trial.metadata
+    due = read_regraded(run)
+    for trial in run.trials if due else ():
+        data = trial.last
         key = TrialKey.of(data)
         # A later attempt has grades of its own.
         if max(data.regraded_at or "", data.completed_at) < due.get(key, ""):
             yield key
 
 
-def _lacks(store: RunStore, summary: RunSummary, named: frozenset[TrialKey]) -> str:
+def _lacks(run: StoredRun, named: frozenset[TrialKey], locks: RunLocks) -> str:
     """Return how many trials have no result, and the first of those whose names are known; "" if all have."""
-    count, skipped = store.count_selected(), store.count_skipped()
+    count, skipped = run.count_selected(), run.count_skipped()
     # A resume may select rows that the first session did not.
-    known = count_wanted(store) if count is None else max(count, len(named))
-    ended = ENDED if count is not None or store.locks.is_idle() else RUNNING
+    known = count_wanted(run) if count is None else max(count, len(named))
+    ended = ENDED if count is not None or locks.is_idle() else RUNNING
     if count is None and known is None:
         return f"{ended}: how many trials it lacks is unknown"
     total = known or 0
-    missing = named.difference(_keys(summary))
-    lacking = total - skipped - (len(named) - len(missing) if named else len(summary.trials))
+    missing = named.difference(_keys(run))
+    lacking = total - skipped - (len(named) - len(missing) if named else len(run.trials))
     message = f"{lacking} of the run's {total} trials have no result" if lacking > 0 else ""
     if message and missing:
         message += f": {_list_trials(missing)}" + (f" ({skipped} of them skipped)" if skipped else "")
@@ -91,8 +92,8 @@ def _lacks(store: RunStore, summary: RunSummary, named: frozenset[TrialKey]) -> 
     return f"{ended}: {message or ('wait for it' if ended == RUNNING else 'resume it (--eval-resume)')}"
 
 
-def _keys(summary: RunSummary) -> Iterator[TrialKey]:
-    return (TrialKey.of(trial.metadata) for trial in summary.trials)
+def _keys(run: StoredRun) -> Iterator[TrialKey]:
+    return (TrialKey.of(trial.last) for trial in run.trials)
 
 
 def _list_trials(trials: Collection[TrialKey]) -> str:

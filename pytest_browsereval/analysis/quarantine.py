@@ -8,8 +8,8 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 from pytest_browsereval.model.derived import base_of
-from pytest_browsereval.model.digest import AttemptDigest
 from pytest_browsereval.model.display import join_first, one_line
+from pytest_browsereval.runs.attempt import StoredAttempt
 
 if TYPE_CHECKING:  # `compare` and others need no config, which takes 0.1 s
     from pytest_browsereval.config import GateConfig
@@ -36,7 +36,7 @@ def find_quarantined(gate: GateConfig, started: Iterable[str]) -> frozenset[str]
     return frozenset(query_id for query_id, last in gate.quarantine.items() if last >= today)
 
 
-def is_quarantined(trial: AttemptDigest, out: Collection[str]) -> bool:
+def is_quarantined(trial: StoredAttempt, out: Collection[str]) -> bool:
     """Return whether a trial is left out: with a row go those that are derived from it."""
     return trial.query_id in out or base_of(trial) in out
 
@@ -49,7 +49,7 @@ def _day(text: str) -> date | None:
         return None
 
 
-def describe_quarantine(gate: GateConfig, trials: Collection[AttemptDigest], out: Collection[str]) -> str:
+def describe_quarantine(gate: GateConfig, trials: Collection[StoredAttempt], out: Collection[str]) -> str:
     """Return who is left out and how these did, and whose time is over.
 
     Args:

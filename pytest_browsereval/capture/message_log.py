@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine
 from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
 from pydantic_core import PydanticSerializationError
 
-from pytest_browsereval.model.messages import Message, message_adapter, read_message
+from pytest_browsereval.model.messages import Message, message_adapter
 from pytest_browsereval.redaction.text import redact_line
-from pytest_browsereval.run_files import read_written
 
 DEEPEST = 100
 """Levels of a value; about twice as many could be written, and not be read again."""
@@ -195,16 +194,3 @@ def log_last(
     """
     with closing(MessageLogger(folder, redact=redact, on_message=on_message)) as log:
         log.log(message)
-
-
-def read_messages(folder: Path) -> Iterator[Message]:
-    """Yield the messages of an attempt up to a damaged line, such as a last one that was cut by a kill."""
-    try:
-        lines = read_written(folder / "messages.jsonl").split(b"\n")
-    except OSError:
-        return
-    for line in lines:
-        try:
-            yield read_message(line)
-        except ValueError:
-            return

@@ -11,12 +11,9 @@ from pydantic import BaseModel, JsonValue
 from pytest_browsereval.datasets.rows import GOLD_KEYS
 from pytest_browsereval.model.grades import GraderResult
 from pytest_browsereval.model.results import ExecutorRecord
-from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.model.tasks import TASK_FILE, Task
 from pytest_browsereval.redaction.text import redact_json
 from pytest_browsereval.run_files import write_json
-
-TASK_FILE = "task.json"
-"""The checked row, its graders, the addresses of its sites, and which graders could not observe the page."""
 
 EVIDENCE_FILE = "evidence.json"
 """What graders observed on the live page, by their names."""

@@ -12,8 +12,8 @@ from pytest_browsereval.errors import UsageError
 from pytest_browsereval.redaction.address import plain_url
 
 if TYPE_CHECKING:
-    from pytest_browsereval.analysis.reader import StoredRun
     from pytest_browsereval.door import Door
+    from pytest_browsereval.runs.run import StoredRun
 
 # Where runs are looked up by id when no config names another folder.
 RESULTS = Path("results")
@@ -56,7 +56,7 @@ def read_run(door: Door, given: str, config: Path | None = None) -> StoredRun:
     Raises:
         UsageError: there is no such run, or there are several.
     """
-    from pytest_browsereval.analysis.reader import StoredRun
+    from pytest_browsereval.runs.run import StoredRun
 
     return StoredRun(find_run(door, given, config, is_empty_allowed=True, with_files=False), door)
 

@@ -11,10 +11,10 @@ from pydantic import Field, field_validator, model_validator
 
 from pytest_browsereval.config.block import Block
 from pytest_browsereval.model.derived import Attempted, find_score
-from pytest_browsereval.model.digest import AttemptDigest
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.rules import RuleResult
 from pytest_browsereval.registry import Component, MemberOf
+from pytest_browsereval.runs.attempt import StoredAttempt
 
 OF_ALL = ("min_pass_rate", "min_task_rate", "max_regressions", "max_drop")
 """The rules that limit how many of all rows may fail; others limit those of a tag, say."""
@@ -51,7 +51,7 @@ class GateRule(Component):
     limits_failures: ClassVar[bool] = False
     """True if the rule limits how many rows may fail. Rows that did not pass are then shown as ``xfail``."""
 
-    def check(self, trials: Sequence[AttemptDigest]) -> RuleResult:
+    def check(self, trials: Sequence[StoredAttempt]) -> RuleResult:
         """Return the result of the rule for a run.
 
         A rule that raises is not met. The gate replaces the result's ``name`` by the rule's type, and decides

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from pytest_browsereval.analysis.evidence import check_contradictions
-from pytest_browsereval.analysis.passrate import PassRate, pass_rate
-from pytest_browsereval.analysis.summary import RunSummary, TrialOutcome, summary_of
 from pytest_browsereval.errors import ErrorSource, UsageError
 from pytest_browsereval.model.display import LONGEST
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.run.manifest import check_manifest
-from pytest_browsereval.run.store import RunStore
+from pytest_browsereval.runs.passrate import PassRate, pass_rate
+from pytest_browsereval.runs.run import StoredRun
+from pytest_browsereval.runs.trial import StoredTrial
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +71,9 @@ def read_outcomes(folder: Path) -> RunOutcomes:
             its records.
     """
     check_run(folder)
-    store = RunStore(folder)
-    summary = summary_of(store)
-    check_contradictions(store, summary)
-    found = outcomes_of(store, summary)
+    run = StoredRun(folder)
+    check_contradictions(run)
+    found = outcomes_of(run, folder)
     if not found.trials:
         raise UsageError(f"{folder} has no finished attempt, so there is nothing to look at.")
     return found
@@ -92,17 +91,25 @@ def check_run(folder: Path) -> None:
     check_manifest(folder)
 
 
-def outcomes_of(store: RunStore, summary: RunSummary) -> RunOutcomes:
-    """Return what comparisons need of a run that is summed up already."""
+def outcomes_of(run: StoredRun, folder: Path | None = None) -> RunOutcomes:
+    """Return what comparisons need of a run.
+
+    Args:
+        run: the run.
+        folder: its folder, as it was typed.
+    """
+    summary = run.summary
     seen: dict[Any, Any] = {}
     trials = tuple(_outcome(trial, seen) for trial in summary.plain)
-    selected, attacked = store.count_selected(), len(summary.trials) - len(summary.plain)
+    selected, attacked = run.count_selected(), len(summary.trials) - len(summary.plain)
     plain = None if selected is None else selected - attacked
-    return RunOutcomes(store.root.resolve().name, store.root, trials, plain, store.manifest(), attacked)
+    return RunOutcomes(
+        run.folder.resolve().name, folder or run.folder, trials, plain, run.read_manifest(), attacked
+    )
 
 
-def _outcome(trial: TrialOutcome, seen: dict[Any, Any]) -> Outcome:
-    data = trial.metadata
+def _outcome(trial: StoredTrial, seen: dict[Any, Any]) -> Outcome:
+    data = trial.last
     grades = data.grader_results
     judges = seen.get(id(grades))  # many attempts have the same object, which their summary keeps
     if judges is None:

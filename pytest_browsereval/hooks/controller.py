@@ -7,11 +7,10 @@ from collections.abc import Generator, Iterable
 from contextlib import suppress
 from dataclasses import replace
 from itertools import chain
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 import pytest
 
-from pytest_browsereval.analysis.summary import RunSummary, summarise
 from pytest_browsereval.errors import RunStopped, UsageError, describe_error
 from pytest_browsereval.feature import PREFIX, list_features
 from pytest_browsereval.hooks.behaviour import OUTCOMES, describe_outcome
@@ -24,15 +23,13 @@ from pytest_browsereval.hooks.redaction import safe_output
 from pytest_browsereval.hooks.session import EvalSession
 from pytest_browsereval.redaction.known import redact_known
 from pytest_browsereval.run.active import ActiveRun
-from pytest_browsereval.run.deaths import count_deaths
 from pytest_browsereval.run.new_trials import NewTrials
 from pytest_browsereval.run.plan import Entry
 from pytest_browsereval.run.relations import Relations
 from pytest_browsereval.run.store import TrialKey
-from pytest_browsereval.run.summary import read_figures
-
-if TYPE_CHECKING:
-    from pytest_browsereval.analysis.reader import StoredRun
+from pytest_browsereval.runs.run import StoredRun
+from pytest_browsereval.runs.summary import RunSummary
+from pytest_browsereval.runs.summary_file import read_figures
 
 UNMADE_KEYS: dict[Unmade, str] = {
     "budget": "over_budget",
@@ -74,7 +71,7 @@ class Controller:
         self.unmade: dict[Unmade, set[str]] = {kind: set() for kind in get_args(Unmade)}
         """Rows that were not run since something did not allow it: the run lacks them, but for those that it
         did not need."""
-        self.summaries: dict[ActiveRun, RunSummary] = {}
+        self.stored_runs: dict[ActiveRun, StoredRun] = {}
         self.unsummed: dict[ActiveRun, str] = {}
         """Evals whose run folder cannot be read or written at the end, and why: their gate is undecided."""
         self.broken_hooks: dict[ActiveRun, str] = {}
@@ -240,7 +237,7 @@ class Controller:
 
     def summarise(self) -> None:
         """Read the run folders and write ``summary.json`` into each, once no attempt runs any more."""
-        known = self.summaries.keys() | self.unsummed.keys()
+        known = self.stored_runs.keys() | self.unsummed.keys()
         runs = [
             one for one in dict.fromkeys(self.rows.values()) if one not in known and one.store.root.exists()
         ]
@@ -259,10 +256,15 @@ class Controller:
         if (nodes := getattr(workers, "nodemanager", None)) is not None:
             nodes.teardown_nodes()  # as xdist does a little later; the workers' sessions end with it
 
+    @property
+    def summaries(self) -> dict[ActiveRun, RunSummary]:
+        """What the runs came to that are over."""
+        return {one: run.summary for one, run in self.stored_runs.items()}
+
     def label(self, active_run: ActiveRun) -> str:
         """Return what reports call an eval: its name, and its file where another one has that name."""
         name = active_run.config.name
-        if sum(one.config.name == name for one in self.summaries) < 2:
+        if sum(one.config.name == name for one in self.stored_runs) < 2:
             return name
         places = (path for path, one in self.session.runs.items() if one is active_run)
         return f"{name} ({self.session.nodeid_of(next(places, active_run.config.path))})"
@@ -280,7 +282,7 @@ class Controller:
         In an earlier run these are the ones that this session has not come to.
         """
         new = (one for active_run, one in self.summaries.items() if type(active_run.trials) is NewTrials)
-        recorded = {trial.metadata.node_id for summary in new for trial in summary.trials}  # some ran ahead
+        recorded = {trial.last.node_id for summary in new for trial in summary.trials}  # some ran ahead
         done = self.verdicts.keys() | self.skipped | self.unmade["decided"] | recorded
         return [name for name in self.rows if name not in done]
 
@@ -299,12 +301,12 @@ class Controller:
     def _summarise(self, active_run: ActiveRun) -> None:
         active_run.store.writer.close()
         self.records.check(active_run, is_over=self.finished.issuperset(self.expected))
-        root = active_run.store.root
-        summary = summarise(active_run.store.placed_digests(), root, deaths=count_deaths(root))
-        later = {trial.place.rpartition("/")[0] for trial in summary.trials}
+        run = StoredRun(active_run.store.root, self.session.door)
+        summary = run.summary
+        later = {trial.last.place.rpartition("/")[0] for trial in summary.trials}
         self.records.check_foreign(active_run.store, later)
-        self.summaries[active_run] = summary
-        door, run = self.session.door, self.read_run(active_run)
+        self.stored_runs[active_run] = run
+        door = self.session.door
         self.lines_beside[active_run] = door.describe_run(run)
         lacking = {
             key: sum(self.rows[node_id] is active_run for node_id in self.unmade[why])
@@ -328,12 +330,6 @@ class Controller:
         figures = {**counted, **summary.figures(), "gate": gate}
         active_run.store.write_summary({**figures, "results": summary.list_results()})
         self._tell_plugins(active_run, summary)
-
-    def read_run(self, active_run: ActiveRun) -> StoredRun:
-        """Return a run that is over, as commands read it."""
-        from pytest_browsereval.analysis.reader import StoredRun
-
-        return StoredRun(active_run.store.root, self.session.door, self.summaries[active_run])
 
     def _count_all(self, active_run: ActiveRun) -> int | None:
         """Return how many trials the config has: a run of some of them can be told from one of all.

@@ -11,7 +11,6 @@ import pytest
 from pytest_browsereval.analysis.evidence import contradicting
 from pytest_browsereval.analysis.gate import decide
 from pytest_browsereval.analysis.parts import lacking
-from pytest_browsereval.analysis.summary import RunSummary
 from pytest_browsereval.hooks.names import runs_nothing
 from pytest_browsereval.hooks.representation import represent
 from pytest_browsereval.hooks.session import EvalSession
@@ -20,6 +19,7 @@ from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.rules import RuleResult
 from pytest_browsereval.run.active import ActiveRun
 from pytest_browsereval.run.store import TrialKey
+from pytest_browsereval.runs.run import StoredRun
 
 if TYPE_CHECKING:
     from pytest_browsereval.hooks.controller import Controller
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 PREFIX = "gate::"
 
 
-def _rules(active_run: ActiveRun, summary: RunSummary, against: Sequence[RuleResult]) -> Iterator[RuleResult]:
+def _rules(active_run: ActiveRun, run: StoredRun, against: Sequence[RuleResult]) -> Iterator[RuleResult]:
     """Yield what each rule says; a run that lacks trials misses the gate, whatever the others come to."""
-    yield from decide(summary, active_run.config.gate, against)
-    yield from filter(None, (lacking(active_run.store, summary), contradicting(active_run.store, summary)))
+    yield from decide(run.summary, active_run.config.gate, against)
+    yield from filter(None, (lacking(run, active_run.store.locks), contradicting(run)))
 
 
 class Gating:
@@ -48,11 +48,10 @@ class Gating:
         if not runs_nothing(session.config):
             self._controller.summarise()
             several = len(self._controller.summaries) > 1
-            for active_run, summary in self._controller.summaries.items():
+            for active_run, run in self._controller.stored_runs.items():
                 if active_run.config.is_gated:
-                    run = self._controller.read_run(active_run)
                     against = self._session.door.judge_run(run, active_run.config.absolute_gate)
-                    for rule in _rules(active_run, summary, against):
+                    for rule in _rules(active_run, run, against):
                         name = f"{self._controller.label(active_run)}::{rule.name}" if several else rule.name
                         self.results.append((active_run, name, rule))
                         self._report(session, active_run, name, rule)
@@ -116,8 +115,8 @@ class WholeRuns:
         """Make exit code 0 a 1; the controller has summed the runs up before."""
         if int(session.exitstatus) != pytest.ExitCode.OK:
             return
-        for active_run, summary in self._controller.summaries.items():
-            if wrong := list(self._wrong(active_run, summary)):
+        for active_run, run in self._controller.stored_runs.items():
+            if wrong := list(self._wrong(active_run, run)):
                 why = f"the run is not green: {'; '.join(wrong)} (exit code 1)"
                 self._lines.append(f"eval {active_run.config.name}: {why}")
                 session.exitstatus = pytest.ExitCode.TESTS_FAILED
@@ -131,8 +130,8 @@ class WholeRuns:
             for part in wrap_text(line, config.get_terminal_writer().fullwidth):
                 terminalreporter.line(part, red=True)
 
-    def _wrong(self, active_run: ActiveRun, summary: RunSummary) -> Iterator[str]:
-        data = (trial.metadata for trial in summary.trials)
+    def _wrong(self, active_run: ActiveRun, run: StoredRun) -> Iterator[str]:
+        data = (trial.last for trial in run.trials)
         is_decided = active_run.config.expects  # by the gate
         bad = [one for one in data if one.verdict is not Verdict.PASSED and not is_decided(one)]
         if bad:
@@ -142,5 +141,5 @@ class WholeRuns:
                 yield f"{format_count(count, 'trial')} {verdict} that no item of this session reports"
         trials = active_run.trials
         is_earlier = trials.has_earlier or not trials.makes_attempts  # resumed, or regraded
-        if is_earlier and not active_run.config.is_gated and (rule := lacking(active_run.store, summary)):
+        if is_earlier and not active_run.config.is_gated and (rule := lacking(run, active_run.store.locks)):
             yield rule.message

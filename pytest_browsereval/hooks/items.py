@@ -18,7 +18,6 @@ from pytest_browsereval.hooks.marks import take_mark
 from pytest_browsereval.hooks.names import is_by_hand
 from pytest_browsereval.hooks.representation import represent
 from pytest_browsereval.model.causes import Cause
-from pytest_browsereval.model.digest import AttemptDigest
 from pytest_browsereval.model.display import one_line
 from pytest_browsereval.model.grades import Verdict, cost_of
 from pytest_browsereval.model.results import TaskMetadata
@@ -27,6 +26,7 @@ from pytest_browsereval.report.links import page_of
 from pytest_browsereval.report.viewer.attempts import names_in
 from pytest_browsereval.run.active import ActiveRun
 from pytest_browsereval.run.plan import Entry
+from pytest_browsereval.runs.attempt import StoredAttempt
 
 if TYPE_CHECKING:
     from pytest_browsereval.hooks.collection import EvalFile
@@ -185,7 +185,7 @@ class EvalItem(pytest.Function, PlainId):
         if self.metadata.verdict is Verdict.ERRORED:
             raise AttemptErrored(self.metadata.reason)
 
-    def _list_before(self) -> list[tuple[int, AttemptDigest | None]]:
+    def _list_before(self) -> list[tuple[int, StoredAttempt | None]]:
         """Return the attempts of the trial that were made before the last one; None: it was cut off."""
         assert self.metadata is not None  # noqa: S101 set by the caller
         if self.metadata.attempt == 1:
@@ -254,7 +254,7 @@ class EvalItem(pytest.Function, PlainId):
 
 
 def properties(
-    metadata: TaskMetadata, folder: Path, earlier: Sequence[tuple[int, AttemptDigest | None]] = ()
+    metadata: TaskMetadata, folder: Path, earlier: Sequence[tuple[int, StoredAttempt | None]] = ()
 ) -> Iterator[tuple[str, Any]]:
     """Yield the properties that JUnit and other readers get of a trial: names with JSON scalars."""
     yield "verdict", str(metadata.verdict)
@@ -318,7 +318,7 @@ def _printable(name: str) -> str:
     return one_line(name, len(name))
 
 
-def _describe_earlier(earlier: Iterable[tuple[int, AttemptDigest | None]]) -> Iterator[str]:
+def _describe_earlier(earlier: Iterable[tuple[int, StoredAttempt | None]]) -> Iterator[str]:
     """Yield what the attempts of a trial came to that were made before this one."""
     for number, data in earlier:
         if data is None:

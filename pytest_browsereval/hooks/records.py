@@ -13,13 +13,13 @@ import pytest
 from pytest_browsereval.model.display import join_first
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.run.active import ActiveRun
-from pytest_browsereval.run.deaths import read_deaths
 from pytest_browsereval.run.store import RunStore
+from pytest_browsereval.runs.attempt import find_place
+from pytest_browsereval.runs.deaths import read_deaths
 from pytest_browsereval.runs.foreign import NAMED, REWRITTEN, Lost, describe_foreign_records
 from pytest_browsereval.runs.lines import (
     ATTEMPTS,
     Noted,
-    find_place,
     hash_line,
     list_files,
     list_kept,

@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.analysis.summary import RunSummary
 from pytest_browsereval.config.model import BudgetConfig
 from pytest_browsereval.hooks.controller import Controller
 from pytest_browsereval.hooks.items import EvalItem
@@ -23,6 +22,7 @@ from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.report import table
 from pytest_browsereval.report.links import PAGE
 from pytest_browsereval.run.active import ActiveRun
+from pytest_browsereval.runs.summary import RunSummary
 
 COLOURS = {Verdict.PASSED: "green", Verdict.FAILED: "red", Verdict.ERRORED: "yellow"}
 
@@ -99,7 +99,7 @@ class Terminal:
     def _table(self, out: Any, active_run: ActiveRun, summary: RunSummary, config: pytest.Config) -> None:
         ascii_only = b"?" in "✓✗…·".encode(stdout_encoding(), "replace")
         width, how = config.get_terminal_writer().fullwidth, {True: "green", False: "red"}
-        digests = [trial.metadata for trial in summary.trials]
+        digests = [trial.last for trial in summary.trials]
         write = partial(_write, out, width, ascii_only)
         out.section(f"eval {self._controller.label(active_run)}")
         for line in table.table(summary, width=width, ascii_only=ascii_only):
@@ -118,7 +118,7 @@ class Terminal:
         for _, name, rule in rules:
             write([f"gate {name}: {rule.message}"], **{how[rule.is_met]: True})
         write(active_run.trials.list_changes(digests), bold=True)
-        write(f"browser: {name}" for name in [active_run.store.manifest().get("browser")] if name)
+        write(f"browser: {name}" for name in [active_run.store.run.read_manifest().get("browser")] if name)
         write(active_run.cassettes.list_notes(digests, lambda path: _short(path, config)))
         out.line(f"run folder: {_short(active_run.store.root, config)}")  # in one piece, to be copied
         if (page := active_run.store.root / PAGE).is_file():

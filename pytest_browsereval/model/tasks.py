@@ -8,6 +8,9 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator
 
+TASK_FILE = "task.json"
+"""In the folder of an attempt: the row, and by what it is judged."""
+
 
 class RowMetadata(BaseModel):
     """The origin of a task, with the keys of BrowserOS."""

@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from pytest_browsereval.capture.message_log import read_messages
 from pytest_browsereval.capture.tracebacks import shorten, tracebacks
 from pytest_browsereval.model.causes import Cause
 from pytest_browsereval.model.display import format_count, one_line, printable
@@ -19,6 +18,7 @@ from pytest_browsereval.model.messages import (
 )
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.model.usage import Usage
+from pytest_browsereval.runs.folder import read_messages
 
 LAST_STEPS = 5
 STEP_WIDTH = 100

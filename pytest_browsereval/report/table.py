@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from pytest_browsereval.analysis.passrate import PassRate
-from pytest_browsereval.analysis.repeats import Stability
-from pytest_browsereval.analysis.summary import RunSummary, TrialOutcome
-from pytest_browsereval.model.digest import GradeDigest
 from pytest_browsereval.model.display import fit, format_count, one_line, percent, width_of, wrap_text
 from pytest_browsereval.model.grades import Verdict
+from pytest_browsereval.runs.attempt import GradeDigest
+from pytest_browsereval.runs.passrate import PassRate
+from pytest_browsereval.runs.repeats import Stability
+from pytest_browsereval.runs.summary import RunSummary
+from pytest_browsereval.runs.trial import StoredTrial
 from pytest_browsereval.stats.statistics import Interval
 
 # A longer table scrolls the failures away, so passed trials are then counted instead.
@@ -38,9 +39,9 @@ def table(summary: RunSummary, *, width: int = 80, ascii_only: bool = False) -> 
         ascii_only: for terminals that cannot show the marks.
     """
     # Bad trials first: a long table is cut at its end.
-    trials = sorted(summary.trials, key=lambda t: list(MARKS)[::-1].index(t.metadata.verdict))
+    trials = sorted(summary.trials, key=lambda t: list(MARKS)[::-1].index(t.last.verdict))
     if len(trials) > MOST_ROWS:
-        bad = [t for t in trials if t.metadata.verdict is not Verdict.PASSED]
+        bad = [t for t in trials if t.last.verdict is not Verdict.PASSED]
         trials = bad[:MOST_ROWS]
     cut = "..." if ascii_only else "…"
     names = [_plain(name, ascii_only) for name in name_trials(trials, summary)]
@@ -52,7 +53,7 @@ def table(summary: RunSummary, *, width: int = 80, ascii_only: bool = False) -> 
     grade_width = min(room - name_width, longest_grades)
     yield Line(f"  {'task':<{name_width}}  verdict  {'grades':<{grade_width}}{tail}".rstrip())
     for trial, name, shown in zip(trials, names, grades, strict=True):
-        data = trial.metadata
+        data = trial.last
         mark = {"✓": "+", "✗": "x", "!": "!"}[MARKS[data.verdict]] if ascii_only else MARKS[data.verdict]
         yield Line(
             f"{mark} {fit(name, name_width, cut)}  {data.verdict!s:<7}  {fit(shown, grade_width, cut)}"
@@ -60,7 +61,7 @@ def table(summary: RunSummary, *, width: int = 80, ascii_only: bool = False) -> 
             data.verdict,
         )
     if len(summary.trials) > len(trials):
-        passed = sum(trial.metadata.verdict is Verdict.PASSED for trial in summary.trials)
+        passed = sum(trial.last.verdict is Verdict.PASSED for trial in summary.trials)
         rest = len(summary.trials) - len(trials) - passed
         more = f", {rest} more failed or errored" if rest else ""
         yield Line(f"  {cut} {passed} passed{more}")
@@ -68,9 +69,9 @@ def table(summary: RunSummary, *, width: int = 80, ascii_only: bool = False) -> 
 
 def reasons(summary: RunSummary, *, width: int = 80, ascii_only: bool = False) -> Iterator[Line]:
     """Yield why trials were not passed, the first ten of them; for rows that a gate shows as expected."""
-    bad = [t for t in summary.trials if t.metadata.verdict is not Verdict.PASSED]
+    bad = [t for t in summary.trials if t.last.verdict is not Verdict.PASSED]
     for trial, name in zip(bad[:MOST_REASONS], name_trials(bad, summary), strict=False):
-        data = trial.metadata
+        data = trial.last
         text = _plain(f"{name} {data.verdict}: {data.reason}", ascii_only)
         yield from (Line(part, data.verdict) for part in wrap_text(text, width))
     if len(bad) > MOST_REASONS:
@@ -84,7 +85,7 @@ def disagreements(summary: RunSummary, *, width: int = 80, ascii_only: bool = Fa
         return
     yield Line(f"graders disagree on {len(split)} of {format_count(len(summary.trials), 'trial')}:")
     for trial, name in zip(split[:MOST_DISAGREEMENTS], name_trials(split, summary), strict=False):
-        grades = trial.metadata.grader_results.values()
+        grades = trial.last.grader_results.values()
         message = ", ".join(f"{grade.verdict} by {_title(grade)}" for grade in grades)
         text = _plain(f"- {name}: {message}", ascii_only)
         yield from (Line(part) for part in wrap_text(text, width))
@@ -92,12 +93,12 @@ def disagreements(summary: RunSummary, *, width: int = 80, ascii_only: bool = Fa
         yield Line(f"and {len(split) - MOST_DISAGREEMENTS} more; summary.json lists them all")
 
 
-def name_trials(trials: Iterable[TrialOutcome], summary: RunSummary) -> Iterator[str]:
+def name_trials(trials: Iterable[StoredTrial], summary: RunSummary) -> Iterator[str]:
     """Yield the names, with variant and number where the run has several of them."""
-    has_variants = len({trial.metadata.variant for trial in summary.trials}) > 1
-    has_trials = len({trial.metadata.trial for trial in summary.trials}) > 1
+    has_variants = len({trial.last.variant for trial in summary.trials}) > 1
+    has_trials = len({trial.last.trial for trial in summary.trials}) > 1
     for trial in trials:
-        data = trial.metadata
+        data = trial.last
         known = (has_variants, data.variant), (has_trials, str(data.trial))
         parts = [part for is_shown, part in known if is_shown]
         yield data.query_id + (f"[{'-'.join(parts)}]" if parts else "")
@@ -107,8 +108,8 @@ def _plain(text: str, ascii_only: bool) -> str:  # noqa: FBT001
     return "".join(c if c.isprintable() and (c.isascii() or not ascii_only) else "?" for c in text)
 
 
-def _grades(trial: TrialOutcome) -> str:
-    data = trial.metadata
+def _grades(trial: StoredTrial) -> str:
+    data = trial.last
     if data.verdict is Verdict.ERRORED and not data.grader_results:
         return str(data.error_source)
     return " ".join(map(_grade, data.grader_results.values()))
@@ -168,7 +169,7 @@ def totals(summary: RunSummary, selected: int | None, *, width: int = 80) -> Ite
 
 def warnings_of_passed(summary: RunSummary) -> Iterator[str]:
     """Yield the number of warnings of passed trials: pytest prints no report of these."""
-    passed = [trial.metadata for trial in summary.trials if trial.metadata.verdict is Verdict.PASSED]
+    passed = [trial.last for trial in summary.trials if trial.last.verdict is Verdict.PASSED]
     counts = [data.warning_count for data in passed if data.warning_count]
     if counts:
         count = sum(counts)

@@ -16,7 +16,6 @@ from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.contracts import texts_of
 from pytest_browsereval.errors import Fault
 from pytest_browsereval.graders.base import GraderConfig
-from pytest_browsereval.model.digest import AttemptDigest
 from pytest_browsereval.redaction.known import know_secrets
 from pytest_browsereval.redaction.redactor import Redactor
 from pytest_browsereval.redaction.spellings import list_base64_forms, list_spellings
@@ -32,6 +31,7 @@ from pytest_browsereval.run.plan import Entry, Plan
 from pytest_browsereval.run.record import AttemptRecord
 from pytest_browsereval.run.store import RunStore
 from pytest_browsereval.run.toolsets import Toolsets
+from pytest_browsereval.runs.attempt import StoredAttempt
 from pytest_browsereval.tools.toolkits import build_plugged_kits, kits_for
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ class Trials(ABC):
         """
         return ""
 
-    def list_changes(self, trials: Iterable[AttemptDigest]) -> Iterator[str]:
+    def list_changes(self, trials: Iterable[StoredAttempt]) -> Iterator[str]:
         """Yield what has become of results that an earlier session had.
 
         Args:

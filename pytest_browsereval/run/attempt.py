@@ -297,7 +297,7 @@ class Course:
         self.folder = folder = store.begin_attempt(trial.key, node_id)
         self.run_id, key = store.root.resolve().name, trial.key
         is_own = store is not run.store  # of a test by hand, which has a name of its own
-        name = str(store.manifest()["name"]) if is_own else run.config.name
+        name = str(store.run.read_manifest()["name"]) if is_own else run.config.name
         numbers = {"trial": key.trial, "attempt": folder.number}
         attempt_id = name_attempt(name, self.run_id, key.query_id, key.variant, **numbers)
         self.trace_name = name_trace(attempt_id, node_id)

@@ -12,9 +12,9 @@ from pytest_browsereval.browsers.base import RecordedAnswers
 from pytest_browsereval.capture.har import Keep
 from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.errors import Fault
-from pytest_browsereval.model.digest import AttemptDigest
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.runs.attempt import StoredAttempt
 
 if TYPE_CHECKING:
     from pytest_browsereval.run.active import ActiveRun
@@ -135,7 +135,7 @@ class Cassettes:
         """
         return ""
 
-    def list_notes(self, trials: Iterable[AttemptDigest], shorten: Callable[[Path], str]) -> Iterator[str]:
+    def list_notes(self, trials: Iterable[StoredAttempt], shorten: Callable[[Path], str]) -> Iterator[str]:
         """Yield what to know of the cassettes at the end of a run.
 
         Args:

@@ -5,35 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pytest_browsereval.errors import ErrorSource, Fault, UsageError
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.run.store import Flight, TrialKey
-from pytest_browsereval.run_files import parse_lines, read_written
+from pytest_browsereval.runs.deaths import DEATHS, Death, read_deaths
 
 if TYPE_CHECKING:
     from pytest_browsereval.run.active import ActiveRun
-
-DEATHS = "deaths.jsonl"
-"""In the run folder: a line for each process that has died, with the trials that it was at."""
-
-
-@dataclass(frozen=True, slots=True)
-class Death:
-    """A line of the file."""
-
-    began: float
-    """When the session began that has noted it."""
-    trials: tuple[str, ...]
-    """Folders of the trials that the process was at, below the run's."""
-    is_known: bool
-    """Whether it is known what did it: the one trial, or something that is not the run's."""
-    regrades: bool
-    """Whether stored attempts were graded again."""
 
 
 class Deaths:
@@ -156,36 +137,3 @@ def note_death(
     for run in runs:
         own = [node_id for node_id, owner in at_work.items() if owner is run]
         run.deaths.note(own, what, is_known=is_known or bool(at_work and not own))
-
-
-def read_deaths(root: Path) -> tuple[Death, ...]:
-    """Return the deaths of a run, in their order.
-
-    Args:
-        root: its folder.
-    """
-    try:
-        return tuple(parse_lines(read_written(root / DEATHS), _take))
-    except OSError:
-        return ()
-
-
-def _take(line: Any) -> Death:
-    places = tuple(str(place) for place in line["trials"])
-    return Death(float(line["began"]), places, line["is_known"] is True, line["regrades"] is True)
-
-
-def count_deaths(root: Path) -> int:
-    """Return how many deaths of a run are still unexplained: no trial has died again when it ran alone.
-
-    Args:
-        root: its folder.
-    """
-    blamed: set[str] = set()
-    found = 0
-    for death in reversed(read_deaths(root)):
-        if death.is_known:
-            blamed.update(death.trials)
-        else:
-            found += blamed.isdisjoint(death.trials)
-    return found

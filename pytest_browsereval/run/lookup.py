@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Self
 from pytest_browsereval.config_text import format_path
 from pytest_browsereval.errors import ConfigError
 from pytest_browsereval.run.journal import JOURNAL
-from pytest_browsereval.run.store import RunStore, home_of
+from pytest_browsereval.run.store import home_of
+from pytest_browsereval.runs.run import StoredRun
 
 if TYPE_CHECKING:  # commands that read a run need no config, which takes 0.2 s
     from pytest_browsereval.config import EvalConfig
@@ -223,9 +224,9 @@ def earlier(run: Path) -> Iterator[Path]:
         run: its folder.
     """
     run = run.resolve()
-    name, own = RunStore(run).manifest().get("config_file"), age(run)
+    name, own = StoredRun(run).read_manifest().get("config_file"), age(run)
     if name is None:
         return
     for folder in Runs(run.parent, (run.parent,)).newest_first():
-        if age(folder) < own and RunStore(folder).manifest().get("config_file") == name:
+        if age(folder) < own and StoredRun(folder).read_manifest().get("config_file") == name:
             yield folder

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from typing import Any
 
 from pytest_browsereval.errors import ErrorSource, Fault, RunStopped
-from pytest_browsereval.model.digest import AttemptDigest
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.run.active import ActiveRun, Trials
 from pytest_browsereval.run.attempt import attempt, is_retried, record_fault
@@ -15,6 +14,7 @@ from pytest_browsereval.run.preflight import check_trials, preflight
 from pytest_browsereval.run.record import AttemptRecord
 from pytest_browsereval.run.selection import note_selected
 from pytest_browsereval.run.session import Session
+from pytest_browsereval.runs.attempt import StoredAttempt
 
 
 class NewTrials(Trials):
@@ -57,7 +57,7 @@ class NewTrials(Trials):
         found = store.last_result(entry.key) if is_over else None
         return AttemptRecord(*found) if found else None
 
-    def is_believed(self, data: AttemptDigest) -> bool:
+    def is_believed(self, data: StoredAttempt) -> bool:
         """Whether a judged attempt need not be made again."""
         return self.run.store.writer.has_written(data.line)
 

@@ -120,7 +120,7 @@ class Outages:
         return not (self._keeps_going and fault.source in (ErrorSource.PROVIDER, ErrorSource.SITE))
 
     def _lines(self) -> list[dict[str, Any]]:
-        found = self._store.read_lines(LEDGER, lambda line: (line["at"] >= self._began, line))
+        found = self._store.run.read_lines(LEDGER, lambda line: (line["at"] >= self._began, line))
         return [line for is_of_session, line in found if is_of_session]
 
 

@@ -23,6 +23,7 @@ from pytest_browsereval.run.manifest import tool_hashes
 from pytest_browsereval.run.plan import Entry
 from pytest_browsereval.run.store import RunStore
 from pytest_browsereval.run.toolsets import Toolsets
+from pytest_browsereval.runs.run import StoredRun
 from pytest_browsereval.sites import check
 from pytest_browsereval.tools.base import Tool
 
@@ -157,7 +158,7 @@ def drift(store: RunStore, config: EvalConfig, tools: Sequence[Tool]) -> list[st
         tools: the tools that are switched on.
     """
     folders = sorted(store.root.parent.glob("*"), key=age, reverse=True)
-    manifests = ((one.name, RunStore(one).manifest()) for one in folders if one != store.root)
+    manifests = ((one.name, StoredRun(one).read_manifest()) for one in folders if one != store.root)
     same = ((run_id, one) for run_id, one in manifests if one.get("config_file") == config.path.name)
     # Damaged ones are left out.
     known = ((run_id, one["tool_hashes"]) for run_id, one in same if isinstance(one.get("tool_hashes"), dict))

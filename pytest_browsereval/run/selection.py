@@ -16,6 +16,7 @@ from pytest_browsereval.model.messages import now
 from pytest_browsereval.run.store import RunStore, TrialKey
 from pytest_browsereval.run_files import parse_written, read_written
 from pytest_browsereval.runs.foreign import REWRITTEN, Lost
+from pytest_browsereval.runs.run import StoredRun
 
 SELECTED_FILE = "selected.jsonl"
 """In the run folder: trials that sessions have selected, each of them once."""
@@ -35,7 +36,7 @@ def note_selected(store: RunStore, trials: Iterable[TrialKey]) -> None:
     Raises:
         OSError: it cannot be written.
     """
-    known = read_selected(store)
+    known = read_selected(store.run)
     if known is None:
         return
     store.root.mkdir(parents=True, exist_ok=True)
@@ -63,27 +64,27 @@ def _append(store: RunStore, name: str, time: dict[str, str], trials: Iterator[T
         store.append(name, {**time, "trials": part})
 
 
-def read_regraded(store: RunStore) -> dict[TrialKey, str]:
+def read_regraded(run: StoredRun) -> dict[TrialKey, str]:
     """Return when the last session began that was to grade a trial again, of each such trial."""
     found: dict[TrialKey, str] = {}
     with contextlib.suppress(OSError):
         # A line that a kill has cut is of a session that has graded nothing yet.
-        for trials in store.read_lines(
+        for trials in run.read_lines(
             REGRADED_FILE, lambda line: {TrialKey(*trial): str(line["begun_at"]) for trial in line["trials"]}
         ):
             found |= trials
     return found
 
 
-def read_selected(store: RunStore) -> frozenset[TrialKey] | None:
+def read_selected(run: StoredRun) -> frozenset[TrialKey] | None:
     """Return the trials that all sessions of a run have selected; None if the run does not tell.
 
     A run that was begun before there was such a file does not, nor does one whose file is damaged.
     """
     try:
-        lines = read_written(store.root / SELECTED_FILE).splitlines()
+        lines = read_written(run.folder / SELECTED_FILE).splitlines()
     except FileNotFoundError:
-        return None if (store.root / "manifest.json").exists() else frozenset()
+        return None if (run.folder / "manifest.json").exists() else frozenset()
     except OSError:
         return None
     try:
@@ -92,22 +93,22 @@ def read_selected(store: RunStore) -> frozenset[TrialKey] | None:
         return None
 
 
-def list_damaged(store: RunStore, selected: Collection[TrialKey] | None) -> list[str]:
+def list_damaged(run: StoredRun, selected: Collection[TrialKey] | None) -> list[str]:
     """Return which files of a run cannot be read whole, so that what the run was to have is unknown.
 
     Args:
-        store: the run.
+        run: the run.
         selected: what ``read_selected`` has returned.
     """
     damaged = []
-    if os.path.lexists(store.root / SELECTED_FILE) and not selected:
+    if os.path.lexists(run.folder / SELECTED_FILE) and not selected:
         damaged.append(SELECTED_FILE)
-    if Lost(store.root).is_damaged:
+    if Lost(run.folder).is_damaged:
         damaged.append(REWRITTEN)
     return damaged
 
 
-def count_wanted(store: RunStore) -> int | None:
+def count_wanted(run: StoredRun) -> int | None:
     """Return how many trials a run is to have, also of one that was killed; None if it does not tell."""
-    trials = read_selected(store)
-    return len(trials) if trials else store.count_planned()
+    trials = read_selected(run)
+    return len(trials) if trials else run.count_planned()

@@ -14,9 +14,8 @@ import itertools
 import json
 import os
 import random
-import re
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -26,38 +25,26 @@ from typing import Any, TypeVar
 from pytest_browsereval.config_text import format_path
 from pytest_browsereval.datasets.ids import safe_folder
 from pytest_browsereval.errors import UsageError
-from pytest_browsereval.model.digest import AttemptDigest
 from pytest_browsereval.model.display import list_json_parts
 from pytest_browsereval.model.grades import Verdict
-from pytest_browsereval.model.messages import SCHEMA_VERSION
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.redaction.text import redact_json
 from pytest_browsereval.run.locks import RunLocks
-from pytest_browsereval.run.summary import SUMMARY, read_figures
 from pytest_browsereval.run_files import (
-    load_written,
     parse_lines,
     read_written,
     sync_all,
     write_json,
     write_whole,
 )
+from pytest_browsereval.runs.attempt import StoredAttempt, find_place
 from pytest_browsereval.runs.foreign import attempt_number
-from pytest_browsereval.runs.lines import (
-    ATTEMPTS,
-    Lines,
-    LineWriter,
-    Noted,
-    find_place,
-    read_bytes,
-    read_line,
-)
+from pytest_browsereval.runs.lines import ATTEMPTS, Lines, LineWriter, Noted
+from pytest_browsereval.runs.run import StoredRun
+from pytest_browsereval.runs.summary_file import SUMMARY
 from pytest_browsereval.runs.texts import LONGEST, take_out
 
 T = TypeVar("T")
-
-RUN_ID = re.compile(r"\d{8}T\d{6}Z-[a-z]{6}")
-"""As ``new_run_id`` makes it."""
 
 COPY = "metadata.json"
 """In the folder of an attempt: a copy of its line, for people."""
@@ -117,7 +104,7 @@ class TrialKey:
     trial: int = 1
 
     @classmethod
-    def of(cls, data: TaskMetadata | AttemptDigest) -> TrialKey:
+    def of(cls, data: TaskMetadata | StoredAttempt) -> TrialKey:
         """Return the key of an attempt's trial."""
         return cls(data.query_id, data.variant, data.trial)
 
@@ -166,7 +153,9 @@ class RunStore:
         self.worker = worker
         self._numbers = itertools.count(1)
         self.writer = LineWriter(root, worker, fsync=fsync)
-        self._lines = Lines(root)
+        self.run = StoredRun(root)
+        """The same, to read it."""
+        self._lines = Lines(root, self.run)
         self._reading = threading.Lock()
         self.locks = RunLocks(root, worker)
         """Who writes it."""
@@ -189,10 +178,6 @@ class RunStore:
         if not target.exists():
             write_json(target, manifest, fsync=self.synced_from is not None)
 
-    def manifest(self) -> dict[str, Any]:
-        """Return the manifest; empty before one was written, and if it is damaged."""
-        return self._read("manifest.json")
-
     def write_summary(self, summary: dict[str, Any]) -> Path:
         """Write ``summary.json`` and return its path."""
         target = self.root / SUMMARY
@@ -202,49 +187,6 @@ class RunStore:
     def drop_summary(self) -> None:
         """Remove ``summary.json``: further attempts are about to be made, of which it tells nothing."""
         (self.root / SUMMARY).unlink(missing_ok=True)
-
-    def gate(self) -> Any:
-        """Return the block of the gate that the run's last session has set; None if nobody knows.
-
-        Rules may have changed when a run is resumed or regraded.
-        """
-        config = self.manifest().get("config")
-        begun_with = config.get("gate") if isinstance(config, dict) else None
-        return self._summary().get("gate", begun_with)
-
-    def count_selected(self) -> int | None:
-        """Return how many trials the run was to have, by its summary; None: nobody has written one."""
-        return self._read_count("selected")
-
-    def count_planned(self) -> int | None:
-        """Return how many trials the run was begun for, by its manifest; None if that does not say."""
-        count = self.manifest().get("selected")
-        return count if isinstance(count, int) else None
-
-    def count_skipped(self) -> int:
-        """Return how many of them were skipped before their attempt, by its summary."""
-        return self._read_count("skipped") or 0
-
-    def _read_count(self, key: str) -> int | None:
-        try:
-            return int(self._summary()[key])
-        except (ValueError, KeyError, TypeError):
-            return None
-
-    def _summary(self) -> dict[str, Any]:
-        """Return the summary without its results; empty before it was written, and if it is damaged."""
-        try:
-            return read_figures(self.root)
-        except (OSError, ValueError):
-            return {}
-
-    def _read(self, name: str) -> dict[str, Any]:
-        """Return a JSON file of the run; empty before it was written, and if it is damaged."""
-        try:
-            loaded = load_written(self.root / name)
-        except (OSError, ValueError):
-            return {}
-        return loaded if isinstance(loaded, dict) else {}
 
     def append(self, name: str, record: dict[str, Any]) -> None:
         """Add a line to a file of the run, which other processes may add to as well.
@@ -258,15 +200,6 @@ class RunStore:
                 file.seek(-1, os.SEEK_END)
                 line = line if file.read(1) == b"\n" else b"\n" + line  # a write that was cut stays alone
             file.write(line)  # in one piece: other processes write too
-
-    def read_lines(self, name: str, take: Callable[[Any], T]) -> Iterator[T]:
-        """Yield what a function takes from each line of such a file, as ``parse_lines`` does.
-
-        Raises:
-            OSError: it cannot be read; one that is missing is empty.
-        """
-        with contextlib.suppress(FileNotFoundError):
-            yield from parse_lines(read_written(self.root / name), take)
 
     # -- attempts
 
@@ -284,7 +217,7 @@ class RunStore:
             self._lines.update()
             return self._lines
 
-    def list_tries(self, key: TrialKey) -> list[AttemptDigest]:
+    def list_tries(self, key: TrialKey) -> list[StoredAttempt]:
         """Return the finished attempts of a trial that count, in their order."""
         return self.update_lines().list_tries(self._place(key))
 
@@ -297,16 +230,7 @@ class RunStore:
         """Return the last finished attempt of a trial with its folder; None before there is one."""
         if not (tries := self.list_tries(key)):
             return None
-        return self.read(tries[-1]), self.trial_folder(key) / f"attempt-{tries[-1].attempt}"
-
-    def list_history(self, key: TrialKey) -> Iterator[bytes]:
-        """Yield all lines of the attempts of a trial that count, the earlier revisions of each too.
-
-        Raises:
-            UsageError: a file was changed since.
-        """
-        for line in self.update_lines().list_history(self._place(key)):
-            yield read_bytes(self.root, line)
+        return tries[-1].metadata, self.trial_folder(key) / f"attempt-{tries[-1].attempt}"
 
     def save_record(self, metadata: TaskMetadata, redact: Callable[[str], str] = str) -> TaskMetadata:
         """Write the record of an attempt and return it without secrets, for all that is shown of it.
@@ -411,33 +335,6 @@ class RunStore:
             path.unlink(missing_ok=True)
         return found
 
-    def check_version(self) -> None:
-        """Refuse a run of another version of this package: it may mean something else, or has no lines.
-
-        Raises:
-            UsageError: with what to install.
-        """
-        form = self.manifest().get("schema_version", SCHEMA_VERSION)
-        if not isinstance(form, int) or form > SCHEMA_VERSION:
-            raise UsageError(
-                f"{format_path(self.root)}: a newer version of pytest-browsereval has written this run (form "
-                f"{form!r}, here {SCHEMA_VERSION} is known). Run `pip install --upgrade pytest-browsereval`"
-            )
-        if form < SCHEMA_VERSION:
-            raise UsageError(
-                f"{format_path(self.root)}: pytest-browsereval 0.2 has written this run, which this version "
-                "does not read. Run the eval again."
-            )
-
-    def read(self, data: AttemptDigest) -> TaskMetadata:
-        """Return the whole record of an attempt of the run.
-
-        Raises:
-            UsageError: its line was changed since.
-        """
-        assert data.line is not None  # noqa: S101 it was read from the run
-        return read_line(self.root, data.line)
-
     def read_record(self, folder: Path) -> TaskMetadata:
         """Return the whole record of an attempt by its folder, as it is now.
 
@@ -447,41 +344,4 @@ class RunStore:
         data = self.update_lines().find(folder.relative_to(self.root).as_posix())
         if data is None:
             raise UsageError(f"{format_path(folder)} has no line in {format_path(self.root / ATTEMPTS)}.")
-        return self.read(data)
-
-    def attempts(self) -> Iterator[tuple[Path, TaskMetadata]]:
-        """Yield every finished attempt with its folder, in the order of the folders.
-
-        Raises:
-            UsageError: a line is damaged, or the run is of another version.
-        """
-        for place, data in self.placed_digests():
-            yield self.root / place, self.read(data)
-
-    def digests(self) -> Iterator[tuple[Path, AttemptDigest]]:
-        """Yield the same with what is kept of each attempt: 20,000 of them fit into memory.
-
-        Raises:
-            UsageError: as ``attempts``.
-        """
-        return ((self.root / place, data) for place, data in self.placed_digests())
-
-    def placed_digests(self) -> list[tuple[str, AttemptDigest]]:
-        """Return the same with the folders below the run's, as texts with slashes.
-
-        Raises:
-            UsageError: as ``attempts``.
-        """
-        self.check_version()
-        lines = Lines(self.root)  # all of them: something may have changed what was read before
-        lines.update()
-        return lines.list_all()
-
-    def last_digests(self) -> list[tuple[Path, AttemptDigest]]:
-        """Return the last attempt of each trial with its folder, in the order in which they were begun.
-
-        Raises:
-            UsageError: as ``attempts``.
-        """
-        last = {TrialKey.of(data): (folder, data) for folder, data in self.digests()}
-        return sorted(last.values(), key=lambda one: one[1].started_at)
+        return data.metadata

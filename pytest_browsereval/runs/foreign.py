@@ -7,8 +7,8 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from pytest_browsereval.model.digest import AttemptDigest
 from pytest_browsereval.run_files import parse_written, read_written
+from pytest_browsereval.runs.attempt import StoredAttempt
 
 REWRITTEN = "rewritten.jsonl"
 """In the run folder: a line for each such attempt."""
@@ -91,7 +91,7 @@ class Lost:
         """Return the same as it is now."""
         return self if self._measure() == self._size else Lost(self._root)
 
-    def covers(self, trial: str, data: AttemptDigest) -> bool:
+    def covers(self, trial: str, data: StoredAttempt) -> bool:
         """Whether an attempt does not count.
 
         Args:

@@ -15,21 +15,23 @@ import random
 import stat
 import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence, Set
-from functools import lru_cache
 from pathlib import Path
 from string import ascii_lowercase
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import ValidationError
 
 from pytest_browsereval.config_text import format_path
 from pytest_browsereval.datasets.ids import safe_folder
 from pytest_browsereval.errors import UsageError
-from pytest_browsereval.model.digest import AttemptDigest, Line, digest
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.run_files import open_written, parse_written, sync
+from pytest_browsereval.runs.attempt import Line, StoredAttempt, find_place, find_trial, make_attempt
 from pytest_browsereval.runs.foreign import Lost, attempt_number
 from pytest_browsereval.runs.texts import START, put_back
+
+if TYPE_CHECKING:
+    from pytest_browsereval.runs.run import StoredRun
 
 ATTEMPTS = "attempts"
 """The folder of the lines, in that of the run."""
@@ -39,8 +41,6 @@ MOST_ATTEMPTS = 99_999_999
 
 _SAFELY = ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY")
 _APPEND = os.O_RDWR | os.O_APPEND | os.O_CREAT | sum(getattr(os, name, 0) for name in _SAFELY)
-
-_folder_of = lru_cache(maxsize=65536)(safe_folder)
 
 
 class Noted(NamedTuple):
@@ -53,16 +53,6 @@ class Noted(NamedTuple):
     """Whether it is of an errored attempt, as far as anybody has looked."""
     changed: str = ""
     """The name of a file with a long text of it that something has changed or removed."""
-
-
-def find_trial(data: TaskMetadata | AttemptDigest) -> str:
-    """Return the folder of an attempt's trial below the run's, with slashes."""
-    return f"tasks/{_folder_of(data.query_id)}/{_folder_of(data.variant)}/{data.trial}"
-
-
-def find_place(data: TaskMetadata | AttemptDigest) -> str:
-    """Return the folder of an attempt below the run's, with slashes."""
-    return f"{find_trial(data)}/attempt-{data.attempt}"
 
 
 def hash_line(line: bytes) -> str:
@@ -251,7 +241,7 @@ def read_line(root: Path, line: Line) -> TaskMetadata:
 def _guess_place(line: bytes) -> str:
     with contextlib.suppress(ValueError, TypeError, KeyError):
         found = parse_written(line)
-        row, variant = _folder_of(found["query_id"]), _folder_of(found["variant"])
+        row, variant = safe_folder(found["query_id"]), safe_folder(found["variant"])
         return f"tasks/{row}/{variant}/{found['trial']}/attempt-{found['attempt']}"
     return ""
 
@@ -268,16 +258,18 @@ class Lines:
 
     Args:
         root: the run's folder.
+        run: whose attempts they are.
     """
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, run: StoredRun) -> None:
         self._root = root
+        self._run = run
         self.lost = Lost(root)
         self._forget()
 
     def _forget(self) -> None:
         self._ends: dict[str, int] = {}
-        self._trials: dict[str, dict[int, Sequence[AttemptDigest]]] = {}
+        self._trials: dict[str, dict[int, Sequence[StoredAttempt]]] = {}
         """The lines of each attempt, by the folders of the trials and the numbers of attempts."""
         self._rows: dict[str, list[str]] = {}
         """The trials of each row, by its id."""
@@ -309,7 +301,7 @@ class Lines:
             self._ends[name] = offset + len(content) + 1
             try:
                 if (metadata := parse_line(content)) is not None:
-                    self._take(digest(metadata, line))
+                    self._take(make_attempt(metadata, self._run, line))
             except ValueError as error:
                 self._places[line.hash] = _guess_place(content)
                 self._wrong[line.hash] = (
@@ -317,7 +309,7 @@ class Lines:
                     "Restore the line, or remove it to have the attempt count as never made."
                 )
 
-    def _take(self, data: AttemptDigest) -> None:
+    def _take(self, data: StoredAttempt) -> None:
         if data.attempt > MOST_ATTEMPTS:
             raise ValueError(f"attempt: {data.attempt} is more than {MOST_ATTEMPTS}")
         if (trial := find_trial(data)) not in self._trials:
@@ -327,10 +319,10 @@ class Lines:
 
     # -- what they say
 
-    def _choose(self, trial: str, lines: Sequence[AttemptDigest]) -> AttemptDigest | None:
+    def _choose(self, trial: str, lines: Sequence[StoredAttempt]) -> StoredAttempt | None:
         """Return the line of an attempt that counts; None if it has no result."""
         for data in reversed(lines):
-            if data.line is None or data.line.hash not in self.lost.dropped:
+            if data.line.hash not in self.lost.dropped:
                 return None if self.lost.covers(trial, data) else data
         return None
 
@@ -348,8 +340,8 @@ class Lines:
         wrong = ((key, why) for key, why in self._wrong.items() if key not in self.lost.dropped)
         return next((why for key, why in wrong if place in (None, self._places.get(key, place))), "")
 
-    def list_all(self) -> list[tuple[str, AttemptDigest]]:
-        """Return each attempt that counts with its folder below the run's, in the order of the folders.
+    def list_all(self) -> list[StoredAttempt]:
+        """Return each attempt that counts, in the order of the folders.
 
         Raises:
             UsageError: a line is damaged, two different lines of one attempt have one revision, or a file
@@ -357,19 +349,19 @@ class Lines:
         """
         if why := self.describe_damage():
             raise UsageError(why)
-        found = list[tuple[str, AttemptDigest]]()
+        found = list[tuple[str, StoredAttempt]]()
         for trial, tries in self._trials.items():
             for lines in tries.values():
                 if (data := self._choose(trial, lines)) is not None:
                     self._check_one(lines, data)
                     found.append((trial, data))
         found.sort(key=lambda one: (one[0].rsplit("/", 1)[0].split("/"), one[1].trial, one[1].attempt))
-        return [(f"{trial}/attempt-{data.attempt}", data) for trial, data in found]
+        return [data for _, data in found]
 
-    def _check_one(self, lines: Sequence[AttemptDigest], data: AttemptDigest) -> None:
+    def _check_one(self, lines: Sequence[StoredAttempt], data: StoredAttempt) -> None:
         if len(lines) == 1:
             return
-        same = {one.line for one in lines if one.revision == data.revision and one.line is not None}
+        same = {one.line for one in lines if one.revision == data.revision}
         same = {one for one in same if one.hash not in self.lost.dropped}
         if len({one.hash for one in same}) > 1:
             where = " and ".join(f"{ATTEMPTS}/{one.file} (at byte {one.offset})" for one in sorted(same))
@@ -378,16 +370,12 @@ class Lines:
                 f"{data.revision}. Remove those that the run has not written."
             )
 
-    def list_row(self, query_id: str) -> list[tuple[str, AttemptDigest]]:
-        """Return the attempts of a row that count with their folders, in the order of these."""
-        found = [
-            (f"{trial}/attempt-{data.attempt}", data)
-            for trial in self._rows.get(query_id, ())
-            for data in self.list_tries(trial)
-        ]
-        return sorted(found, key=lambda one: one[0])
+    def list_row(self, query_id: str) -> list[StoredAttempt]:
+        """Return the attempts of a row that count, in the order of their folders."""
+        found = (data for trial in self._rows.get(query_id, ()) for data in self.list_tries(trial))
+        return sorted(found, key=find_place)
 
-    def list_tries(self, trial: str) -> list[AttemptDigest]:
+    def list_tries(self, trial: str) -> list[StoredAttempt]:
         """Return the attempts of a trial that count, in their order.
 
         Args:
@@ -400,9 +388,9 @@ class Lines:
         """Return all lines of the attempts of a trial that count, the earlier revisions of each too."""
         tries = sorted(self._trials.get(trial, {}).items())
         known = [one.line for _, lines in tries if self._choose(trial, lines) for one in lines]
-        return [line for line in known if line is not None and line.hash not in self.lost.dropped]
+        return [line for line in known if line.hash not in self.lost.dropped]
 
-    def find(self, place: str) -> AttemptDigest | None:
+    def find(self, place: str) -> StoredAttempt | None:
         """Return an attempt that counts by its folder below the run's; None if there is none."""
         trial, _, name = place.rpartition("/")
         return self._choose(trial, self._trials.get(trial, {}).get(attempt_number(name) or 0, ()))

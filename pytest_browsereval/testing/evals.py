@@ -43,7 +43,7 @@ import yaml
 
 import pytest_browsereval
 from pytest_browsereval.model.results import TaskMetadata
-from pytest_browsereval.run.store import RunStore
+from pytest_browsereval.runs.run import StoredRun
 from pytest_browsereval.testing import run_folders
 
 # For an eval in a process of its own.
@@ -185,7 +185,7 @@ class EvalRun:
     @property
     def attempts(self) -> list[TaskMetadata]:
         """What is on record of each attempt of the run, in the order of their folders."""
-        return [metadata for _, metadata in RunStore(self.folder).attempts()]
+        return [one.metadata for one in StoredRun(self.folder).attempts]
 
     def attempt(self, query_id: str) -> TaskMetadata:
         """Return the record of a row's only attempt.

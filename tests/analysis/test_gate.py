@@ -7,10 +7,10 @@ from functools import cache
 import pytest
 
 from pytest_browsereval.analysis.gate import decide
-from pytest_browsereval.analysis.summary import RunSummary
 from pytest_browsereval.config import GateConfig
 from pytest_browsereval.model.rules import RuleResult
 from pytest_browsereval.report.table import totals
+from pytest_browsereval.runs.summary import RunSummary
 from tests.recorded import ERRORED, FAILED, PASSED, attempt, summary
 
 MIXED = summary(

@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 
 from pytest_browsereval.analysis.parts import lacking
-from pytest_browsereval.analysis.summary import summary_of
 from pytest_browsereval.run.store import RunStore
+from pytest_browsereval.runs.run import StoredRun
 from tests.labelled import write_run
 from tests.recorded import attempt
 
 
 def lacks(store: RunStore) -> str | None:
     """Return what the rule says that is missed."""
-    rule = lacking(store, summary_of(store))
+    rule = lacking(StoredRun(store.root))
     return None if rule is None else rule.message
 
 

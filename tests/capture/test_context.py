@@ -15,9 +15,9 @@ from pytest_browsereval.capture.context import (
     ScreenshotMode,
 )
 from pytest_browsereval.errors import ErrorSource, Fault, LimitReached, TerminationReason
-from pytest_browsereval.graders.judging.pictures import find_pictures
 from pytest_browsereval.model.messages import ErrorMessage, ToolCallMessage, ToolResultMessage
 from pytest_browsereval.model.usage import Usage
+from pytest_browsereval.runs.folder import find_pictures
 from tests.support import StillWindow, Visits
 
 Contexts = Callable[..., CaptureContext]

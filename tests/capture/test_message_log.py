@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_browsereval.capture.message_log import MessageLogger, read_messages
+from pytest_browsereval.capture.message_log import MessageLogger
 from pytest_browsereval.model.messages import (
     AssistantMessage,
     Message,
@@ -19,6 +19,7 @@ from pytest_browsereval.model.messages import (
     UserMessage,
     message_adapter,
 )
+from pytest_browsereval.runs.folder import read_messages
 
 pytestmark = pytest.mark.quick
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.capture.trajectory import TASK_FILE, TrajectorySaver
+from pytest_browsereval.capture.trajectory import TrajectorySaver
 from pytest_browsereval.errors import TerminationReason
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.results import ExecutorRecord, TaskMetadata
-from pytest_browsereval.model.tasks import RowMetadata, Task
+from pytest_browsereval.model.tasks import TASK_FILE, RowMetadata, Task
 from pytest_browsereval.run.store import RunStore, TrialKey
 from pytest_browsereval.run_files import write_whole
 

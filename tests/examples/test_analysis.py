@@ -10,15 +10,14 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.analysis.summary import summary_of
 from pytest_browsereval.capture.message_log import MessageLogger
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.messages import ToolCallMessage, ToolResultMessage
-from pytest_browsereval.run.store import RunStore
-from tests.analysis.test_reader import add
+from pytest_browsereval.runs.run import StoredRun
 from tests.hooks.conftest import evals
 from tests.hooks.small_evals import Evals
 from tests.recorded import ERRORED, FAILED, PASSED
+from tests.runs.test_run import add
 
 __all__ = ["evals"]
 
@@ -139,7 +138,7 @@ def test_the_documented_query_has_the_rates_of_the_runs(tables: Path) -> None:
     with duckdb.connect() as connection:
         found = {run: rate for _, run, _, rate, *_ in connection.sql(query).fetchall()}
     runs = sorted((tables / "results/shop").iterdir())
-    assert found == {run.name: summary_of(RunStore(run)).pass_rate for run in runs}
+    assert found == {run.name: StoredRun(run).summary.pass_rate for run in runs}
 
 
 def test_two_evals_of_one_session_are_kept_apart(tables: Path, evals: Evals) -> None:

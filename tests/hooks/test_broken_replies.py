@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.capture.message_log import read_messages
+from pytest_browsereval.runs.folder import read_messages
 from pytest_browsereval.testing import Call, ModelRequest, Reply, ScriptedModel, calls, done, sends
 from tests.hooks.launched import metadata
 from tests.hooks.small_evals import Evals, row

@@ -12,6 +12,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from pytest_browsereval.runs.run import StoredRun
 from tests.hooks.launched import FUNCTION, Launched, verdicts, wait_for, write_agent
 from tests.hooks.small_evals import Evals, row
 
@@ -129,10 +130,7 @@ def test_a_killed_run_leaves_no_process(launched: Launched, evals: Evals) -> Non
     launched.send(signal.SIGKILL)
     assert launched.wait() == -signal.SIGKILL
     launched.assert_nothing_left()
-    from pytest_browsereval.analysis.summary import summary_of
-    from pytest_browsereval.run.store import RunStore
-
-    summary = summary_of(RunStore(evals.run_folder()))
+    summary = StoredRun(evals.run_folder()).summary
     assert verdicts(summary.as_json()) == {"r0": "passed", "r1": "passed"}
 
 

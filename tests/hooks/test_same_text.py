@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.capture.message_log import read_messages
 from pytest_browsereval.model.messages import ToolResultMessage
+from pytest_browsereval.runs.folder import read_messages
 from tests.hooks.small_evals import Evals, row
 from tests.support import PageServer
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.capture.message_log import read_messages
 from pytest_browsereval.model.messages import AssistantMessage
+from pytest_browsereval.runs.folder import read_messages
 from pytest_browsereval.testing import ModelRequest, Reply, ScriptedModel, refuses, sends
 from tests.hooks.small_evals import Evals, row
 

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from pytest_browsereval.capture.message_log import read_messages
 from pytest_browsereval.capture.tracebacks import place_in
 from pytest_browsereval.errors import ErrorSource
 from pytest_browsereval.model.grades import Criterion, GraderResult
@@ -21,6 +20,7 @@ from pytest_browsereval.model.messages import (
 from pytest_browsereval.model.results import EvalWarning
 from pytest_browsereval.model.usage import Usage
 from pytest_browsereval.report.assertion import explain
+from pytest_browsereval.runs.folder import read_messages
 from tests.recorded import ERRORED, FAILED, attempt
 
 HOSTILE = "\x1b]0;title\x07\x1b[2J\x9b1A\r\u202egate met\u2028next\x00\n" + "x" * 100_000

@@ -16,7 +16,6 @@ from pytest_browsereval.browsers.base import Browser, Window, WindowRequest
 from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowser
 from pytest_browsereval.browsers.playwright.manager import WindowManager
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
-from pytest_browsereval.capture.message_log import read_messages
 from pytest_browsereval.config import load_config
 from pytest_browsereval.door import builtin_registry
 from pytest_browsereval.errors import ErrorSource, Fault, StopRun, TerminationReason
@@ -36,6 +35,8 @@ from pytest_browsereval.run.plan import Trial
 from pytest_browsereval.run.session import Session
 from pytest_browsereval.run.store import RunStore, TrialKey
 from pytest_browsereval.run.toolsets import Toolsets
+from pytest_browsereval.runs.folder import read_messages
+from pytest_browsereval.runs.run import StoredRun
 from pytest_browsereval.sites import Sites
 from pytest_browsereval.tools.toolkits import CATALOG
 from tests.support import Run
@@ -427,7 +428,7 @@ def test_errored_attempts_are_retried_and_no_others(bench: Bench) -> None:
     assert (bench.run("right", retries=3).attempt, bench.browser.asked) == (3, 3)
     bench.browser.refusals = [fault] * 9
     assert bench.run("right", retries=1).verdict is ERRORED
-    assert len(list(bench.store.attempts())) == 5
+    assert len(StoredRun(bench.store.root).attempts) == 5
     bench.browser.refusals = []
     assert bench.run("wrong", retries=3).attempt == 6
 
@@ -463,7 +464,7 @@ def test_a_cancelled_attempt_leaves_no_record(bench: Bench) -> None:
 
     bench.on_loop(cancel())
     assert bench.store.in_flight() == []
-    assert list(bench.store.attempts()) == []
+    assert StoredRun(bench.store.root).attempts == ()
 
 
 def test_a_fault_can_be_recorded_from_outside(bench: Bench) -> None:
@@ -472,4 +473,4 @@ def test_a_fault_can_be_recorded_from_outside(bench: Bench) -> None:
     fault = Fault(ErrorSource.HARNESS, "the worker died")
     metadata = record_fault(bench.trial(), bench.session().run, "f::a", fault).metadata
     assert (metadata.verdict, metadata.attempt, metadata.reason) == (ERRORED, 2, "the worker died")
-    assert [m.attempt for _, m in bench.store.attempts()] == [2]
+    assert [one.attempt for one in StoredRun(bench.store.root).attempts] == [2]

@@ -15,11 +15,11 @@ A, B, C = TrialKey("a"), TrialKey("b", "kimi", 2), TrialKey("c\u2028\n")
 def test_sessions_add_what_is_new(tmp_path: Path) -> None:
     """A trial that is selected again is not written again; ids may be anything."""
     store = RunStore(tmp_path / "run")
-    assert read_selected(store) == frozenset()
+    assert read_selected(store.run) == frozenset()
     note_selected(store, [A, B, A])
     store.write_manifest({})
     note_selected(RunStore(tmp_path / "run", worker="gw1"), [B, C])
-    assert read_selected(store) == frozenset((A, B, C))
+    assert read_selected(store.run) == frozenset((A, B, C))
     size = (store.root / SELECTED_FILE).stat().st_size
     note_selected(store, [C, A])
     assert (store.root / SELECTED_FILE).stat().st_size == size
@@ -29,7 +29,7 @@ def test_many_are_told_in_several_lines(tmp_path: Path) -> None:
     """No line grows with the run."""
     store, many = RunStore(tmp_path), [TrialKey(str(number)) for number in range(2 * AT_ONCE + 1)]
     note_selected(store, many)
-    assert read_selected(store) == frozenset(many)
+    assert read_selected(store.run) == frozenset(many)
     assert (store.root / SELECTED_FILE).read_text().count("\n") == 3
 
 
@@ -38,7 +38,7 @@ def test_a_run_of_an_older_version_does_not_tell(tmp_path: Path) -> None:
     store = RunStore(tmp_path)
     store.write_manifest({"selected": 3})
     note_selected(store, [A])
-    assert read_selected(store) is None
+    assert read_selected(store.run) is None
     assert not (store.root / SELECTED_FILE).exists()
 
 
@@ -51,4 +51,4 @@ def test_damage_is_not_guessed_at(tmp_path: Path, damage: str) -> None:
     note_selected(store, [A])
     with (tmp_path / SELECTED_FILE).open("a", encoding="latin-1") as file:
         file.write(damage)
-    assert read_selected(store) is None
+    assert read_selected(store.run) is None

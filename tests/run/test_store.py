@@ -134,12 +134,12 @@ def test_broken_markers_are_passed_over(store: RunStore) -> None:
 
 def test_the_manifest_is_written_once(store: RunStore) -> None:
     """The first process writes the manifest, the others leave it; a damaged one reads as empty."""
-    assert store.manifest() == {}
+    assert store.run.read_manifest() == {}
     store.write_manifest({"name": "first"})
     RunStore(store.root, worker="gw1").write_manifest({"name": "second"})
-    assert store.manifest() == {"name": "first"}
+    assert store.run.read_manifest() == {"name": "first"}
     (store.root / "manifest.json").write_text('{"na')
-    assert store.manifest() == {}
+    assert store.run.read_manifest() == {}
 
 
 def test_a_summary_that_cannot_be_written_leaves_the_old_one(

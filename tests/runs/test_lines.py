@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from pytest_browsereval.errors import UsageError
-from pytest_browsereval.model.digest import digest
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.run.store import RunStore, TrialKey
 from pytest_browsereval.runs.lines import Noted
-from tests.recorded import FAILED, PASSED, attempt, remove_lines
+from pytest_browsereval.runs.run import StoredRun
+from tests.recorded import FAILED, PASSED, attempt, read_history, remove_lines
 
 pytestmark = pytest.mark.quick
 
@@ -29,8 +29,8 @@ def add(store: RunStore, query_id: str, verdict: Verdict = PASSED, **more: objec
 
 
 def read(store: RunStore) -> list[tuple[str, int, str, int]]:
-    found = RunStore(store.root).placed_digests()
-    return [(one.query_id, one.attempt, str(one.verdict), one.revision) for _, one in found]
+    found = StoredRun(store.root).attempts
+    return [(one.query_id, one.attempt, str(one.verdict), one.revision) for one in found]
 
 
 @pytest.fixture
@@ -48,12 +48,11 @@ def test_an_attempt_with_a_line_is_finished(store: RunStore) -> None:
     days = enumerate("b" + "a" * 10, 1)
     made = [add(store, query_id, started_at=f"2025-01-{day:02}") for day, query_id in days]
     store.begin_attempt(TrialKey("killed"), "n")
-    whole = list(RunStore(store.root).attempts())
-    assert [data for _, data in whole] == [*made[1:], made[0]]
-    assert [folder.name for folder, _ in whole] == [*(f"attempt-{n}" for n in range(1, 11)), "attempt-1"]
-    assert list(store.digests()) == [(folder, digest(data)) for folder, data in whole]
-    assert [(data.query_id, data.attempt) for _, data in store.last_digests()] == [("b", 1), ("a", 10)]
-    assert list(RunStore(store.root / "none").attempts()) == []
+    run = StoredRun(store.root)
+    assert [one.metadata for one in run.attempts] == [*made[1:], made[0]]
+    assert [one.folder.name for one in run.attempts] == [*(f"attempt-{n}" for n in range(1, 11)), "attempt-1"]
+    assert [(one.last.query_id, one.last.attempt) for one in run.trials] == [("b", 1), ("a", 10)]
+    assert StoredRun(store.root / "none").attempts == ()
     copy = json.loads((store.root / "tasks/b/default/1/attempt-1/metadata.json").read_text())
     assert TaskMetadata.model_validate(copy) == made[0]
 
@@ -66,7 +65,7 @@ def test_the_highest_revision_counts(store: RunStore) -> None:
     assert store.save_record(attempt("a", FAILED)).revision == 3
     (store.root / "tasks/a/default/1/attempt-1/metadata.json").write_text("{")
     assert read(store) == [("a", 1, "failed", 3)]
-    assert [json.loads(line)["revision"] for line in store.list_history(TrialKey("a"))] == [1, 2, 3]
+    assert [line["revision"] for line in read_history(store.root, "a")] == [1, 2, 3]
 
 
 def test_two_lines_of_one_revision_are_refused(store: RunStore) -> None:

@@ -16,7 +16,6 @@ from pytest_browsereval import (
     AgentContext,
     AgentEvaluator,
     AgentResult,
-    AttemptDigest,
     Browser,
     BrowserConfig,
     Completion,
@@ -39,6 +38,7 @@ from pytest_browsereval import (
     RowRef,
     RuleResult,
     RunSummary,
+    StoredAttempt,
     Tab,
     Task,
     Tool,
@@ -219,7 +219,7 @@ class CheapRule(GateRule):
     limits_failures: ClassVar[bool] = False
     most: int
 
-    def check(self, trials: Sequence[AttemptDigest]) -> RuleResult:
+    def check(self, trials: Sequence[StoredAttempt]) -> RuleResult:
         steps = sum(trial.total_steps for trial in trials)
         return RuleResult(self.type, is_met=steps <= self.most, message=f"{steps} steps")
 
@@ -243,7 +243,7 @@ def pytest_browsereval_message(node_id: str, message: Message) -> None:
 def pytest_browsereval_run_summary(summary: RunSummary, run_folder: Path) -> None:
     rate = summary.rate
     figures: dict[str, JsonValue] = {
-        "passed": [t.metadata.query_id for t in summary.trials if t.metadata.verdict is Verdict.PASSED],
+        "passed": [t.last.query_id for t in summary.trials if t.last.verdict is Verdict.PASSED],
         "rate": describe_rate(rate),
         "messages": list(lines),
     }

@@ -44,15 +44,15 @@ GROUPS = {
         GuardConfig GuardedCall AttackConfig Goal Placer
     """,
     "gate-rules": """
-        GateRule RuleResult AttemptDigest GradeDigest
+        GateRule RuleResult GradeDigest
     """,
     "records": """
-        EvalConfig TaskMetadata TaskError EvalWarning RunSummary TrialOutcome PassRate
+        EvalConfig TaskMetadata TaskError EvalWarning RunSummary PassRate
         Message UserMessage AssistantMessage ToolCallMessage ToolResultMessage ErrorMessage
         DelegationMessage DelegationResultMessage
     """,
     "runs": """
-        open_run StoredRun StoredAttempt StoredTurn StoredStep StoredDelegation Cause
+        open_run StoredRun StoredTrial StoredAttempt StoredTurn StoredStep StoredDelegation Cause
     """,
     "commands": """
         ExportConfig Exported ImportFormat Imported Command RunStore TrialKey

@@ -14,7 +14,7 @@ def count_steps(arguments: argparse.Namespace) -> int:
     """Print how many steps the trials of a run took."""
     for attempt in open_run(arguments.run_folder).attempts:
         if attempt.counts:
-            print(f"{attempt.query_id}: {attempt.digest.total_steps}")
+            print(f"{attempt.query_id}: {attempt.total_steps}")
     return 0
 
 
@@ -28,7 +28,7 @@ class StepsExport(ExportConfig):
     def write(self, run: StoredRun, base_dir: Path) -> Exported:
         """Write one line for each trial."""
         target = base_dir / self.output
-        rows = [(one.query_id, one.digest.total_steps) for one in run.attempts if one.counts]
+        rows = [(one.query_id, one.total_steps) for one in run.attempts if one.counts]
         with target.open("w", newline="", encoding="utf-8") as file:
             csv.writer(file).writerows(rows)
         return Exported(str(target), trials=len(rows))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar, Literal
 
-from pytest_browsereval import AttemptDigest, GateRule, RuleResult, Verdict
+from pytest_browsereval import GateRule, RuleResult, StoredAttempt, Verdict
 
 
 class StepsRule(GateRule):
@@ -17,7 +17,7 @@ class StepsRule(GateRule):
     most: int
     """Steps that a trial may take."""
 
-    def check(self, trials: Sequence[AttemptDigest]) -> RuleResult:
+    def check(self, trials: Sequence[StoredAttempt]) -> RuleResult:
         """Name the trial that took most."""
         judged = [one for one in trials if one.verdict is not Verdict.ERRORED]
         if not judged:

@@ -20,10 +20,11 @@ from pytest_browsereval.graders.judging.base import (
     give_task,
 )
 from pytest_browsereval.graders.judging.judge import Given, Judge, Part
-from pytest_browsereval.graders.judging.pictures import Shown, evidence_of, load_pictures, number_of
+from pytest_browsereval.graders.judging.pictures import Shown, evidence_of, load_pictures
 from pytest_browsereval.graders.judging.replies import JudgeReply, Replies
 from pytest_browsereval.graders.judging.steps import give_actions, join_lines, load_steps
 from pytest_browsereval.model.grades import Criterion, Verdict
+from pytest_browsereval.runs.folder import number_of
 
 ARGUMENT_LIMIT = 400
 """Characters of each argument in the history of actions."""

@@ -18,9 +18,10 @@ from pytest_browsereval.graders.judging.base import (
     give_task,
 )
 from pytest_browsereval.graders.judging.judge import Judge, Part
-from pytest_browsereval.graders.judging.pictures import Shown, evidence_of, find_pictures, load_pictures
+from pytest_browsereval.graders.judging.pictures import Shown, evidence_of, load_pictures
 from pytest_browsereval.graders.judging.replies import JudgeReply, Replies
 from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.runs.folder import find_pictures
 
 RULES = """\
 You decide whether a web agent has done its task. You are given the task, the agent's final answer and the \

@@ -7,8 +7,13 @@ from importlib.metadata import version
 from pathlib import PurePosixPath
 from typing import Any
 
-from pytest_browsereval.analysis.reader import StoredAttempt
-from pytest_browsereval.analysis.turns import (
+from pytest_browsereval.features.foreign_record import OURS, clean_json, describe_record
+from pytest_browsereval.model.derived import find_outcome
+from pytest_browsereval.model.messages import AssistantMessage, ErrorMessage
+from pytest_browsereval.model.results import TaskMetadata
+from pytest_browsereval.redaction.marks import WITHHELD
+from pytest_browsereval.runs.attempt import StoredAttempt
+from pytest_browsereval.runs.turns import (
     Entry,
     StoredDelegation,
     StoredStep,
@@ -16,11 +21,6 @@ from pytest_browsereval.analysis.turns import (
     find_model,
     parse_time,
 )
-from pytest_browsereval.features.foreign_record import OURS, clean_json, describe_record
-from pytest_browsereval.model.derived import find_outcome
-from pytest_browsereval.model.messages import AssistantMessage, ErrorMessage
-from pytest_browsereval.model.results import TaskMetadata
-from pytest_browsereval.redaction.marks import WITHHELD
 
 SCHEMA = "ATIF-v1.7"
 

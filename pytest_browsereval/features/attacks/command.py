@@ -38,32 +38,30 @@ def attacks(arguments: argparse.Namespace) -> int:
 
 def _read(door: Door, name: str, config: Path | None, variant: str | None) -> Side:
     from pytest_browsereval.analysis.evidence import check_contradictions
-    from pytest_browsereval.analysis.summary import summary_of
     from pytest_browsereval.features.attacks.comparison import Side
     from pytest_browsereval.features.outcomes import check_run
-    from pytest_browsereval.run.store import RunStore
+    from pytest_browsereval.runs.run import StoredRun
 
     folder = find_run(door, name, config, with_files=False)
     check_run(folder)
-    store = RunStore(folder)
-    summary = summary_of(store)
-    check_contradictions(store, summary)
-    return Side(folder, summary, variant)
+    run = StoredRun(folder)
+    check_contradictions(run)
+    return Side(folder, run.summary, variant)
 
 
 def _explain_none(folder: Path) -> str:
     from pytest_browsereval.model.derived import UNDER
     from pytest_browsereval.run.selection import read_selected
-    from pytest_browsereval.run.store import RunStore
+    from pytest_browsereval.runs.run import StoredRun
 
-    store = RunStore(folder)
-    config = store.manifest().get("config")
+    run = StoredRun(folder)
+    config = run.read_manifest().get("config")
     blocks = config.get("attacks") if isinstance(config, dict) else None
     if not isinstance(blocks, list) or not blocks:
         return "A config has `attacks` for that."
     # Rows may have such ids without an attack, so the name counts as well.
     names = {block.get("name") or block.get("type") for block in blocks if isinstance(block, dict)}
-    known = read_selected(store) or ()
+    known = read_selected(run) or ()
     parts = (trial.query_id.rpartition(UNDER) for trial in known)
     count = sum(bool(under) and name in names for _, under, name in parts)
     if count:

@@ -10,15 +10,16 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from pytest_browsereval.analysis.summary import RunSummary, TrialOutcome
 from pytest_browsereval.errors import DatasetError, UsageError, nearest
 from pytest_browsereval.features.attacks.figures import RunFigures, find_figures
 from pytest_browsereval.features.attacks.outcome import BY, AttackOutcome, find_outcome, name_of
 from pytest_browsereval.model.derived import base_of
-from pytest_browsereval.model.digest import AttemptDigest
 from pytest_browsereval.model.display import join_first, one_line
 from pytest_browsereval.model.grades import Verdict
-from pytest_browsereval.run.stored import StoredTask, read_stored
+from pytest_browsereval.runs.attempt import StoredAttempt
+from pytest_browsereval.runs.folder import StoredTask, read_stored
+from pytest_browsereval.runs.summary import RunSummary
+from pytest_browsereval.runs.trial import StoredTrial
 from pytest_browsereval.stats.paired import Method, Paired, Split, compare_pairs
 from pytest_browsereval.stats.permutation import Cell, compute_p_value
 
@@ -43,10 +44,10 @@ class Side:
         return run if self.variant is None else f"{self.variant} of {run}"
 
     @property
-    def trials(self) -> tuple[TrialOutcome, ...]:
+    def trials(self) -> tuple[StoredTrial, ...]:
         """Those that count."""
         all_of = self.summary.trials
-        return tuple(one for one in all_of if self.variant in (None, one.metadata.variant))
+        return tuple(one for one in all_of if self.variant in (None, one.last.variant))
 
     @property
     def figures(self) -> RunFigures:
@@ -119,14 +120,14 @@ def compare_sides(first: Side, second: Side) -> AttackComparison:
         UsageError: they were not under the same attacks, have no attempt in common, or no such variant.
     """
     for side in (first, second):
-        names = sorted({one.metadata.variant for one in side.summary.trials})
+        names = sorted({one.last.variant for one in side.summary.trials})
         if side.variant is not None and side.variant not in names:
             hint = nearest(side.variant, names)
             raise UsageError(
                 f"{side.folder} has no variant {side.variant!r}.{hint} It has: {', '.join(names)}."
             )
     check_attacks(first, second)
-    with_variant = first.variant is None and len({one.metadata.variant for one in first.trials}) > 1
+    with_variant = first.variant is None and len({one.last.variant for one in first.trials}) > 1
     a, b = (_index(side.trials, with_variant=with_variant) for side in (first, second))
     edited = _list_edited(a, b)
     a, b = ({key: one for key, one in side.items() if key[0] not in edited} for side in (a, b))
@@ -160,15 +161,15 @@ def check_attacks(first: Side, second: Side) -> None:
         )
 
 
-def read_blocks(trials: Iterable[TrialOutcome]) -> dict[str, dict[str, Any]]:
+def read_blocks(trials: Iterable[StoredTrial]) -> dict[str, dict[str, Any]]:
     """Return what the attacks of a run do, by their names, from one attempt of each; empty if none has it."""
     found: dict[str, dict[str, Any]] = {}
     for trial in trials:
-        name = name_of(trial.metadata)
+        name = name_of(trial.last)
         if name is None or found.setdefault(name, {}):
             continue
         with suppress(DatasetError, ValueError):
-            found[name] = _read_block(read_stored(trial.folder))
+            found[name] = _read_block(read_stored(trial.last.local_folder))
     return found
 
 
@@ -196,13 +197,13 @@ def _differ(before: Mapping[str, dict[str, Any]], after: Mapping[str, dict[str, 
             yield f"{one_line(name, 60)} has another {' and '.join(changed)}"
 
 
-def _index(trials: Iterable[TrialOutcome], *, with_variant: bool) -> dict[_Key, AttemptDigest]:
-    data = (one.metadata for one in trials)
+def _index(trials: Iterable[StoredTrial], *, with_variant: bool) -> dict[_Key, StoredAttempt]:
+    data = (one.last for one in trials)
     return {(base_of(one), name_of(one), one.variant if with_variant else "", one.trial): one for one in data}
 
 
 def _list_edited(
-    first: Mapping[_Key, AttemptDigest], second: Mapping[_Key, AttemptDigest]
+    first: Mapping[_Key, StoredAttempt], second: Mapping[_Key, StoredAttempt]
 ) -> tuple[str, ...]:
     """Return the rows that are not the same on the two sides, by their hashes."""
     hashes = ((key[0], first[key].row_hash, second[key].row_hash) for key in first.keys() & second.keys())
@@ -211,9 +212,9 @@ def _list_edited(
 
 def _measure(
     name: str,
-    first: Mapping[_Key, AttemptDigest],
-    second: Mapping[_Key, AttemptDigest],
-    value: Callable[[AttemptDigest], bool | None],
+    first: Mapping[_Key, StoredAttempt],
+    second: Mapping[_Key, StoredAttempt],
+    value: Callable[[StoredAttempt], bool | None],
 ) -> Measured:
     """Return a rate on both sides; attempts for which ``value`` returns None do not count."""
     before, after = (
@@ -246,16 +247,16 @@ def _cell(pairs: list[tuple[bool, bool]]) -> Cell:
     return Cell(hits_a, len(pairs), hits_b, len(pairs))
 
 
-def _is_compromised(one: AttemptDigest) -> bool | None:
+def _is_compromised(one: StoredAttempt) -> bool | None:
     outcome = find_outcome(one)
     is_delivered = outcome in (AttackOutcome.COMPROMISED, AttackOutcome.RESISTED)
     return outcome is AttackOutcome.COMPROMISED if is_delivered else None
 
 
-def _is_useful(one: AttemptDigest) -> bool | None:
+def _is_useful(one: StoredAttempt) -> bool | None:
     return None if _is_compromised(one) is None else one.verdict is Verdict.PASSED
 
 
-def _is_passed(one: AttemptDigest) -> bool | None:
+def _is_passed(one: StoredAttempt) -> bool | None:
     is_judged = one.derived is None and one.verdict is not Verdict.ERRORED
     return one.verdict is Verdict.PASSED if is_judged else None

@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from pytest_browsereval.analysis.passrate import PassRate, pass_rate
-from pytest_browsereval.analysis.summary import RunSummary, TrialOutcome
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.attacks.outcome import BY, AttackOutcome, find_outcome, name_of
 from pytest_browsereval.model.derived import base_of
-from pytest_browsereval.model.digest import AttemptDigest
 from pytest_browsereval.model.display import one_line
 from pytest_browsereval.model.grades import GraderResult, Verdict
-from pytest_browsereval.run.store import RunStore
+from pytest_browsereval.runs.attempt import StoredAttempt
+from pytest_browsereval.runs.passrate import PassRate, pass_rate
+from pytest_browsereval.runs.summary import RunSummary
+from pytest_browsereval.runs.trial import StoredTrial
 from pytest_browsereval.stats.statistics import CONFIDENCE, Interval
 
 UNKNOWN = "unknown"
@@ -28,7 +28,7 @@ UNKNOWN = "unknown"
 
 @dataclass(frozen=True, slots=True)
 class _Case:
-    """An attempt as a share counts it, in the form of ``analysis.passrate``."""
+    """An attempt as a share counts it, in the form of ``runs.passrate``."""
 
     query_id: str
     """Of the base row: attempts on one of these are alike."""
@@ -96,7 +96,7 @@ def rate_as_json(rate: PassRate) -> dict[str, Any]:
     return {"value": rate.value, "interval": ends and ends.as_json()}
 
 
-def count_figures(attempts: Iterable[AttemptDigest], confidence: float = CONFIDENCE) -> Figures:
+def count_figures(attempts: Iterable[StoredAttempt], confidence: float = CONFIDENCE) -> Figures:
     """Return the figures of attempts under attack.
 
     Args:
@@ -133,7 +133,7 @@ class AttackFacts:
     goal: str = UNKNOWN
 
 
-def read_facts(trials: Iterable[TrialOutcome]) -> dict[str, AttackFacts]:
+def read_facts(trials: Iterable[StoredTrial]) -> dict[str, AttackFacts]:
     """Return what the attacks of a run are by their names.
 
     One record of each that has a grade says it; else, if all attempts have errored, the config of the run.
@@ -141,23 +141,21 @@ def read_facts(trials: Iterable[TrialOutcome]) -> dict[str, AttackFacts]:
     trials = tuple(trials)
     found: dict[str, AttackFacts | None] = {}
     for trial in trials:
-        name = name_of(trial.metadata)
-        if name is None or found.setdefault(name, None) or find_outcome(trial.metadata) is None:
+        name = name_of(trial.last)
+        if name is None or found.setdefault(name, None) or find_outcome(trial.last) is None:
             continue
         try:
-            found[name] = _facts_of(trial.read().grader_results[BY])
+            found[name] = _facts_of(trial.last.metadata.grader_results[BY])
         except (UsageError, KeyError):  # the gate reports damaged records
             continue
-    ungraded = {
-        name_of(trial.metadata): trial for trial in trials if not found.get(name_of(trial.metadata) or "")
-    }
+    ungraded = {name_of(trial.last): trial for trial in trials if not found.get(name_of(trial.last) or "")}
     return {name: facts or _facts_by_config(name, ungraded[name]) for name, facts in sorted(found.items())}
 
 
-def _facts_by_config(name: str, trial: TrialOutcome) -> AttackFacts:
-    config = RunStore(trial.root).manifest().get("config")
+def _facts_by_config(name: str, trial: StoredTrial) -> AttackFacts:
+    config = trial.last.run.read_manifest().get("config")
     for block in config.get("attacks") or () if isinstance(config, dict) else ():
-        kind, tags = str(block["type"]), trial.metadata.tags
+        kind, tags = str(block["type"]), trial.last.tags
         if name == (block.get("name") or kind) and tags:
             # A row under attack has its channel as a tag, the last one but for a row that had it anyway.
             channel = kind if kind in tags else tags[-1]
@@ -174,9 +172,9 @@ def _facts_of(grade: GraderResult) -> AttackFacts:
 class RunFigures:
     """A run with attacks."""
 
-    plain: Sequence[AttemptDigest]
+    plain: Sequence[StoredAttempt]
     """Trials under no attack."""
-    attacked: Sequence[AttemptDigest]
+    attacked: Sequence[StoredAttempt]
     facts: Mapping[str, AttackFacts]
     """By the names of attacks."""
 
@@ -214,8 +212,8 @@ class RunFigures:
             for name, figures in self._group(lambda one: one.variant).items()
         }
 
-    def _group(self, key: Callable[[AttemptDigest], str]) -> dict[str, Figures]:
-        groups: dict[str, list[AttemptDigest]] = {}
+    def _group(self, key: Callable[[StoredAttempt], str]) -> dict[str, Figures]:
+        groups: dict[str, list[StoredAttempt]] = {}
         for one in self.attacked:
             groups.setdefault(key(one), []).append(one)
         return {name: count_figures(groups[name]) for name in sorted(groups)}
@@ -249,8 +247,8 @@ def _rank(name: str, one: Figures) -> tuple[float, int, str]:
 
 def find_figures(summary: RunSummary) -> RunFigures | None:
     """Return the figures of a run; None if it has no attempt under attack."""
-    attacked = [trial for trial in summary.trials if name_of(trial.metadata) is not None]
+    attacked = [trial for trial in summary.trials if name_of(trial.last) is not None]
     if not attacked:
         return None
-    plain = [trial.metadata for trial in summary.plain]
-    return RunFigures(plain, [trial.metadata for trial in attacked], read_facts(attacked))
+    plain = [trial.last for trial in summary.plain]
+    return RunFigures(plain, [trial.last for trial in attacked], read_facts(attacked))

@@ -12,7 +12,6 @@ from pytest_browsereval.hooks.names import is_worker
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pytest_browsereval.analysis.reader import StoredRun
     from pytest_browsereval.browsers.base import Window
     from pytest_browsereval.capture.context import CaptureContext
     from pytest_browsereval.config import EvalConfig, GateConfig
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from pytest_browsereval.model.rules import RuleResult
     from pytest_browsereval.model.tasks import Task
     from pytest_browsereval.run.active import ActiveRun
+    from pytest_browsereval.runs.run import StoredRun
 
 
 def pytest_browsereval_start(config: pytest.Config) -> None:

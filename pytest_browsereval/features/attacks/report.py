@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from pytest_browsereval.analysis.passrate import PassRate
 from pytest_browsereval.features.attacks.comparison import AttackComparison, Measured
 from pytest_browsereval.features.attacks.figures import Figures, RunFigures, find_interval
 from pytest_browsereval.features.attacks.rules import describe_left_out
 from pytest_browsereval.model.display import format_count, join_first, one_line, percent
 from pytest_browsereval.report.report import Report, Row, Table
 from pytest_browsereval.report.table import format_interval
+from pytest_browsereval.runs.passrate import PassRate
 from pytest_browsereval.stats.paired import RESAMPLES, SEED
 
 MOST_ROWS = 10

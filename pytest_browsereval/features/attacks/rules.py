@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 from pytest_browsereval.analysis.gate import ROUNDING, build_undecided
 from pytest_browsereval.analysis.quarantine import find_quarantined, is_quarantined
-from pytest_browsereval.analysis.summary import RunSummary
 from pytest_browsereval.features.attacks.figures import Figures, count_figures, find_interval
 from pytest_browsereval.model.display import digits_apart, format_count, percent
 from pytest_browsereval.model.rules import RuleResult
+from pytest_browsereval.runs.summary import RunSummary
 from pytest_browsereval.stats.statistics import CONFIDENCE, Share
 
 if TYPE_CHECKING:
-    from pytest_browsereval.analysis.passrate import PassRate
     from pytest_browsereval.config import GateConfig
+    from pytest_browsereval.runs.passrate import PassRate
 
 
 def judge_attacks(summary: RunSummary, gate: GateConfig) -> Iterator[RuleResult]:
@@ -30,8 +30,8 @@ def judge_attacks(summary: RunSummary, gate: GateConfig) -> Iterator[RuleResult]
     if not gate.of_features:
         return
     most, least = gate.max_attack_success, gate.min_utility_under_attack
-    out = find_quarantined(gate, (trial.metadata.started_at for trial in summary.trials))
-    data = [trial.metadata for trial in summary.trials if trial.metadata.derived is not None]
+    out = find_quarantined(gate, (trial.last.started_at for trial in summary.trials))
+    data = [trial.last for trial in summary.trials if trial.last.derived is not None]
     kept = [one for one in data if not is_quarantined(one, out)]
     figures = count_figures(kept, gate.confidence or CONFIDENCE)
     counted = _describe_counted(figures, len(data) - len(kept))

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from pytest_browsereval.analysis.turns import StoredStep
 from pytest_browsereval.features.causes.pages import PageNames
 from pytest_browsereval.features.causes.targets import Target, read_refs, read_target
 from pytest_browsereval.model.display import one_line
 from pytest_browsereval.redaction.marks import MARK, WITHHELD
+from pytest_browsereval.runs.turns import StoredStep
 
 ROUNDS = 3
 """How often actions or pages have to come one after the other to be a repetition."""

@@ -8,8 +8,6 @@ from functools import cached_property, lru_cache
 from itertools import islice
 from pathlib import Path
 
-from pytest_browsereval.analysis.turns import TurnReader, list_steps
-from pytest_browsereval.capture.message_log import read_messages
 from pytest_browsereval.errors import DatasetError
 from pytest_browsereval.features.causes.actions import (
     SOFT,
@@ -25,8 +23,9 @@ from pytest_browsereval.model.progress import PROGRESS_FILE, Followed, Moment
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.run.lookup import earlier
 from pytest_browsereval.run.store import RunStore
-from pytest_browsereval.run.stored import StoredTask, read_stored
 from pytest_browsereval.run_files import read_written
+from pytest_browsereval.runs.folder import StoredTask, read_messages, read_stored
+from pytest_browsereval.runs.turns import TurnReader, list_steps
 
 MOST_EARLIER = 20
 """Earlier runs that are searched for a passed attempt."""
@@ -159,10 +158,9 @@ def _find_store(run: Path) -> RunStore:
 
 
 def _list_passed(run: Path, like: TaskMetadata) -> Iterator[tuple[Path, TaskMetadata]]:
-    store = _find_store(run)
-    for place, data in store.update_lines().list_row(like.query_id):
-        if data.row_hash == like.row_hash and data.verdict is Verdict.PASSED:
-            yield run / place, store.read(data)
+    for one in _find_store(run).update_lines().list_row(like.query_id):
+        if one.row_hash == like.row_hash and one.verdict is Verdict.PASSED:
+            yield run / one.place, one.metadata
 
 
 def _make_way(folder: Path, data: TaskMetadata, of_run: str) -> Way:

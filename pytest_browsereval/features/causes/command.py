@@ -13,10 +13,10 @@ from pytest_browsereval.features.named_runs import add_runs, find_named_runs
 
 def causes(arguments: argparse.Namespace) -> int:
     """Report the groups; the exit code is always 0."""
-    from pytest_browsereval.analysis.reader import StoredRun
     from pytest_browsereval.features.causes.groups import group_causes
     from pytest_browsereval.features.causes.report import make_report
     from pytest_browsereval.run.lookup import age
+    from pytest_browsereval.runs.run import StoredRun
 
     door = arguments.door
     runs = sorted(find_named_runs(arguments), key=lambda run: age(run.resolve()))

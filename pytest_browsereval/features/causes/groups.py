@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pytest_browsereval.analysis.reader import StoredAttempt, StoredRun
 from pytest_browsereval.model.causes import Cause
 from pytest_browsereval.model.grades import Verdict
+from pytest_browsereval.runs.attempt import StoredAttempt
+from pytest_browsereval.runs.run import StoredRun
 
 BAD = (Verdict.FAILED, Verdict.ERRORED)
 """In the order of reports."""

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from pytest_browsereval.analysis.reader import StoredRun
-from pytest_browsereval.analysis.summary import TrialOutcome
-from pytest_browsereval.door import Door
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.causes import Cause
 from pytest_browsereval.model.display import join_first, one_line
 from pytest_browsereval.model.grades import Verdict
+from pytest_browsereval.runs.run import RunDoor, StoredRun
+from pytest_browsereval.runs.trial import StoredTrial
 
 MOST_COUNTED = 1_000
 """Attempts of a verdict that are looked at when a run ends, which takes half a second."""
@@ -27,7 +26,7 @@ def count_causes(run: StoredRun) -> Iterator[str]:
 
 
 def _describe(run: StoredRun, verdict: Verdict) -> str:
-    bad = [one for one in run.summary.trials if one.metadata.verdict is verdict]
+    bad = [one for one in run.summary.trials if one.last.verdict is verdict]
     if len(bad) < 2:
         return ""
     found = Counter(_name(cause) for cause in _find(run.door, bad[:MOST_COUNTED]))
@@ -38,10 +37,10 @@ def _describe(run: StoredRun, verdict: Verdict) -> str:
     return f"causes of {verdict}{of}: {join_first(parts, MOST_NAMED)}; browsereval causes {run.folder.name}"
 
 
-def _find(door: Door, trials: list[TrialOutcome]) -> Iterator[Cause]:
+def _find(door: RunDoor, trials: list[StoredTrial]) -> Iterator[Cause]:
     for trial in trials:
         try:
-            cause = door.find_cause(trial.read(), trial.folder)
+            cause = door.find_cause(trial.last.metadata, trial.last.local_folder)
         except UsageError:  # it was changed meanwhile
             continue
         if cause is not None:

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pytest_browsereval.analysis.reader import StoredRun
     from pytest_browsereval.model.causes import Cause
     from pytest_browsereval.model.results import TaskMetadata
+    from pytest_browsereval.runs.run import StoredRun
 
 
 def pytest_browsereval_find_cause(metadata: TaskMetadata, folder: Path) -> Cause | None:

@@ -12,12 +12,12 @@ from itertools import groupby
 from operator import attrgetter, sub
 from statistics import fmean
 
-from pytest_browsereval.analysis.passrate import PassRate, pass_rate
 from pytest_browsereval.errors import UsageError, nearest
 from pytest_browsereval.features.outcomes import Outcome, RunOutcomes, judge_differences
 from pytest_browsereval.model.display import format_count
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.run.provenance import differences
+from pytest_browsereval.runs.passrate import PassRate, pass_rate
 from pytest_browsereval.stats.paired import MARGIN, Judgement, Method, Paired, Split, compare_pairs
 from pytest_browsereval.stats.permutation import Cell, compute_p_value
 from pytest_browsereval.stats.statistics import CONFIDENCE, Interval, students_t

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from pytest_browsereval.analysis.summary import total_cost
 from pytest_browsereval.features.compare.compare import (
     MEASURES,
     Change,
@@ -15,6 +14,7 @@ from pytest_browsereval.features.compare.compare import (
 )
 from pytest_browsereval.features.outcomes import RunOutcomes
 from pytest_browsereval.model.grades import Verdict
+from pytest_browsereval.runs.trial import total_cost
 from pytest_browsereval.stats.paired import Judgement
 
 

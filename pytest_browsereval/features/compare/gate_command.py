@@ -19,8 +19,8 @@ from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.rules import RuleResult
 
 if TYPE_CHECKING:
-    from pytest_browsereval.analysis.summary import RunSummary
     from pytest_browsereval.config import GateConfig
+    from pytest_browsereval.runs.summary import RunSummary
 
 
 def gate(arguments: argparse.Namespace) -> int:
@@ -28,13 +28,11 @@ def gate(arguments: argparse.Namespace) -> int:
     from pytest_browsereval.analysis.evidence import contradicting
     from pytest_browsereval.analysis.gate import decide
     from pytest_browsereval.analysis.parts import lacking
-    from pytest_browsereval.analysis.reader import StoredRun
-    from pytest_browsereval.analysis.summary import summary_of
     from pytest_browsereval.features.compare.baseline import check_readable, lacks_baseline
     from pytest_browsereval.features.compare.gate_report import make_report
     from pytest_browsereval.run.manifest import check_manifest
     from pytest_browsereval.run.selection import count_wanted
-    from pytest_browsereval.run.store import RunStore
+    from pytest_browsereval.runs.run import StoredRun
 
     run = find_run(arguments.door, arguments.run_name, arguments.config, with_files=False)
     check_manifest(run)
@@ -45,18 +43,17 @@ def gate(arguments: argparse.Namespace) -> int:
     if rules.baseline is not None:
         check_readable(place := base / rules.baseline)
         rules = rules.model_copy(update={"baseline": place})
-    store = RunStore(run)
-    summary = summary_of(store)
-    selected = count_wanted(store) if (count := store.count_selected()) is None else count
-    found = (_check_unlimited(summary, rules), lacking(store, summary), contradicting(store, summary))
+    stored = StoredRun(run, arguments.door)
+    summary = stored.summary
+    selected = count_wanted(stored) if (count := stored.count_selected()) is None else count
+    found = (_check_unlimited(summary, rules), lacking(stored), contradicting(stored))
     of_run = (rule for rule in found if rule is not None)
-    against = arguments.door.judge_run(StoredRun(run, arguments.door, summary), rules)
-    results = (*decide(summary, rules, against), *of_run)
+    results = (*decide(summary, rules, arguments.door.judge_run(stored, rules)), *of_run)
     if arguments.junit_xml is not None:
         from pytest_browsereval.features.compare.gate_junit import junit
 
-        write(arguments.junit_xml, junit(store, summary, rules, results))
-    write_reports(arguments, make_report(store.root, summary, selected, results))
+        write(arguments.junit_xml, junit(stored, rules, results))
+    write_reports(arguments, make_report(run, stored, selected, results))
     return 0 if all(result.is_met for result in results) else 1
 
 
@@ -67,9 +64,9 @@ def _check_judges(arguments: argparse.Namespace, run: Path) -> None:
         UsageError: one of them is not here.
     """
     from pytest_browsereval.config_text import format_path
-    from pytest_browsereval.run.store import RunStore
+    from pytest_browsereval.runs.run import StoredRun
 
-    given = RunStore(run).manifest().get("judged_by")
+    given = StoredRun(run).read_manifest().get("judged_by")
     base = Path.cwd() if arguments.config is None else arguments.config.parent
     here = arguments.door.list_judges(base)
     if lacking := [str(one) for one in given if one not in here] if isinstance(given, list) else []:
@@ -85,7 +82,7 @@ def _check_unlimited(summary: RunSummary, gate: GateConfig) -> RuleResult | None
 
     In pytest these rows are red by themselves.
     """
-    data = [trial.metadata for trial in summary.trials]
+    data = [trial.last for trial in summary.trials]
     bad = sum(one.verdict is not Verdict.PASSED and not gate.decides(one) for one in data)
     if not bad:
         return None
@@ -101,7 +98,7 @@ def _rules(arguments: argparse.Namespace, run: Path) -> tuple[GateConfig, Path]:
         UsageError: there are no rules, or the baseline of a run's own gate is missing.
     """
     from pytest_browsereval.config import GateConfig, gate_from, load_gate
-    from pytest_browsereval.run.store import RunStore
+    from pytest_browsereval.runs.run import StoredRun
 
     sets = [*arguments.eval_set]
     if arguments.baseline is not None:
@@ -112,8 +109,8 @@ def _rules(arguments: argparse.Namespace, run: Path) -> tuple[GateConfig, Path]:
         rules = load_gate(config, registry=arguments.door.load_registry, overrides=sets)
         _note_other_eval(run, config)
         return rules, config.absolute().parent
-    store = RunStore(run)
-    block = store.gate()
+    stored = StoredRun(run)
+    block = stored.find_gate()
     try:
         name = str(run / "manifest.json")
         rules = gate_from(block, name=name, registry=arguments.door.load_registry, overrides=sets)
@@ -129,7 +126,9 @@ def _rules(arguments: argparse.Namespace, run: Path) -> tuple[GateConfig, Path]:
             f"{run} {message}. Name rules by --config FILE or --eval-set gate.min_pass_rate=0.9."
         )
     is_typed = any(one.partition("=")[0] in ("gate", "gate.baseline") for one in sets)
-    return rules, Path.cwd() if is_typed else _find_base(run, store.manifest().get("config_folder"), rules)
+    return rules, Path.cwd() if is_typed else _find_base(
+        run, stored.read_manifest().get("config_folder"), rules
+    )
 
 
 def _note_other_eval(run: Path, config: Path) -> None:
@@ -137,9 +136,9 @@ def _note_other_eval(run: Path, config: Path) -> None:
     from pytest_browsereval.config import load_place
     from pytest_browsereval.config_text import format_path
     from pytest_browsereval.model.display import one_line
-    from pytest_browsereval.run.store import RunStore
+    from pytest_browsereval.runs.run import StoredRun
 
-    place, name = None, RunStore(run).manifest().get("name")
+    place, name = None, StoredRun(run).read_manifest().get("name")
     with suppress(ConfigError):  # the rest of the file has to be right for a run, and not for this
         place = load_place(config)
     if place is not None and isinstance(name, str) and name != place[1]:
@@ -179,16 +178,15 @@ def _find_base(run: Path, folder: object, rules: GateConfig) -> Path:
 def baseline(arguments: argparse.Namespace) -> int:
     """Write a run as a small file that can be committed."""
     from pytest_browsereval.analysis.parts import lacking
-    from pytest_browsereval.analysis.summary import summary_of
     from pytest_browsereval.config_text import format_path
     from pytest_browsereval.features.compare.baseline import write_baseline
     from pytest_browsereval.features.outcomes import read_outcomes
     from pytest_browsereval.model.display import percent
-    from pytest_browsereval.run.store import RunStore
+    from pytest_browsereval.runs.run import StoredRun
 
     folder = find_run(arguments.door, arguments.run_name, arguments.config, with_files=False)
-    run, store = read_outcomes(folder), RunStore(folder)
-    if incomplete := lacking(store, summary_of(store)):
+    run = read_outcomes(folder)
+    if incomplete := lacking(StoredRun(folder)):
         raise UsageError(f"{format_path(folder)} is not complete: {incomplete.message}.")
     write_baseline(run, arguments.file)
     rate = run.rate

@@ -5,32 +5,32 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from xml.etree import ElementTree as ET
 
-from pytest_browsereval.analysis.summary import RunSummary, TrialOutcome
 from pytest_browsereval.config import GateConfig
 from pytest_browsereval.datasets.ids import safe_id
 from pytest_browsereval.model.display import one_line
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.rules import RuleResult
-from pytest_browsereval.run.store import RunStore
+from pytest_browsereval.runs.run import StoredRun
+from pytest_browsereval.runs.trial import StoredTrial
 
 GATE = "gate"
 _LONGEST = 2_000
 
 
-def junit(store: RunStore, summary: RunSummary, gate: GateConfig, results: Sequence[RuleResult]) -> str:
+def junit(run: StoredRun, gate: GateConfig, results: Sequence[RuleResult]) -> str:
     """Return the file.
 
     Args:
-        store: of the run.
-        summary: of it.
+        run: the run.
         gate: a trial that did not pass is skipped where a rule of it decides, else red.
         results: what the rules say.
     """
-    name = str(store.manifest().get("config_file") or store.root.resolve().parent.name)
+    summary = run.summary
+    name = str(run.read_manifest().get("config_file") or run.folder.resolve().parent.name)
     suites = ET.Element("testsuites", name="pytest tests")
     suite = ET.SubElement(suites, "testsuite", name=one_line(name))
     figures = {
-        "run": store.root.resolve().name,
+        "run": run.folder.resolve().name,
         "pass_rate": summary.pass_rate,
         "judged": summary.judged,
         **{str(verdict): summary.count(verdict) for verdict in Verdict},
@@ -38,12 +38,12 @@ def junit(store: RunStore, summary: RunSummary, gate: GateConfig, results: Seque
         "gate": "met" if all(result.is_met for result in results) else "not met",
     }
     _add_properties(suite, figures)
-    variants = {trial.metadata.variant for trial in summary.trials}
-    has_trials = any(trial.metadata.trial > 1 for trial in summary.trials)
+    variants = {trial.last.variant for trial in summary.trials}
+    has_trials = any(trial.last.trial > 1 for trial in summary.trials)
     for trial in summary.trials:
-        parts = [trial.metadata.variant] * (len(variants) > 1) + [str(trial.metadata.trial)] * has_trials
+        parts = [trial.last.variant] * (len(variants) > 1) + [str(trial.last.trial)] * has_trials
         suffix = f"[{'-'.join(parts)}]" if parts else ""
-        case = _add_case(suite, name, safe_id(trial.metadata.query_id) + suffix, trial)
+        case = _add_case(suite, name, safe_id(trial.last.query_id) + suffix, trial)
         _add_verdict(case, trial, gate)
     for result in results:
         case = _add_case(suite, GATE, result.name)
@@ -54,22 +54,22 @@ def junit(store: RunStore, summary: RunSummary, gate: GateConfig, results: Seque
     return f'<?xml version="1.0" encoding="utf-8"?>\n{ET.tostring(suites, encoding="unicode")}\n'
 
 
-def _add_case(suite: ET.Element, place: str, name: str, trial: TrialOutcome | None = None) -> ET.Element:
-    seconds = (trial.metadata.total_duration_ms or 0) / 1000 if trial else 0
+def _add_case(suite: ET.Element, place: str, name: str, trial: StoredTrial | None = None) -> ET.Element:
+    seconds = (trial.last.total_duration_ms or 0) / 1000 if trial else 0
     names = {"classname": one_line(place), "name": one_line(name)}
     return ET.SubElement(suite, "testcase", {**names, "time": f"{seconds:.3f}"})
 
 
-def _add_verdict(case: ET.Element, trial: TrialOutcome, gate: GateConfig) -> None:
-    data = trial.metadata
+def _add_verdict(case: ET.Element, trial: StoredTrial, gate: GateConfig) -> None:
+    data = trial.last
     figures = {
         "verdict": data.verdict,
         "error_source": data.error_source,
         **{f"score.{name}": grade.score for name, grade in data.grader_results.items()},
         "steps": data.total_steps,
         "cost_usd": trial.cost_usd,
-        "attempts": trial.attempts,
-        "folder": trial.folder.resolve().as_posix(),
+        "attempts": len(trial.attempts),
+        "folder": trial.last.local_folder.resolve().as_posix(),
     }
     _add_properties(case, figures)
     if data.verdict is Verdict.PASSED:

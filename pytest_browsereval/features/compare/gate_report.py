@@ -6,41 +6,39 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pytest_browsereval.analysis.passrate import PassRate, pass_rate
-from pytest_browsereval.analysis.summary import RunSummary
 from pytest_browsereval.config_text import format_path
 from pytest_browsereval.model.display import format_count, percent
 from pytest_browsereval.model.rules import RuleResult
 from pytest_browsereval.report.report import Report, Row, Table
 from pytest_browsereval.report.table import intervals
 from pytest_browsereval.run.shards import Parts
-from pytest_browsereval.run.store import RunStore
+from pytest_browsereval.runs.passrate import PassRate, pass_rate
+from pytest_browsereval.runs.run import StoredRun
 
 MOST_LISTED = 100
 """Rules. Those that are not met come first if there are more, so that none of them is left out."""
 
 
-def make_report(
-    root: Path, summary: RunSummary, selected: int | None, results: Sequence[RuleResult]
-) -> Report:
+def make_report(root: Path, run: StoredRun, selected: int | None, results: Sequence[RuleResult]) -> Report:
     """Return the report.
 
     Args:
-        root: the run's folder.
-        summary: of the run.
+        root: the run's folder, as it was typed.
+        run: the run.
         selected: how many trials there were to be; None if unknown.
         results: what the rules say.
     """
+    summary = run.summary
     plain = summary.plain
     rate = pass_rate(
-        (trial.metadata for trial in plain), selected and selected - (len(summary.trials) - len(plain))
+        (trial.last for trial in plain), selected and selected - (len(summary.trials) - len(plain))
     )
     bad = sum(not result.is_met for result in results)
     rules = format_count(len(results), "rule")
     listed = sorted(results, key=lambda one: one.is_met and len(results) > MOST_LISTED)
     return Report(
         title=f"gate NOT MET: {bad} of {rules}" if bad else f"gate met: {rules}",
-        facts=[("run", format_path(root)), _describe_rate(rate), *_list_parts(root)],
+        facts=[("run", format_path(root)), _describe_rate(rate), *_list_parts(run)],
         tables=[Table(("rule", "verdict", "figures"), list(map(_make_row, listed)), most=MOST_LISTED)],
         content=lambda: {
             "run": root.resolve().name,
@@ -54,9 +52,9 @@ def make_report(
     )
 
 
-def _list_parts(root: Path) -> list[str]:
+def _list_parts(run: StoredRun) -> list[str]:
     """Return what a part of a run says nothing about: its gate is not that of the run."""
-    manifest = RunStore(root).manifest()
+    manifest = run.read_manifest()
     if (parts := Parts.of_run(manifest)) is None or not parts.missing:
         return []
     least = parts.count_least(manifest)

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from pytest_browsereval.analysis.summary import RunSummary
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.compare.baseline import read_run
 from pytest_browsereval.features.compare.compare import RunComparison, compare
@@ -16,6 +15,7 @@ from pytest_browsereval.hooks.controller import Controller
 from pytest_browsereval.hooks.terminal import stdout_encoding
 from pytest_browsereval.report.text import draw_report
 from pytest_browsereval.run.active import ActiveRun
+from pytest_browsereval.runs.run import StoredRun
 
 
 class Comparing:
@@ -32,9 +32,9 @@ class Comparing:
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Compare; runs that cannot be compared are not what was asked for, so the session is not green."""
-        for active_run, summary in self._controller.summaries.items():
+        for active_run, run in self._controller.stored_runs.items():
             if active_run.baseline is not None:
-                found = self._found[active_run] = _compare(active_run, summary, active_run.baseline)
+                found = self._found[active_run] = _compare(run, active_run.baseline)
                 if isinstance(found, str) and session.exitstatus == pytest.ExitCode.OK:
                     session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
@@ -54,8 +54,8 @@ class Comparing:
                 terminalreporter.line(line.encode(encoding, "replace").decode(encoding))
 
 
-def _compare(active_run: ActiveRun, summary: RunSummary, baseline: Path) -> RunComparison | str:
+def _compare(run: StoredRun, baseline: Path) -> RunComparison | str:
     try:
-        return compare(read_run(baseline), outcomes_of(active_run.store, summary))
+        return compare(read_run(baseline), outcomes_of(run))
     except UsageError as error:
         return str(error)

@@ -10,10 +10,10 @@ import pytest
 from pytest_browsereval.hooks.names import is_worker
 
 if TYPE_CHECKING:
-    from pytest_browsereval.analysis.reader import StoredRun
     from pytest_browsereval.config import GateConfig
     from pytest_browsereval.model.rules import RuleResult
     from pytest_browsereval.run.active import ActiveRun
+    from pytest_browsereval.runs.run import StoredRun
 
 
 def pytest_browsereval_start(config: pytest.Config) -> None:

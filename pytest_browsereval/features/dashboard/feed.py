@@ -203,7 +203,7 @@ class Feed:
     def about(self) -> dict[str, Any]:
         """Return what a page says of the run itself."""
         if not self._about.get("facts", {}).get("Browser"):  # the manifest is written with the first browser
-            store, manifest = self.watched.store, self.watched.store.manifest()
+            store, manifest = self.watched.store, self.watched.store.run.read_manifest()
             self._about = about_run(manifest, store.root.name, None)
             self._about["resumes"] = resumes_of(store.root, manifest)
             config = manifest.get("config")
@@ -217,7 +217,7 @@ class Feed:
         trials = list(self._table.trials())
         return {
             "repeats": repeats_of(trials) if is_over else None,
-            "quarantine": quarantine_of(self.watched.store.gate(), trials),
+            "quarantine": quarantine_of(self.watched.store.run.find_gate(), trials),
         }
 
     def data(self) -> dict[str, Any]:

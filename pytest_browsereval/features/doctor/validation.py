@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from math import ceil
 from pathlib import Path
 
-from pytest_browsereval.analysis.summary import TrialOutcome, summary_of
 from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.features.doctor.lint.base import Finding, Row
 from pytest_browsereval.features.process import run_pytest
 from pytest_browsereval.model.grades import Verdict
-from pytest_browsereval.run.store import RunStore
+from pytest_browsereval.runs.run import StoredRun
+from pytest_browsereval.runs.trial import StoredTrial
 
 ORACLE, NO_OP = "scripted", "noop"
 
@@ -63,16 +63,16 @@ def validate(
     solved = trial.by(ORACLE, _close([row for row in usable if row.task.solution], result), _has_solved)
     if result.findings and not solved:
         return result  # pytest does not begin, and would not the next time either
-    idle = trial.by(NO_OP, _close(usable, result), lambda one: one.metadata.verdict is not Verdict.ERRORED)
-    failed = {query_id for query_id, one in idle.items() if one.metadata.verdict is Verdict.FAILED}
+    idle = trial.by(NO_OP, _close(usable, result), lambda one: one.last.verdict is not Verdict.ERRORED)
+    failed = {query_id for query_id, one in idle.items() if one.last.verdict is Verdict.FAILED}
     passed = (query_id for query_id, one in solved.items() if _has_solved(one))
     result.proved = [query_id for query_id in passed if query_id in failed]
     return result
 
 
-def _has_solved(trial: TrialOutcome) -> bool:
+def _has_solved(trial: StoredTrial) -> bool:
     """Whether a solution passes with all of its steps: a check may hold without the one that has failed."""
-    return trial.metadata.verdict is Verdict.PASSED and not trial.read().errors
+    return trial.last.verdict is Verdict.PASSED and not trial.last.metadata.errors
 
 
 def _usable(rows: Sequence[Row], result: Validated, *, ask_judge: bool) -> Iterator[Row]:
@@ -114,8 +114,8 @@ class _Trial:
     result: Validated
 
     def by(
-        self, agent: str, rows: list[Row], is_right: Callable[[TrialOutcome], bool]
-    ) -> dict[str, TrialOutcome]:
+        self, agent: str, rows: list[Row], is_right: Callable[[StoredTrial], bool]
+    ) -> dict[str, StoredTrial]:
         """Return what the rows come to by that agent; each that is not right is tried alone once more.
 
         (Where many attempts run at once, a page may be too slow for a good row.)
@@ -134,7 +134,7 @@ class _Trial:
 
     def _run(
         self, agent: str, rows: list[Row], output: Path, *, workers: int | None = None
-    ) -> tuple[dict[str, TrialOutcome], str]:
+    ) -> tuple[dict[str, StoredTrial], str]:
         """Run rows in a pytest; returns their trials, and the last lines that it prints."""
         blocks = []
         for place, dataset in enumerate(self.config.dataset):
@@ -159,7 +159,7 @@ class _Trial:
         output_text = run_pytest(command, limit_s)
         runs = [path for path in output.glob("*/*") if (path / "tasks").is_dir()]
         self.result.runs += runs
-        return {t.metadata.query_id: t for run in runs for t in summary_of(RunStore(run)).trials}, output_text
+        return {t.last.query_id: t for run in runs for t in StoredRun(run).summary.trials}, output_text
 
 
 def _with_dependencies(rows: list[Row], wanted: Collection[str]) -> list[Row]:
@@ -173,13 +173,11 @@ def _with_dependencies(rows: list[Row], wanted: Collection[str]) -> list[Row]:
     return [row for row in rows if row.task.query_id in found]
 
 
-def _find_broken(
-    row: Row, agent: str, trials: dict[str, TrialOutcome], output_text: str
-) -> Iterator[Finding]:
+def _find_broken(row: Row, agent: str, trials: dict[str, StoredTrial], output_text: str) -> Iterator[Finding]:
     trial = trials.get(row.task.query_id)
     if trial is None:
         message = f"the agent {agent!r} made no attempt: {output_text}"
         yield row.error("errored-attempt", message, "Correct what pytest reports.")
-    elif trial.metadata.verdict is Verdict.ERRORED:
-        message = f"the attempt of {agent!r} broke: {trial.metadata.reason}."
+    elif trial.last.verdict is Verdict.ERRORED:
+        message = f"the attempt of {agent!r} broke: {trial.last.reason}."
         yield row.error("errored-attempt", message, "Correct it before a model is paid.")

@@ -21,7 +21,6 @@ def export_run(arguments: argparse.Namespace) -> int:
     from pytest_browsereval.model.display import one_line
     from pytest_browsereval.redaction.known import redact_known
     from pytest_browsereval.run.shards import Parts
-    from pytest_browsereval.run.store import RunStore
 
     export = make_export(arguments.registry, arguments)
     run = read_run(arguments.door, arguments.run_name, arguments.config)
@@ -37,7 +36,7 @@ def export_run(arguments: argparse.Namespace) -> int:
     if not run.manifest:
         why = f"manifest.json is missing or damaged: the name of the eval, {run.eval!r}, and with it all ids"
         print(redact_known(one_line(f"note: {why} follow from the folder", 500)), file=sys.stderr)
-    if incomplete := lacking(RunStore(run.folder), run.summary):
+    if incomplete := lacking(run):
         print(redact_known(f"note: {incomplete.message}"), file=sys.stderr)
     parts = Parts.of_run(run.manifest)
     if parts is not None and parts.missing and "merged_from" not in run.manifest:

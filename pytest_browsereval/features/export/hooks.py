@@ -52,7 +52,7 @@ class SessionExports:
             name = active_run.config.name
             if not active_run.config.export:
                 continue
-            parts = Parts.of_run(active_run.store.manifest())
+            parts = Parts.of_run(active_run.store.run.read_manifest())
             if parts is not None and parts.missing:
                 why = "this is a part of a run. Merge all parts, then run `browsereval export`"
                 self._lines.append((f"eval {name}: not exported: {why}", False))
@@ -60,9 +60,9 @@ class SessionExports:
             self._export(active_run)
 
     def _export(self, active_run: ActiveRun) -> None:
-        from pytest_browsereval.analysis.reader import StoredRun  # most sessions export nothing
         from pytest_browsereval.features.export.settings import describe_command
         from pytest_browsereval.features.export.writing import describe_exported, describe_loss, write_export
+        from pytest_browsereval.runs.run import StoredRun  # most sessions export nothing
 
         config, run = active_run.config, StoredRun(active_run.store.root, self._controller.session.door)
         for export in config.export:

@@ -8,13 +8,13 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from pytest_browsereval.analysis.reader import StoredRun
 from pytest_browsereval.config.export import ExportConfig, Exported
 from pytest_browsereval.config_text import format_path
 from pytest_browsereval.contracts import check_result, naming
 from pytest_browsereval.errors import UsageError, describe_error
 from pytest_browsereval.model.display import format_count, join_first, one_line
 from pytest_browsereval.run_files import write_json
+from pytest_browsereval.runs.run import StoredRun
 
 MOST_LINES = 20
 

@@ -9,14 +9,14 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from pytest_browsereval.analysis.repeats import Repeats, Stability, TaskRepeats, repeats
-from pytest_browsereval.analysis.summary import TrialOutcome, summary_of
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.outcomes import RunOutcomes, check_run, fingerprints_of, outcomes_of
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.run.lookup import age
 from pytest_browsereval.run.provenance import differences_by_key
-from pytest_browsereval.run.store import RunStore
+from pytest_browsereval.runs.repeats import Repeats, Stability, TaskRepeats, repeats
+from pytest_browsereval.runs.run import StoredRun
+from pytest_browsereval.runs.trial import StoredTrial
 
 # In the order of the report.
 WORST = (
@@ -42,7 +42,7 @@ class RunTrials:
     """All trials of a run that have a result."""
 
     outcomes: RunOutcomes
-    trials: tuple[TrialOutcome, ...]
+    trials: tuple[StoredTrial, ...]
 
     @property
     def name(self) -> str:
@@ -51,7 +51,7 @@ class RunTrials:
 
     def count(self, verdict: Verdict) -> int:
         """Return how many of them have that verdict."""
-        return sum(trial.metadata.verdict is verdict for trial in self.trials)
+        return sum(trial.last.verdict is verdict for trial in self.trials)
 
 
 @dataclass(frozen=True)
@@ -142,9 +142,8 @@ def read_trials(folder: Path) -> RunTrials:
         UsageError: it is not a run folder, or a file in it is damaged.
     """
     check_run(folder)
-    store = RunStore(folder)
-    summary = summary_of(store)
-    return RunTrials(outcomes_of(store, summary), summary.plain)
+    run = StoredRun(folder)
+    return RunTrials(outcomes_of(run, folder), run.summary.plain)
 
 
 def flakes(runs: Iterable[RunTrials]) -> Flakes:
@@ -161,7 +160,7 @@ def flakes(runs: Iterable[RunTrials]) -> Flakes:
     """
     ordered = tuple(sorted(runs, key=lambda run: age(run.outcomes.folder.resolve())))
     chosen = _choose_trials(ordered)
-    found = repeats((trial.metadata, trial.attempts) for own in chosen.kept for trial in own)
+    found = repeats((trial.last, len(trial.attempts)) for own in chosen.kept for trial in own)
     if found is None:
         raise UsageError(
             "no task of these runs has more than one trial, so whether it is flaky is unknown. "
@@ -185,7 +184,7 @@ def flakes(runs: Iterable[RunTrials]) -> Flakes:
 class _Chosen:
     """The trials that count."""
 
-    kept: list[list[TrialOutcome]] = field(default_factory=list)
+    kept: list[list[StoredTrial]] = field(default_factory=list)
     """Of each run."""
     left_out: Counter[TaskKey] = field(default_factory=Counter)
     """How many of each task are of an older version of its row."""
@@ -199,25 +198,25 @@ def _choose_trials(runs: Sequence[RunTrials]) -> _Chosen:
         own = []
         for trial in run.trials:
             # An edited row is another task: a change of its result is not flakiness.
-            if trial.metadata.row_hash not in ("", versions.get(_key(trial), "")):
+            if trial.last.row_hash not in ("", versions.get(_key(trial), "")):
                 found.left_out[_key(trial)] += 1
             # A merged run and its parts hold the same attempts.
             elif _identity(trial) in seen:
                 found.twice += 1
             else:
                 own.append(trial)
-        seen.update(_identity(trial) for trial in own if trial.metadata.started_at)
+        seen.update(_identity(trial) for trial in own if trial.last.started_at)
         found.kept.append(own)
     return found
 
 
-def _key(trial: TrialOutcome) -> TaskKey:
-    return trial.metadata.query_id, trial.metadata.variant
+def _key(trial: StoredTrial) -> TaskKey:
+    return trial.last.query_id, trial.last.variant
 
 
-def _identity(trial: TrialOutcome) -> tuple[object, ...]:
+def _identity(trial: StoredTrial) -> tuple[object, ...]:
     """Return what no two attempts share; an imported one that has no time is like no other."""
-    data = trial.metadata
+    data = trial.last
     return (*_key(trial), data.trial, data.attempt, data.started_at, data.completed_at)
 
 
@@ -226,17 +225,17 @@ def _versions(runs: Sequence[RunTrials]) -> dict[TaskKey, str]:
     newest: dict[TaskKey, tuple[str, str]] = {}
     for run in runs:
         for trial in run.trials:
-            if trial.metadata.row_hash:
-                version = (trial.metadata.started_at, trial.metadata.row_hash)
+            if trial.last.row_hash:
+                version = (trial.last.started_at, trial.last.row_hash)
                 newest[_key(trial)] = max(newest.get(_key(trial), version), version)
     return {key: row_hash for key, (_, row_hash) in newest.items()}
 
 
-def _histories(found: Repeats, kept: Sequence[Sequence[TrialOutcome]]) -> tuple[TaskHistory, ...]:
+def _histories(found: Repeats, kept: Sequence[Sequence[StoredTrial]]) -> tuple[TaskHistory, ...]:
     verdicts: list[dict[TaskKey, set[Verdict]]] = [{} for _ in kept]
     for place, own in enumerate(kept):
         for trial in own:
-            verdicts[place].setdefault(_key(trial), set()).add(trial.metadata.verdict)
+            verdicts[place].setdefault(_key(trial), set()).add(trial.last.verdict)
     histories = (
         TaskHistory(task, "".join(_mark(of.get((task.query_id, task.variant))) for of in verdicts))
         for task in found.tasks

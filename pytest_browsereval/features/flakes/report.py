@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pytest_browsereval.analysis.repeats import Stability
 from pytest_browsereval.config_text import format_path
 from pytest_browsereval.features.flakes.flakes import WORST, Flakes, RunTrials, TaskHistory
 from pytest_browsereval.model.display import format_count, join_first
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.report.report import Report, Row, Table
+from pytest_browsereval.runs.repeats import Stability
 
 MOST_RUNS = 20
 """Each run is a letter, and a line has room for so many; the newest are shown."""

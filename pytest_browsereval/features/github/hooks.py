@@ -16,11 +16,11 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.analysis.summary import RunSummary
 from pytest_browsereval.features.github.plugin import SUMMARY
 from pytest_browsereval.features.github.summary import MOST_BYTES, JobPart, annotations_of, job_summary
 from pytest_browsereval.hooks.controller import Controller
 from pytest_browsereval.run.active import ActiveRun
+from pytest_browsereval.runs.summary import RunSummary
 
 
 def without_commands(text: str) -> str:

@@ -6,10 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pytest_browsereval.analysis.summary import RunSummary
 from pytest_browsereval.config_text import format_path
 from pytest_browsereval.datasets.base import RowRef
-from pytest_browsereval.model.digest import AttemptDigest
 from pytest_browsereval.model.display import one_line
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.rules import RuleResult
@@ -17,6 +15,8 @@ from pytest_browsereval.report.markdown import join_sections, list_sections
 from pytest_browsereval.report.report import Report, Row, Table
 from pytest_browsereval.report.table import draw_repeats, name_trials, totals
 from pytest_browsereval.run.store import TrialKey
+from pytest_browsereval.runs.attempt import StoredAttempt
+from pytest_browsereval.runs.summary import RunSummary
 
 # GitHub refuses a summary of more than 1 MiB as a whole.
 MOST_BYTES = 1_000_000
@@ -46,7 +46,7 @@ class JobPart:
     """What the rules of its gate say; none if it has no gate."""
     more: Sequence[str] = ()
     """What features say besides its pass rate."""
-    is_expected: Callable[[AttemptDigest], bool] = lambda _: False
+    is_expected: Callable[[StoredAttempt], bool] = lambda _: False
     """Whether a trial may fail because the gate decides about it."""
 
 
@@ -90,9 +90,9 @@ def _outcome(part: JobPart) -> str:
 def _report_rows(part: JobPart) -> Report:
     tables = []
     for verdict in _ORDER:
-        trials = [trial for trial in part.summary.trials if trial.metadata.verdict is verdict]
+        trials = [trial for trial in part.summary.trials if trial.last.verdict is verdict]
         names = name_trials(trials[:MOST_ROWS], part.summary)
-        shown = zip(names, (trial.metadata for trial in trials), strict=False)
+        shown = zip(names, (trial.last for trial in trials), strict=False)
         rows = [Row((name, data.reason or "", str(data.total_steps))) for name, data in shown]
         head = (f"{verdict} in {part.name}", "why", "steps")
         if rows:
@@ -115,10 +115,10 @@ def annotations_of(part: JobPart, places: dict[TrialKey, RowRef], workspace: Pat
     """
     missed = [rule for rule in part.rules if not rule.is_met]
     yield from _limit([("error", "", f"gate {part.name}", f"{r.name}: {r.message}") for r in missed])
-    bad = [t for verdict in _ORDER for t in part.summary.trials if t.metadata.verdict is verdict]
+    bad = [t for verdict in _ORDER for t in part.summary.trials if t.last.verdict is verdict]
     rows = []
     for trial, name in zip(bad, name_trials(bad, part.summary), strict=True):
-        data = trial.metadata
+        data = trial.last
         kind = "warning" if part.is_expected(data) else "error"
         place = _place(places.get(TrialKey(data.query_id, data.variant, data.trial)), workspace)
         rows.append((kind, place, f"{data.verdict}: {name}", one_line(data.reason, 500)))

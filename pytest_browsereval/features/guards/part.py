@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from pytest_browsereval.analysis.manifest import read_resumes
-from pytest_browsereval.analysis.reader import StoredRun
-from pytest_browsereval.analysis.summary import RunSummary
 from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.features.guards.asking import read_refusals
 from pytest_browsereval.model.display import format_count, one_line
-from pytest_browsereval.run.store import RunStore
+from pytest_browsereval.runs.run import StoredRun
+from pytest_browsereval.runs.summary import RunSummary
 
 
 def check_agents(config: EvalConfig) -> None:
@@ -36,7 +35,7 @@ def check_agents(config: EvalConfig) -> None:
 def sum_up_refusals(run: StoredRun) -> tuple[dict[str, Any], list[str]]:
     """Return how many calls were refused, by guard, and the line that says it."""
     # The run's own guards, not those of a config that only grades it again.
-    config = RunStore(run.folder).manifest().get("config")
+    config = run.read_manifest().get("config")
     has_guards = isinstance(config, dict) and bool(config.get("guards"))
     changes = list(dict.fromkeys(_list_changes(run.folder)))
     if not has_guards and not changes:
@@ -61,7 +60,7 @@ def count_refusals(summary: RunSummary) -> tuple[dict[str, Any], list[str]]:
     counts: Counter[str] = Counter()
     trials = 0
     for trial in summary.trials:
-        refusals = read_refusals(trial.folder)
+        refusals = read_refusals(trial.last.local_folder)
         trials += bool(refusals)
         counts.update(refusal.guard for refusal in refusals)
     by_guard = dict(sorted(counts.items()))

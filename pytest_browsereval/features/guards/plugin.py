@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from pytest_browsereval.analysis.reader import StoredRun
     from pytest_browsereval.config.guard import GuardedCall
     from pytest_browsereval.run.active import ActiveRun
+    from pytest_browsereval.runs.run import StoredRun
 
 
 def pytest_browsereval_check_run(active_run: ActiveRun) -> None:

@@ -124,7 +124,7 @@ class HtmlReport:
         if self._controller.has_looped:
             self._controller.summarise()
         for active_run in self._controller.summaries:
-            run = about_run(active_run.store.manifest(), active_run.store.root.name, None)["facts"]
+            run = about_run(active_run.store.run.read_manifest(), active_run.store.root.name, None)["facts"]
             environment[html.escape(f"eval {self._controller.label(active_run)}")] = {
                 html.escape(name): html.escape(value) for name, value in run.items() if name != "Eval"
             }

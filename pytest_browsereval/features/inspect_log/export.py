@@ -14,8 +14,6 @@ from typing import Any, Literal
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from pytest_browsereval.analysis.parts import lacking
-from pytest_browsereval.analysis.reader import StoredAttempt, StoredRun
-from pytest_browsereval.analysis.turns import parse_time
 from pytest_browsereval.config.export import ExportConfig, Exported
 from pytest_browsereval.datasets.ids import safe_id
 from pytest_browsereval.features.foreign_record import clean_json, clean_text
@@ -30,7 +28,10 @@ from pytest_browsereval.features.inspect_log.trials import (
 from pytest_browsereval.model.display import format_count
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.run.store import RunStore
-from pytest_browsereval.run.stored import read_log
+from pytest_browsereval.runs.attempt import StoredAttempt
+from pytest_browsereval.runs.folder import read_log
+from pytest_browsereval.runs.run import StoredRun
+from pytest_browsereval.runs.turns import parse_time
 
 Trials = dict[str, list[StoredAttempt]]
 
@@ -93,8 +94,8 @@ class _Log:
         self._id = make_id(run.eval, run.id, variant, *self._marks)
         given = run.manifest.get("started_at")
         started_at = parse_time(given) if isinstance(given, str) else None
-        first = next((parse_time(one.digest.started_at) for one in run.attempts), None)
-        incomplete = lacking(RunStore(run.folder), run.summary)
+        first = next((parse_time(one.started_at) for one in run.attempts), None)
+        incomplete = lacking(run)
         # Inspect's words: a log of one that is still written is *started*.
         cut_off = "cancelled" if RunStore(run.folder).locks.is_idle() else "started"
         self._status = "success" if incomplete is None else cut_off

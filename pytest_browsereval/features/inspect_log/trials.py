@@ -6,9 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pytest_browsereval.analysis.reader import StoredAttempt
-from pytest_browsereval.analysis.summary import total_cost
-from pytest_browsereval.analysis.turns import find_model
 from pytest_browsereval.datasets.ids import safe_id
 from pytest_browsereval.errors import TerminationReason
 from pytest_browsereval.features.foreign_record import OURS, clean_json, clean_text, describe_record, withhold
@@ -19,6 +16,9 @@ from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.model.usage import Usage
 from pytest_browsereval.redaction.marks import WITHHELD
+from pytest_browsereval.runs.attempt import StoredAttempt
+from pytest_browsereval.runs.trial import total_cost
+from pytest_browsereval.runs.turns import find_model
 
 VERDICT = "verdict"
 """The score that says whether a trial passed."""

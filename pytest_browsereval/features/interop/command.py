@@ -23,12 +23,12 @@ MOST_NOTES = 100
 
 def import_run(arguments: argparse.Namespace) -> int:
     """Make a run folder of another system's run, and print what is in it."""
-    from pytest_browsereval.analysis.summary import summary_of
     from pytest_browsereval.datasets.jsonl import JsonLinesConfig
     from pytest_browsereval.features.interop.attempts import with_rows, write_run
     from pytest_browsereval.features.interop.readers import read_run
     from pytest_browsereval.model.grades import Verdict
     from pytest_browsereval.run.foreign import NOT_GRADED
+    from pytest_browsereval.runs.run import StoredRun
 
     _report_left_out(arguments.door)
     source, target = Path(arguments.folder), Path(arguments.output)
@@ -41,14 +41,14 @@ def import_run(arguments: argparse.Namespace) -> int:
     try:
         with _naming(arguments.kind):  # what it returns may hold anything
             store = write_run(_watch(attempts, notes), target, arguments.kind, source)
-        summary = summary_of(store)
+        summary = StoredRun(store.root).summary
         store.write_summary({"selected": len(summary.trials), **summary.as_json()})
     except OSError as error:
         raise UsageError(f"{target} cannot be written: {error}.") from None
     message = ", ".join(f"{summary.count(verdict)} {verdict}" for verdict in Verdict)
-    total = sum(trial.attempts for trial in summary.trials)
+    total = sum(len(trial.attempts) for trial in summary.trials)
     print(f"{format_count(total, 'attempt')} in {target}: {message}")
-    if ungraded := sum(trial.metadata.reason == NOT_GRADED for trial in summary.trials):
+    if ungraded := sum(trial.last.reason == NOT_GRADED for trial in summary.trials):
         print(f"{ungraded} of them have no grade yet. Run `browsereval regrade {target} --config FILE`.")
     for note in notes[:MOST_NOTES]:
         print(redact_known(one_line(note, 500)))

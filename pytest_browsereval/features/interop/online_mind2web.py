@@ -10,16 +10,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
-from pytest_browsereval.analysis.reader import StoredAttempt, StoredRun
 from pytest_browsereval.config.export import ExportConfig, Exported
 from pytest_browsereval.datasets.ids import safe_folder, safe_id
 from pytest_browsereval.errors import ErrorSource, UsageError
 from pytest_browsereval.features.interop.files import wrong
-from pytest_browsereval.graders.judging.pictures import find_pictures, number_of
 from pytest_browsereval.graders.judging.steps import list_steps
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.run.store import check_new
-from pytest_browsereval.run.stored import check_log
+from pytest_browsereval.runs.attempt import StoredAttempt
+from pytest_browsereval.runs.folder import check_log, find_pictures, number_of
+from pytest_browsereval.runs.run import StoredRun
 
 # The tool that gives the answer is left out: the judges of the benchmark see actions only.
 ENDS = "done"

@@ -31,6 +31,7 @@ from pytest_browsereval.graders.judging.replies import JudgeReply, Replies
 from pytest_browsereval.graders.judging.steps import give_actions, load_steps
 from pytest_browsereval.model.grades import Criterion, Verdict
 from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.runs.folder import number_of
 
 # -- by texts alone: do the actions and the answer fit the task?
 
@@ -217,7 +218,7 @@ class FaraMultimodalGrader(PictureOptions):
         ratings = {rated.picture: rated.rating for batch in found.batches for rated in batch.pictures}
         numbers = relevance.pick_best(ratings, keep=self.relevance_threshold, most=self.max_shown)
         counts["ratings"] = {str(number): rating for number, rating in ratings.items()}
-        return Chosen([path for path in sample if pictures.number_of(path) in numbers], counts, found.unrated)
+        return Chosen([path for path in sample if number_of(path) in numbers], counts, found.unrated)
 
     async def opinion(self, recorded: Recorded, judge: Judge, prepared: Chosen) -> Opinion:
         """Return one vote.
@@ -239,7 +240,7 @@ class FaraMultimodalGrader(PictureOptions):
             details={
                 **prepared.details,
                 "unrated": list(prepared.unrated),
-                "shown": [pictures.number_of(path) for path in prepared.paths],
+                "shown": [number_of(path) for path in prepared.paths],
                 "contradictions": [c.model_dump(mode="json") for c in said.contradictions],
             },
         )

@@ -19,10 +19,11 @@ from pytest_browsereval.graders.judging.base import (
     give_task,
 )
 from pytest_browsereval.graders.judging.judge import Given, Judge, Part
-from pytest_browsereval.graders.judging.pictures import Shown, find_pictures, load_pictures, sample_evenly
+from pytest_browsereval.graders.judging.pictures import Shown, load_pictures, sample_evenly
 from pytest_browsereval.graders.judging.replies import JudgeReply, Replies
 from pytest_browsereval.graders.judging.steps import Step, give_actions, load_steps
 from pytest_browsereval.model.grades import Criterion, Verdict
+from pytest_browsereval.runs.folder import find_pictures
 from pytest_browsereval.tools.base import ENDINGS
 
 WEIGHTS = {

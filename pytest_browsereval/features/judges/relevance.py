@@ -12,8 +12,9 @@ from pydantic import Field
 from pytest_browsereval.errors import Fault
 from pytest_browsereval.graders.base import GraderFault
 from pytest_browsereval.graders.judging.judge import Given, Judge
-from pytest_browsereval.graders.judging.pictures import Shown, number_of
+from pytest_browsereval.graders.judging.pictures import Shown
 from pytest_browsereval.graders.judging.replies import JudgeReply
+from pytest_browsereval.runs.folder import number_of
 
 BATCH = 5
 """Pictures of one question."""

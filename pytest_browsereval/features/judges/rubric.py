@@ -22,16 +22,11 @@ from pytest_browsereval.graders.judging.base import (
     give_task,
 )
 from pytest_browsereval.graders.judging.judge import Given, Judge, Part
-from pytest_browsereval.graders.judging.pictures import (
-    Shown,
-    evidence_of,
-    load_pictures,
-    number_of,
-    sample_evenly,
-)
+from pytest_browsereval.graders.judging.pictures import Shown, evidence_of, load_pictures, sample_evenly
 from pytest_browsereval.graders.judging.replies import JudgeReply, Replies
 from pytest_browsereval.graders.judging.steps import give_actions, load_steps
 from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.runs.folder import number_of
 
 _BLOCKED = """\
 Where an obstacle that the agent could neither avoid nor get past (a captcha, a site that is down, a login \

@@ -17,13 +17,13 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from pytest_browsereval.analysis.manifest import agents_of
-from pytest_browsereval.analysis.summary import RunSummary
 from pytest_browsereval.capture.trace import TRACE_FILE
 from pytest_browsereval.hooks.controller import Controller
 from pytest_browsereval.hooks.items import pictures_of, read_properties
 from pytest_browsereval.model.display import one_line
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.run.active import ActiveRun
+from pytest_browsereval.runs.summary import RunSummary
 
 # pytest writes this before the reason of an error.
 ON_SETUP = "failed on setup with "
@@ -81,7 +81,7 @@ class JUnit:
 
     def _properties(self, owner: ActiveRun, summary: RunSummary) -> Iterator[tuple[str, Any]]:
         """Yield the figures of a run; None where one is unknown or does not apply."""
-        manifest, interval = owner.store.manifest(), summary.rate.interval
+        manifest, interval = owner.store.run.read_manifest(), summary.rate.interval
         rules = [rule for one, _, rule in self._controller.gating.results if one is owner]
         agents = agents_of(manifest.get("config") or {}).items()
         yield "eval", owner.config.name

@@ -11,17 +11,17 @@ from typing import Any
 from pytest_browsereval.errors import UsageError, nearest
 from pytest_browsereval.features.labelling.agreement import Agreement, Confusion, Disagreement, People
 from pytest_browsereval.features.labelling.labels import (
-    Attempt,
     LabelLine,
     Matched,
-    attempts_of,
     match,
+    name_run,
     settle_labels,
 )
 from pytest_browsereval.model.display import digits_apart, format_count, percent, plain
-from pytest_browsereval.model.grades import GraderResult, Verdict
+from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.rules import RuleResult
-from pytest_browsereval.run.store import RunStore
+from pytest_browsereval.runs.attempt import GradeDigest, StoredAttempt
+from pytest_browsereval.runs.run import StoredRun
 
 _WORDS = {Verdict.PASSED: "pass", Verdict.FAILED: "fail"}
 
@@ -64,7 +64,7 @@ class Calibration:
 
 
 def calibrate(
-    runs: Sequence[RunStore], lines: Sequence[LabelLine], graders: Collection[str] = ()
+    runs: Sequence[StoredRun], lines: Sequence[LabelLine], graders: Collection[str] = ()
 ) -> Calibration:
     """Compare the grades of some runs with what people say.
 
@@ -80,9 +80,9 @@ def calibrate(
         UsageError: a label fits several attempts, no attempt was graded by a grader of that name, or a file
             is damaged.
     """
-    attempts = attempts_of(runs)
+    attempts = [one for run in runs for one in run.attempts]
     matched = match(lines, attempts)
-    known = sorted({name for attempt in attempts for name in attempt.metadata.grader_results})
+    known = sorted({name for attempt in attempts for name in attempt.grader_results})
     if unknown := [name for name in graders if name not in known]:
         raise UsageError(
             f"no attempt of these runs was graded by {unknown[0]!r}.{nearest(unknown[0], known)} "
@@ -94,13 +94,13 @@ def calibrate(
     # A label that was taken back is on record, but says nothing.
     current = [one for labels in matched.by_attempt.values() for one in labels.values() if one.label]
     return Calibration(
-        runs=tuple(store.root.resolve().name for store in runs),
+        runs=tuple(map(name_run, runs)),
         attempts=len(attempts),
         labelled=len(labelled),
         unclear=said["unclear"],
         tied=said["tie"],
-        unlabelled=sum(words.get(a.folder) is None and bool(a.metadata.grader_results) for a in attempts),
-        ungraded=sum(not a.metadata.grader_results for a in attempts),
+        unlabelled=sum(words.get(a.folder) is None and bool(a.grader_results) for a in attempts),
+        ungraded=sum(not a.grader_results for a in attempts),
         labels=len(current),
         peeked=sum(label.saw_grades for label in current),
         homeless=matched.homeless,
@@ -122,11 +122,11 @@ def _people(matched: Matched) -> Iterator[People]:
 
 
 def _agreements(
-    attempts: Sequence[Attempt], labelled: Sequence[tuple[Attempt, str]], graders: Collection[str]
+    attempts: Sequence[StoredAttempt], labelled: Sequence[tuple[StoredAttempt, str]], graders: Collection[str]
 ) -> Iterator[Agreement]:
-    groups: dict[tuple[str, str], list[GraderResult]] = {}
+    groups: dict[tuple[str, str], list[GradeDigest]] = {}
     for attempt in attempts:
-        for name, grade in attempt.metadata.grader_results.items():
+        for name, grade in attempt.grader_results.items():
             if not graders or name in graders:
                 groups.setdefault((name, grade.fingerprint), []).append(grade)
     alone = _only_fingerprints(groups)
@@ -136,10 +136,9 @@ def _agreements(
         # Errored grades without a fingerprint belong to the only judge of that name.
         taken = {fingerprint, ""} if alone.get(name) == fingerprint else {fingerprint}
         pairs = [
-            (attempt, label, attempt.metadata.grader_results[name])
+            (attempt, label, attempt.grader_results[name])
             for attempt, label in labelled
-            if name in attempt.metadata.grader_results
-            and attempt.metadata.grader_results[name].fingerprint in taken
+            if name in attempt.grader_results and attempt.grader_results[name].fingerprint in taken
         ]
         found = Counter((_WORDS.get(grade.verdict), label) for _, label, grade in pairs)
         wrong = [pair for pair in pairs if _WORDS.get(pair[2].verdict, pair[1]) != pair[1]]
@@ -155,13 +154,15 @@ def _agreements(
                 true_negative=found["fail", "fail"],
                 false_negative=found["fail", "pass"],
             ),
-            missing=sum(name not in attempt.metadata.grader_results for attempt, _ in labelled),
-            disagreements=tuple(_disagreement(*pair) for pair in wrong),
-            errored=tuple(_disagreement(*pair) for pair in pairs if pair[2].verdict is Verdict.ERRORED),
+            missing=sum(name not in attempt.grader_results for attempt, _ in labelled),
+            disagreements=tuple(_disagreement(*pair[:2], name) for pair in wrong),
+            errored=tuple(
+                _disagreement(*pair[:2], name) for pair in pairs if pair[2].verdict is Verdict.ERRORED
+            ),
         )
 
 
-def _only_fingerprints(groups: Mapping[tuple[str, str], Sequence[GraderResult]]) -> dict[str, str]:
+def _only_fingerprints(groups: Mapping[tuple[str, str], Sequence[GradeDigest]]) -> dict[str, str]:
     """Return the fingerprint of each grader that has one only, where grades without one are all errored.
 
     A grader that breaks down leaves a grade without a fingerprint; where it has no other, that is its own.
@@ -173,7 +174,8 @@ def _only_fingerprints(groups: Mapping[tuple[str, str], Sequence[GraderResult]])
     return {name: fingerprint for name, (fingerprint, *more) in found.items() if fingerprint and not more}
 
 
-def _disagreement(attempt: Attempt, label: str, grade: GraderResult) -> Disagreement:
+def _disagreement(attempt: StoredAttempt, label: str, name: str) -> Disagreement:
+    grade = attempt.grades[name]
     reason = next(iter(grade.reasoning.strip().splitlines()), "").strip()
     return Disagreement(attempt.name, label, grade.verdict, reason, attempt.folder)
 

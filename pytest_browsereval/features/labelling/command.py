@@ -19,29 +19,28 @@ from pytest_browsereval.model.display import format_count
 if TYPE_CHECKING:
     from pytest_browsereval.door import Door
     from pytest_browsereval.features.labelling.labels import LabelLine
-    from pytest_browsereval.run.store import RunStore
+    from pytest_browsereval.runs.run import StoredRun
 
 
 def label(arguments: argparse.Namespace) -> int:
     """Serve the labelling page until Ctrl-C."""
     from pytest_browsereval.config_text import format_path
-    from pytest_browsereval.features.labelling.labels import FILE, LabelBook, attempts_of
+    from pytest_browsereval.features.labelling.labels import FILE, LabelBook, name_run
     from pytest_browsereval.features.labelling.server import LabellingServer
-    from pytest_browsereval.run.stored import check_log
+    from pytest_browsereval.runs.folder import check_log
 
     # Labels of one run only: the page numbers its attempts.
     (run,) = _runs(arguments.door, [arguments.run_name], arguments.config, is_changed=True)
-    found = attempts_of([run])
-    attempts = [one for one in found if one.metadata.grader_results]
+    attempts = [one for one in run.attempts if one.grader_results]
     if not attempts:
-        raise UsageError(f"{format_path(run.root)} has no graded attempt, so there is nothing to label.")
+        raise UsageError(f"{format_path(run.folder)} has no graded attempt, so there is nothing to label.")
     for one in attempts:
         check_log(
             one.folder, is_empty_allowed=True
         )  # a half of what an agent did would be labelled for the whole
-    book = LabelBook(arguments.labels or run.root / FILE, attempts, arguments.labeller or _person())
-    with LabellingServer(book, run.root.resolve().name, arguments.port) as server:
-        left = len(found) - len(attempts)
+    book = LabelBook(arguments.labels or run.folder / FILE, attempts, arguments.labeller or _person())
+    with LabellingServer(book, name_run(run), arguments.port) as server:
+        left = len(run.attempts) - len(attempts)
         print(
             f"{format_count(len(attempts), 'attempt')} to label, {book.done} labelled by {book.labeller}",
             flush=True,
@@ -74,25 +73,27 @@ def calibrate(arguments: argparse.Namespace) -> int:
 
 def _runs(
     door: Door, given: Sequence[str], config: Path | None, *, is_changed: bool = False
-) -> list[RunStore]:
-    from pytest_browsereval.run.store import RunStore
+) -> list[StoredRun]:
+    from pytest_browsereval.runs.run import StoredRun
 
     folders, seen = find_runs(door, given, config, is_changed=is_changed), set[Path]()
     for folder in folders:
         if folder.resolve() in seen:
             raise UsageError(f"the run {folder} is given twice. Leave one out.")
         seen.add(folder.resolve())
-    return [RunStore(folder) for folder in folders]
+    return [StoredRun(folder, door) for folder in folders]
 
 
-def _lines(files: Sequence[Path] | None, runs: Sequence[RunStore]) -> list[LabelLine]:
+def _lines(files: Sequence[Path] | None, runs: Sequence[StoredRun]) -> list[LabelLine]:
+    from pytest_browsereval.config_text import format_path
     from pytest_browsereval.features.labelling.labels import FILE, own_labels, read_labels
 
     if files:
         return [line for file in files for line in read_labels(file)]
-    if not any((run.root / FILE).exists() for run in runs):
+    if not any((run.folder / FILE).exists() for run in runs):
+        first = format_path(runs[0].folder)
         raise UsageError(
-            f"none of these runs has a file {FILE}. Write some by `browsereval label {runs[0].root}` or name "
+            f"none of these runs has a file {FILE}. Write some by `browsereval label {first}` or name "
             "a file by --labels."
         )
     return [line for run in runs for line in own_labels(run)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -17,8 +17,8 @@ from pytest_browsereval.config_text.json_text import json_value
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.display import natural, one_line
 from pytest_browsereval.model.messages import now
-from pytest_browsereval.model.results import TaskMetadata
-from pytest_browsereval.run.store import RunStore
+from pytest_browsereval.runs.attempt import StoredAttempt
+from pytest_browsereval.runs.run import StoredRun
 from pytest_browsereval.validation_errors import list_problems
 
 # In the folder of the run, unless another file is named.
@@ -57,17 +57,11 @@ class Label(BaseModel):
             raise ValueError("it names no attempt. Write query_id, or the attempt's folder.")
         return self
 
-    def fits(self, run: str, folder: str, metadata: TaskMetadata) -> bool:
-        """Whether it may be about that attempt.
-
-        Args:
-            run: the name of the run's folder.
-            folder: the attempt's, relative to it.
-            metadata: of the attempt.
-        """
+    def fits(self, attempt: StoredAttempt) -> bool:
+        """Whether it may be about that attempt."""
         names = ("query_id", "variant", "trial", "attempt")
-        fits = all(getattr(self, name) in (None, getattr(metadata, name)) for name in names)
-        return fits and self.run in (None, run) and self.folder in (None, folder)
+        fits = all(getattr(self, name) in (None, getattr(attempt, name)) for name in names)
+        return fits and self.run in (None, name_run(attempt.run)) and self.folder in (None, attempt.place)
 
     def __str__(self) -> str:
         about = self.model_dump(include=set(_ABOUT), exclude_none=True)
@@ -86,35 +80,9 @@ class LabelLine:
     """``file:line``."""
 
 
-@dataclass(frozen=True)
-class Attempt:
-    """An attempt of one of the runs."""
-
-    run: str
-    folder: Path
-    metadata: TaskMetadata
-    relative: str
-    """The folder, relative to the run's."""
-
-    @property
-    def name(self) -> str:
-        """Its name in reports: the row's id, with variant and number where these matter."""
-        data = self.metadata
-        more = [data.variant] * (data.variant != "default") + [str(data.trial)] * (data.trial > 1)
-        return data.query_id + (f"[{'-'.join(more)}]" if more else "")
-
-
-def attempts_of(runs: Iterable[RunStore]) -> list[Attempt]:
-    """Return all finished attempts of some runs.
-
-    Raises:
-        UsageError: a file is damaged.
-    """
-    return [
-        Attempt(store.root.resolve().name, folder, metadata, folder.relative_to(store.root).as_posix())
-        for store in runs
-        for folder, metadata in store.attempts()
-    ]
+def name_run(run: StoredRun) -> str:
+    """Return what labels call a run: the name of its folder."""
+    return run.folder.resolve().name
 
 
 def read_labels(path: Path) -> list[LabelLine]:
@@ -147,16 +115,16 @@ def read_labels(path: Path) -> list[LabelLine]:
     return found
 
 
-def own_labels(store: RunStore) -> list[LabelLine]:
+def own_labels(run: StoredRun) -> list[LabelLine]:
     """Return the labels in a run's own folder, which are about no other run; none if there is no file.
 
     Raises:
         UsageError: it cannot be read, or a line is not a label; with file and line.
     """
-    path = store.root / FILE
+    path = run.folder / FILE
     if not path.exists():
         return []
-    about = {"run": store.root.resolve().name}
+    about = {"run": name_run(run)}
     return [
         line if line.label.run else replace(line, label=line.label.model_copy(update=about))
         for line in read_labels(path)
@@ -179,7 +147,7 @@ class Matched:
     """About no attempt of these runs."""
 
 
-def match(lines: Sequence[LabelLine], attempts: Sequence[Attempt]) -> Matched:
+def match(lines: Sequence[LabelLine], attempts: Sequence[StoredAttempt]) -> Matched:
     """Find the attempt of every label.
 
     Raises:
@@ -187,20 +155,19 @@ def match(lines: Sequence[LabelLine], attempts: Sequence[Attempt]) -> Matched:
     """
     by_attempt: dict[Path, dict[str, Label]] = {}
     homeless = []
-    by_id: dict[str, list[Attempt]] = {}
+    by_id: dict[str, list[StoredAttempt]] = {}
     for attempt in attempts:
-        by_id.setdefault(attempt.metadata.query_id, []).append(attempt)
+        by_id.setdefault(attempt.query_id, []).append(attempt)
     for line in lines:
         label = line.label
         # By id where there is one: comparing all labels with all attempts is quadratic.
         candidates = attempts if label.query_id is None else by_id.get(label.query_id, [])
         # A label without an attempt is about the last one, which made the verdict.
-        last: dict[tuple[str, str, str, int], Attempt] = {}
+        last: dict[tuple[str, str, str, int], StoredAttempt] = {}
         for one in candidates:
-            data = one.metadata
-            trial = (one.run, data.query_id, data.variant, data.trial)
-            is_later = trial not in last or data.attempt > last[trial].metadata.attempt
-            if label.fits(one.run, one.relative, data) and is_later:
+            trial = (name_run(one.run), one.query_id, one.variant, one.trial)
+            is_later = trial not in last or one.attempt > last[trial].attempt
+            if is_later and label.fits(one):
                 last[trial] = one
         found = list(last.values())
         if len(found) > 1:
@@ -246,7 +213,7 @@ class LabelBook:
         UsageError: the file cannot be read, or is not a file of labels; or its folder is missing.
     """
 
-    def __init__(self, path: Path, attempts: Sequence[Attempt], labeller: str) -> None:
+    def __init__(self, path: Path, attempts: Sequence[StoredAttempt], labeller: str) -> None:
         if not path.parent.is_dir():
             raise UsageError(
                 f"{path}: the folder {format_path(path.parent)!r} does not exist. Make it first."
@@ -290,12 +257,11 @@ class LabelBook:
             OSError: it could not be written; then nothing has changed.
         """
         attempt = self.attempts[place]
-        data = attempt.metadata
         with self._lock:
             before = self._labels.get(place)
             label = Label(
-                run=attempt.run,
-                **{name: getattr(data, name) for name in ("query_id", "variant", "trial", "attempt")},
+                run=name_run(attempt.run),
+                **{name: getattr(attempt, name) for name in ("query_id", "variant", "trial", "attempt")},
                 label=word,
                 labeller=self.labeller,
                 note=note,
@@ -324,6 +290,5 @@ class LabelBook:
                 raise
 
 
-def _order(one: Attempt) -> tuple[object, ...]:
-    data = one.metadata
-    return one.run, natural(data.query_id), data.query_id, data.variant, data.trial, data.attempt
+def _order(one: StoredAttempt) -> tuple[object, ...]:
+    return name_run(one.run), natural(one.query_id), one.query_id, one.variant, one.trial, one.attempt

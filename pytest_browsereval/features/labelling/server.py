@@ -17,15 +17,15 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from pytest_browsereval.capture.message_log import read_messages
-from pytest_browsereval.capture.trajectory import TASK_FILE
 from pytest_browsereval.errors import UsageError
-from pytest_browsereval.features.labelling.labels import Attempt, Label, LabelBook, LabelWord
-from pytest_browsereval.graders.judging.pictures import find_pictures, number_of
+from pytest_browsereval.features.labelling.labels import Label, LabelBook, LabelWord
 from pytest_browsereval.graders.judging.steps import Step, list_steps
 from pytest_browsereval.local_server import PAGE_HEADERS, LocalHandler, LocalServer, PageAccess
+from pytest_browsereval.model.tasks import TASK_FILE
 from pytest_browsereval.redaction.text import well_formed
 from pytest_browsereval.run_files import load_written, read_written
+from pytest_browsereval.runs.attempt import StoredAttempt
+from pytest_browsereval.runs.folder import find_pictures, number_of, read_messages
 
 # Characters of a result: people label by what they can read.
 LONGEST_TEXT = 4_000
@@ -36,18 +36,18 @@ LONGEST_ARGUMENTS = 2_000
 _HIDDEN = ("answer", "rubric", "checks", "milestones", "evals")
 
 
-def line_of(place: int, attempt: Attempt, label: Label | None) -> dict[str, Any]:
+def line_of(place: int, attempt: StoredAttempt, label: Label | None) -> dict[str, Any]:
     """Return an attempt as a line of the list."""
     names = ("query_id", "variant", "trial", "attempt")
     return {
         "place": place,
-        **{name: getattr(attempt.metadata, name) for name in names},
+        **{name: getattr(attempt, name) for name in names},
         "label": label.label if label else None,
         "note": label.note if label else "",
     }
 
 
-def attempt_view(attempt: Attempt) -> dict[str, Any]:
+def attempt_view(attempt: StoredAttempt) -> dict[str, Any]:
     """Return what is shown of an attempt at once: nothing of its solution, its grades or its verdict."""
     data = attempt.metadata
     pictures = {number_of(file): place for place, file in enumerate(find_pictures(attempt.folder))}
@@ -64,7 +64,7 @@ def attempt_view(attempt: Attempt) -> dict[str, Any]:
         "pictures": [
             {"picture": place, "number": number} for number, place in pictures.items() if place not in shown
         ],
-        "folder": attempt.relative,
+        "folder": attempt.place,
     }
 
 
@@ -82,7 +82,7 @@ def _step(step: Step, pictures: dict[int, int]) -> dict[str, Any]:
     }
 
 
-def reference_view(attempt: Attempt) -> dict[str, Any]:
+def reference_view(attempt: StoredAttempt) -> dict[str, Any]:
     """Return what the row says of its solution; empty if it says nothing, or may not be stored."""
     try:
         task = load_written(attempt.folder / TASK_FILE)["task"]
@@ -96,7 +96,7 @@ def reference_view(attempt: Attempt) -> dict[str, Any]:
     }
 
 
-def grades_view(attempt: Attempt) -> dict[str, Any]:
+def grades_view(attempt: StoredAttempt) -> dict[str, Any]:
     """Return what the graders say of an attempt."""
     data = attempt.metadata
     return {
@@ -115,7 +115,7 @@ def grades_view(attempt: Attempt) -> dict[str, Any]:
     }
 
 
-def picture_file(attempt: Attempt, place: int) -> Path | None:
+def picture_file(attempt: StoredAttempt, place: int) -> Path | None:
     """Return a picture of an attempt by its place in their order; None if it is not there.
 
     A link that leads out of the attempt's folder, as a program of the attempt could have made, is none.

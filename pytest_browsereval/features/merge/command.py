@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
 
 from pytest_browsereval.commands.base import Command
 from pytest_browsereval.commands.runs import HELP, add_config, find_runs
@@ -13,31 +12,23 @@ from pytest_browsereval.commands.runs import HELP, add_config, find_runs
 def merge(arguments: argparse.Namespace) -> int:
     """Merge runs and say what came of it."""
     from pytest_browsereval.analysis.parts import lacking
-    from pytest_browsereval.analysis.reader import StoredRun
-    from pytest_browsereval.analysis.summary import RunSummary, summary_of
     from pytest_browsereval.features.merge.merge import merge_runs
     from pytest_browsereval.report.table import totals
     from pytest_browsereval.report.viewer.writing import write_viewer
-    from pytest_browsereval.run.store import RunStore
+    from pytest_browsereval.runs.run import StoredRun
 
     door = arguments.door
     runs = find_runs(door, arguments.run_names, arguments.config)
 
-    def sum_up(folder: Path, summary: RunSummary) -> dict[str, Any]:
-        found: dict[str, Any] = door.sum_up_run(StoredRun(folder, door, summary))
-        return found
-
-    merged = merge_runs(runs, arguments.output, is_partial=arguments.partial, sum_up=sum_up)
+    merged = merge_runs(runs, arguments.output, is_partial=arguments.partial, door=door)
     # The pages of the parts show their own trials only.
     write_viewer(door, arguments.output)
     for note in merged.notes:
         print(f"note: {note}")
-    store = RunStore(arguments.output)
-    summary = summary_of(store)
-    run = StoredRun(arguments.output, door, summary)
-    for line in (*totals(summary, merged.selected), *door.describe_run(run)):
+    run = StoredRun(arguments.output, door)
+    for line in (*totals(run.summary, merged.selected), *door.describe_run(run)):
         print(line)
-    if (rule := lacking(store, summary)) is not None:
+    if (rule := lacking(run)) is not None:
         print(f"not complete, so that it meets no gate: {rule.message}")
     print(f"{len(runs)} runs, {merged.trials} trials: {arguments.output}", flush=True)
     return 0

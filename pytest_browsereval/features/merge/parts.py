@@ -7,31 +7,33 @@ from dataclasses import replace
 from pathlib import Path
 
 from pytest_browsereval.analysis.parts import name_shards
+from pytest_browsereval.config_text import format_path
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.run.selection import count_wanted
 from pytest_browsereval.run.shards import Parts, Shard
-from pytest_browsereval.run.store import RunStore
+from pytest_browsereval.run.store import TrialKey
+from pytest_browsereval.runs.run import StoredRun
 
 
-def join_parts(stores: Sequence[RunStore], target: Path, *, is_partial: bool = False) -> Parts | None:
+def join_parts(stored: Sequence[StoredRun], target: Path, *, is_partial: bool = False) -> Parts | None:
     """Return which parts a merged run has; None if its runs are not parts.
 
     Args:
-        stores: the runs. Those that do not say which part they are stand for none.
+        stored: the runs. Those that do not say which part they are stand for none.
         target: what is to be typed again after ``-o``.
         is_partial: whether parts may be missing.
 
     Raises:
         UsageError: parts are missing; or they are of runs that were divided otherwise.
     """
-    known = {store.root: parts for store in stores if (parts := Parts.of_run(store.manifest())) is not None}
+    known = {run.folder: parts for run in stored if (parts := Parts.of_run(run.read_manifest())) is not None}
     if not known:
         return None
     _check_division(known)
     have = sorted({number for parts in known.values() for number in parts.have})
     whole = replace(next(iter(known.values())), have=tuple(have))
     if whole.missing and not is_partial:
-        raise UsageError(_refusal(whole, stores, target))
+        raise UsageError(_refusal(whole, stored, target))
     return whole
 
 
@@ -57,11 +59,11 @@ def _counts(parts: Parts) -> str:
     return ", ".join(map(str, parts.trials)) + (f" (division {parts.by})" if parts.by else "")
 
 
-def _refusal(whole: Parts, stores: Sequence[RunStore], target: Path) -> str:
-    first, least = whole.missing[0], whole.count_least(stores[0].manifest())
+def _refusal(whole: Parts, stored: Sequence[StoredRun], target: Path) -> str:
+    first, least = whole.missing[0], whole.count_least(stored[0].read_manifest())
     few = "at least " * (least < whole.missing_trials)
     is_one = len(whole.missing) == 1
-    runs = " ".join(str(store.root) for store in stores[:2]) + " ..." * (len(stores) > 2)
+    runs = " ".join(format_path(run.folder) for run in stored[:2]) + " ..." * (len(stored) > 2)
     lacking = f"{few}{least} of {'up to ' * bool(few)}{sum(whole.trials)} trials"
     return (
         f"{name_shards(whole.missing)} {'is' if is_one else 'are'} missing, with {lacking}: "
@@ -71,50 +73,49 @@ def _refusal(whole: Parts, stores: Sequence[RunStore], target: Path) -> str:
     )
 
 
-def count_trials(stores: Sequence[RunStore], trials: int, parts: Parts | None) -> tuple[int | None, int]:
+def count_trials(stored: Sequence[StoredRun], trials: int, parts: Parts | None) -> tuple[int | None, int]:
     """Return how many trials a merged run is to have, and how many of them were skipped.
 
     Runs of the same part, one that died and the one that was made in its place say, count once. Parts that
     are missing count with what they were to have.
 
     Args:
-        stores: the runs.
+        stored: the runs.
         trials: how many trials have a result in any of them.
         parts: which parts the merged run has.
     """
-    groups: dict[object, list[RunStore]] = {}
-    for store in stores:
-        own = Parts.of_run(store.manifest())
-        groups.setdefault(store.root if own is None else own.have, []).append(store)
-    skipped = sum(max(store.count_skipped() for store in group) for group in groups.values())
-    counts = [_own(store) for store in stores]
+    groups: dict[object, list[StoredRun]] = {}
+    for run in stored:
+        own = Parts.of_run(run.read_manifest())
+        groups.setdefault(run.folder if own is None else own.have, []).append(run)
+    skipped = sum(max(run.count_skipped() for run in group) for group in groups.values())
+    counts = [_own(run) for run in stored]
     if any(count is None for count in counts):
         return None, skipped
-    selected = sum(max(_own(store) or 0 for store in group) for group in groups.values())
+    selected = sum(max(_own(run) or 0 for run in group) for group in groups.values())
     found = sum(
-        len({(d.query_id, d.variant, d.trial) for store in group for _, d in store.last_digests()})
-        for group in groups.values()
+        len({TrialKey.of(one.last) for run in group for one in run.trials}) for group in groups.values()
     )
-    missing = parts.count_least(stores[0].manifest()) if parts else 0
+    missing = parts.count_least(stored[0].read_manifest()) if parts else 0
     return selected - (found - trials) + missing, skipped
 
 
-def _own(store: RunStore) -> int | None:
+def _own(run: StoredRun) -> int | None:
     """Return how many trials a run was to have, without what it lacks of other parts; None if unknown."""
-    parts, count = Parts.of_run(store.manifest()), store.count_selected()
-    count = count_wanted(store) if count is None else count
-    if parts is None or count is None or "merged_from" not in store.manifest():
+    parts, count = Parts.of_run(run.read_manifest()), run.count_selected()
+    count = count_wanted(run) if count is None else count
+    if parts is None or count is None or "merged_from" not in run.read_manifest():
         return count
-    return count - parts.count_least(store.manifest())  # of parts that were missing when it was merged
+    return count - parts.count_least(run.read_manifest())  # of parts that were missing when it was merged
 
 
-def describe_shared_parts(stores: Iterable[RunStore]) -> str:
+def describe_shared_parts(stored: Iterable[StoredRun]) -> str:
     """Return a sentence on parts that two runs have; "" if there are none."""
     owners: dict[Shard, list[str]] = {}
-    for store in stores:
-        if (parts := Parts.of_run(store.manifest())) is not None:
+    for run in stored:
+        if (parts := Parts.of_run(run.read_manifest())) is not None:
             for number in parts.have:
-                owners.setdefault(Shard(number, parts.of), []).append(store.root.name)
+                owners.setdefault(Shard(number, parts.of), []).append(run.folder.name)
     twice = {shard: " and ".join(names) for shard, names in owners.items() if len(names) > 1}
     lines = [f"shard {shard} is in {names}" for shard, names in twice.items()]
     return f" Twice there: {'; '.join(lines)}." if lines else ""

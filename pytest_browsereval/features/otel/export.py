@@ -10,12 +10,12 @@ from urllib.parse import parse_qsl, urlsplit
 
 from pydantic import Field, SecretStr, field_validator
 
-from pytest_browsereval.analysis.reader import StoredRun
 from pytest_browsereval.config.export import ExportConfig, Exported
 from pytest_browsereval.errors import ConfigError
 from pytest_browsereval.redaction.address import plain_url
 from pytest_browsereval.redaction.names import SHORTEST_SECRET
 from pytest_browsereval.redaction.redactor import Redactor
+from pytest_browsereval.runs.run import StoredRun
 
 PATH = "/v1/traces"
 DEFAULT_ENDPOINT = "http://localhost:4318"

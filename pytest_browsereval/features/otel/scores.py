@@ -40,7 +40,7 @@ def list_scores(made: MadeTrace) -> Iterator[Score]:
     One that was made again does not count, and one at a derived row that has not met what that was derived by
     is in no rate: these have none. Products show the mean of a name, so derived rows have names of their own.
     """
-    data = made.attempt.digest
+    data = made.attempt
     if not made.attempt.counts or (find_outcome(data) is not None and find_score(data) is None):
         return
     reason = data.reason if made.has_content else ""

@@ -19,15 +19,6 @@ from opentelemetry.sdk.trace.id_generator import IdGenerator
 from opentelemetry.sdk.trace.sampling import ALWAYS_ON
 from opentelemetry.trace import Link, SpanContext, SpanKind, Status, StatusCode, TraceFlags
 
-from pytest_browsereval.analysis.reader import StoredAttempt, StoredRun
-from pytest_browsereval.analysis.turns import (
-    Entry,
-    StoredDelegation,
-    StoredStep,
-    StoredTurn,
-    find_model,
-    parse_time,
-)
 from pytest_browsereval.model.derived import find_outcome
 from pytest_browsereval.model.display import one_line
 from pytest_browsereval.model.grades import GraderResult, Verdict
@@ -35,7 +26,17 @@ from pytest_browsereval.model.messages import ErrorMessage, UserMessage
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.model.spans import SpanIds, derive_ids, name_trace
 from pytest_browsereval.redaction.text import well_formed
-from pytest_browsereval.run.stored import read_log
+from pytest_browsereval.runs.attempt import StoredAttempt
+from pytest_browsereval.runs.folder import read_log
+from pytest_browsereval.runs.run import StoredRun
+from pytest_browsereval.runs.turns import (
+    Entry,
+    StoredDelegation,
+    StoredStep,
+    StoredTurn,
+    find_model,
+    parse_time,
+)
 
 SERVICE = "pytest-browsereval"
 LABELS = {Verdict.PASSED: "pass", Verdict.FAILED: "fail"}

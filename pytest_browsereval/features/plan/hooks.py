@@ -14,11 +14,11 @@ from pytest_browsereval.features.plan.planning import plan_run
 from pytest_browsereval.features.plan.report import EvalPlan, figures, plan_lines
 from pytest_browsereval.hooks.items import EvalItem
 from pytest_browsereval.hooks.session import EvalSession
-from pytest_browsereval.model.digest import AttemptDigest
 from pytest_browsereval.model.display import format_count
 from pytest_browsereval.run.active import ActiveRun
 from pytest_browsereval.run.lookup import LATEST, run_folder
-from pytest_browsereval.run.store import RunStore
+from pytest_browsereval.runs.attempt import StoredAttempt
+from pytest_browsereval.runs.run import StoredRun
 
 
 class Planning:
@@ -60,11 +60,11 @@ class Planning:
         config = active_run.config
         left = active_run.trials.list_due(item.entry for item in items)
         basis: str | None = None
-        attempts: list[AttemptDigest] = []
+        attempts: list[StoredAttempt] = []
         why = "there is no earlier run of this config"
         if folder := self._earlier(active_run):
             try:
-                attempts = [data for _, data in RunStore(folder).digests()]
+                attempts = list(StoredRun(folder).attempts)
                 basis = folder.name
             except UsageError as error:
                 why = str(error)

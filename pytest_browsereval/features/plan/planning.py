@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from pytest_browsereval.model.digest import AttemptDigest
 from pytest_browsereval.run.store import TrialKey
+from pytest_browsereval.runs.attempt import StoredAttempt
 
 
 @dataclass
@@ -51,7 +51,7 @@ class RunPlan:
     """What is run in any case, where trials are made until something is decided; None: all of it."""
 
 
-def plan_run(trials: Sequence[TrialKey], earlier: Iterable[AttemptDigest], *, retries: int) -> RunPlan:
+def plan_run(trials: Sequence[TrialKey], earlier: Iterable[StoredAttempt], *, retries: int) -> RunPlan:
     """Return what a run will take.
 
     A trial is expected to take what the trials of its task and variant took on average in the earlier run.
@@ -76,7 +76,7 @@ def plan_run(trials: Sequence[TrialKey], earlier: Iterable[AttemptDigest], *, re
     return RunPlan(len(trials), len(trials) * (1 + retries), expected, by_variant, unknown, longest)
 
 
-def _sums(earlier: Iterable[AttemptDigest]) -> tuple[dict[tuple[str, str], Used], dict[str, Used]]:
+def _sums(earlier: Iterable[StoredAttempt]) -> tuple[dict[tuple[str, str], Used], dict[str, Used]]:
     """Return what all trials of each task and variant have used, and of each variant."""
     of_task: defaultdict[tuple[str, str], Used] = defaultdict(Used)
     of_variant: defaultdict[str, Used] = defaultdict(Used)

@@ -10,10 +10,10 @@ from pydantic import Field
 
 from pytest_browsereval.analysis.gate import ROUNDING
 from pytest_browsereval.config.gate import GateRule
-from pytest_browsereval.model.digest import AttemptDigest
 from pytest_browsereval.model.display import digits_apart, format_count, percent
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.rules import RuleResult
+from pytest_browsereval.runs.attempt import StoredAttempt
 
 
 class MinProgressRule(GateRule):
@@ -29,7 +29,7 @@ class MinProgressRule(GateRule):
     least: float = Field(ge=0, le=1)
     """The smallest mean, 0.6 for 60 %."""
 
-    def check(self, trials: Sequence[AttemptDigest]) -> RuleResult:
+    def check(self, trials: Sequence[StoredAttempt]) -> RuleResult:
         """Compare the mean; a trial whose progress is not known makes it unknown."""
         judged = [one for one in trials if one.verdict is not Verdict.ERRORED]
         if not judged:

@@ -10,13 +10,12 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from pytest_browsereval.analysis.parts import lacking
-from pytest_browsereval.analysis.summary import summary_of
 from pytest_browsereval.commands.base import run_command
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.ray.request import Checked
 from pytest_browsereval.model.display import join_first, one_line
 from pytest_browsereval.model.grades import Verdict
-from pytest_browsereval.run.store import RunStore
+from pytest_browsereval.runs.run import StoredRun
 
 if TYPE_CHECKING:
     from pytest_browsereval.features.ray.tasks import Ended
@@ -78,13 +77,13 @@ def _finish(checked: Checked, ended: Ended, arguments: argparse.Namespace, again
     more += [] if arguments.junit_xml is None else ["--junit-xml", str(arguments.junit_xml)]
     config = str(checked.config.path)
     gate = run_command(checked.door, "gate", str(target), "--config", config, *checked.gate, *more)
-    return INCOMPLETE if missing else _judge(checked, ended, RunStore(target)) or gate
+    return INCOMPLETE if missing else _judge(checked, ended, StoredRun(target)) or gate
 
 
-def _judge(checked: Checked, ended: Ended, store: RunStore) -> int:
+def _judge(checked: Checked, ended: Ended, run: StoredRun) -> int:
     """Return the exit code of what no gate decides about."""
-    summary, there = summary_of(store), store.count_selected()
-    if lacking(store, summary) is not None or not summary.trials:
+    there = run.count_selected()
+    if lacking(run) is not None or not run.trials:
         return INCOMPLETE
     if there is None or not checked.trials["least"] <= there <= checked.trials["most"]:
         _say(
@@ -96,7 +95,7 @@ def _judge(checked: Checked, ended: Ended, store: RunStore) -> int:
         if result.code == FAILED and result.passed == result.trials:
             _say(f"part {number} has failed although all of its rows passed: {''.join(result.tail[-1:])}")
             return FAILED
-    has_passed = all(trial.metadata.verdict is Verdict.PASSED for trial in summary.trials)
+    has_passed = all(trial.verdict is Verdict.PASSED for trial in run.trials)
     return PASSED if checked.config.is_gated or has_passed else FAILED
 
 

@@ -12,7 +12,6 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from pytest_browsereval.analysis.reader import StoredRun
 from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowserConfig
 from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.door import Door
@@ -20,6 +19,7 @@ from pytest_browsereval.features.process import run_pytest
 from pytest_browsereval.features.record.row import format_row
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.results import TaskMetadata
+from pytest_browsereval.runs.run import StoredRun
 
 SCRIPTED, NOOP = "scripted", "noop"
 AGENTS = json.dumps({name: {"type": name} for name in (SCRIPTED, NOOP)})

@@ -12,7 +12,7 @@ from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.redaction.text import redact_json
 from pytest_browsereval.run.plan import Entry, Trial
 from pytest_browsereval.run.row_graders import check_that_all_is_read, read_graders
-from pytest_browsereval.run.stored import StoredTask, read_stored
+from pytest_browsereval.runs.folder import StoredTask, read_stored
 
 SITUATION = ("query", "start_url", "setup_script", "sites")
 """Keys of a row that an agent works by: where one of them has changed, its attempt is one at another task."""

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from pytest_browsereval.capture.trajectory import TASK_FILE
 from pytest_browsereval.datasets.base import DatasetConfig, RowRef
 from pytest_browsereval.datasets.ids import safe_id
 from pytest_browsereval.datasets.reader import index_rows, read_row
@@ -23,8 +22,7 @@ from pytest_browsereval.graders.protection import hide_quotes
 from pytest_browsereval.graders.trust import check_trust
 from pytest_browsereval.graders.verdicts import check_pass_when
 from pytest_browsereval.model.derived import own_revision
-from pytest_browsereval.model.digest import AttemptDigest
-from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.model.tasks import TASK_FILE, Task
 from pytest_browsereval.needs import Offers
 from pytest_browsereval.redaction.marks import MARK
 from pytest_browsereval.redaction.text import redact_json
@@ -33,8 +31,10 @@ from pytest_browsereval.run.plan import Entry, Plan, Trial, mark_names
 from pytest_browsereval.run.row_checks import check_needs
 from pytest_browsereval.run.row_graders import add_advisory, read_graders
 from pytest_browsereval.run.store import TrialKey
-from pytest_browsereval.run.stored import StoredTask, check_log, read_stored
 from pytest_browsereval.run.toolsets import Toolsets
+from pytest_browsereval.runs.attempt import StoredAttempt
+from pytest_browsereval.runs.folder import StoredTask, check_log, read_stored
+from pytest_browsereval.runs.run import StoredRun
 from pytest_browsereval.sites import fill
 
 
@@ -43,7 +43,7 @@ class StoredEntry(Entry):
     """A trial of an earlier run, by its last attempt."""
 
     folder: Path
-    metadata: AttemptDigest
+    metadata: StoredAttempt
     """As it was when this process first looked."""
 
     @property
@@ -96,10 +96,10 @@ class StoredPlan(Plan):
         return {entry.name: entry for entry in self.stored}
 
     def _read_all(self) -> Iterator[StoredEntry]:
-        last = self._store.last_digests()
-        names, rows = _names(metadata for _, metadata in last), self._rows()
-        for folder, metadata in last:
-            key = TrialKey.of(metadata)
+        last = [trial.last for trial in StoredRun(self._store.root).trials]
+        names, rows = _names(last), self._rows()
+        for metadata in last:
+            key, folder = TrialKey.of(metadata), self._store.root / metadata.place
             dataset, ref = rows.get(key.query_id, (self.config.dataset[0], None))
             place = ref or RowRef(key.query_id, folder / "metadata.json", 0, 0)
             yield StoredEntry(names[key], place, dataset, key.variant, key.trial, folder, metadata)
@@ -361,7 +361,7 @@ class StoredPlan(Plan):
         return row.model_copy(update={"revision": before}).content_hash() == entry.metadata.row_hash
 
 
-def _names(trials: Iterable[AttemptDigest]) -> dict[TrialKey, str]:
+def _names(trials: Iterable[StoredAttempt]) -> dict[TrialKey, str]:
     """Return what each trial's item is called: as in the run where that is known, and never two alike."""
     names: dict[TrialKey, str] = {}
     taken: set[str] = set()

@@ -21,7 +21,6 @@ from pytest_browsereval.features.regrade.stored_plan import StoredEntry, StoredP
 from pytest_browsereval.features.regrade.unobserved import OBSERVED_ELSE, list_observations, why_unobserved
 from pytest_browsereval.graders.base import Recorded
 from pytest_browsereval.graders.verdicts import PassWhen
-from pytest_browsereval.model.digest import AttemptDigest
 from pytest_browsereval.model.display import format_count, join_first
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.messages import now
@@ -36,7 +35,8 @@ from pytest_browsereval.run.record import AttemptRecord
 from pytest_browsereval.run.selection import count_wanted, note_regraded
 from pytest_browsereval.run.session import Session
 from pytest_browsereval.run.store import TrialKey
-from pytest_browsereval.run.stored import StoredTask, read_stored
+from pytest_browsereval.runs.attempt import StoredAttempt
+from pytest_browsereval.runs.folder import StoredTask, read_stored
 
 NAMED = 5
 """Ids that a note lists."""
@@ -87,9 +87,9 @@ class RegradedTrials(Trials):
         self.is_current = is_current
         self.plan = (CurrentPlan if is_current else StoredPlan)(run)
         self._is_noted = False
-        self._before = run.store.count_selected()
-        self._planned = count_wanted(run.store)
-        self._skipped_before = run.store.count_skipped()
+        self._before = run.store.run.count_selected()
+        self._planned = count_wanted(run.store.run)
+        self._skipped_before = run.store.run.count_skipped()
 
     # -- before anything is spent
 
@@ -200,7 +200,7 @@ class RegradedTrials(Trials):
         """Say which run is graded again, and by which rows."""
         return f"regrading {folder}" + " with the current rows" * self.is_current
 
-    def list_changes(self, trials: Iterable[AttemptDigest]) -> Iterator[str]:
+    def list_changes(self, trials: Iterable[StoredAttempt]) -> Iterator[str]:
         """Yield how many verdicts have changed from what to what, then the first ten of them."""
         graded = self.changes(trials)
         moved = [(name, f"{old} -> {new}") for name, old, new in graded if old is not new]
@@ -211,7 +211,7 @@ class RegradedTrials(Trials):
         for name, move in moved[:MOST_CHANGES]:
             yield f"  {name}: {move}"
 
-    def changes(self, trials: Iterable[AttemptDigest]) -> list[tuple[str, Verdict, Verdict]]:
+    def changes(self, trials: Iterable[StoredAttempt]) -> list[tuple[str, Verdict, Verdict]]:
         """Return the trials that were graded again: name, verdict before, verdict now.
 
         Args:

@@ -14,7 +14,7 @@ from pytest_browsereval.graders.nested import observation_keys, parts_of
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.redaction.text import redact_json
 from pytest_browsereval.run.plan import Trial
-from pytest_browsereval.run.stored import StoredTask
+from pytest_browsereval.runs.folder import StoredTask
 
 NOT_OBSERVED = "the run did not observe it for this grader. Run the task again"
 

@@ -12,17 +12,15 @@ from pytest_browsereval.commands.runs import HELP, add_config, find_run
 def push(arguments: argparse.Namespace) -> int:
     """Put a run at a URL and say where it is."""
     from pytest_browsereval.analysis.parts import lacking
-    from pytest_browsereval.analysis.summary import summary_of
     from pytest_browsereval.errors import UsageError
     from pytest_browsereval.features.remote.push import Push
-    from pytest_browsereval.run.store import RunStore
+    from pytest_browsereval.runs.run import StoredRun
 
     run = find_run(
         arguments.door, arguments.run_name, arguments.config, is_empty_allowed=True, is_changed=True
     )
     pushed = Push.of_run(run, arguments.url, arguments.name)
-    store = RunStore(run)
-    if incomplete := lacking(store, summary_of(store)):  # what is done does not change: nor by a resume
+    if incomplete := lacking(StoredRun(run)):  # what is done does not change: nor by a resume
         pushed.send()
         raise UsageError(
             f"sent to {pushed.url}, and not done: {incomplete.message}. Resume the run, then push it again."

@@ -388,9 +388,11 @@ class Uploading:
 
     def _lacks(self, active_run: ActiveRun) -> bool:
         """Whether a row of a run has no result: it would count there as whole, and nobody could resume it."""
-        rows, summary = self._controller.rows, self._controller.summaries[active_run]
+        rows, run = self._controller.rows, self._controller.stored_runs[active_run]
         here = any(rows[node_id] is active_run for node_id in self._controller.lacking())
-        return here or lacking(active_run.store, summary) is not None  # an earlier try has selected more rows
+        return (
+            here or lacking(run, active_run.store.locks) is not None
+        )  # an earlier try has selected more rows
 
     def _send_in_background(self) -> None:
         sent: dict[ActiveRun, set[Path]] = {}
@@ -422,7 +424,7 @@ class Uploading:
 def _list_finished(store: RunStore) -> Iterator[Path]:
     """Yield the folders of finished attempts: an agent's program may have written a line, or made a link."""
     home = store.root.resolve()
-    for place, _ in store.update_lines().list_all():
-        folder = home / place
+    for one in store.update_lines().list_all():
+        folder = home / one.place
         if folder.is_dir() and folder.resolve() == folder:
-            yield store.root / place
+            yield store.root / one.place

@@ -27,7 +27,8 @@ from pytest_browsereval.report.links import PAGE
 from pytest_browsereval.run.locks import LOCKS
 from pytest_browsereval.run.selection import SELECTED_FILE
 from pytest_browsereval.run.store import COPY
-from pytest_browsereval.runs.lines import find_place, list_files, parse_line, read_raw
+from pytest_browsereval.runs.attempt import find_place
+from pytest_browsereval.runs.lines import list_files, parse_line, read_raw
 
 FILES, BUNDLES, SEGMENTS, LISTING = "files", "bundles", "segments", "listing.jsonl"
 

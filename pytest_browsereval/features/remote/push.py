@@ -142,10 +142,10 @@ class Push:
             UsageError: a process writes the run, it is not one that can be pushed, or there is no key.
         """
         store = RunStore(root)
-        store.check_version()
+        store.run.check_version()
         if not is_ours:
             store.locks.check_idle()
-        manifest = store.manifest()
+        manifest = store.run.read_manifest()
         eval_name = safe_folder(str(manifest.get("name") or root.resolve().parent.name))
         name = root.resolve().name if name is None else name
         check_name(name)

@@ -25,7 +25,8 @@ from pytest_browsereval.run.lookup import Runs
 from pytest_browsereval.run.shards import Shard
 from pytest_browsereval.run.store import COPY, RunStore
 from pytest_browsereval.run_files import write_whole
-from pytest_browsereval.runs.lines import ATTEMPTS, find_place, list_files, parse_line, read_raw
+from pytest_browsereval.runs.attempt import find_place
+from pytest_browsereval.runs.lines import ATTEMPTS, list_files, parse_line, read_raw
 
 MOST_LOOKED_AT = 50
 """Of the newest run folders of this machine, for the one that a try has left."""

@@ -31,13 +31,13 @@ from pytest_browsereval.features.replay.cassette_file import (
 )
 from pytest_browsereval.features.replay.page_file import format_recording, make_recording, read_recording
 from pytest_browsereval.features.replay.restoring import RestoringRedactor
-from pytest_browsereval.model.digest import AttemptDigest
 from pytest_browsereval.model.display import format_count
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.run.active import ActiveRun
 from pytest_browsereval.run.cassettes import Cassettes, InterceptedCalls, PageTraffic
 from pytest_browsereval.run_files import write_whole
+from pytest_browsereval.runs.attempt import StoredAttempt
 from pytest_browsereval.temporary import private_folder
 
 T = TypeVar("T")
@@ -225,7 +225,7 @@ class FileCassettes(Cassettes):
         """Return what becomes of the calls of models, and where."""
         return "" if self.mode is ModelCalls.LIVE else f"model calls: {self.mode} ({shorten(self.root)})"
 
-    def list_notes(self, trials: Iterable[AttemptDigest], shorten: Callable[[Path], str]) -> Iterator[str]:
+    def list_notes(self, trials: Iterable[StoredAttempt], shorten: Callable[[Path], str]) -> Iterator[str]:
         """Yield where the calls of models came from or went to, and what to know before it is committed."""
         if self.mode is ModelCalls.LIVE:
             return

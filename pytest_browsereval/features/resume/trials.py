@@ -10,7 +10,6 @@ from typing import Any
 
 from pytest_browsereval.datasets.reader import index_rows
 from pytest_browsereval.errors import ConfigError, RunStopped, UsageError
-from pytest_browsereval.model.digest import AttemptDigest
 from pytest_browsereval.model.display import format_count, join_first
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.messages import now
@@ -26,6 +25,8 @@ from pytest_browsereval.run.session import Session, describe
 from pytest_browsereval.run.shards import Parts, Shard, read_shard
 from pytest_browsereval.run.store import TrialKey
 from pytest_browsereval.run_files import read_written
+from pytest_browsereval.runs.attempt import StoredAttempt
+from pytest_browsereval.runs.run import StoredRun
 
 MOST_LISTED = 5
 """Ids and differences that a message lists before it counts the rest."""
@@ -45,7 +46,7 @@ def resume_run(run: ActiveRun, *, anyway: bool, shard: str | None) -> ResumedTri
     Raises:
         UsageError: the run is another part of the whole.
     """
-    check_resumed(run.store.root.name, run.store.manifest(), shard)
+    check_resumed(run.store.root.name, run.store.run.read_manifest(), shard)
     return ResumedTrials(run, anyway=anyway)
 
 
@@ -65,15 +66,15 @@ class ResumedTrials(NewTrials):
     def __init__(self, run: ActiveRun, *, anyway: bool) -> None:
         super().__init__(run)
         self._anyway = anyway
-        counts = (run.store.count_selected(), run.store.count_planned())
+        counts = (run.store.run.count_selected(), run.store.run.count_planned())
         self._before = max((count for count in counts if count is not None), default=None)
         """How many trials the run was to have so far; None if nobody knows."""
-        self._wanted = read_selected(run.store)
+        self._wanted = read_selected(run.store.run)
         """Which ones, those of this session among them once they are checked; None if nobody knows."""
         self._others = 0
         """Trials that the run has and this session has not selected."""
         self._has_work = False
-        self._earlier = {data.line for _, data in run.store.placed_digests()}
+        self._earlier = {one.line for one in StoredRun(run.store.root).attempts}
         """The lines of earlier sessions."""
 
     @property
@@ -110,7 +111,8 @@ class ResumedTrials(NewTrials):
         every, store = list(entries), self.run.store
         super().check(every)
         entries = list(filter(self.run.choice.is_wanted, every))
-        stored = {TrialKey.of(data): data for _, data in store.last_digests()}
+        earlier = StoredRun(store.root)
+        stored = {TrialKey.of(trial.last): trial.last for trial in earlier.trials}
         selected = {entry.key for entry in entries}
         self._others = len(stored.keys() - selected)
         if self._wanted is not None:
@@ -127,10 +129,12 @@ class ResumedTrials(NewTrials):
         self._has_work = finished < len(entries)
         notes = [
             *self._notes(entries, stored, finished, drift, cut=len(cut_off)),
-            *_describe_machine(store.manifest(), here),
+            *_describe_machine(store.run.read_manifest(), here),
         ]
         if not self.run.is_planned:
-            paid = ((folder, 0.0 if data.replayed else data.cost_usd) for folder, data in store.digests())
+            paid = (
+                (store.root / one.place, 0.0 if one.replayed else one.cost_usd) for one in earlier.attempts
+            )
             self.run.budget.note_earlier_payments(paid)
             self._record(len(entries), finished, drift, here)
         return notes
@@ -147,7 +151,7 @@ class ResumedTrials(NewTrials):
 
     def _config_drift(self, here: dict[str, Any]) -> Iterator[str]:
         store = self.run.store
-        before = store.manifest()
+        before = store.run.read_manifest()
         if not before and not any((store.root / name).exists() for name in ("manifest.json", "tasks")):
             return  # stopped before anything was made
         if not before:
@@ -167,7 +171,7 @@ class ResumedTrials(NewTrials):
                     accepted.update(json.loads(line).get("differences", ()))
         return frozenset(accepted)
 
-    def _row_drift(self, entries: list[Entry], stored: dict[TrialKey, AttemptDigest]) -> Iterator[str]:
+    def _row_drift(self, entries: list[Entry], stored: dict[TrialKey, StoredAttempt]) -> Iterator[str]:
         edited = [
             entry.ref.query_id
             for entry in entries
@@ -185,7 +189,7 @@ class ResumedTrials(NewTrials):
     def _notes(
         self,
         entries: list[Entry],
-        stored: dict[TrialKey, AttemptDigest],
+        stored: dict[TrialKey, StoredAttempt],
         finished: int,
         drift: list[str],
         *,
@@ -240,7 +244,7 @@ class ResumedTrials(NewTrials):
         found = super().find_judged(entry)
         return found if found and found.metadata.row_hash == self._row_hash(entry) else None
 
-    def is_believed(self, data: AttemptDigest) -> bool:
+    def is_believed(self, data: StoredAttempt) -> bool:
         """Whether an attempt is of an earlier session, or of this process."""
         return data.line in self._earlier or super().is_believed(data)
 

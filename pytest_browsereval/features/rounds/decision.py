@@ -10,9 +10,9 @@ from enum import StrEnum
 from pytest_browsereval.config import GateConfig
 from pytest_browsereval.config.model import RoundsConfig
 from pytest_browsereval.datasets.ids import safe_id
-from pytest_browsereval.model.digest import AttemptDigest
 from pytest_browsereval.model.display import one_line
 from pytest_browsereval.model.grades import Verdict
+from pytest_browsereval.runs.attempt import StoredAttempt
 from pytest_browsereval.stats.sequential import Wager, binomial_tail
 from pytest_browsereval.stats.statistics import CONFIDENCE
 
@@ -21,7 +21,7 @@ from pytest_browsereval.stats.statistics import CONFIDENCE
 class RoundTable:
     """The rounds of a run of which each task has a result by each variant."""
 
-    tasks: tuple[AttemptDigest, ...]
+    tasks: tuple[StoredAttempt, ...]
     """A trial of each task by each variant, in the order of the verdicts."""
     rounds: tuple[tuple[Verdict, ...], ...]
 
@@ -31,13 +31,13 @@ class RoundTable:
         return RoundTable(tuple(self.tasks[place] for place in places), tuple(rounds))
 
 
-def read_table(trials: Iterable[AttemptDigest]) -> RoundTable:
+def read_table(trials: Iterable[StoredAttempt]) -> RoundTable:
     """Return the complete rounds of a run, up to the first one that lacks a trial.
 
     Args:
         trials: each by its last attempt.
     """
-    tasks: dict[tuple[str, str], AttemptDigest] = {}
+    tasks: dict[tuple[str, str], StoredAttempt] = {}
     verdicts: dict[tuple[str, str, int], Verdict] = {}
     for one in trials:
         tasks.setdefault((one.query_id, one.variant), one)
@@ -234,7 +234,7 @@ class Standing:
 
 
 def find_standing(
-    trials: Iterable[AttemptDigest], rounds: RoundsConfig, gate: GateConfig, left_out: Iterable[str]
+    trials: Iterable[StoredAttempt], rounds: RoundsConfig, gate: GateConfig, left_out: Iterable[str]
 ) -> Standing:
     """Return what the rounds of a run have decided.
 

@@ -6,11 +6,10 @@ import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-from pytest_browsereval.analysis.summary import summary_of
 from pytest_browsereval.config.model import RoundsConfig
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.rounds.rules import (
@@ -28,10 +27,8 @@ from pytest_browsereval.hooks.session import EvalSession
 from pytest_browsereval.run.active import ActiveRun
 from pytest_browsereval.run.selection import note_selected, read_selected
 from pytest_browsereval.run.store import TrialKey
+from pytest_browsereval.runs.run import StoredRun
 from pytest_browsereval.stats.statistics import CONFIDENCE
-
-if TYPE_CHECKING:
-    from pytest_browsereval.analysis.reader import StoredRun
 
 IN_ORDER = ("no", "load", "loadfile", "loadscope")
 """Ways to distribute items by which each worker has its own in their order."""
@@ -156,7 +153,7 @@ class RoundControl:
 
     def _check_resumed(self, active_run: ActiveRun) -> None:
         """Refuse a resume with other rounds: who asks for more until he likes it has proved nothing."""
-        rounds, before = active_run.config.trials, active_run.store.manifest()
+        rounds, before = active_run.config.trials, active_run.store.run.read_manifest()
         is_resumed = active_run.trials.has_earlier and before and active_run.trials.makes_attempts
         begun = read_rounds(before) if is_resumed else None
         if is_resumed and begun != (rounds if isinstance(rounds, RoundsConfig) else None):
@@ -234,7 +231,7 @@ class RoundControl:
             if not made.isdisjoint(self._controller.unmade[kind]):
                 state.end_round(kind, f"{kind}: {why}, so that no further round is made", {})
                 return
-        summary = summary_of(active_run.store)
+        summary = StoredRun(active_run.store.root).summary
         standing = find_summary_standing(summary, state.rounds, active_run.config.gate)
         decisions = {rule.name: str(decision.answer) for rule, decision in standing.floors}
         if standing.is_decided:
@@ -253,7 +250,7 @@ class RoundControl:
     def _find_rounds(self, active_run: ActiveRun) -> RoundsConfig | None:
         """Return how many rounds the run was to have; None if it is not made in rounds."""
         if not active_run.trials.makes_attempts:  # whatever the config says now, its trials were made so
-            return read_rounds(active_run.store.manifest())
+            return read_rounds(active_run.store.run.read_manifest())
         rounds = active_run.config.trials
         return rounds if isinstance(rounds, RoundsConfig) else None
 
@@ -264,7 +261,7 @@ class RoundControl:
         """Return how many trials the run is to have, without those of rounds that nobody needed."""
         if find_state(active_run) is None:
             return None
-        return len(read_selected(active_run.store) or ())
+        return len(read_selected(active_run.store.run) or ())
 
     def pytest_browsereval_sum_up(self, run: StoredRun) -> Mapping[str, Any]:
         """Return how many rounds were made, what they have decided, and what was saved."""

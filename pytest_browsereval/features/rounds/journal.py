@@ -51,7 +51,7 @@ class RoundJournal:
 
     def read(self) -> Iterator[RoundEnd]:
         """Yield all lines; none of a run that has just begun."""
-        yield from self._store.read_lines(JOURNAL, _take)
+        yield from self._store.run.read_lines(JOURNAL, _take)
 
 
 def _take(line: Any) -> RoundEnd:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import pytest
 
-    from pytest_browsereval.analysis.reader import StoredRun
     from pytest_browsereval.config import GateConfig
     from pytest_browsereval.features.rounds.state import RoundState
     from pytest_browsereval.model.rules import RuleResult
     from pytest_browsereval.run.active import ActiveRun
+    from pytest_browsereval.runs.run import StoredRun
 
 
 def pytest_browsereval_start(config: pytest.Config) -> None:
@@ -43,9 +43,8 @@ def pytest_browsereval_choose_trials(active_run: ActiveRun) -> RoundState | None
 def pytest_browsereval_judge_run(run: StoredRun, gate: GateConfig) -> Sequence[RuleResult]:
     """Return what the test says of the gate's pass rates, for a run that was made in rounds."""
     from pytest_browsereval.features.rounds.rules import find_summary_standing, judge_floors, read_rounds
-    from pytest_browsereval.run.store import RunStore
 
-    rounds = read_rounds(RunStore(run.folder).manifest())
+    rounds = read_rounds(run.read_manifest())
     if rounds is None:
         return ()
     standing = find_summary_standing(run.summary, rounds, gate)

@@ -8,15 +8,15 @@ from typing import Any
 from pydantic import ValidationError
 
 from pytest_browsereval.analysis.gate import build_undecided
-from pytest_browsereval.analysis.passrate import PassRate, pass_rate
 from pytest_browsereval.analysis.quarantine import find_quarantined
-from pytest_browsereval.analysis.summary import RunSummary
 from pytest_browsereval.config import GateConfig
 from pytest_browsereval.config.model import RoundsConfig
 from pytest_browsereval.features.rounds.decision import Answer, Decision, Floor, Standing, find_standing
-from pytest_browsereval.model.digest import AttemptDigest
 from pytest_browsereval.model.display import digits_apart, format_count, percent
 from pytest_browsereval.model.rules import RuleResult
+from pytest_browsereval.runs.attempt import StoredAttempt
+from pytest_browsereval.runs.passrate import PassRate, pass_rate
+from pytest_browsereval.runs.summary import RunSummary
 from pytest_browsereval.stats.statistics import CONFIDENCE
 
 
@@ -32,7 +32,7 @@ def read_rounds(manifest: Mapping[str, Any]) -> RoundsConfig | None:
 
 def find_summary_standing(summary: RunSummary, rounds: RoundsConfig, gate: GateConfig) -> Standing:
     """Return what the rounds of a run have decided."""
-    data = [trial.metadata for trial in summary.plain]
+    data = [trial.last for trial in summary.plain]
     out = find_quarantined(gate, (one.started_at for one in data))
     return find_standing(data, rounds, gate, out)
 
@@ -41,9 +41,9 @@ def judge_floors(
     summary: RunSummary, rounds: RoundsConfig, gate: GateConfig, standing: Standing
 ) -> Iterator[RuleResult]:
     """Yield the results of the rules on pass rates: what the test has decided, not the rate of a moment."""
-    by_task: dict[tuple[str, str], list[AttemptDigest]] = {}
+    by_task: dict[tuple[str, str], list[StoredAttempt]] = {}
     for trial in summary.trials:
-        data = trial.metadata
+        data = trial.last
         by_task.setdefault((data.query_id, data.variant), []).append(data)
     for rule, decision in standing.floors:
         tasks = ((one.query_id, one.variant) for one in rule.table.tasks)
@@ -99,8 +99,7 @@ def describe_comparison(
     assert rounds.compare is not None  # noqa: S101 the caller has looked
     first, second = rounds.compare
     rates = [
-        pass_rate(one.metadata for one in summary.trials if one.metadata.variant == name)
-        for name in rounds.compare
+        pass_rate(one.last for one in summary.trials if one.last.variant == name) for name in rounds.compare
     ]
     shares = " and ".join("unknown" if one.value is None else percent(one.value) for one in rates)
     made = f"{_made(decision, rounds)}, confidence {confidence * 100:g} %"
@@ -119,7 +118,7 @@ def estimate_savings(summary: RunSummary, rounds: RoundsConfig) -> tuple[int, fl
     """
     costs: dict[tuple[str, str], list[float | None]] = {}
     for trial in summary.trials:
-        data = trial.metadata
+        data = trial.last
         costs.setdefault((data.query_id, data.variant), []).append(trial.cost_usd)
     spared, money = 0, 0.0
     is_known = True

@@ -18,8 +18,6 @@ from typing import Any, Literal, NamedTuple
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from pytest_browsereval.analysis.manifest import agents_of, block_of, models_of
-from pytest_browsereval.analysis.passrate import pass_rate
-from pytest_browsereval.analysis.summary import total_cost
 from pytest_browsereval.errors import ErrorSource
 from pytest_browsereval.features.gates import GATE_FILE, read_gate
 from pytest_browsereval.features.runs.provenance import MARSHAL, hash_provenances
@@ -35,8 +33,10 @@ from pytest_browsereval.redaction.config import redact_config
 from pytest_browsereval.run.lookup import age
 from pytest_browsereval.run.manifest import RESUMES_FILE
 from pytest_browsereval.run.shards import Parts
-from pytest_browsereval.run.summary import SUMMARY, parse_summary
 from pytest_browsereval.run_files import make_stamp, open_written, parse_written, read_written
+from pytest_browsereval.runs.passrate import pass_rate
+from pytest_browsereval.runs.summary_file import SUMMARY, parse_summary
+from pytest_browsereval.runs.trial import total_cost
 from pytest_browsereval.stats.statistics import percentile
 
 MOST_MISSED = 20

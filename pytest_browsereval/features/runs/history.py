@@ -28,9 +28,10 @@ from pytest_browsereval.features.runs.digest import (
 )
 from pytest_browsereval.model.display import format_count
 from pytest_browsereval.run.journal import JOURNAL
-from pytest_browsereval.run.store import RUN_ID, RunStore
-from pytest_browsereval.run.summary import SUMMARY
+from pytest_browsereval.run.store import RunStore
 from pytest_browsereval.run_files import read_written, write_whole
+from pytest_browsereval.runs.run import RUN_ID
+from pytest_browsereval.runs.summary_file import SUMMARY
 
 HISTORY = "runs.jsonl"
 """In a results folder."""

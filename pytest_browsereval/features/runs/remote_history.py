@@ -39,8 +39,8 @@ from pytest_browsereval.model.remote import PartsThere, RemoteRuns
 from pytest_browsereval.report.links import PAGE
 from pytest_browsereval.run.manifest import RESUMES_FILE
 from pytest_browsereval.run.shards import Parts
-from pytest_browsereval.run.summary import SUMMARY, parse_summary
 from pytest_browsereval.run_files import open_written, write_whole
+from pytest_browsereval.runs.summary_file import SUMMARY, parse_summary
 
 RECORD = ".record"
 """Below the URL. No eval has such a name."""

@@ -22,7 +22,7 @@ from pytest_browsereval.run.lookup import LATEST, run_folder
 from pytest_browsereval.run.plan import Entry
 from pytest_browsereval.run.relations import groups
 from pytest_browsereval.run.shards import Parts, Shard, read_shard
-from pytest_browsereval.run.store import RunStore
+from pytest_browsereval.runs.run import StoredRun
 
 
 def shard_of(text: str) -> Shard:
@@ -99,7 +99,7 @@ class Sharding:
         found = _row_groups(active_run, items)
         numbers = shards_of(found, self._shard.of, self._seconds(active_run))
         shards = {query_id: number for ids, number in zip(found, numbers, strict=True) for query_id in ids}
-        before = Parts.of_run(active_run.store.manifest()) if active_run.trials.has_earlier else None
+        before = Parts.of_run(active_run.store.run.read_manifest()) if active_run.trials.has_earlier else None
         if before is not None and before.by != division_of(shards):
             raise UsageError(
                 f"the rows of the run {active_run.store.root.name} were divided otherwise. Write the options "
@@ -138,7 +138,7 @@ class Sharding:
         fetch = self._session.door.fetch_run
         folders = fetch(given, with_files=False) if is_remote else [self._find_folder(active_run, given)]
         for folder in folders:
-            for _, data in RunStore(folder).digests():
+            for data in StoredRun(folder).attempts:
                 found[data.query_id] += (data.total_duration_ms or 0) / 1000
         return dict(found)
 
@@ -151,7 +151,7 @@ class Sharding:
 
 
 def _lacks_parts(run: Path) -> bool:
-    parts = Parts.of_run(RunStore(run).manifest())
+    parts = Parts.of_run(StoredRun(run).read_manifest())
     return parts is not None and bool(parts.missing)
 
 

@@ -11,7 +11,6 @@ from pydantic import BaseModel
 
 from pytest_browsereval.analysis.evidence import describe_contradictions
 from pytest_browsereval.analysis.manifest import agents_of, block_of, models_of, read_resumes
-from pytest_browsereval.analysis.summary import RunSummary, summary_of
 from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.config_text import format_path
 from pytest_browsereval.door import Door
@@ -19,9 +18,10 @@ from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.messages import SCHEMA_VERSION
 from pytest_browsereval.redaction.config import redact_config
-from pytest_browsereval.run.store import RunStore
-from pytest_browsereval.run.stored import LOG_FILE
 from pytest_browsereval.run_files import load_written
+from pytest_browsereval.runs.folder import LOG_FILE
+from pytest_browsereval.runs.run import StoredRun
+from pytest_browsereval.runs.summary import RunSummary
 
 # Keys of a config that are shown where they differ from their defaults.
 OPTIONS = ("trials", "retries", "limits", "budget", "pass_when", "tools", "capture")
@@ -118,20 +118,20 @@ def describe(door: Door, folder: Path) -> RunDescription:
 
 def _summarize_verdicts(folder: Path, problems: list[str]) -> RunSummary | None:
     """Return what trials came to by their records, as the gate does; adds what contradicts these."""
-    store = RunStore(folder)
+    run = StoredRun(folder)
     try:
-        found = summary_of(store)
+        found = run.summary
     except UsageError as error:
         problems.append(str(error))
         return None
-    if message := describe_contradictions(store, found):
+    if message := describe_contradictions(run):
         problems.append(f"{format_path(folder)}: {message}.")
     return found
 
 
 def _count_rows(folder: Path) -> int:
     try:
-        return len({data.query_id for _, data in RunStore(folder).placed_digests()})
+        return len({one.query_id for one in StoredRun(folder).attempts})
     except UsageError:  # which the problems name
         return 0
 
@@ -139,17 +139,19 @@ def _count_rows(folder: Path) -> int:
 def _name_causes(door: Door, summary: RunSummary) -> Iterator[str]:
     """Yield why trials did not pass, failed ones first, as far as a feature knows and logs are here."""
     find, order = door.find_cause, list(Verdict)
-    bad = [one for one in summary.trials if one.metadata.verdict is not Verdict.PASSED]
+    bad = [one for one in summary.trials if one.last.verdict is not Verdict.PASSED]
     named = 0
-    for trial in sorted(bad, key=lambda one: order.index(one.metadata.verdict)):
+    for trial in sorted(bad, key=lambda one: order.index(one.last.verdict)):
         if named == MOST_CAUSES:
             yield f"and {len(bad) - named:,} more that did not pass: browsereval causes"
             return
-        if not (trial.folder / LOG_FILE).is_file():  # a run at a URL, of which the records are brought alone
+        if not (
+            trial.last.local_folder / LOG_FILE
+        ).is_file():  # a run at a URL, of which the records are brought alone
             continue
-        if (cause := find(trial.read(), trial.folder)) is not None:
+        if (cause := find(trial.last.metadata, trial.last.local_folder)) is not None:
             named += 1
-            data = trial.metadata
+            data = trial.last
             variant = "" if data.variant == "default" else f" ({data.variant})"
             again = f" trial {data.trial}" if data.trial > 1 else ""
             yield f"{data.query_id}{variant}{again} {data.verdict}: {cause.describe()}"

@@ -9,10 +9,10 @@ from typing import Annotated, Literal, Protocol
 
 from pydantic import Field
 
-from pytest_browsereval.analysis.reader import StoredRun
 from pytest_browsereval.config.export import ExportConfig, Exported
 from pytest_browsereval.datasets.ids import safe_folder
 from pytest_browsereval.features.tables.schema import Row, TableName, make_rows, read_attempt
+from pytest_browsereval.runs.run import StoredRun
 
 CHARACTERS = 20_000_000
 """What is kept of tables in memory before it is written: characters of their texts."""

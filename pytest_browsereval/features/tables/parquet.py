@@ -7,7 +7,6 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_browsereval.analysis.reader import StoredRun
 from pytest_browsereval.errors import ConfigError
 from pytest_browsereval.features.tables.schema import (
     COLUMNS,
@@ -18,6 +17,7 @@ from pytest_browsereval.features.tables.schema import (
     make_rows,
     read_attempt,
 )
+from pytest_browsereval.runs.run import StoredRun
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from pytest_browsereval.analysis.reader import StoredRun
+    from pytest_browsereval.runs.run import StoredRun
 
 
 def pytest_browsereval_make_table(run: StoredRun, name: str) -> pa.Table | None:

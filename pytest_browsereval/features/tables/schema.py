@@ -8,8 +8,6 @@ from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
-from pytest_browsereval.analysis.reader import StoredAttempt
-from pytest_browsereval.analysis.turns import find_model, parse_time
 from pytest_browsereval.model.derived import find_outcome
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.messages import (
@@ -20,7 +18,9 @@ from pytest_browsereval.model.messages import (
     ToolResultMessage,
 )
 from pytest_browsereval.model.results import TaskMetadata
-from pytest_browsereval.run.stored import read_log
+from pytest_browsereval.runs.attempt import StoredAttempt
+from pytest_browsereval.runs.folder import read_log
+from pytest_browsereval.runs.turns import find_model, parse_time
 
 VERSION = "1"
 """In each file. Columns are only ever added, at the end; raise it if one means something else."""

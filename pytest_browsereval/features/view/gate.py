@@ -47,7 +47,7 @@ def describe_gate(store: RunStore, rules: Iterable[Rule]) -> list[list[Any]]:
         store: the run.
         rules: of its gate.
     """
-    block = store.gate()
+    block = store.run.find_gate()
     block = block if isinstance(block, Mapping) else {}
     met = {"met", "undecided"} if block.get("undecided") == "pass" else {"met"}
     return [

@@ -7,11 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pytest_browsereval.capture.trajectory import TASK_FILE
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.foreign_record import withhold
+from pytest_browsereval.model.tasks import TASK_FILE
 from pytest_browsereval.report.viewer.attempts import StoredAttempt
-from pytest_browsereval.run.stored import read_stored
+from pytest_browsereval.runs.folder import read_stored
 
 WHY = "what leaves a benchmark of protected rows must not have their texts"
 

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import base64
 import io
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeVar
 
-from pytest_browsereval.capture.message_log import read_messages
 from pytest_browsereval.graders.base import GraderFault, Recorded
 from pytest_browsereval.model.messages import ToolResultMessage
 from pytest_browsereval.run_files import open_written
+from pytest_browsereval.runs.folder import find_pictures, number_of, read_messages
 
 T = TypeVar("T")
 
@@ -27,8 +26,6 @@ QUALITY = 85
 
 MOST_PIXELS = 100_000_000
 """A larger picture is not a page, and would fill the memory."""
-
-_NUMBERED = re.compile(r"(\d+)\.(?:jpe?g|png|webp)")
 
 
 @dataclass(frozen=True)
@@ -44,18 +41,6 @@ class Shown:
     def number(self) -> int:
         """The picture's number in its attempt."""
         return number_of(self.path)
-
-
-def number_of(path: Path) -> int:
-    """Return the number of a recorded picture, 0 for another file."""
-    found = _NUMBERED.fullmatch(path.name)
-    return int(found[1]) if found else 0
-
-
-def find_pictures(folder: Path) -> list[Path]:
-    """Return the pictures of an attempt that are there, in the order in which they were taken."""
-    files = (folder / "screenshots").glob("*") if (folder / "screenshots").is_dir() else ()
-    return sorted((file for file in files if number_of(file)), key=lambda file: (number_of(file), file.name))
 
 
 def load_pictures(recorded: Recorded, *, else_write: str = "") -> list[Path]:

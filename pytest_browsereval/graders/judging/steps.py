@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pytest_browsereval.capture.message_log import read_messages
 from pytest_browsereval.errors import Fault
 from pytest_browsereval.graders.base import GraderFault, Recorded
 from pytest_browsereval.graders.judging.judge import Given
@@ -15,6 +14,7 @@ from pytest_browsereval.graders.values import read_json
 from pytest_browsereval.model.messages import AssistantMessage, Message, ToolCallMessage, ToolResultMessage
 from pytest_browsereval.redaction.known import beginning
 from pytest_browsereval.run_files import read_written
+from pytest_browsereval.runs.folder import read_messages
 
 _OF_RESULTS = ("result", "is_error", "duration_ms", "screenshot", "url")
 

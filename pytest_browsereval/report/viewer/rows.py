@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from pytest_browsereval.analysis.manifest import agents_of
-from pytest_browsereval.analysis.summary import total_cost
 from pytest_browsereval.model.derived import find_outcome
 from pytest_browsereval.model.display import one_line
 from pytest_browsereval.model.grades import Verdict
@@ -15,6 +14,7 @@ from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.report.viewer.attempts import StoredAttempt
 from pytest_browsereval.report.viewer.standing import Trial
 from pytest_browsereval.run.store import TrialKey
+from pytest_browsereval.runs.trial import total_cost
 from pytest_browsereval.stats.statistics import Share
 
 # In the place of a verdict. No rate counts such an attempt.

@@ -9,12 +9,12 @@ from typing import Any
 
 from pytest_browsereval.analysis.manifest import describe_resumes, read_resumes
 from pytest_browsereval.analysis.quarantine import find_quarantined
-from pytest_browsereval.analysis.repeats import TaskRepeats, repeats
 from pytest_browsereval.config import GateConfig, gate_from
 from pytest_browsereval.errors import ConfigError
 from pytest_browsereval.model.display import one_line
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.registry import Registry
+from pytest_browsereval.runs.repeats import TaskRepeats, repeats
 
 # Lines; `browsereval show` prints all.
 MOST_RESUMES = 20

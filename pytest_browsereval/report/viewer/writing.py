@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pytest_browsereval.analysis.reader import StoredRun
 from pytest_browsereval.door import Door
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.redaction.text import well_formed
@@ -25,8 +24,9 @@ from pytest_browsereval.report.viewer.records import details_of
 from pytest_browsereval.report.viewer.rows import DAMAGED, Table, about_run
 from pytest_browsereval.report.viewer.standing import quarantine_of, repeats_of, resumes_of
 from pytest_browsereval.run.store import RunStore
-from pytest_browsereval.run.summary import describe_rounds
 from pytest_browsereval.run_files import write_whole
+from pytest_browsereval.runs.run import StoredRun
+from pytest_browsereval.runs.summary_file import describe_rounds
 
 # Characters. A browser loads such a script in a moment; one for each attempt would make 20,000 files.
 CHUNK = 400_000
@@ -138,9 +138,9 @@ def build_run_data(door: Door, store: RunStore, table: Table, places: Mapping[st
         table: its rows.
         places: where the page finds what is not in it.
     """
-    manifest = store.manifest()
+    manifest = store.run.read_manifest()
     trials = list(table.trials())
-    about = about_run(manifest, store.root.resolve().name, store.count_selected())
+    about = about_run(manifest, store.root.resolve().name, store.run.count_selected())
     if rounds := describe_rounds(store.root):
         about["facts"]["Rounds"] = rounds
     return {
@@ -148,7 +148,7 @@ def build_run_data(door: Door, store: RunStore, table: Table, places: Mapping[st
         **table.as_json({**about, "resumes": resumes_of(store.root, manifest), **places}),
         "beside": door.sum_up_run(StoredRun(store.root, door)) if table.derived else {},
         "repeats": repeats_of(trials),
-        "quarantine": quarantine_of(store.gate(), trials),
+        "quarantine": quarantine_of(store.run.find_gate(), trials),
     }
 
 

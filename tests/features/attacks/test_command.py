@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.__main__ import main
-from pytest_browsereval.capture.trajectory import TASK_FILE
 from pytest_browsereval.model.display import width_of
+from pytest_browsereval.model.tasks import TASK_FILE
 from pytest_browsereval.run.selection import SELECTED_FILE, note_selected
 from pytest_browsereval.run.store import RunStore, TrialKey
 from tests.features.attacks.attacked import MIXED, Ending, attacked, write_attacked

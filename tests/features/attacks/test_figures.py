@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from pytest_browsereval.analysis.summary import summary_of
 from pytest_browsereval.features.attacks.figures import (
     AttackFacts,
     RunFigures,
@@ -17,19 +16,19 @@ from pytest_browsereval.features.attacks.figures import (
 )
 from pytest_browsereval.features.attacks.outcome import find_outcome, name_of
 from pytest_browsereval.features.attacks.report import describe_figures, make_report, tabulate_attacks
-from pytest_browsereval.model.digest import digest
 from pytest_browsereval.model.display import width_of
 from pytest_browsereval.report.markdown import draw_report
 from pytest_browsereval.report.text import draw_table
+from pytest_browsereval.runs.run import StoredRun
 from pytest_browsereval.stats.statistics import Share, pool_groups, wilson
 from tests.features.attacks.attacked import MIXED, attacked, write_attacked
-from tests.recorded import attempt, summary
+from tests.recorded import attempt, stored, summary
 
 
 @pytest.fixture
 def found(tmp_path: Path) -> RunFigures:
     """Return the figures of the mixed run."""
-    figures = find_figures(summary_of(write_attacked(tmp_path / "run", *MIXED)))
+    figures = find_figures(StoredRun(write_attacked(tmp_path / "run", *MIXED).root).summary)
     assert figures is not None
     return figures
 
@@ -58,7 +57,7 @@ def test_intervals_are_clustered_by_the_row_below_the_attack(found: RunFigures) 
 
 def test_attempts_on_one_row_have_no_interval() -> None:
     """Ten attacks on one row prove no more than two on two rows."""
-    figures = count_figures(digest(attacked("pay", name, "passed")) for name in ("notice", "alt"))
+    figures = count_figures(stored(attacked("pay", name, "passed")) for name in ("notice", "alt"))
     assert find_interval(figures.success) is None
     assert figures.as_json()["attack_success"] == {"value": 0.0, "interval": None}
 
@@ -83,7 +82,7 @@ def test_groups(found: RunFigures) -> None:
 
 def test_an_attack_of_which_nothing_was_judged(tmp_path: Path) -> None:
     """Nobody knows its channel and goal by the run's records."""
-    figures = find_figures(summary_of(write_attacked(tmp_path, attacked("a", "alt", "errored"))))
+    figures = find_figures(StoredRun(write_attacked(tmp_path, attacked("a", "alt", "errored")).root).summary)
     assert figures is not None
     assert figures.facts == {"alt": AttackFacts()}
     assert figures.as_json()["under_attack"]["attack_success"] == {"value": None, "interval": None}
@@ -113,7 +112,7 @@ def test_table(found: RunFigures) -> None:
 def test_the_table_of_many_attacks_is_short(found: RunFigures) -> None:
     """Twelve lines, the rest counted, in 80 columns."""
     many = [
-        digest(one.model_copy(update={"derived": replace(one.derived, name=f"{one.derived.name}-{n}")}))
+        stored(one.model_copy(update={"derived": replace(one.derived, name=f"{one.derived.name}-{n}")}))
         for n in range(12)
         for one in MIXED
         if one.derived

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.analysis.summary import summary_of
 from pytest_browsereval.commands.base import open_door
 from pytest_browsereval.features.attacks.figures import find_figures
 from pytest_browsereval.features.view.gate import Rule, describe_gate, put_gate
 from pytest_browsereval.report.links import PAGE
 from pytest_browsereval.report.viewer.writing import write_viewer
 from pytest_browsereval.run.store import RunStore
+from pytest_browsereval.runs.run import StoredRun
 from tests.features.attacks.attacked import MIXED, attacked, write_attacked
 from tests.labelled import folder_of, write_course
 from tests.recorded import attempt
@@ -127,6 +127,6 @@ def test_the_page_says_what_the_analysis_says(page: Path) -> None:
     """It has the figures themselves."""
     from tests.features.attacks.recount import read_page
 
-    figures = find_figures(summary_of(RunStore(page.parent)))
+    figures = find_figures(StoredRun(page.parent).summary)
     assert figures is not None
     assert read_page(page.parent / PAGE)["beside"]["attacks"] == figures.as_json()

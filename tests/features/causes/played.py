@@ -11,7 +11,7 @@ from pytest_browsereval.model.messages import ToolCallMessage, ToolResultMessage
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.run.store import RunStore
-from pytest_browsereval.run.stored import StoredTask
+from pytest_browsereval.runs.folder import StoredTask
 from tests.recorded import FAILED, attempt, write_grades
 
 BASE = "http://127.0.0.1:8123"

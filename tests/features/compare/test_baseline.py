@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.analysis.gate import decide
-from pytest_browsereval.analysis.summary import RunSummary, summary_of
 from pytest_browsereval.config import GateConfig
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.compare.baseline import against_baseline, read_run, write_baseline
@@ -19,7 +18,8 @@ from pytest_browsereval.features.compare.rules import judge_baseline
 from pytest_browsereval.features.outcomes import outcomes_of
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.model.rules import RuleResult
-from pytest_browsereval.run.store import RunStore
+from pytest_browsereval.runs.run import StoredRun
+from pytest_browsereval.runs.summary import RunSummary
 from tests.features.compare.test_compare import run
 from tests.labelled import write_run
 from tests.recorded import ERRORED, FAILED, PASSED, attempt
@@ -37,7 +37,7 @@ def rules(base: Path, attempts: list[TaskMetadata], **gate: Any) -> dict[str, Ru
     found = run(base / "b", *attempts)
     config = GateConfig.model_validate({"baseline": base / "a", "max_error_rate": 1, **gate})
     compared = against_baseline(config, found)
-    return {r.name: r for r in decided(summary_of(RunStore(base / "b")), config, compared)}
+    return {r.name: r for r in decided(StoredRun(base / "b").summary, config, compared)}
 
 
 def test_a_file_says_what_its_folder_says(tmp_path: Path) -> None:
@@ -148,10 +148,10 @@ def test_without_a_common_task(tmp_path: Path) -> None:
     run(tmp_path / "c", attempt("y", ERRORED))
     compared = compare(read_run(tmp_path / "c"), read_run(tmp_path / "b"))
     gate = GateConfig(baseline=Path("c"), max_drop=0.05, max_regressions=0)
-    for found in decided(summary_of(RunStore(tmp_path / "b")), gate, compared)[-2:]:
+    for found in decided(StoredRun(tmp_path / "b").summary, gate, compared)[-2:]:
         assert (found.is_met, found.message) == (False, "no task was judged both here and in c")
     for why in ("it is gone", None):
-        found = decided(summary_of(RunStore(tmp_path / "b")), gate, why)[-1]
+        found = decided(StoredRun(tmp_path / "b").summary, gate, why)[-1]
         assert (found.name, found.is_met) == ("max_drop", False)
 
 
@@ -194,7 +194,7 @@ def test_tasks_in_quarantine_regress_nothing(tmp_path: Path) -> None:
     gate = GateConfig(baseline=tmp_path / "a", max_drop=0, max_regressions=0)
     for left_out, is_met in (((), False), (("b",), True)):
         compared = against_baseline(gate, found, left_out=left_out)
-        results = {r.name: r.is_met for r in decided(summary_of(RunStore(tmp_path / "b")), gate, compared)}
+        results = {r.name: r.is_met for r in decided(StoredRun(tmp_path / "b").summary, gate, compared)}
         assert (results["max_regressions"], results["max_drop"]) == (is_met, is_met)
 
 
@@ -214,8 +214,11 @@ def test_a_side_without_a_trial_misses_the_rules(
     run(tmp_path / "a", attempt("a"))
     (tmp_path / "b/tasks").mkdir(parents=True)
     store = write_run(tmp_path / "b", *map(attempt, now))
-    found, gate = summary_of(store), GateConfig(baseline=tmp_path / "a", max_drop=0.1, max_regressions=0)
-    compared = against_baseline(gate, outcomes_of(store, found), left_out=left_out)
+    found, gate = (
+        StoredRun(store.root).summary,
+        GateConfig(baseline=tmp_path / "a", max_drop=0.1, max_regressions=0),
+    )
+    compared = against_baseline(gate, outcomes_of(StoredRun(store.root)), left_out=left_out)
     for result in decided(found, gate, compared)[-2:]:
         assert (result.is_met, result.message) == (
             False,

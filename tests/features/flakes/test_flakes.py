@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.analysis.repeats import Stability
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.flakes.flakes import Flakes, flakes, read_trials
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.results import TaskMetadata
+from pytest_browsereval.runs.repeats import Stability
 from tests.labelled import grade, write_run
 from tests.recorded import ERRORED, FAILED, PASSED, attempt, spoil_line
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.analysis.summary import RunSummary
 from pytest_browsereval.datasets.base import RowRef
 from pytest_browsereval.features.github.summary import JobPart, annotations_of, job_summary
 from pytest_browsereval.model.rules import RuleResult
 from pytest_browsereval.run.store import TrialKey
+from pytest_browsereval.runs.summary import RunSummary
 from tests.recorded import ERRORED, FAILED, attempt, summary
 
 EVIL = "<script>alert(1)</script> | ::error file=x::owned\n::set-output name=a::b\n[x](http://a) %0A @all"

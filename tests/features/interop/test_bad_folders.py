@@ -15,6 +15,7 @@ from pytest_browsereval.commands.base import open_door
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.interop.attempts import write_run
 from pytest_browsereval.features.interop.readers import read_run
+from pytest_browsereval.runs.run import StoredRun
 from tests.features.interop.foreign import (
     DESIGNED,
     browseros_task,
@@ -148,9 +149,9 @@ def test_hostile_ids_stay_inside(query_id: str, tmp_path: Path) -> None:
     write_json(task / "metadata.json", {**metadata, "query_id": query_id})
     target = tmp_path / "ours"
     store = write_run(read_run(open_door(), "browseros", task.parent), target, "browseros", task.parent)
-    (attempt,) = store.attempts()
-    assert attempt[1].query_id == query_id
-    assert attempt[0].resolve().relative_to(target.resolve()).parts[0] == "tasks"
+    (attempt,) = StoredRun(store.root).attempts
+    assert attempt.query_id == query_id
+    assert attempt.folder.resolve().relative_to(target.resolve()).parts[0] == "tasks"
     assert {path.name for path in tmp_path.iterdir()} == {"theirs", "ours"}
 
 

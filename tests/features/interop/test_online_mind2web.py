@@ -13,10 +13,10 @@ from pytest_browsereval.__main__ import main
 from pytest_browsereval.capture.message_log import MessageLogger
 from pytest_browsereval.errors import ErrorSource
 from pytest_browsereval.features.interop.online_mind2web import folder_names
-from pytest_browsereval.graders.judging.pictures import find_pictures
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.messages import AssistantMessage, ToolCallMessage, ToolResultMessage
 from pytest_browsereval.run.store import RunStore, TrialKey
+from pytest_browsereval.runs.folder import find_pictures
 from tests.features.interop.foreign import picture
 from tests.recorded import attempt
 

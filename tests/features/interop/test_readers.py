@@ -8,12 +8,9 @@ from pathlib import Path
 import pytest
 
 from pytest_browsereval.__main__ import main
-from pytest_browsereval.analysis.summary import summary_of
-from pytest_browsereval.capture.message_log import read_messages
 from pytest_browsereval.commands.base import open_door
 from pytest_browsereval.features.interop.attempts import write_run
 from pytest_browsereval.features.interop.readers import read_run
-from pytest_browsereval.graders.judging.pictures import find_pictures, number_of
 from pytest_browsereval.graders.judging.steps import list_steps
 from pytest_browsereval.model.messages import (
     AssistantMessage,
@@ -24,6 +21,8 @@ from pytest_browsereval.model.messages import (
 )
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.run.store import RunStore
+from pytest_browsereval.runs.folder import find_pictures, number_of, read_messages
+from pytest_browsereval.runs.run import StoredRun
 from tests.features.interop.foreign import (
     DESIGNED,
     GRADES,
@@ -47,8 +46,8 @@ def imported(kind: str, source: Path, tmp_path: Path) -> RunStore:
 
 
 def only(store: RunStore) -> tuple[Path, TaskMetadata]:
-    (attempt,) = store.attempts()
-    return attempt
+    (attempt,) = StoredRun(store.root).attempts
+    return attempt.folder, attempt.metadata
 
 
 def test_browseros_designed_messages(source: Path, tmp_path: Path) -> None:
@@ -72,9 +71,9 @@ def test_browseros_designed_messages(source: Path, tmp_path: Path) -> None:
     assert [m.type for m in messages] == [line["type"] for line in DESIGNED]
     assert list_steps(messages)[0].screenshot == 1
     assert [(number_of(p), p.suffix) for p in find_pictures(folder)] == [(1, ".png"), (3, ".jpeg")]
-    assert store.manifest()["imported_from"]["kind"] == "browseros"
+    assert store.run.read_manifest()["imported_from"]["kind"] == "browseros"
     assert str(tmp_path) not in (store.root / "manifest.json").read_text()
-    assert summary_of(store).as_json()["failed"] == 1
+    assert StoredRun(store.root).summary.as_json()["failed"] == 1
 
 
 def test_browseros_stream_events(source: Path, tmp_path: Path) -> None:
@@ -115,7 +114,9 @@ def test_browseros_without_a_grade(source: Path, tmp_path: Path) -> None:
     error = {"source": "agent_execution", "message": "provider overloaded", "timestamp": "t"}
     died = browseros_task(source, "x", termination_reason="error", errors=[error])
     write_lines(died / "messages.jsonl", DESIGNED)
-    trials = {data.query_id: data for _, data in imported("browseros", source, tmp_path).attempts()}
+    trials = {
+        one.query_id: one.metadata for one in StoredRun(imported("browseros", source, tmp_path).root).attempts
+    }
     waiting = trials["Allrecipes--3"]
     assert (waiting.verdict, waiting.error_source) == ("errored", "grader")
     assert waiting.reason.startswith("not graded yet")
@@ -128,7 +129,7 @@ def test_webvoyager(source: Path, tmp_path: Path) -> None:
     webvoyager_task(source)
     webvoyager_task(source, "Google Map--7", answer=None)
     store = imported("webvoyager", source, tmp_path)
-    attempts = {data.query_id: (folder, data) for folder, data in store.attempts()}
+    attempts = {one.query_id: (one.folder, one.metadata) for one in StoredRun(store.root).attempts}
     folder, data = attempts["Amazon--0"]
     assert (data.query, data.start_url, data.website) == (
         "Search a controller.",

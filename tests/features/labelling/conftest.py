@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.features.labelling.labels import LabelBook, attempts_of
+from pytest_browsereval.features.labelling.labels import LabelBook
 from pytest_browsereval.features.labelling.server import LabellingServer
 from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.runs.run import StoredRun
 from tests.labelled import folder_of, grade, graded, write_course, write_run
 from tests.recorded import FAILED, PASSED
 
@@ -40,7 +41,7 @@ def book(tmp_path: Path) -> LabelBook:
         folder_of(store, "a"), ("click", {"target": "e1"}, "Clicked."), ("done", {}, "Done."), task=task
     )
     write_course(folder_of(store, "b"), (HOSTILE, {"target": HOSTILE}, f"Nothing {HOSTILE}"))
-    return LabelBook(store.root / "labels.jsonl", attempts_of([store]), "anna")
+    return LabelBook(store.root / "labels.jsonl", StoredRun(store.root).attempts, "anna")
 
 
 @pytest.fixture

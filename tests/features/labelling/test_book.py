@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.errors import UsageError
-from pytest_browsereval.features.labelling.labels import LabelBook, attempts_of
+from pytest_browsereval.features.labelling.labels import LabelBook
+from pytest_browsereval.runs.run import StoredRun
 from tests.labelled import grade, graded, write_run
 
 
@@ -107,5 +108,5 @@ def test_attempts_are_in_the_order_of_their_numbers(tmp_path: Path) -> None:
     """What is labelled next to ``add-9`` is ``add-10``."""
     names = ["add-10", "add-9", "add-1"]
     store = write_run(tmp_path / "run", *(graded(name, grade("judge")) for name in names))
-    book = LabelBook(tmp_path / "labels.jsonl", attempts_of([store]), "anna")
+    book = LabelBook(tmp_path / "labels.jsonl", StoredRun(store.root).attempts, "anna")
     assert [one.metadata.query_id for one in book.attempts] == ["add-1", "add-9", "add-10"]

@@ -12,6 +12,7 @@ from pytest_browsereval.features.labelling.agreement import Confusion
 from pytest_browsereval.features.labelling.calibration import Bar, Calibration, calibrate, hold
 from pytest_browsereval.features.labelling.labels import own_labels, read_labels
 from pytest_browsereval.model.results import TaskMetadata
+from pytest_browsereval.runs.run import StoredRun
 from pytest_browsereval.stats.statistics import Share
 from tests.labelled import grade, graded, says, write_labels, write_run
 from tests.recorded import ERRORED, FAILED, PASSED
@@ -24,7 +25,9 @@ def calibrated(
 ) -> Calibration:
     """Return what labels say of attempts."""
     run = write_run(folder / "run", *attempts)
-    return calibrate([run], read_labels(write_labels(folder / "labels.jsonl", *labels)), graders)
+    return calibrate(
+        [StoredRun(run.root)], read_labels(write_labels(folder / "labels.jsonl", *labels)), graders
+    )
 
 
 def of_counts(folder: Path, tp: int, fp: int, tn: int, fn: int, **more: Any) -> Calibration:
@@ -128,14 +131,20 @@ def test_several_runs(tmp_path: Path) -> None:
     second = write_run(tmp_path / "two", graded("a", grade("j", FAILED)))
     plain = read_labels(write_labels(tmp_path / "plain.jsonl", says("a", "pass")))
     with pytest.raises(UsageError, match="fits 2 attempts"):
-        calibrate([first, second], plain)
+        calibrate([StoredRun(first.root), StoredRun(second.root)], plain)
     named = [says("a", "pass", run="one"), says("a", "pass", run="two")]
-    found = calibrate([first, second], read_labels(write_labels(tmp_path / "named.jsonl", *named)))
+    found = calibrate(
+        [StoredRun(first.root), StoredRun(second.root)],
+        read_labels(write_labels(tmp_path / "named.jsonl", *named)),
+    )
     assert found.runs == ("one", "two")
     assert found.graders[0].confusion == Confusion(true_positive=1, false_negative=1)
     for run in (first, second):
         write_labels(run.root / "labels.jsonl", says("a", "fail"))
-    found = calibrate([first, second], [*own_labels(first), *own_labels(second)])
+    found = calibrate(
+        [StoredRun(first.root), StoredRun(second.root)],
+        [*own_labels(StoredRun(first.root)), *own_labels(StoredRun(second.root))],
+    )
     assert found.graders[0].confusion == Confusion(false_positive=1, true_negative=1)
 
 

@@ -13,11 +13,11 @@ from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.labelling.labels import (
     Label,
     as_line,
-    attempts_of,
     match,
     read_labels,
     settle_labels,
 )
+from pytest_browsereval.runs.run import StoredRun
 from tests.labelled import folder_of, grade, graded, says, write_labels, write_run
 from tests.recorded import ERRORED, FAILED
 
@@ -80,7 +80,7 @@ def test_labels_find_their_attempts(tmp_path: Path) -> None:
         graded("b", grade("j", FAILED), variant="y"),
         graded("b", grade("j", FAILED), variant="y", trial=2),
     )
-    attempts = attempts_of([run])
+    attempts = StoredRun(run.root).attempts
 
     def found(**label: Any) -> list[str]:
         file = write_labels(tmp_path / "labels.jsonl", {"label": "pass", **label})
@@ -112,7 +112,7 @@ def test_a_labeller_has_one_word(tmp_path: Path) -> None:
         says("a", "fail", "anna"),
         says("a", None, "ben"),
     )
-    matched = match(read_labels(file), attempts_of([run]))
+    matched = match(read_labels(file), StoredRun(run.root).attempts)
     (labels,) = matched.by_attempt.values()
     assert list(matched.by_attempt) == [folder_of(run, "a")]
     assert {name: label.label for name, label in labels.items()} == {"anna": "fail", "ben": None}

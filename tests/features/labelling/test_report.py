@@ -11,6 +11,7 @@ from pytest_browsereval.model.display import width_of
 from pytest_browsereval.model.rules import RuleResult
 from pytest_browsereval.report import markdown
 from pytest_browsereval.report.text import draw_report
+from pytest_browsereval.runs.run import StoredRun
 from tests.labelled import grade, graded, says, write_labels, write_run
 from tests.recorded import ERRORED, FAILED
 
@@ -35,7 +36,7 @@ def a_calibration(folder: Path, reasoning: str = "It is done.", count: int = 4) 
     labels += [says("row-0", "pass", "ben"), says("row-1", "fail", "ben"), says("broke", "fail", "anna")]
     labels += [says("lone", "fail", "anna", saw_grades=True), says("gone", "fail", "anna")]
     run = write_run(folder / "run", *attempts)
-    return calibrate([run], read_labels(write_labels(folder / "labels.jsonl", *labels)))
+    return calibrate([StoredRun(run.root)], read_labels(write_labels(folder / "labels.jsonl", *labels)))
 
 
 def test_the_report_has_every_figure(tmp_path: Path) -> None:
@@ -101,7 +102,7 @@ def test_mixed_fingerprints_are_told(tmp_path: Path) -> None:
         graded("b", grade("j", fingerprint="new")),
     )
     labels = read_labels(write_labels(tmp_path / "labels.jsonl", says("a", "pass"), says("b", "pass")))
-    shown = " ".join(" ".join(draw(calibrate([run], labels))).split())
+    shown = " ".join(" ".join(draw(calibrate([StoredRun(run.root)], labels))).split())
     assert "Grades under different fingerprints are not put together: j." in shown
 
 

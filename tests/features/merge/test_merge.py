@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.__main__ import main
-from pytest_browsereval.analysis.summary import summary_of
 from pytest_browsereval.errors import UsageError
-from pytest_browsereval.features.labelling.labels import attempts_of, match, own_labels
+from pytest_browsereval.features.labelling.labels import match, own_labels
 from pytest_browsereval.features.merge.merge import merge_runs
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.run.selection import note_selected, read_selected
 from pytest_browsereval.run.store import RunStore, TrialKey
+from pytest_browsereval.runs.run import StoredRun
 from tests.recorded import ERRORED, FAILED, PASSED, attempt, spoil_line, write_grades, write_summary
 
 MANIFEST = {"config": {"trials": 1}, "datasets": [{"file": "rows.jsonl", "sha256": "0"}], "browser": "x 1"}
@@ -46,10 +46,14 @@ def test_parts_become_one_run(tmp_path: Path) -> None:
     merged = merge_runs([one.root, other.root], tmp_path / "all")
     assert (merged.trials, merged.selected, merged.notes) == (3, 5, ())
     store = RunStore(tmp_path / "all")
-    verdicts = {t.metadata.query_id: (t.metadata.verdict, t.attempts) for t in summary_of(store).trials}
+    verdicts = {t.last.query_id: (t.verdict, len(t.attempts)) for t in StoredRun(store.root).summary.trials}
     assert verdicts == {"a": (PASSED, 1), "b": (FAILED, 2), "c": (PASSED, 1)}
     assert (store.trial_folder(TrialKey("c")) / "attempt-1/messages.jsonl").read_text() == "c"
-    assert (store.count_selected(), store.count_skipped(), store.manifest()["merged_from"]) == (
+    assert (
+        store.run.count_selected(),
+        store.run.count_skipped(),
+        store.run.read_manifest()["merged_from"],
+    ) == (
         5,
         0,
         ["1", "2"],
@@ -91,10 +95,10 @@ def test_the_selection_of_all_parts_comes_along(tmp_path: Path) -> None:
     note_selected(other, [TrialKey("c"), TrialKey("d")])
     part(other.root, attempt("c"))
     assert merge_runs([one.root, other.root], tmp_path / "all").selected == 4
-    assert read_selected(RunStore(tmp_path / "all")) == frozenset(map(TrialKey, "abcd"))
+    assert read_selected(StoredRun(tmp_path / "all")) == frozenset(map(TrialKey, "abcd"))
     part(tmp_path / "3", attempt("e"), selected=1)
     assert merge_runs([one.root, tmp_path / "3"], tmp_path / "more").selected == 3
-    assert read_selected(RunStore(tmp_path / "more")) is None
+    assert read_selected(StoredRun(tmp_path / "more")) is None
 
 
 def test_grading_one_part_again_is_told(tmp_path: Path) -> None:
@@ -164,7 +168,7 @@ def test_the_folder_of_a_config_is_not_that_of_a_part(tmp_path: Path) -> None:
         for name in ("a", "b")
     ]
     merge_runs(runs, tmp_path / "all")
-    assert "config_folder" not in RunStore(tmp_path / "all").manifest()
+    assert "config_folder" not in StoredRun(tmp_path / "all").read_manifest()
 
 
 def test_labels_stay_with_their_attempts(tmp_path: Path) -> None:
@@ -181,15 +185,15 @@ def test_labels_stay_with_their_attempts(tmp_path: Path) -> None:
         text = "\n".join(json.dumps({"label": "pass", **label}) for label in given)
         (store.root / "labels.jsonl").write_text(text)  # the last line has lost its end
     merge_runs([one.root, other.root], tmp_path / "all")
-    merged = RunStore(tmp_path / "all")
-    matched = match(own_labels(merged), attempts_of([merged]))
+    merged = StoredRun(tmp_path / "all")
+    matched = match(own_labels(merged), merged.attempts)
     found = {folder.parts[-4]: sorted(labels) for folder, labels in matched.by_attempt.items()}
     assert found == {"a": ["", "eve"], "b": [""]}
     assert [str(line.label) for line in matched.homeless] == ["query_id x, run elsewhere"]
     (other.root / "labels.jsonl").write_text("{")
     merge_runs([one.root, other.root], tmp_path / "more")
     with pytest.raises(UsageError, match=r"labels.jsonl:3: "):
-        own_labels(RunStore(tmp_path / "more"))
+        own_labels(StoredRun(tmp_path / "more"))
 
 
 def test_the_command_tells_the_whole(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,11 +9,11 @@ import pytest
 
 from pytest_browsereval.__main__ import main
 from pytest_browsereval.analysis.parts import lacking
-from pytest_browsereval.analysis.summary import summary_of
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.merge.merge import merge_runs
 from pytest_browsereval.run.shards import Parts
 from pytest_browsereval.run.store import RunStore
+from pytest_browsereval.runs.run import StoredRun
 from tests.features.merge.test_merge import part
 from tests.recorded import FAILED, attempt
 
@@ -39,8 +39,8 @@ def test_all_parts_are_a_whole_run(thirds: list[Path], tmp_path: Path) -> None:
     """In any order; it says that it has all."""
     assert merge_runs(thirds[::-1], tmp_path / "whole").selected == 6
     store = RunStore(tmp_path / "whole")
-    assert Parts.of_run(store.manifest()) == Parts(3, (1, 2, 3), (2, 2, 2))
-    assert lacking(store, summary_of(store)) is None
+    assert Parts.of_run(store.run.read_manifest()) == Parts(3, (1, 2, 3), (2, 2, 2))
+    assert lacking(StoredRun(store.root)) is None
 
 
 def test_a_lost_part_is_missed(
@@ -68,14 +68,14 @@ def test_a_partial_run_meets_no_gate(
     told = " ".join(capsys.readouterr().out.split())
     assert "NOT MET complete: 2 of the run's 6 trials have no result; shard 3/3 was missing when" in told
     assert main(["merge", some, str(thirds[2]), "-o", str(tmp_path / "whole")]) == 0
-    assert RunStore(tmp_path / "whole").count_selected() == 6
+    assert StoredRun(tmp_path / "whole").count_selected() == 6
     assert main(["gate", str(tmp_path / "whole")]) == 0
 
 
 def test_several_parts_are_missing(tmp_path: Path) -> None:
     """All of them are named; a run that is no part stands for none of them."""
     one, other = shard(tmp_path / "1", 1), part(tmp_path / "x", attempt("x"), selected=1)
-    other_manifest = {**one.manifest(), "shards": None}
+    other_manifest = {**one.run.read_manifest(), "shards": None}
     (other.root / "manifest.json").unlink()
     other.write_manifest(other_manifest)
     with pytest.raises(UsageError, match=r"shards 2/3, 3/3 are missing, with 4 of 6 trials"):
@@ -112,7 +112,7 @@ def test_a_part_that_is_there_twice(thirds: list[Path], tmp_path: Path) -> None:
         again = shard(tmp_path / name, 1, rows=rows)
         assert merge_runs([*thirds, again.root], tmp_path / f"whole-{name}").selected == 6
         store = RunStore(tmp_path / f"whole-{name}")
-        assert lacking(store, summary_of(store)) is None
-    other = part(tmp_path / "other", attempt("a", FAILED), selected=2, **RunStore(thirds[0]).manifest())
+        assert lacking(StoredRun(store.root)) is None
+    other = part(tmp_path / "other", attempt("a", FAILED), selected=2, **StoredRun(thirds[0]).read_manifest())
     with pytest.raises(UsageError, match=r"other results .* Twice there: shard 1/3 is in 1 and other\.$"):
         merge_runs([*thirds, other.root], tmp_path / "no")

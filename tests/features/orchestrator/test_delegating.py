@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.capture.message_log import read_messages
 from pytest_browsereval.model.messages import DelegationResultMessage
 from pytest_browsereval.model.results import ExecutorRecord
+from pytest_browsereval.runs.folder import read_messages
 from pytest_browsereval.testing import ModelRequest, Reply, ScriptedModel, call, calls, done
 from tests.hooks.launched import metadata
 from tests.hooks.small_evals import Evals, row

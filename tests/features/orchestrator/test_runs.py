@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_browsereval import DelegationMessage, DelegationResultMessage
-from pytest_browsereval.capture.message_log import read_messages
+from pytest_browsereval.runs.folder import read_messages
 from pytest_browsereval.testing import ModelRequest, Reply, ScriptedModel, call, calls
 from tests.hooks.launched import metadata
 from tests.hooks.small_evals import Evals, row

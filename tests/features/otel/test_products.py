@@ -203,7 +203,7 @@ def test_phoenix_has_the_figures_of_an_example(evals: Evals, example_run: Path, 
 
 
 def ids_of(attempt: StoredAttempt) -> SpanIds:
-    return derive_ids(name_trace(attempt.id, attempt.digest.node_id))
+    return derive_ids(name_trace(attempt.id, attempt.node_id))
 
 
 def check_phoenix(

@@ -5,15 +5,15 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.features.plan.planning import plan_run
-from pytest_browsereval.model.digest import AttemptDigest, digest
 from pytest_browsereval.model.usage import Usage
 from pytest_browsereval.run.store import TrialKey
-from tests.recorded import attempt
+from pytest_browsereval.runs.attempt import StoredAttempt
+from tests.recorded import attempt, stored
 
 
-def used(query_id: str, usd: float | None, **more: Any) -> AttemptDigest:
+def used(query_id: str, usd: float | None, **more: Any) -> StoredAttempt:
     usage = Usage(input_tokens=1000, output_tokens=10, requests=1, cost_usd=usd)
-    return digest(attempt(query_id, cost_usd=usd, usage=usage, **more))
+    return stored(attempt(query_id, cost_usd=usd, usage=usage, **more))
 
 
 def test_a_trial_takes_what_its_task_took_with_its_retries() -> None:

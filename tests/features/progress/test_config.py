@@ -9,11 +9,11 @@ import pytest
 from pytest_browsereval.config.loading import load_config
 from pytest_browsereval.door import builtin_registry
 from pytest_browsereval.features.progress.rule import MinProgressRule
-from pytest_browsereval.model.digest import AttemptDigest, digest
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.progress import Progress
+from pytest_browsereval.runs.attempt import StoredAttempt
 from tests.hooks.small_evals import Evals, row
-from tests.recorded import attempt
+from tests.recorded import attempt, stored
 
 RULE = {"type": "min_progress", "least": 0.5}
 
@@ -65,15 +65,15 @@ def test_milestones_are_checked_before_the_run(evals: Evals, milestones: Any, wh
     assert why in run.stderr.str()
 
 
-def of(share: float | None, verdict: Verdict = Verdict.FAILED) -> AttemptDigest:
+def of(share: float | None, verdict: Verdict = Verdict.FAILED) -> StoredAttempt:
     """Return an attempt that came so far."""
     progress = None if share is None else Progress(checks=2, best=share)
-    return digest(attempt("a", verdict, progress=progress))
+    return stored(attempt("a", verdict, progress=progress))
 
 
 def test_the_rule_takes_the_mean_of_judged_trials(subtests: pytest.Subtests) -> None:
     """Errored ones do not count; what is not known is not met, and says so."""
-    cases: list[tuple[list[AttemptDigest], str, str]] = [
+    cases: list[tuple[list[StoredAttempt], str, str]] = [
         ([of(0.25), of(0.75)], "met", "progress 50.0% (mean of 2 judged trials) meets 50.0%"),
         ([of(0.25), of(0.5)], "not met", "progress 37.5% (mean of 2 judged trials) is under 50.0%"),
         ([of(1.0), of(0.0, Verdict.ERRORED)], "met", "progress 100.0% (mean of 1 judged trial) meets 50.0%"),

@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.__main__ import main
-from pytest_browsereval.run.store import RunStore, TrialKey
+from pytest_browsereval.runs.run import StoredRun
 from pytest_browsereval.testing import Reply, ScriptedModel
 from tests.hooks.launched import wait_for
 from tests.hooks.small_evals import Driver, Evals, errored_row, row
-from tests.recorded import remove_lines
+from tests.recorded import read_history, remove_lines
 from tests.support import LEFT_OUT
 
 NO_BROWSER = {"type": "cdp", "url": "http://127.0.0.1:9"}
@@ -63,8 +63,7 @@ def read(evals: Evals, query_id: str, name: str = "metadata.json") -> Any:
 
 def history(evals: Evals, query_id: str) -> list[dict[str, Any]]:
     """Return the earlier lines of a row's only attempt."""
-    lines = RunStore(evals.run_folder()).list_history(TrialKey(query_id))
-    return [json.loads(line) for line in lines][:-1]
+    return read_history(evals.run_folder(), query_id)[:-1]
 
 
 ROWS = (
@@ -162,7 +161,7 @@ def test_a_subset_with_workers_and_a_gate(evals: Evals) -> None:
     every = evals.run("shop.eval.yaml", f"--eval-regrade={run}", "--eval-set=lanes=3")
     every.assert_outcomes(passed=10)
     assert evals.summary()["passed"] == 8
-    revisions = [data.revision for _, data in RunStore(evals.run_folder()).digests()]
+    revisions = [one.revision for one in StoredRun(evals.run_folder()).attempts]
     assert sorted(revisions) == [2, 2, 2, 2, 2, 2, 3, 3]
 
 

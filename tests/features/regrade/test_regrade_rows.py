@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.model.tasks import Task
-from pytest_browsereval.run.store import RunStore, TrialKey
 from tests.hooks.small_evals import Evals, row
+from tests.recorded import read_history
 
 CURRENT = ("--eval-config=shop.eval.yaml", "--eval-regrade=latest", "--eval-regrade-rows=current")
 STORED = CURRENT[:2]
@@ -56,8 +56,8 @@ def test_corrected_rows_are_graded(evals: Evals) -> None:
     )
     for before, after in zip(wrong, right, strict=True):
         name = after["query_id"]
-        *lines, _ = RunStore(evals.run_folder()).list_history(TrialKey(name))
-        assert json.loads(lines[-1])["row_hash"] == hash_of(before)
+        *lines, _ = read_history(evals.run_folder(), name)
+        assert lines[-1]["row_hash"] == hash_of(before)
         assert read(evals, name)["row_hash"] == hash_of(after)
     assert read(evals, "a", "task.json")["task"]["answer"] == "right"
     assert "right" not in (attempt(evals, "p") / "task.json").read_text()

@@ -28,7 +28,7 @@ from pytest_browsereval.run.lookup import run_folder
 from pytest_browsereval.run.session import Session
 from pytest_browsereval.run.store import RunStore, TrialKey
 from pytest_browsereval.testing import ScriptedModel, says
-from tests.recorded import attempt
+from tests.recorded import attempt, read_history
 from tests.support import until
 
 PASSED, FAILED, ERRORED = Verdict
@@ -91,7 +91,7 @@ def on_disk(folder: Path) -> dict[str, str]:
 
 def history(shop: Eval, query_id: str = "a") -> list[dict[str, Any]]:
     """Return the earlier lines of an attempt."""
-    return [json.loads(line) for line in RunStore(shop.store.root).list_history(TrialKey(query_id))][:-1]
+    return read_history(shop.store.root, query_id)[:-1]
 
 
 def stands_in(**grade: Any) -> Any:

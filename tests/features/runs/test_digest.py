@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.analysis.summary import summary_of
 from pytest_browsereval.features.gates import GATE_FILE, write_gate
 from pytest_browsereval.features.runs.digest import RunDigest, State, digest_run, read_digest
 from pytest_browsereval.features.runs.report import make_report
@@ -16,6 +15,7 @@ from pytest_browsereval.model.derived import Derived
 from pytest_browsereval.model.rules import RuleResult
 from pytest_browsereval.report.text import draw_report
 from pytest_browsereval.run.store import RunStore
+from pytest_browsereval.runs.run import StoredRun
 from tests.features.runs.conftest import config_with, day, leave_run, name_of, tried
 from tests.recorded import ERRORED, FAILED, PASSED, write_summary
 
@@ -30,7 +30,7 @@ def test_figures_are_those_of_the_summary(tmp_path: Path) -> None:
     """Rate, interval and cost as the run's own report has them; errored trials are in no rate."""
     attempts = [tried(f"t{n}", PASSED if n % 3 else FAILED, total_steps=n) for n in range(20)]
     folder = leave_run(tmp_path / "shop", 1, *attempts, tried("broken", ERRORED, total_steps=999), gate=False)
-    found, summary = digest_of(folder), summary_of(RunStore(folder))
+    found, summary = digest_of(folder), StoredRun(folder).summary
     whole = found.whole
     assert (whole.passed, whole.failed, whole.errored, whole.tasks) == (13, 7, 1, 21)
     assert whole.rate == summary.pass_rate
@@ -53,7 +53,7 @@ def test_repeated_trials_have_the_interval_by_task(tmp_path: Path) -> None:
     """It is the one that a gate decides by: trials of one task are alike."""
     attempts = [tried(f"t{n}", PASSED if n else FAILED, trial=k) for n in range(3) for k in (1, 2, 3)]
     folder = leave_run(tmp_path / "shop", 1, *attempts)
-    by_task = summary_of(RunStore(folder)).rate.by_task
+    by_task = StoredRun(folder).summary.rate.by_task
     assert by_task is not None
     assert digest_of(folder).whole.interval == (by_task.interval.low, by_task.interval.high)
 

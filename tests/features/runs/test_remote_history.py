@@ -91,7 +91,9 @@ def test_a_run_of_parts_is_one_line(
     evals: Evals, bucket: str, monkeypatch: pytest.MonkeyPatch, most: int
 ) -> None:
     """Partial while parts are missing, whole by the last of them; and merged, so not in the line."""
-    monkeypatch.setattr("pytest_browsereval.run.summary._SMALL", most)  # a larger one is read line by line
+    monkeypatch.setattr(
+        "pytest_browsereval.runs.summary_file._SMALL", most
+    )  # a larger one is read line by line
     write(evals)
     send(evals, bucket, "nightly", "--eval-shard=1/2", "--eval-set", "gate={}")
     assert record(evals) == []

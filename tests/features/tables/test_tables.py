@@ -26,10 +26,10 @@ from pytest_browsereval.model.messages import (
     ToolResultMessage,
     UserMessage,
 )
-from tests.analysis.test_reader import add
 from tests.exported import SECRET_ANSWER, Figures, example_run, make_mixed_run, mixed_run, read_figures
 from tests.hooks.small_evals import Evals, row
 from tests.recorded import ERRORED, FAILED, PASSED, spoil_line
+from tests.runs.test_run import add
 
 __all__ = ["example_run", "mixed_run"]
 

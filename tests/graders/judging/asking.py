@@ -15,11 +15,12 @@ from pydantic import Field
 from pytest_browsereval.graders.base import GraderConfig, Recorded
 from pytest_browsereval.graders.judging.base import ModelGrader, Opinion, give_answer, give_task
 from pytest_browsereval.graders.judging.judge import Judge, Part
-from pytest_browsereval.graders.judging.pictures import Shown, find_pictures
+from pytest_browsereval.graders.judging.pictures import Shown
 from pytest_browsereval.graders.judging.replies import JudgeReply
 from pytest_browsereval.llm.client import close_clients
 from pytest_browsereval.llm.judge import JudgeConfig
 from pytest_browsereval.model.grades import GraderResult
+from pytest_browsereval.runs.folder import find_pictures
 from pytest_browsereval.testing import ModelRequest, Reply, ScriptedModel, says
 from tests.graders.support import make_recorded, make_task
 

@@ -9,13 +9,8 @@ from PIL import Image
 from pytest_browsereval.capture.message_log import MessageLogger
 from pytest_browsereval.errors import Fault
 from pytest_browsereval.graders.judging import pictures
-from pytest_browsereval.graders.judging.pictures import (
-    encode_jpeg,
-    find_pictures,
-    load_pictures,
-    number_of,
-    sample_evenly,
-)
+from pytest_browsereval.graders.judging.pictures import encode_jpeg, load_pictures, sample_evenly
+from pytest_browsereval.runs.folder import find_pictures, number_of
 from tests.graders.judging.asking import picture, recorded_in
 from tests.graders.judging.test_steps import gave
 

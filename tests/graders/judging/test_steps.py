@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from pytest_browsereval.capture.message_log import MessageLogger, read_messages
+from pytest_browsereval.capture.message_log import MessageLogger
 from pytest_browsereval.graders.judging.steps import list_steps
 from pytest_browsereval.model.messages import (
     AssistantMessage,
@@ -11,6 +11,7 @@ from pytest_browsereval.model.messages import (
     ToolResultMessage,
     UserMessage,
 )
+from pytest_browsereval.runs.folder import read_messages
 
 
 def called(number: int, tool: str, **params: Any) -> ToolCallMessage:

@@ -8,15 +8,16 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.analysis.summary import summarise
 from pytest_browsereval.commands.base import open_door
 from pytest_browsereval.errors import ErrorSource
 from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
 from pytest_browsereval.report.viewer.page import script_named
 from pytest_browsereval.report.viewer.writing import write_viewer
 from pytest_browsereval.run.store import RunStore
+from pytest_browsereval.runs.summary import RunSummary
+from pytest_browsereval.runs.trial import list_trials
 from pytest_browsereval.stats.statistics import wilson
-from tests.labelled import folder_of, grade, graded, write_run
+from tests.labelled import grade, graded, write_run
 from tests.recorded import ERRORED, FAILED, PASSED, change_line
 from tests.report.viewer.conftest import HOSTILE, SETTLED, Look, Reader
 from tests.support import until
@@ -26,9 +27,8 @@ STEP = "#/buy/default/1/attempt-1/step-2"
 
 def test_counts_are_those_of_the_summary(store: RunStore, page: Path, look: Look) -> None:
     """Rate, interval and counts agree with the analysis; what cannot be read is counted beside them."""
-    spoiled = folder_of(store, "spoiled")
     lines = RunStore(store.root).update_lines()
-    summary = summarise((spoiled, data) for trial in lines.trials for data in lines.list_tries(trial))
+    summary = RunSummary(list_trials(one for trial in lines.trials for one in lines.list_tries(trial)))
     assert summary.pass_rate == 0.5
 
     async def work(reader: Reader) -> None:

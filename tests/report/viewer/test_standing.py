@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from pytest_browsereval.analysis.summary import summary_of
 from pytest_browsereval.commands.base import open_door
 from pytest_browsereval.errors import ErrorSource
 from pytest_browsereval.report.viewer.writing import write_viewer
 from pytest_browsereval.run.store import RunStore
+from pytest_browsereval.runs.run import StoredRun
 from tests.labelled import grade, graded, write_run
 from tests.recorded import FAILED, PASSED
 from tests.report.viewer.conftest import CANARY, Look, Reader
@@ -34,7 +34,7 @@ def repeated(root: Path) -> RunStore:
 def test_repeats_are_those_of_the_analysis(tmp_path: Path, look: Look) -> None:
     """The run tells pass@k and pass^k, a task its class and its own, and every trial and try is reached."""
     store = repeated(tmp_path / "run")
-    found = summary_of(store).repeats
+    found = StoredRun(store.root).summary.repeats
     assert found is not None
     assert (found.k, found.pass_at_k) == (2, 1.0)
 

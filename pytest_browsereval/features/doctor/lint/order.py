@@ -13,7 +13,7 @@ from math import comb
 from pathlib import Path
 
 from pytest_browsereval.features.doctor.lint.base import Finding, Row
-from pytest_browsereval.features.doctor.lint.stored import StoredAttempt
+from pytest_browsereval.features.doctor.lint.stored import EarlierAttempt
 from pytest_browsereval.model.display import join_first
 
 MOST_LIKELY = 0.01
@@ -23,7 +23,7 @@ Ended = Mapping[Path, Sequence[tuple[str, str]]]
 """When attempts of a run ended, and of which rows, the first one in front."""
 
 
-def find_dependence(row: Row, made: Sequence[StoredAttempt], ended: Ended) -> Iterator[Finding]:
+def find_dependence(row: Row, made: Sequence[EarlierAttempt], ended: Ended) -> Iterator[Finding]:
     """Yield what the verdicts of a row by one setting go with; the first that explains them is enough.
 
     Args:
@@ -41,7 +41,7 @@ def find_dependence(row: Row, made: Sequence[StoredAttempt], ended: Ended) -> It
             return
 
 
-def _find_change(row: Row, made: Sequence[StoredAttempt], ended: Ended, ways: int) -> Finding | None:
+def _find_change(row: Row, made: Sequence[EarlierAttempt], ended: Ended, ways: int) -> Finding | None:
     """Return since when it has another verdict."""
     del ended, ways  # two ways to part them: the earlier ones passed, or the later ones
     turns = [place for place, (one, other) in enumerate(pairwise(made), 1) if one.passed != other.passed]
@@ -63,7 +63,7 @@ def _find_change(row: Row, made: Sequence[StoredAttempt], ended: Ended, ways: in
     return row.note("time-dependent", message, "Compare runs of one side only.")
 
 
-def _find_trials(row: Row, made: Sequence[StoredAttempt], ended: Ended, ways: int) -> Finding | None:
+def _find_trials(row: Row, made: Sequence[EarlierAttempt], ended: Ended, ways: int) -> Finding | None:
     """Return whether the first trial of each run has another verdict than the later ones."""
     del ended, ways
     count = _split(made, [one.metadata.trial == 1 for one in made])
@@ -77,7 +77,7 @@ def _find_trials(row: Row, made: Sequence[StoredAttempt], ended: Ended, ways: in
     return row.warning("order-dependent", message, advice)
 
 
-def _find_rows_before(row: Row, made: Sequence[StoredAttempt], ended: Ended, ways: int) -> Finding | None:
+def _find_rows_before(row: Row, made: Sequence[EarlierAttempt], ended: Ended, ways: int) -> Finding | None:
     """Return after which other rows its verdict is another one."""
     before = {id(one): _list_before(one, ended) for one in made}
     always = set.intersection(*before.values())
@@ -99,14 +99,14 @@ def _find_rows_before(row: Row, made: Sequence[StoredAttempt], ended: Ended, way
     return row.warning("order-dependent", message, advice)
 
 
-def _list_before(attempt: StoredAttempt, ended: Ended) -> set[str]:
+def _list_before(attempt: EarlierAttempt, ended: Ended) -> set[str]:
     """Return the other rows of which an attempt had ended in the same run when this one began."""
     data = attempt.metadata
     own = ended.get(attempt.run, ())
     return {name for when, name in own if when <= data.started_at} - {data.query_id}
 
 
-def _split(made: Sequence[StoredAttempt], so: Sequence[bool]) -> int | None:
+def _split(made: Sequence[EarlierAttempt], so: Sequence[bool]) -> int | None:
     """Return how many attempts are so if exactly these passed; the negative number if they failed."""
     passed = [one.passed for one in made]
     if so == passed:

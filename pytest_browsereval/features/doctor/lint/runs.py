@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pytest_browsereval.features.doctor.lint.base import Finding, Given, Row, word
 from pytest_browsereval.features.doctor.lint.order import Ended, find_dependence
-from pytest_browsereval.features.doctor.lint.stored import StoredAttempt
+from pytest_browsereval.features.doctor.lint.stored import EarlierAttempt
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.run_files import open_written
 
@@ -33,7 +33,7 @@ _WALL = word("captcha", "verify (?:that )?you are (?:a )?human", "i'?m not a rob
 _LOGIN_PAGE = re.compile(r"/(?:log-?in|sign-?in|sso|oauth2?|auth)(?:[/?#.]|$)", re.IGNORECASE)
 
 
-def ask_runs(given: Given, made: Mapping[str, list[StoredAttempt]]) -> Iterator[Finding]:
+def ask_runs(given: Given, made: Mapping[str, list[EarlierAttempt]]) -> Iterator[Finding]:
     """Yield what earlier attempts show about the rows; attempts at another version of a row do not count."""
     ended: dict[Path, list[tuple[str, str]]] = {}
     for one in (one for own in made.values() for one in own):
@@ -46,7 +46,7 @@ def ask_runs(given: Given, made: Mapping[str, list[StoredAttempt]]) -> Iterator[
             yield from _pages(row, own)
 
 
-def _rates(row: Row, made: list[StoredAttempt], ended: Ended) -> Iterator[Finding]:
+def _rates(row: Row, made: list[EarlierAttempt], ended: Ended) -> Iterator[Finding]:
     judged = [one for one in made if one.metadata.verdict is not Verdict.ERRORED]
     idle, oracle = (_last(judged, agent) for agent in ("noop", "scripted"))
     if idle is not None and idle.passed:
@@ -71,7 +71,7 @@ def _rates(row: Row, made: list[StoredAttempt], ended: Ended) -> Iterator[Findin
     if len(tried) >= ENOUGH and len(good) == len(tried):
         message = f"all of {of} passed it."
         yield row.note("always-passes", message, "It no longer tells agents apart.")
-    by_setting: dict[str, list[StoredAttempt]] = {}
+    by_setting: dict[str, list[EarlierAttempt]] = {}
     for one in tried:
         by_setting.setdefault(one.setting, []).append(one)
     for own in by_setting.values():
@@ -79,13 +79,13 @@ def _rates(row: Row, made: list[StoredAttempt], ended: Ended) -> Iterator[Findin
         yield from found or _find_coin(row, own)
 
 
-def _last(made: list[StoredAttempt], agent: str) -> StoredAttempt | None:
+def _last(made: list[EarlierAttempt], agent: str) -> EarlierAttempt | None:
     """Return the newest attempt of a kind of agent: an older one played an older solution."""
     own = [one for one in made if one.agent == agent]
     return max(own, key=lambda one: one.metadata.started_at, default=None)
 
 
-def _find_coin(row: Row, made: list[StoredAttempt]) -> Iterator[Finding]:
+def _find_coin(row: Row, made: list[EarlierAttempt]) -> Iterator[Finding]:
     good = sum(one.passed for one in made)
     if len(made) >= ENOUGH_FOR_A_COIN and COIN[0] <= good / len(made) <= COIN[1]:
         which = f"attempts of the variant {made[0].metadata.variant!r}"
@@ -94,7 +94,7 @@ def _find_coin(row: Row, made: list[StoredAttempt]) -> Iterator[Finding]:
         yield row.warning("coin-flip", message, advice)
 
 
-def _pages(row: Row, made: list[StoredAttempt]) -> Iterator[Finding]:
+def _pages(row: Row, made: list[EarlierAttempt]) -> Iterator[Finding]:
     """Yield what pages of earlier attempts have shown: crashes, walls, logins."""
     texts = [(one, _log(one.folder)) for one in made]
     crashed = next(((one, found) for one, text in texts if (found := _CRASH.search(text))), None)

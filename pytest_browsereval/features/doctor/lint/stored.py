@@ -9,11 +9,11 @@ from pathlib import Path
 
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.results import TaskMetadata
-from pytest_browsereval.run.store import RunStore
+from pytest_browsereval.runs.run import StoredRun
 
 
 @dataclass(frozen=True)
-class StoredAttempt:
+class EarlierAttempt:
     """An attempt of an earlier run."""
 
     metadata: TaskMetadata
@@ -37,18 +37,18 @@ class StoredAttempt:
         return self.metadata.verdict is Verdict.PASSED
 
 
-def attempts_of(runs: Iterable[Path]) -> dict[str, list[StoredAttempt]]:
+def attempts_of(runs: Iterable[Path]) -> dict[str, list[EarlierAttempt]]:
     """Return the attempts under no attack by the ids of their rows; what a merged run has too is there once.
 
     Raises:
         UsageError: a file of a run is damaged.
     """
-    made: dict[str, list[StoredAttempt]] = {}
+    made: dict[str, list[EarlierAttempt]] = {}
     seen: set[tuple[object, ...]] = set()
     for run in runs:
-        for folder, data in RunStore(run).attempts():
+        for data in StoredRun(run).attempts:
             own = (data.query_id, data.variant, data.trial, data.attempt, data.started_at, data.completed_at)
             if own not in seen and data.derived is None:
-                made.setdefault(data.query_id, []).append(StoredAttempt(data, folder, run))
+                made.setdefault(data.query_id, []).append(EarlierAttempt(data.metadata, data.folder, run))
             seen.add(own)
     return made

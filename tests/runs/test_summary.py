@@ -7,22 +7,20 @@ from pathlib import Path
 
 import pytest
 
-from pytest_browsereval.analysis.summary import summarise, summary_of
 from pytest_browsereval.errors import ErrorSource, UsageError
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.run.store import RunStore, TrialKey
+from pytest_browsereval.runs.run import StoredRun
 from tests.recorded import ERRORED, FAILED, PASSED, attempt, spoil_line, summary
 
 
 def test_a_trial_counts_by_its_last_attempt() -> None:
     """Attempts of one trial are one result, that of the highest number, in whatever order they come."""
-    tries = [
-        (Path("2"), attempt("a", PASSED, attempt=2)),
-        (Path("10"), attempt("a", FAILED, attempt=10)),
-        (Path("1"), attempt("a", ERRORED, attempt=1)),
-    ]
-    (trial,) = summarise(tries).trials
-    assert (trial.metadata.verdict, trial.folder, trial.attempts) == (FAILED, Path("10"), 3)
+    verdicts = {2: PASSED, 10: FAILED, 1: ERRORED}
+    (trial,) = summary(
+        *(attempt("a", verdict, attempt=number) for number, verdict in verdicts.items())
+    ).trials
+    assert (trial.verdict, [one.attempt for one in trial.attempts]) == (FAILED, [1, 2, 10])
 
 
 def test_variants_and_trials_are_results_of_their_own() -> None:
@@ -80,7 +78,7 @@ def test_results_are_in_the_order_of_the_run() -> None:
     """Trials are told in the order in which they were started."""
     times = {"late": "2025-01-01T00:00:09.000Z", "early": "2025-01-01T00:00:01.000Z"}
     run = summary(*(attempt(name, started_at=time) for name, time in times.items()))
-    assert [trial.metadata.query_id for trial in run.trials] == ["early", "late"]
+    assert [trial.last.query_id for trial in run.trials] == ["early", "late"]
 
 
 def test_the_summary_of_a_folder_is_plain_json(tmp_path: Path) -> None:
@@ -89,7 +87,7 @@ def test_the_summary_of_a_folder_is_plain_json(tmp_path: Path) -> None:
     for number, verdict in enumerate((ERRORED, PASSED), 1):
         store.begin_attempt(TrialKey("a"), "node")
         store.save_record(attempt("a", verdict, attempt=number))
-    content = json.loads(json.dumps(summary_of(store).as_json()))
+    content = json.loads(json.dumps(StoredRun(store.root).summary.as_json()))
     assert {
         key: content[key] for key in ("trials", "passed", "failed", "errored", "judged", "pass_rate")
     } == {
@@ -127,7 +125,7 @@ def test_a_damaged_folder_is_told(tmp_path: Path) -> None:
     store.save_record(attempt("a"))
     spoil_line(store.root, "a")
     with pytest.raises(UsageError, match=r"is damaged: verdict"):
-        summary_of(store)
+        _ = StoredRun(store.root).summary
 
 
 def test_grades_that_disagree_are_listed() -> None:
@@ -146,7 +144,7 @@ def test_grades_that_disagree_are_listed() -> None:
         attempt("agreed", FAILED, grader_results=grades(FAILED, FAILED)),
         attempt("errored", grader_results=grades(PASSED, ERRORED)),
     )
-    assert [trial.metadata.query_id for trial in run.disagreements] == ["split"]
+    assert [trial.last.query_id for trial in run.disagreements] == ["split"]
     content = json.loads(json.dumps(run.as_json()))
     assert content["disagreements"] == [
         {

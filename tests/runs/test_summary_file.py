@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.model.display import format_json, list_json_parts
-from pytest_browsereval.run import summary as module
-from pytest_browsereval.run.summary import Result, read_figures, read_results
+from pytest_browsereval.runs import summary_file as module
+from pytest_browsereval.runs.summary_file import Result, read_figures, read_results
 
 pytestmark = pytest.mark.quick
 

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from pytest_browsereval.analysis.passrate import pass_rate
 from pytest_browsereval.errors import ErrorSource
+from pytest_browsereval.runs.passrate import pass_rate
 from pytest_browsereval.stats.statistics import Share, pool_groups, wilson
 from tests.recorded import ERRORED, FAILED, PASSED, attempt
 

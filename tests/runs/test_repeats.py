@@ -6,18 +6,18 @@ from itertools import combinations
 
 import pytest
 
-from pytest_browsereval.analysis.repeats import Repeats, Stability, TaskRepeats, repeats
-from pytest_browsereval.model.digest import AttemptDigest, digest
 from pytest_browsereval.model.grades import Verdict
-from tests.recorded import ERRORED, FAILED, PASSED, attempt
+from pytest_browsereval.runs.attempt import StoredAttempt
+from pytest_browsereval.runs.repeats import Repeats, Stability, TaskRepeats, repeats
+from tests.recorded import ERRORED, FAILED, PASSED, attempt, stored
 
-Trials = list[tuple[AttemptDigest, int]]
+Trials = list[tuple[StoredAttempt, int]]
 
 
 def trials(query_id: str, *verdicts: Verdict, variant: str = "default") -> Trials:
     """Return a task's trials, each of one attempt."""
     return [
-        (digest(attempt(query_id, verdict, trial=number, variant=variant)), 1)
+        (stored(attempt(query_id, verdict, trial=number, variant=variant)), 1)
         for number, verdict in enumerate(verdicts, 1)
     ]
 
@@ -90,6 +90,6 @@ def test_what_makes_a_task_unsteady(subtests: pytest.Subtests) -> None:
 
 def test_an_error_that_a_retry_made_good_is_seen() -> None:
     """The trial passed at its second attempt."""
-    run = found([(digest(attempt("a", PASSED)), 2), (digest(attempt("a", PASSED, trial=2)), 1)])
+    run = found([(stored(attempt("a", PASSED)), 2), (stored(attempt("a", PASSED, trial=2)), 1)])
     assert run.counts == {Stability.FLAKY_ENVIRONMENT: 1}
     assert run.unsteady[0].errored == 1

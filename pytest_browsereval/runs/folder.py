@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
-from pytest_browsereval.capture.trajectory import TASK_FILE
 from pytest_browsereval.errors import DatasetError
 from pytest_browsereval.model.messages import Message, read_message
-from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.model.tasks import TASK_FILE, Task
 from pytest_browsereval.run_files import read_written
 
 LOG_FILE = "messages.jsonl"
+
+_NUMBERED = re.compile(r"(\d+)\.(?:jpe?g|png|webp)")
 
 
 class StoredTask(BaseModel):
@@ -82,6 +84,11 @@ def read_log(
     return tuple(messages), f"{file}:{number} is damaged: {why}. Restore it." if why else ""
 
 
+def read_messages(folder: Path) -> tuple[Message, ...]:
+    """Return the messages of an attempt up to a damaged line, such as a last one that was cut by a kill."""
+    return read_log(folder)[0]
+
+
 def check_log(folder: Path, *, is_empty_allowed: bool = False) -> None:
     """Check that the messages of an attempt can be read: graders would judge what is left of them.
 
@@ -97,3 +104,15 @@ def check_log(folder: Path, *, is_empty_allowed: bool = False) -> None:
         why = f"{file} cannot be read: No such file. Restore it."
     if why:
         raise DatasetError(why)
+
+
+def number_of(path: Path) -> int:
+    """Return the number of a recorded picture, 0 for another file."""
+    found = _NUMBERED.fullmatch(path.name)
+    return int(found[1]) if found else 0
+
+
+def find_pictures(folder: Path) -> list[Path]:
+    """Return the pictures of an attempt that are there, in the order in which they were taken."""
+    files = (folder / "screenshots").glob("*") if (folder / "screenshots").is_dir() else ()
+    return sorted((file for file in files if number_of(file)), key=lambda file: (number_of(file), file.name))

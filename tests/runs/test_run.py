@@ -20,7 +20,6 @@ from pytest_browsereval import (
     Verdict,
     open_run,
 )
-from pytest_browsereval.analysis.turns import TurnReader, find_model
 from pytest_browsereval.capture.message_log import MessageLogger
 from pytest_browsereval.model.messages import (
     DelegationMessage,
@@ -30,6 +29,7 @@ from pytest_browsereval.model.messages import (
 )
 from pytest_browsereval.model.usage import Usage
 from pytest_browsereval.run.store import RunStore, TrialKey
+from pytest_browsereval.runs.turns import TurnReader, find_model
 from tests.exported import HAND, LEAD, SECRET_ANSWER, Figures, mixed_run, read_figures
 from tests.recorded import ERRORED, FAILED, PASSED, attempt, spoil_line
 
@@ -59,8 +59,8 @@ def figures_of(run: StoredRun) -> Figures:
         errored=verdicts.count(ERRORED),
         pass_rate=judged.count(PASSED) / len(judged) if judged else None,
         cost_usd=None if None in costs else round(sum(filter(None, costs)), 9),
-        input_tokens=sum(one.digest.usage.input_tokens for one in run.attempts),
-        output_tokens=sum(one.digest.usage.output_tokens for one in run.attempts),
+        input_tokens=sum(one.usage.input_tokens for one in run.attempts),
+        output_tokens=sum(one.usage.output_tokens for one in run.attempts),
         attempts=len(run.attempts),
     )
 

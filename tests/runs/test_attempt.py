@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.model.digest import AttemptDigest, GradeDigest, digest
 from pytest_browsereval.model.grades import GraderResult
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.model.usage import Usage
-from tests.recorded import ERRORED, FAILED, PASSED, attempt
+from pytest_browsereval.runs.attempt import GradeDigest, StoredAttempt
+from tests.recorded import ERRORED, FAILED, PASSED, attempt, stored
 
 USAGE = Usage(input_tokens=5, output_tokens=6, cache_read_tokens=1, requests=2, cost_usd=0.5)
 GRADES = {
@@ -32,12 +32,12 @@ ATTEMPTS: dict[str, TaskMetadata] = {
 
 
 @pytest.mark.parametrize("name", ATTEMPTS)
-def test_a_digest_has_the_values_of_the_record(name: str) -> None:
+def test_an_attempt_has_the_values_of_the_record(name: str) -> None:
     """Every field has the value of the record, also in each grade."""
     metadata = ATTEMPTS[name]
-    kept = digest(metadata)
-    for field in fields(AttemptDigest):
-        if field.name not in ("grader_results", "line", "usage_values"):
+    kept = stored(metadata)
+    for field in fields(StoredAttempt):
+        if field.name not in ("grader_results", "line", "run", "usage_values"):
             assert getattr(kept, field.name) == getattr(metadata, field.name), field.name
     assert kept.usage == metadata.usage
     assert list(kept.grader_results) == list(metadata.grader_results)
@@ -45,10 +45,10 @@ def test_a_digest_has_the_values_of_the_record(name: str) -> None:
         assert _of(grade) == _of(metadata.grader_results[label]) | {"reasoning": ""}
 
 
-def test_a_digest_says_why_graders_differ() -> None:
+def test_an_attempt_says_why_graders_differ() -> None:
     """The reasoning is kept where one has passed and another one failed: a summary names these."""
     other = GraderResult(grader="state", verdict=PASSED, reasoning="yes")
-    kept = digest(attempt(grader_results={**GRADES, "state": other}))
+    kept = stored(attempt(grader_results={**GRADES, "state": other}))
     assert [grade.reasoning for grade in kept.grader_results.values()] == ["no", "late", "yes"]
 
 
