@@ -18,7 +18,7 @@ RUN useradd --create-home --uid 1000 --shell /bin/bash dev \
 
 FROM browser
 COPY . /opt/pytest-browsereval
-RUN pip install --no-cache-dir '/opt/pytest-browsereval[mcp,dashboard]'
+RUN pip install --no-cache-dir '/opt/pytest-browsereval[mcp]'
 USER dev
 WORKDIR /project
 # The image is only made if its browser starts and draws text.

@@ -27,8 +27,6 @@ TELLING = (
         )
     ),
     "tests/stats/test_statistics.py",
-    "tests/features/dashboard/test_app.py",
-    "tests/features/dashboard/test_hooks.py",
     "tests/features/mcp_browser/test_browser.py",
     "tests/features/junit/test_hooks.py",
     "tests/features/remote/test_push_and_pull.py",

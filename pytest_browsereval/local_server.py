@@ -1,13 +1,12 @@
-"""Small web servers on the loopback, and who may ask for a page that a person opens there."""
+"""Small web servers on the loopback."""
 
 from __future__ import annotations
 
 import contextlib
-import secrets
 import socket
 import socketserver
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import MappingProxyType
 from typing import Any, Self
@@ -15,17 +14,6 @@ from typing import Any, Self
 HOST = "127.0.0.1"
 # For the thread of a server to end.
 CLOSE_S = 5.0
-
-# For every answer of a page with a token; each page adds its own Content-Security-Policy.
-PAGE_HEADERS: Mapping[str, str] = MappingProxyType(
-    {
-        "X-Content-Type-Options": "nosniff",
-        "Referrer-Policy": "no-referrer",
-        "Cross-Origin-Resource-Policy": "same-origin",
-        "Cross-Origin-Opener-Policy": "same-origin",
-        "Cache-Control": "no-store",
-    }
-)
 
 UVICORN: Mapping[str, Any] = MappingProxyType(
     {
@@ -143,44 +131,3 @@ class LocalHandler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 the base's name
         """Print nothing: a line would hold the token of a page; what a site serves, the browser records."""
-
-
-class PageAccess:
-    """Who may ask for a page: whoever knows its address, which has a random token in it.
-
-    Browsers let every page send requests to 127.0.0.1, and a stranger's name may lead there (DNS rebinding).
-    So a request has to name this server by its own address, and a page of another origin gets no answer.
-
-    Args:
-        port: where the server listens.
-    """
-
-    def __init__(self, port: int) -> None:
-        self.token = secrets.token_urlsafe(24)
-        self.hosts = tuple(f"{name}:{port}" for name in (HOST, "localhost"))
-
-    @property
-    def url(self) -> str:
-        """The page's address, with the token."""
-        return f"http://{self.hosts[0]}/{self.token}/"
-
-    def find_refusal(self, headers: Iterable[tuple[str, str]], token: str) -> str | None:
-        """Return why a request is not answered; None if it is.
-
-        Args:
-            headers: of the request.
-            token: the first part of its path.
-        """
-        given: dict[str, str] = {}
-        for name, value in headers:
-            key = name.lower()
-            # A proxy and a server may each believe another one of two.
-            if key in ("host", "origin") and given.setdefault(key, value) != value:
-                return "asked by two names"
-        if given.get("host") not in self.hosts:
-            return "asked by a name that is not this server's"
-        if given.get("origin", f"http://{self.hosts[0]}") not in [f"http://{host}" for host in self.hosts]:
-            return "sent by a page of another origin"
-        if not secrets.compare_digest(token.encode("utf-8", "replace"), self.token.encode()):
-            return "the address lacks its token: take it from the terminal"
-        return None

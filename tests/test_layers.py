@@ -76,8 +76,7 @@ DOORS: dict[str, set[str]] = {
         "features.programs.server.served",
         "features.programs.server.stdio",
     },  # asked, served, passed on
-    "uvicorn": {"features.programs.server.http", "features.dashboard.server"},
-    "starlette": {"features.dashboard.app"},
+    "uvicorn": {"features.programs.server.http"},
     "httpx2": {"features.mcp_browser.http", "features.programs.server.stdio"},
     "jsonschema": {"tools.foreign"},
     "PIL": {

@@ -23,6 +23,6 @@ OPTIONS = (
         const=0,
         type=port_number,
         metavar="PORT",
-        help="serve a live page of the run, on this machine only (needs the extra `dashboard`)",
+        help="serve a live page of the run, on this machine only",
     ),
 )

@@ -11,11 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from pytest_browsereval.features.dashboard.tail import Tail, shorten_value
+from pytest_browsereval.report.page_server import PICTURES
 from pytest_browsereval.run.store import IN_FLIGHT
 from pytest_browsereval.run_files import load_written
-
-# Fixed, as the system's table of media types differs between machines.
-PICTURES = {"jpeg": "image/jpeg", "jpg": "image/jpeg", "png": "image/png", "webp": "image/webp"}
 
 _MARKER = re.compile(r"(.+)-\d+\.json")
 _KEY = re.compile(r"tasks/((?:[\w.+-]+/){3}attempt-\d+)", re.ASCII)

@@ -57,20 +57,18 @@ class Queue:
         """Trials with an attempt that has ended in the session: pytest reports trials in their order, so one
         that is slow holds back what is known of all behind it."""
 
-    def look(self) -> list[Trial]:
-        """Return the trials with an attempt that ended since the last look."""
-        made = []
+    def look(self) -> None:
+        """Read what was added to the journal."""
         while lines := self._tail.more():
             for line in lines:
                 with contextlib.suppress(KeyError, TypeError, ValueError):  # not of our making
-                    made += self._take(line)
-        return made
+                    self._take(line)
 
-    def _take(self, line: dict[str, Any]) -> list[Trial]:
+    def _take(self, line: dict[str, Any]) -> None:
         kind = line.get("kind")
         self._has_begun = self._has_begun or (kind == "begin" and line["session"] == self._session)
         if not self._has_begun:
-            return []
+            return
         if kind == "begin":
             self.trials, self.exit_code, self.why, self.made = {}, None, [], set()
             self.began_at, self.ended_at = str(line["at"]), ""
@@ -81,11 +79,9 @@ class Queue:
         elif kind == "over":
             trial, verdict = self.trials[line["node_id"]], line["verdict"]
             trial.is_over, trial.why = True, "" if verdict else line["why"]
-            return [trial] if verdict else []
         elif kind == "end":
             self.exit_code, self.ended_at = int(line["exit_code"]), str(line["at"])
             self.why = [str(one) for one in line.get("why", ())]
-        return []
 
     def state(self, running: Collection[str], control: ControlState) -> dict[str, Any]:
         """Return what a page shows of the queue.

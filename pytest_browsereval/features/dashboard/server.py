@@ -1,123 +1,188 @@
-"""Serves the dashboard from a thread of its own."""
+"""The dashboard's server: its page, its requests, and what it gives away."""
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
-import selectors
-import socket
+import re
 import threading
+import time
 from collections.abc import Callable, Sequence
-from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Literal
+from urllib.parse import parse_qs, unquote
 
-from pytest_browsereval.errors import UsageError
-from pytest_browsereval.features.dashboard.app import Dashboard
-from pytest_browsereval.features.dashboard.feed import Watched
-from pytest_browsereval.local_server import HOST, UVICORN
+from pydantic import BaseModel, ConfigDict, Field
 
-if TYPE_CHECKING:
-    from uvicorn import Server
+from pytest_browsereval.features.dashboard.feed import Feed, Watched
+from pytest_browsereval.report.page_server import PICTURES, Answer, PageServer
+from pytest_browsereval.report.viewer import page as viewer
+from pytest_browsereval.report.viewer.attempts import read_attempt
+from pytest_browsereval.report.viewer.records import details_of
+from pytest_browsereval.run.store import TrialKey
+from pytest_browsereval.run_files import read_written
 
-# What the extra `dashboard` installs.
-NEEDS = ("starlette", "uvicorn")
+ASKED_S = 3.0
+"""A page asks each second. For one that has not asked for so long pytest does not wait: it is closed."""
+_LOOK_S = 0.05
+_HTML = "text/html; charset=utf-8"
+_KEY = r"((?:[A-Za-z0-9_+-][\w.+-]*/){3}attempt-[0-9]{1,9})"
+_DETAILS = re.compile(rf"attempts/{_KEY}", re.ASCII)
+_PICTURE = re.compile(rf"tasks/{_KEY}/screenshots/([0-9]{{1,9}}\.({'|'.join(PICTURES)}))", re.ASCII)
 
-# Pages get the last events within this time; a page that hangs does not hold pytest up.
-CLOSE_S = 5.0
-
-_BACKLOG = 64
-
-
-def check_extra() -> None:
-    """Check that the libraries are installed; they are not imported.
-
-    Raises:
-        UsageError: one is missing.
-    """
-    if lacking := [name for name in NEEDS if find_spec(name) is None]:
-        verb = "is" if len(lacking) == 1 else "are"
-        raise UsageError(
-            f"--eval-dashboard needs {' and '.join(lacking)}, which {verb} not installed. Run "
-            "`pip install 'pytest-browsereval[dashboard]'`."
-        )
+AGAIN_S = 1
+# The address is printed before pytest has read the evals: until then there is no run to show.
+WAITING = f"""<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<meta name="color-scheme" content="light dark">
+<link rel="icon" href="data:,">
+<meta http-equiv="refresh" content="{AGAIN_S}">
+<title>Waiting for the run</title>
+<main>
+<h1>Waiting for the run</h1>
+<p>pytest is still reading the evals. The run opens here by itself as soon as there is something to see.</p>
+</main>
+</html>
+"""
 
 
-class DashboardServer:
-    """The dashboard of a session, from its start to its end.
+class PageRequest(BaseModel):
+    """A request of a page to the run."""
 
-    To import uvicorn and starlette takes a third of a second. A run without an open page does not pay it: the
-    thread waits for the first connection, and imports them only then.
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    want: Literal["pause", "resume", "stop", "skip", "keep"]
+    query_id: str = Field(default="", max_length=20_000)
+    variant: str = Field(default="default", max_length=20_000)
+    trial: int = Field(default=1, ge=1)
+
+
+class DashboardServer(PageServer):
+    """The pages of a session's runs, from the session's start to its end.
+
+    Every file is asked for by parts that are checked, and none is a link.
 
     Args:
-        runs: returns the runs that there are.
+        runs: returns the runs that there are; there may be more of them later.
         port: where to listen; 0 takes a free port.
 
     Raises:
-        UsageError: a library is missing, or the port is taken.
+        UsageError: the port is taken.
     """
 
     def __init__(self, runs: Callable[[], Sequence[Watched]], port: int = 0) -> None:
-        check_extra()
-        try:
-            self._listener = socket.create_server((HOST, port), backlog=_BACKLOG)
-        except (OSError, OverflowError) as error:
-            message = getattr(error, "strerror", None) or str(error)
-            raise UsageError(
-                f"--eval-dashboard={port}: the port cannot be used: {message}. Name another one, or none for "
-                "a free one."
-            ) from None
-        self.dashboard = Dashboard(runs, self._listener.getsockname()[1])
-        self.url = self.dashboard.access.url
-        self._bell, self._ringer = socket.socketpair()
-        self._server: Server | None = None
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._is_closing = False
-        self._lock = threading.Lock()
-        self._thread = threading.Thread(target=self._run, name="browsereval-dashboard", daemon=True)
-        self._thread.start()
+        super().__init__("--eval-dashboard", port)
+        self._runs = runs
+        self._feeds: list[Feed] = []
+        self._lock = threading.RLock()
+        self.start()
 
     def close(self) -> None:
-        """Send open pages the last events, and close the port."""
+        """Close the port, once pages that ask were told the end of the run."""
+        told_at = time.monotonic()
+        asking = [one for one in self._feeds if told_at - one.asked_at < ASKED_S]
+        while any(one.asked_at < told_at for one in asking) and time.monotonic() - told_at < ASKED_S:
+            time.sleep(_LOOK_S)
+        super().close()
+
+    def get(self, path: str, query: str) -> Answer:
+        """Return a page, or what it asks for."""
+        number, _, rest = path.partition("/")
         with self._lock:
-            self._is_closing = True
-            if self._loop is not None:
-                with contextlib.suppress(RuntimeError):  # it has just ended
-                    self._loop.call_soon_threadsafe(self._end)
-        with contextlib.suppress(OSError):
-            self._ringer.send(b".")
-        self._thread.join(CLOSE_S)
+            self._update()
+            if not path and self._feeds:
+                return Answer(b"", _HTML, status=307, headers={"Location": f"/{self.access.token}/0/"})
+            if not rest and not self._feeds:
+                policy = "default-src 'none'; img-src data:"
+                return Answer(WAITING.encode(), _HTML, policy, 503, {"Retry-After": str(AGAIN_S)})
+            return self._get(self._find(number), int(number), unquote(rest), query)
 
-    # -- in the thread
+    def _update(self) -> None:
+        self._feeds += [Feed(watched) for watched in self._runs()[len(self._feeds) :]]
 
-    def _run(self) -> None:
-        try:
-            if self._is_asked():
-                asyncio.run(self._serve())
-        finally:
-            for one in (self._listener, self._bell, self._ringer):
-                one.close()
+    def _find(self, number: str) -> Feed:
+        if not re.fullmatch(r"[0-9]{1,9}", number):
+            raise LookupError(number)
+        return self._feeds[int(number)]
 
-    def _is_asked(self) -> bool:
-        """Wait for the first connection; False if the session ends before."""
-        with selectors.DefaultSelector() as selector:
-            for one in (self._listener, self._bell):
-                selector.register(one, selectors.EVENT_READ)
-            return all(key.fileobj is self._listener for key, _ in selector.select())
+    def _get(self, feed: Feed, number: int, path: str, query: str) -> Answer:
+        if not path:
+            data = feed.data()
+            data["live"] |= {"runs": [one.watched.name for one in self._feeds], "own": number}
+            form = live_form()
+            text = viewer.page(data, feed.watched.name, form=form)
+            return Answer(text.encode(), _HTML, viewer.policy_of(form))
+        if path == "news":
+            news = feed.news(parse_qs(query).get("after", [""])[0])
+            return Answer.of({"is_anew": True} if news is None else news)
+        if match := _DETAILS.fullmatch(path):
+            _check_folder(feed, match[1])
+            attempt = read_attempt(feed.watched.door, feed.watched.store, match[1])
+            return Answer.of(details_of(attempt, is_served=True))
+        if match := _PICTURE.fullmatch(path):
+            file = _check_folder(feed, f"{match[1]}/screenshots") / match[2]
+            if not file.is_symlink() and file.is_file():
+                return Answer(read_written(file), PICTURES[match[3]])
+        raise LookupError(path)
 
-    async def _serve(self) -> None:
-        import uvicorn
-
-        config = uvicorn.Config(self.dashboard.app(), http="h11", **UVICORN)
+    def post(self, path: str, body: bytes) -> Answer:
+        """Write down what is wanted of a run."""
+        number, _, rest = path.partition("/")
+        if rest != "control":
+            raise LookupError(path)
+        wish = PageRequest.model_validate_json(body)
         with self._lock:
-            if self._is_closing:
-                return
-            self._server, self._loop = uvicorn.Server(config), asyncio.get_running_loop()
-        await self._server.serve(sockets=[self._listener])
+            self._update()
+            _apply_request(self._find(number), wish)
+        return Answer.of({})
 
-    def _end(self) -> None:
-        """Let streams send the last events, and end the server with them."""
-        assert self._server is not None  # noqa: S101 set with the loop
-        for feed in self.dashboard.feeds:
-            with contextlib.suppress(Exception):  # the run is recorded: an error of its page must not fail it
-                feed.catch_up()
-        self._server.should_exit = True
+
+def _apply_request(feed: Feed, wish: PageRequest) -> None:
+    control = feed.watched.control
+    if wish.want in ("skip", "keep"):
+        key = TrialKey(wish.query_id, wish.variant, wish.trial)
+        control.skip(key, is_skipped=wish.want == "skip")
+        return
+    state = control.read_state()
+    paused = wish.want == "pause" if wish.want in ("pause", "resume") else state.paused
+    control.write_state(replace(state, paused=paused, stopped=state.stopped or wish.want == "stop"))
+
+
+def _check_folder(feed: Feed, key: str) -> Path:
+    """Return a folder below that of all tasks.
+
+    Raises:
+        LookupError: it is missing, or reached by a link.
+    """
+    top = (feed.watched.store.root / "tasks").resolve()
+    folder = top / key
+    if not folder.is_dir() or folder.resolve() != folder:
+        raise LookupError(key)
+    return folder
+
+
+# Only the page's own script runs; it asks only this server, and cannot turn a text into markup.
+POLICY = (
+    "default-src 'none'; script-src {script}; style-src {style}; img-src 'self' data:; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+)
+
+
+@cache
+def live_form() -> viewer.Form:
+    """Return the form of the dashboard's page."""
+    own = files("pytest_browsereval.features.dashboard")
+
+    def read(name: str) -> str:
+        return own.joinpath(name).read_text(encoding="utf-8")
+
+    viewers = [
+        read("script/asking.js") if name == "details" else viewer.script_named(name)
+        for name in viewer.SCRIPTS
+    ]
+    scripts = (*viewers, *(read(f"script/{name}.js") for name in ("lanes", "queue", "live")))
+    style = viewer.part("page.css") + read("live.css")
+    return replace(viewer.run_form(), scripts=scripts, style=style, policy=POLICY, live=read("live.html"))

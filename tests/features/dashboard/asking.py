@@ -1,16 +1,18 @@
-"""Asks a dashboard over real connections: requests as they stand, and news as they come."""
+"""Asks a dashboard over real connections: requests as they stand, and for news again and again."""
 
 from __future__ import annotations
 
 import http.client
 import json
 import re
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
+PAUSE_S = 0.02
 LIMIT_S = 120.0
 """A machine under load; nothing here takes that long by itself."""
 
@@ -22,9 +24,10 @@ class Plain(http.client.HTTPConnection):
 
 @dataclass(frozen=True)
 class News:
-    """A server-sent event."""
+    """Something that has happened, or how something stands."""
 
     name: str
+    """Of the last event that came with it."""
     kind: str
     data: Any
 
@@ -76,30 +79,27 @@ class Asker:
         return loaded
 
     @contextmanager
-    def listening(self, last: str, run: int = 0, *, by_header: bool = False) -> Iterator[Iterator[News]]:
-        """Listen to the news after an event, as a page does at first, or when it was cut off."""
-        connection = http.client.HTTPConnection(self.host, timeout=LIMIT_S)
-        path = f"/{self.token}/{run}/events" + ("?after=of-an-old-page" if by_header else f"?after={last}")
-        connection.request("GET", path, headers={"Last-Event-ID": last} if by_header else {})
-        response = connection.getresponse()
-        assert response.status == 200
-        try:
-            yield _news(response)
-        finally:
-            response.close()
-            connection.close()
+    def listening(self, last: str, run: int = 0) -> Iterator[Iterator[News]]:
+        """Ask for the news after an event until the run has ended, as a page does."""
+        yield self._news(last, run)
 
-
-def _news(response: http.client.HTTPResponse) -> Iterator[News]:
-    found: dict[str, str] = {}
-    for raw in response:
-        line = raw.decode().rstrip("\n")
-        if line:
-            name, _, value = line.partition(": ")
-            found[name] = value
-        elif "event" in found:
-            yield News(found.get("id", ""), found["event"], json.loads(found["data"]))
-            found = {}
+    def _news(self, last: str, run: int) -> Iterator[News]:
+        states: dict[str, Any] = {}
+        while True:
+            status, body, _ = self.ask(f"{run}/news?after={last}")
+            assert status == 200, body
+            news = json.loads(body)
+            if news.get("is_anew"):
+                yield News(last, "anew", {})
+                return
+            last = news["last"]
+            yield from (News(last, kind, one) for kind, one in news["events"])
+            changed = {name: one for name, one in news["states"].items() if states.get(name) != one}
+            states |= changed
+            yield from (News(last, name, one) for name, one in changed.items())
+            if states["end"]["exit_code"] is not None:
+                return
+            time.sleep(PAUSE_S)
 
 
 def until(news: Iterator[News], holds: Callable[[News], object]) -> list[News]:

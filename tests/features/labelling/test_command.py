@@ -117,7 +117,7 @@ def test_wrong_usage(run_folder: Path, tmp_path: Path, capsys: pytest.CaptureFix
         ("label", "damaged"): "messages.jsonl:1 is damaged: it is not a message. Restore it.",
         ("label", "run", "--labels", "run/tasks"): "is a folder, not a file",
         ("label", "run", "--labels", "no/labels.jsonl"): "the folder 'no' does not exist. Make it first.",
-        ("label", "run", "--no-open", "--port", "99999999"): "port 99999999 cannot be used",
+        ("label", "run", "--no-open", "--port", "99999999"): "--port=99999999: the port cannot be used",
     }
     for arguments, told in cases.items():
         assert main(list(arguments)) == 4, arguments
@@ -125,7 +125,10 @@ def test_wrong_usage(run_folder: Path, tmp_path: Path, capsys: pytest.CaptureFix
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         assert main(["label", "run", "--no-open", "--port", port]) == 4
-    assert f"port {port} cannot be used: Address already in use. Name another" in capsys.readouterr().err
+    assert (
+        f"--port={port}: the port cannot be used: Address already in use. Name another"
+        in capsys.readouterr().err
+    )
     with pytest.raises(SystemExit):
         main(["calibrate", "run", "--min-kappa", "60"])
     assert "60 is not between 0 and 1" in capsys.readouterr().err

@@ -160,4 +160,4 @@ def test_answers_are_guarded(served: LabellingServer) -> None:
     assert headers["referrer-policy"] == "no-referrer"
     assert headers["cache-control"] == "no-store"
     assert "Python" not in headers["server"]
-    assert "script-src 'none'" in ask(served, "attempts/0/pictures/0")[2]["content-security-policy"]
+    assert "default-src 'none'" in ask(served, "attempts/0/pictures/0")[2]["content-security-policy"]

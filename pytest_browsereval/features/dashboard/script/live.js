@@ -3,6 +3,7 @@
 const MOST_LINES = 200;
 const REDRAW_MS = 500;
 const LOST_AFTER = 3;
+const ASK_MS = 1000;
 
 /** How things stand. @type {Record<string, any>} */
 const states = DATA.live.states;
@@ -185,34 +186,38 @@ function addLine(key, at, entry, words) {
   $("no-stream").hidden = true;
 }
 
-// -- the connection
+// -- asking for news
 
-function listen() {
-  const source = new EventSource(`events?after=${encodeURIComponent(DATA.live.last)}`);
-  /** @param {string} kind @param {(news: any) => void} act */
-  const on = (kind, act) => source.addEventListener(kind, (event) => act(JSON.parse(/** @type {MessageEvent} */ (event).data)));
-  on("message", addMessage);
-  on("rows", takeRows);
-  on("anew", () => location.reload());
-  on("problem", (problem) => trouble(`The run's folder cannot be read: ${asText(problem.text)}`));
-  for (const name of ["lanes", "queue", "control", "run", "end"])
-    on(name, (state) => {
-      states[name] = state;
-      if (name === "run") redrawSoon();
-      if (name === "end" && state.exit_code !== null) source.close();
-      drawSoon();
-    });
-  source.onopen = () => {
+let last = DATA.live.last;
+
+/** Asks each second; who wants something of the run asks at once. */
+async function ask() {
+  let news;
+  try {
+    const answer = await fetch(`news?after=${encodeURIComponent(last)}`);
+    news = await answer.json();
     errors = 0;
     isLost = false;
-    drawSoon();
-  };
-  source.onerror = () => {
-    if (states.end.exit_code !== null) return source.close();
+    if (news.error) trouble(`The run's folder cannot be read: ${asText(news.error)}`);
+  } catch {
     errors += 1;
-    isLost = errors >= LOST_AFTER || source.readyState === EventSource.CLOSED;
-    drawSoon();
-  };
+    isLost = errors >= LOST_AFTER;
+  }
+  if (news && news.is_anew) return location.reload();
+  if (news && news.states) takeNews(news);
+  drawSoon();
+  if (states.end.exit_code === null) setTimeout(ask, ASK_MS);
+}
+
+/** @param {{last: string, events: [string, any][], states: Record<string, any>}} news */
+function takeNews(news) {
+  last = news.last;
+  for (const [kind, one] of news.events) {
+    if (kind === "message") addMessage(one);
+    else takeRows(one);
+  }
+  Object.assign(states, news.states);
+  redrawSoon();
 }
 
 const drawSoon = soon(drawNow, 50);
@@ -237,7 +242,7 @@ function begin() {
     tellElapsed();
   }, 1000);
   if (states.end.exit_code !== null) return;
-  listen();
+  setTimeout(ask, ASK_MS);
   keepKnown([...ROWS]);
 }
 
