@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator
-from typing import Any
 
-from pytest_browsereval.config_text import format_path
 from pytest_browsereval.datasets.rows import TYPE_BY_SUFFIX
-from pytest_browsereval.features.doctor.lint.base import Finding, Given, Level, Row
+from pytest_browsereval.features.doctor.lint.base import Finding, Given, Row
 from pytest_browsereval.sites import names_in, unknown_sites
 
 _UNSAFE_ID = re.compile(r"[/\\\x00-\x1f\x7f]|\.\.|^\s|\s$")
 _MARK = re.compile(r"__[A-Z][A-Z0-9_]*?__")
 _PORT = re.compile(r"\b(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\]):(\d{2,5})\b")
-_PORT_KEYS = {"app_port", "app_base_port"}
 _PROTECTED = re.compile(r"browsecomp|bu[-_ ]?bench|stealth[-_ ]?bench|gaia|assistantbench", re.IGNORECASE)
 
 
@@ -57,8 +53,6 @@ def baked_port(row: Row, _: Given) -> Iterator[Finding]:
     for key, text in texts.items():
         if found := _PORT.search(text):
             yield row.warning("baked-port", f"{key} has the address {found[0]!r}.", advice)
-    for name in task.metadata.additional.keys() & _PORT_KEYS:
-        yield row.note("baked-port", f"metadata.additional.{name} is not used here.", advice)
 
 
 def plain_gold(row: Row, _: Given) -> Iterator[Finding]:
@@ -76,33 +70,3 @@ def plain_gold(row: Row, _: Given) -> Iterator[Finding]:
 
 
 RULES = (unsafe_id, missing_start_url, unresolved_placeholder, baked_port, plain_gold)
-
-
-def same_ids(given: Given) -> Iterator[Finding]:
-    """Find ids that differ from another one in blanks and the case of letters only."""
-    folded = Counter(row.task.query_id.strip().casefold() for row in given.rows)
-    for row in given.rows:
-        if folded[row.task.query_id.strip().casefold()] > 1:
-            message = "another id is the same but for blanks and the case of letters."
-            yield row.warning("unsafe-id", message, "Rename one: readers take them for one row.")
-
-
-def unpinned_data(given: Given) -> Iterator[Finding]:
-    """Find files of published benchmarks without a revision."""
-    by_set: dict[Any, list[Row]] = {}
-    for row in given.rows:
-        by_set.setdefault(id(row.dataset), []).append(row)
-    for rows in by_set.values():
-        dataset = rows[0].dataset
-        if dataset.title and all(row.task.revision is None for row in rows):
-            yield Finding(
-                "unpinned-data",
-                Level.NOTE,
-                format_path(dataset.file(given.config.base_dir)),
-                "",
-                f"no row of {dataset.title} has a revision; only the file's hash says which data it is.",
-                "Note where the file is from, its revision and its licence next to it.",
-            )
-
-
-SET_RULES = (same_ids, unpinned_data)

@@ -46,7 +46,6 @@ async def lint(
     given = Given(config, today, loaded.rows)
     findings = list(loaded.findings)
     findings += (found for row in given.rows for rule in RULES for found in rule(row, given))
-    findings += (found for rule in form.SET_RULES for found in rule(given))
     findings += ask_runs(given, attempts_of(runs))
     if online:
         findings += await ask_pages(given.rows)
@@ -62,8 +61,11 @@ AT_ONCE = 8
 # Some sites answer 403 to clients that do not call themselves a browser.
 _AGENT = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0 Safari/537.36"
 
-_GONE = {404: "does not find it (404)", 410: "says that it is gone for good (410)"}
-_TAKEN_DOWN = 451
+_GONE = {
+    404: "does not find it (404)",
+    410: "says that it is gone for good (410)",
+    451: "may not show it, for legal reasons (451)",
+}
 _NEEDS_LOGIN = 401
 _BROKEN = 500
 
@@ -108,8 +110,6 @@ def _judge_answer(row: Row, url: str, answer: int | str) -> Iterator[Finding]:
         yield row.error("dead-url", f"{url} does not answer: {answer}.", advice)
     elif answer in _GONE:
         yield row.error("dead-url", f"{url}: the server {_GONE[answer]}.", advice)
-    elif answer == _TAKEN_DOWN:
-        yield row.error("takedown", f"{url} was taken down for legal reasons (451).", advice)
     elif answer == _NEEDS_LOGIN:
         message = f"{url} asks who is there (401)."
         yield row.warning("needs-login", message, "Prepare an account, or leave the row out.")

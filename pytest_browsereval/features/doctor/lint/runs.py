@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -23,14 +22,7 @@ ENOUGH_FOR_A_COIN = 4
 # Bytes of a log that are searched: a page that crashes does so early.
 _PAGE_BYTES = 4_000_000
 
-_CRASH = re.compile(
-    r"500 Internal Server Error|502 Bad Gateway|503 Service (?:Temporarily )?Unavailable"
-    r"|Application error: a (?:client|server)-side exception|Internal Server Error</title>"
-    r"|(?:ECONN|ERR_)(?:REFUSED|CONNECTION_REFUSED)",
-    re.IGNORECASE,
-)
 _WALL = word("captcha", "verify (?:that )?you are (?:a )?human", "i'?m not a robot", "unusual traffic")
-_LOGIN_PAGE = re.compile(r"/(?:log-?in|sign-?in|sso|oauth2?|auth)(?:[/?#.]|$)", re.IGNORECASE)
 
 
 def ask_runs(given: Given, made: Mapping[str, list[EarlierAttempt]]) -> Iterator[Finding]:
@@ -95,21 +87,12 @@ def _find_coin(row: Row, made: list[EarlierAttempt]) -> Iterator[Finding]:
 
 
 def _pages(row: Row, made: list[EarlierAttempt]) -> Iterator[Finding]:
-    """Yield what pages of earlier attempts have shown: crashes, walls, logins."""
-    texts = [(one, _log(one.folder)) for one in made]
-    crashed = next(((one, found) for one, text in texts if (found := _CRASH.search(text))), None)
-    if crashed is not None:
-        message = f"a page has shown {crashed[1][0]!r} ({crashed[0].folder})."
-        yield row.warning("app-crash", message, "Correct the app: agents are judged by what it does.")
-    walled = [one for one, text in texts if _WALL.search(text)]
+    """Yield whether earlier attempts met a wall; what else pages have shown, causes say."""
+    walled = [one for one in made if _WALL.search(_log(one.folder))]
     if walled and not _WALL.search(row.task.query):
         message = f"{len(walled)} of {len(made)} attempts met a captcha or a wall against robots."
         advice = "Its failures are the environment's: leave the row out, or run it where it is let in."
         yield row.warning("needs-captcha", message, advice)
-    logins = [one for one in made if _LOGIN_PAGE.search(one.metadata.final_url or "")]
-    if logins and len(logins) == len(made):
-        message = f"all of {len(made)} attempts ended on a page to log in at."
-        yield row.warning("needs-login", message, "Prepare an account, or leave the row out.")
 
 
 def _log(folder: Path) -> str:

@@ -63,12 +63,6 @@ FOUND: list[tuple[str, str, dict[str, Any], str]] = [
     ("unresolved-placeholder", "error", {"start_url": "{shopp}/"}, "'shopp' is not a site"),
     ("unresolved-placeholder", "warning", {"start_url": "http://x/{shopp}"}, "no site of that name"),
     ("baked-port", "warning", {"start_url": "http://localhost:8004/"}, "'localhost:8004'"),
-    (
-        "baked-port",
-        "note",
-        {"metadata": {"additional": {"app_base_port": 8000}}},
-        "app_base_port is not used",
-    ),
     ("plain-gold", "error", {"protected": True}, "its answer stands in clear"),
     ("plain-gold", "warning", {"dataset": "BrowseComp"}, "answers are never in clear"),
     (
@@ -88,12 +82,6 @@ FOUND: list[tuple[str, str, dict[str, Any], str]] = [
         "warning",
         {"query": "A flight on 3rd of May 2025?", **LIVE},
         "'3rd of May 2025' has passed",
-    ),
-    (
-        "hard-coded-year",
-        "warning",
-        {"query": "Who won the latest cup?", "answer": "Ann, 2025"},
-        "year '2025'",
     ),
     (
         "relative-date",
@@ -126,16 +114,6 @@ FOUND: list[tuple[str, str, dict[str, Any], str]] = [
         "warning",
         {**PAGE, "checks": [{"text": "ok"}]},
         "checks.0.text: 'ok' is so short",
-    ),
-    (
-        "underspecified-answer",
-        "warning",
-        {
-            "answer": "Blue mug",
-            "graders": matched("exact", allow_possible=True),
-            "metadata": {"additional": {"answer_type": "possible"}},
-        },
-        "calls the answer possible",
     ),
 ]
 
@@ -197,7 +175,7 @@ def test_answers_of_protected_rows_are_never_told(linted: Lint) -> None:
     """A finding about a protected row names the key and keeps its value hidden."""
     secret = row(protected=True, query="What is the latest?", answer="1999-01-07 and 1998", graders=matched())
     findings = linted(secret)
-    assert {"expired-date", "hard-coded-year", "plain-gold"} <= {f.rule for f in findings}
+    assert {"expired-date", "plain-gold"} <= {f.rule for f in findings}
     assert not any("1999" in str(f) or "1998" in str(f) for f in findings)
     unusable = linted({**secret, "graders": matched("number")})
     assert "wrong-grader" in {f.rule for f in unusable}
@@ -207,53 +185,14 @@ def test_answers_of_protected_rows_are_never_told(linted: Lint) -> None:
 GOLD = "Quetzaltenango"
 
 
-@pytest.mark.parametrize(
-    ("fields", "rule"),
-    [
-        ({"answer": {GOLD: "2019-01-02"}, **LIVE}, "expired-date"),
-        ({"query": f"The latest of {GOLD[::-1]}?", "answer": {GOLD: "In 1998"}}, "hard-coded-year"),
-        ({"rubric": {"items": [{"criterion": GOLD, "max_points": 2}] * 2}}, "rubric-mismatch"),
-    ],
-)
-def test_keys_and_criteria_of_protected_rows_are_not_told_either(
-    linted: Lint, fields: dict[str, Any], rule: str
-) -> None:
+def test_keys_of_protected_rows_are_not_told_either(linted: Lint) -> None:
+    """A key of the answer may be the answer."""
     graders = [{"type": "state_diff", "source": {"js": "window.state"}}]
     for protected in (False, True):
-        told = [str(f) for f in linted(row(graders=graders, protected=protected, **fields)) if f.rule == rule]
+        found = linted(row(graders=graders, protected=protected, answer={GOLD: "2019-01-02"}, **LIVE))
+        told = [str(f) for f in found if f.rule == "expired-date"]
         assert told
         assert any(GOLD.casefold() in text.casefold() for text in told) is not protected, told
-
-
-RUBRIC = {"criterion": "Finds it", "description": "d", "max_points": 2}
-
-
-@pytest.mark.parametrize(
-    ("rubric", "told"),
-    [
-        (
-            {"items": [RUBRIC], "total_points": 3},
-            "its total_points are 3, and those of its items add up to 2.",
-        ),
-        ({"items": [{**RUBRIC, "max_points": 0}]}, "an item has no max_points above 0."),
-        ({"items": [RUBRIC, {**RUBRIC, "criterion": "finds  IT"}]}, "two items are about 'finds it'."),
-    ],
-)
-def test_wrong_rubrics(linted: Lint, rubric: dict[str, Any], told: str) -> None:
-    """A rubric is told whose points do not add up, or whose items overlap."""
-    (found,) = linted(row(rubric=rubric))
-    assert found.rule == "rubric-mismatch"
-    assert told in found.message
-    assert linted(row(rubric={"items": [RUBRIC]})) == ()
-
-
-def test_ids_that_look_alike(linted: Lint) -> None:
-    """Ids that differ in case and blanks only are told for both rows."""
-    findings = linted(row(query_id="Mug"), row(query_id="mug"), row(query_id="cup"))
-    assert [(f.rule, f.query_id, f.level) for f in findings] == [
-        ("unsafe-id", "Mug", Level.WARNING),
-        ("unsafe-id", "mug", Level.WARNING),
-    ]
 
 
 def test_all_load_errors_are_told(linted: Lint) -> None:
@@ -297,11 +236,3 @@ def test_dependencies_and_graders_that_cannot_judge(linted: Lint) -> None:
     assert "Did you mean 'cups'?" in str(findings[1])
     chosen = [{"type": "jsonl", "path": "rows.jsonl", "select": {"ids": ["mug"]}}]
     assert linted(row(depends_on=["cup"]), row(query_id="cup"), dataset=chosen) == ()
-
-
-def test_a_benchmark_without_a_revision(linted: Lint) -> None:
-    """A published benchmark's file without a revision is told once."""
-    voyage = {"web_name": "A", "id": "A--1", "ques": "Find it.", "web": "https://a.test/"}
-    dataset = [{"type": "webvoyager", "path": "rows.jsonl", "graders": ["answer"]}]
-    findings = linted(voyage, {**voyage, "id": "A--2"}, dataset=dataset)
-    assert [f.rule for f in findings if f.level is Level.NOTE] == ["unpinned-data"]
