@@ -452,6 +452,17 @@ class CaptureContext:
         """Warnings so far."""
         return tuple(self.findings.warnings)
 
+    def figures(self) -> dict[str, Any]:
+        """Return the fields of ``TaskMetadata`` that are known here."""
+        return {
+            "total_steps": self.steps,
+            "screenshot_count": self.screenshot.count,
+            "errors": self.errors,
+            "warnings": self.warnings,
+            "usage": self.usage,
+            "usage_by_role": self.usage_by_role,
+        }
+
     def close(self) -> None:
         """Take over the window's warnings and close the log; a picture that is being drawn is given up.
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Any
 
 from pydantic import JsonValue
 
@@ -86,7 +87,7 @@ async def attempt(  # noqa: C901, PLR0912, PLR0915 as it happens
     folder = course.folder
     try:
         async with AsyncExitStack() as stack:
-            stack.enter_context(in_span("", course.trace_name))
+            stack.enter_context(in_span("", course.name_trace()))
             # From here on, what it prints is kept, and the calls of its models are recorded or replayed.
             kept = keep_output(folder.path / OUTPUT_FILE, redact, is_passed_on=trial.is_output_passed_on)
             course.output = stack.enter_context(kept)
@@ -99,7 +100,7 @@ async def attempt(  # noqa: C901, PLR0912, PLR0915 as it happens
             urls = {**trial.site_urls, **await stack.enter_async_context(session.sites.lease(names))}
             task = Task.model_validate(fill(row.model_dump(), urls))
             graders = [fill_sites(grader, urls) for grader in trial.graders]
-            course.start_url = task.start_url
+            course.ending.start_url = task.start_url
             if config.capture.trace != "off" or config.capture.console:
                 stack.callback(course.warn_of_recording)  # once it is saved, which may fail too
                 course.recording = await stack.enter_async_context(
@@ -206,7 +207,7 @@ async def _run_agent(course: Course, task: Task, window: Window, urls: Mapping[s
             result = AgentResult(context.tools.answer, reached.reason, note=str(reached))
         await course.take_result(result)
     finally:
-        course.agent_ms = (time.perf_counter() - started) * 1000
+        course.ending.agent_duration_ms = (time.perf_counter() - started) * 1000
         await capture.final_picture()
     await window.look()  # nothing is judged in a browser that has died unnoticed
     if window.dead:
@@ -239,8 +240,7 @@ async def _observe(
         except PLUGIN_ERRORS as error:  # the grade errs, the attempt is recorded
             if is_given_up(error):
                 raise
-            course.unobserved[grader.label] = describe_error(error)
-            course.unobserved_details[grader.label] = details_of(error)
+            course.unobserved[grader.label] = Unobserved(describe_error(error), details_of(error))
         else:
             if seen is not None:
                 course.evidence[grader.label] = seen
@@ -254,32 +254,63 @@ async def _grade(
     asked: Sequence[GraderConfig] | None = None,
 ) -> None:
     """Ask the graders, or some of them, and save what they judge by before the first one is asked."""
-    run, saver, unobserved = course.run, course.saver, course.unobserved
+    run, saver = course.run, TrajectorySaver(course.folder.path, redact=course.run.redact)
+    unobserved = {name: one.why for name, one in course.unobserved.items()}
     saver.save_evidence(course.evidence)
     recorded = Recorded(
         task=task,
         final_answer=course.result.final_answer,
         termination_reason=course.result.termination_reason,
-        final_url=course.final_url,
+        final_url=course.ending.final_url,
         folder=course.folder.path,
         evidence=course.evidence,
         site_urls=urls,
         base_dir=run.config.base_dir,
         judge=run.config.judge,
         started_at=course.started_at,
-        agent_duration_ms=round(course.agent_ms, 3),
+        agent_duration_ms=round(course.ending.agent_duration_ms, 3),
         usage=course.open.usage,
         redact=run.redact,
     )
     keys = observation_keys(graders, task, run.redact)
-    saver.save_task(task, graders, urls, unobserved, row_hash=course.row_hash, observed=keys)
+    saver.save_task(task, graders, urls, unobserved, row_hash=course.trial.content_hash, observed=keys)
     if course.calls is not None:
         course.calls.mask_answer(task, course.task)
     stand_in = run.behaviour.grade
     grading = await grade_all(asked or graders, recorded, unobserved=unobserved, stand_in=stand_in)
-    grading.add_details(course.unobserved_details, task)
+    grading.add_details({name: one.details for name, one in course.unobserved.items()}, task)
     course.grading = grading
     saver.save_grades(grading.grades)
+
+
+@dataclass
+class Ending:
+    """Where an attempt began and how it ended."""
+
+    start_url: str | None = None
+    final_url: str | None = None
+    limit: str = ""
+    """Which limit ended the agent."""
+    broken_page: str = ""
+    """Which error of a site the last page is."""
+    agent_duration_ms: float = 0.0
+
+    def figures(self, redact: Callable[[str], str]) -> dict[str, Any]:
+        """Return the fields of ``TaskMetadata`` about it."""
+        return {
+            **vars(self),
+            "limit": redact(self.limit),
+            "broken_page": redact(self.broken_page),
+            "agent_duration_ms": round(self.agent_duration_ms, 3),
+        }
+
+
+@dataclass(frozen=True)
+class Unobserved:
+    """Why a grader could not observe the page."""
+
+    why: str
+    details: dict[str, JsonValue] | None
 
 
 class Course:
@@ -294,17 +325,9 @@ class Course:
 
     def __init__(self, trial: Trial, run: ActiveRun, node_id: str, store: RunStore) -> None:
         self.trial, self.run, self.node_id, self.store = trial, run, node_id, store
-        self.folder = folder = store.begin_attempt(trial.key, node_id)
-        self.run_id, key = store.root.resolve().name, trial.key
-        is_own = store is not run.store  # of a test by hand, which has a name of its own
-        name = str(store.run.read_manifest()["name"]) if is_own else run.config.name
-        numbers = {"trial": key.trial, "attempt": folder.number}
-        attempt_id = name_attempt(name, self.run_id, key.query_id, key.variant, **numbers)
-        self.trace_name = name_trace(attempt_id, node_id)
-        self.row_hash = trial.row_hash or trial.task.content_hash()
+        self.folder = store.begin_attempt(trial.key, node_id)
         self.task = trial.task
         """The row as plug-ins have made it, once they were asked: code, as the agent is, and not hashed."""
-        self.saver = TrajectorySaver(folder.path, redact=run.redact)
         tell = run.behaviour.message
         self.listener = None if tell is None else MessageListener(tell, node_id)
         self.started_at, self._started = now(), time.perf_counter()
@@ -313,19 +336,26 @@ class Course:
         self.calls: InterceptedCalls | None = None
         self.traffic = PageTraffic()
         self.recording: Recording | None = None
-        self.agent_ms = 0.0
         self.result = AgentResult(None, TerminationReason.ERROR)
         self.fault: Fault | None = None
-        self.limit = self.broken_page = ""
-        """Which limit ended the agent, and which error of a site its last page is."""
-        self.start_url: str | None = None
-        self.final_url: str | None = None
+        self.ending = Ending()
         self.evidence: dict[str, JsonValue] = {}
-        self.unobserved: dict[str, str] = {}
-        """Graders that could not observe the page, and why."""
-        self.unobserved_details: dict[str, dict[str, JsonValue] | None] = {}
+        self.unobserved: dict[str, Unobserved] = {}
         self.grading = Grading()
-        self.errors: tuple[TaskError, ...] = ()
+
+    @property
+    def run_id(self) -> str:
+        """The id of the run, which its folder has as its name."""
+        return self.store.root.resolve().name
+
+    def name_trace(self) -> str:
+        """Return the name of its trace, which others in the run do not have."""
+        store, key = self.store, self.trial.key
+        is_own = store is not self.run.store  # of a test by hand, which has a name of its own
+        name = str(store.run.read_manifest()["name"]) if is_own else self.run.config.name
+        numbers = {"trial": key.trial, "attempt": self.folder.number}
+        attempt_id = name_attempt(name, self.run_id, key.query_id, key.variant, **numbers)
+        return name_trace(attempt_id, self.node_id)
 
     @property
     def open(self) -> CaptureContext:
@@ -344,8 +374,8 @@ class Course:
         for message in result.messages:
             self.open.log(message)
         if result.termination_reason in LIMITS:
-            self.limit = result.note or f"{result.termination_reason}, by the agent's own account"
-            self.open.add_error(ErrorSource.AGENT, f"stopped: {self.limit}")
+            self.ending.limit = result.note or f"{result.termination_reason}, by the agent's own account"
+            self.open.add_error(ErrorSource.AGENT, f"stopped: {self.ending.limit}")
         elif result.note:
             self.open.add_warning(ErrorSource.AGENT, result.note)
         answer, sizes = result.final_answer, self.open.sizes
@@ -355,9 +385,9 @@ class Course:
 
     def leave_window(self, window: Window, urls: Mapping[str, str]) -> None:
         """Note where the window is before it closes, and end the log."""
-        self.final_url = window.url or None
-        self.broken_page = find_broken_page(window, (self.start_url, *urls.values()))
-        self.errors = self.open.errors
+        ending = self.ending
+        ending.final_url = window.url or None
+        ending.broken_page = find_broken_page(window, (ending.start_url, *urls.values()))
         self.open.close()
 
     def warn_of_recording(self) -> None:
@@ -385,7 +415,8 @@ class Course:
         """Return verdict, source of the error, and reason, as they are now."""
         if self.fault is not None and not self.is_vetoed:
             return Verdict.ERRORED, self.fault.source, str(self.fault)
-        return decide(self.grading.grades, self.run.config.pass_when, self.limit, self.broken_page)
+        ending, pass_when = self.ending, self.run.config.pass_when
+        return decide(self.grading.grades, pass_when, ending.limit, ending.broken_page)
 
     def save(self) -> AttemptRecord:
         """Decide the verdict, write the metadata and end the attempt."""
@@ -397,42 +428,35 @@ class Course:
         progress = capture.follower.finish() if capture and capture.follower else None
         self._warn()
         verdict, source, reason = self.decide()
-        usage = capture.usage if capture else Usage()
         is_replayed = self.calls is not None and self.calls.is_replayed
+        faults = () if self.fault is None else (self._log_fault(self.fault),)
+        recorded: dict[str, Any] = capture.figures() if capture else {"total_steps": 0, "errors": ()}
+        usage = capture.usage if capture else Usage()
+        figures = {
+            **recorded,
+            **self.ending.figures(run.redact),
+            "errors": (*recorded["errors"], *faults),
+            "attempt": self.folder.number,
+            "run_id": self.run_id,
+            "derived": self.trial.derived,
+            "replayed": is_replayed,
+            "started_at": self.started_at,
+            "completed_at": now(),
+            "total_duration_ms": round((time.perf_counter() - self._started) * 1000, 3),
+            "termination_reason": TerminationReason.ERROR if self.fault else self.result.termination_reason,
+            "final_answer": self.result.final_answer,
+            "agent_config": map_texts(self.trial.agent.model_dump(mode="json"), hide_logins),
+            "grader_results": self.grading.grades,
+            "grading_duration_ms": round(self.grading.duration_ms, 3),
+            "cost_usd": total_cost(usage, self.grading.grades.values()),
+            "verdict": verdict,
+            "error_source": source,
+            "stops_run": run.outages.ends_run(self.fault, grading_does=self.grading.stops_run),
+            "reason": run.redact(reason),
+            "progress": progress,
+        }
         metadata = make_metadata(
-            self.task,
-            self.trial.key,
-            self.node_id,
-            row_hash=self.row_hash,
-            derived=self.trial.derived,
-            attempt=self.folder.number,
-            run_id=self.run_id,
-            replayed=is_replayed,
-            start_url=self.start_url,
-            started_at=self.started_at,
-            completed_at=now(),
-            total_duration_ms=round((time.perf_counter() - self._started) * 1000, 3),
-            agent_duration_ms=round(self.agent_ms, 3),
-            grading_duration_ms=round(self.grading.duration_ms, 3),
-            total_steps=capture.steps if capture else 0,
-            screenshot_count=capture.screenshot.count if capture else 0,
-            termination_reason=TerminationReason.ERROR if self.fault else self.result.termination_reason,
-            final_answer=self.result.final_answer,
-            errors=self.errors + (() if self.fault is None else (self._log_fault(self.fault),)),
-            warnings=capture.warnings if capture else (),
-            agent_config=map_texts(self.trial.agent.model_dump(mode="json"), hide_logins),
-            grader_results=self.grading.grades,
-            usage=usage,
-            usage_by_role=capture.usage_by_role if capture else {},
-            cost_usd=total_cost(usage, self.grading.grades.values()),
-            verdict=verdict,
-            error_source=source,
-            stops_run=run.outages.ends_run(self.fault, grading_does=self.grading.stops_run),
-            reason=run.redact(reason),
-            limit=run.redact(self.limit),
-            broken_page=run.redact(self.broken_page),
-            final_url=self.final_url,
-            progress=progress,
+            self.task, self.trial.key, self.node_id, row_hash=self.trial.content_hash, **figures
         )
         metadata = store.save_record(metadata, run.redact)
         run.budget.note_payment(folder, 0.0 if is_replayed else metadata.cost_usd)
@@ -464,20 +488,3 @@ class Course:
         if self.output is not None and self.output.trouble is not None:
             message = f"a part of the output was not kept: {self.output.trouble}"
             self.capture.add_warning(ErrorSource.HARNESS, message)
-
-
-async def is_retried(record: AttemptRecord, run: ActiveRun, trial: Trial, tries: int) -> bool:
-    """Whether another attempt follows: only an *errored* one is retried, at most ``retries`` times.
-
-    Args:
-        record: of the last attempt; every attempt stays in the run folder.
-        run: the budget has to allow another one, and nobody may have called it off.
-        trial: what is attempted.
-        tries: how many attempts this session has made of it.
-    """
-    has_erred = record.metadata.verdict is Verdict.ERRORED and not record.metadata.stops_run
-    if not has_erred or tries > run.config.retries:
-        return False
-    is_off = await run.control.why_not(trial.key)
-    await run.budget.update()
-    return not (is_off or run.budget.over() or run.outages.over())

@@ -8,7 +8,7 @@ from typing import Any
 from pytest_browsereval.errors import ErrorSource, Fault, RunStopped
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.run.active import ActiveRun, Trials
-from pytest_browsereval.run.attempt import attempt, is_retried, record_fault
+from pytest_browsereval.run.attempt import attempt, record_fault
 from pytest_browsereval.run.plan import Entry, Plan, Trial
 from pytest_browsereval.run.preflight import check_trials, preflight
 from pytest_browsereval.run.record import AttemptRecord
@@ -98,3 +98,20 @@ class NewTrials(Trials):
         trial = self.plan.ready(entry)
         self.run.hide(trial.graders)
         return trial
+
+
+async def is_retried(record: AttemptRecord, run: ActiveRun, trial: Trial, tries: int) -> bool:
+    """Whether another attempt follows: only an *errored* one is retried, at most ``retries`` times.
+
+    Args:
+        record: of the last attempt; every attempt stays in the run folder.
+        run: the budget has to allow another one, and nobody may have called it off.
+        trial: what is attempted.
+        tries: how many attempts this session has made of it.
+    """
+    has_erred = record.metadata.verdict is Verdict.ERRORED and not record.metadata.stops_run
+    if not has_erred or tries > run.config.retries:
+        return False
+    is_off = await run.control.why_not(trial.key)
+    await run.budget.update()
+    return not (is_off or run.budget.over() or run.outages.over())

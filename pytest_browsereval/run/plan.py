@@ -75,6 +75,11 @@ class Trial:
     derived: Derived | None = None
     """What the row was derived from; None for a plain one."""
 
+    @property
+    def content_hash(self) -> str:
+        """Says what the row was before plug-ins changed it and placeholders were filled in."""
+        return self.row_hash or self.task.content_hash()
+
 
 class Plan:
     """All trials of a config, and the way from one to its checked row.

@@ -28,9 +28,9 @@ from pytest_browsereval.model.messages import AssistantMessage, ErrorMessage, Me
 from pytest_browsereval.model.results import AgentResult, TaskMetadata
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.run.active import ActiveRun
-from pytest_browsereval.run.attempt import attempt, is_retried, record_fault
+from pytest_browsereval.run.attempt import attempt, record_fault
 from pytest_browsereval.run.behaviour import Behaviour
-from pytest_browsereval.run.new_trials import NewTrials
+from pytest_browsereval.run.new_trials import NewTrials, is_retried
 from pytest_browsereval.run.plan import Trial
 from pytest_browsereval.run.session import Session
 from pytest_browsereval.run.store import RunStore, TrialKey

@@ -1,4 +1,4 @@
-"""Records of ours in files of other tools, with what the forms of these have no place for."""
+"""Records of attempts as exports write them into files of other tools."""
 
 from __future__ import annotations
 
