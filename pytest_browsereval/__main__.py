@@ -102,7 +102,7 @@ def _run(options: argparse.Namespace) -> int:
 
 def _report_exit() -> int:
     # Not by print: what the thread that leaves has done to standard error is unknown.
-    os.write(2, b"browsereval: something has called os._exit(0), so there is no outcome. Mend the plug-in.\n")
+    os.write(2, b"browsereval: something has called os._exit(0), so there is no outcome. Fix the plug-in.\n")
     return BROKE
 
 
@@ -112,7 +112,7 @@ def _report_broken(options: argparse.Namespace, error: BaseException) -> None:
     if is_ours or sys.flags.dev_mode:
         print(redact_known("".join(traceback.format_exception(error)).rstrip()), file=sys.stderr)
     whose = "" if is_ours else f" of {options.owner}"
-    hint = "" if is_ours else " Mend the plug-in; PYTHONDEVMODE=1 in the environment shows the traceback."
+    hint = "" if is_ours else " Fix the plug-in; PYTHONDEVMODE=1 in the environment shows the traceback."
     _report(f"the subcommand {options.subcommand!r}{whose} broke: {describe_error(error)}.{hint}")
 
 
@@ -129,7 +129,7 @@ def _check_code(name: str, code: object) -> int:
     given = repr(code) if code is None or isinstance(code, int) else f"a `{type(code).__name__}`"
     raise BrowserEvalError(
         f"the subcommand {name!r} returned {given}, which is not an exit code (0 to {EXIT_CODES - 1}). "
-        "Mend the plug-in."
+        "Fix the plug-in."
     )
 
 
@@ -162,7 +162,7 @@ def make_parser(door: Door) -> argparse.ArgumentParser:
 
 
 def _refuse(_arguments: argparse.Namespace) -> int:
-    raise UsageError("this subcommand cannot be used, see above. Mend or uninstall its package.")
+    raise UsageError("this subcommand cannot be used, see above. Fix or uninstall its package.")
 
 
 def gather_commands(door: Door, report: Callable[[str], None]) -> list[tuple[str, Command]]:

@@ -40,5 +40,5 @@ def import_conftest(file: Path) -> ModuleType:
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # sys.exit(0) at its top would end `gate` as if it were met
-        raise RegistryError(f"{file} cannot be loaded: {name_raised(error)}: {error}. Mend it.") from error
+        raise RegistryError(f"{file} cannot be loaded: {name_raised(error)}: {error}. Fix it.") from error
     return module

@@ -67,14 +67,14 @@ def describe_raised(member: object, call: str, error: BaseException) -> str:
     inner = next((frame for frame in reversed(frames) if frame.filename == own), None)
     last = inner or (frames[-1] if frames else None)
     where = f" ({last.filename}:{last.lineno})" if last else ""
-    return f"`{call}` raised {type(error).__name__}: {error}{where}. Mend the plug-in."
+    return f"`{call}` raised {type(error).__name__}: {error}{where}. Fix the plug-in."
 
 
 def describe_wrong(call: str, value: object, wanted: str, function: object) -> str:
     """Return a sentence about what a method has returned in the place of what its contract says."""
     return (
         f"`{call}` returned {describe_value(value)}, which is not {wanted}{describe_place(function)}. "
-        "Mend the plug-in."
+        "Fix the plug-in."
     )
 
 

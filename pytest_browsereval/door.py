@@ -400,7 +400,7 @@ def hand_over(plugin: Any, registry: Registry, *, owner: str, prefix: str = "") 
         last = traceback.extract_tb(error.__traceback__)[-1]
         raise RegistryError(
             f"pytest_browsereval_register of {owner} fails: {name_raised(error)}: {error} "
-            f"({last.filename}:{last.lineno}). Mend it."
+            f"({last.filename}:{last.lineno}). Fix it."
         ) from error
     for family, label in mine.names():
         if prefix and not label.startswith(f"{prefix}/"):
@@ -439,7 +439,7 @@ def name_in_errors(point: EntryPoint) -> Iterator[None]:
         what = str(error) if isinstance(error, RegistryError) else f"{name_raised(error)}: {error}."
         raise RegistryError(
             f"the entry point {point.name!r} = {point.value!r} of {owner_of(point)} cannot be loaded: "
-            f"{what} Mend or uninstall the package; pytest leaves it out with "
+            f"{what} Fix or uninstall the package; pytest leaves it out with "
             f"-p no:{point.name}."
         ) from error
 

@@ -324,7 +324,7 @@ def read_block(member: type[Component], options: Mapping[str, Any], context: Any
     except Exception as error:
         raise PluginError(
             f"the {member.family} {member.type_name()!r} ({_place_of(member)}) cannot be made of its block: "
-            f"{describe_error(error)}. Mend the plug-in."
+            f"{describe_error(error)}. Fix the plug-in."
         ) from error
 
 

@@ -82,7 +82,7 @@ def test_a_broken_package_is_told(package: Path) -> None:
         open_door().load_registry()
     assert str(caught.value) == (
         "the entry point 'acme' = 'acme_rows_for_tests' of acme_rows_for_tests cannot be loaded: "
-        "ModuleNotFoundError: No module named 'nothing_of_that_name'. Mend or uninstall the package; pytest "
+        "ModuleNotFoundError: No module named 'nothing_of_that_name'. Fix or uninstall the package; pytest "
         "leaves it out with -p no:acme."
     )
 

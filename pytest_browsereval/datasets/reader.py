@@ -65,6 +65,6 @@ def read_row(dataset: DatasetConfig, ref: RowRef) -> Task:
     if task.query_id != ref.query_id:
         raise PluginError(
             f"{describe_member(dataset)}: `read` returned the row {task.query_id!r} for {ref.query_id!r}, "
-            "which `index` has listed. A row has one id; mend the plug-in."
+            "which `index` has listed. A row has one id; fix the plug-in."
         )
     return task

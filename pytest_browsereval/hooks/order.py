@@ -115,7 +115,7 @@ class Groups:
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
-        """Mend the ids in a worker; ids of rows hold no ``@`` of their own."""
+        """Fix the ids in a worker; ids of rows hold no ``@`` of their own."""
         if not getattr(config.option, "loadgroup", False):
             return
         for place, (item, names) in enumerate(zip(items, _scopes(items), strict=True)):

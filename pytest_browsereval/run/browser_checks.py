@@ -27,7 +27,7 @@ async def survey_of(browser: BrowserConfig) -> Survey:
     if browser.brings_tools and survey.tools is None:
         raise PluginError(
             f"{describe_member(browser)}: `brings_tools` is true, and `survey` returned a Survey without "
-            "tools. Mend the plug-in."
+            "tools. Fix the plug-in."
         )
     return survey
 

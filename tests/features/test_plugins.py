@@ -91,7 +91,7 @@ def test_a_start_that_fails_is_bad_usage(evals: Evals, does: str, told: str) -> 
     result = evals.run("shop.eval.yaml")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     text = result.stdout.str() + result.stderr.str()
-    assert f"pytest_browsereval_start fails: {told}{conftest}:3). Mend the plug-in." in text
+    assert f"pytest_browsereval_start fails: {told}{conftest}:3). Fix the plug-in." in text
     assert "INTERNALERROR" not in text
     assert not (evals.path / "results").exists()
 
@@ -152,7 +152,7 @@ def test_a_subcommand_that_returns_no_exit_code_is_not_green(
     install(evals, "acme_codes", CODES)
     assert main([name]) == 1
     message = (
-        f"the subcommand '{name}' returned {told}, which is not an exit code (0 to 255). Mend the plug-in."
+        f"the subcommand '{name}' returned {told}, which is not an exit code (0 to 255). Fix the plug-in."
     )
     assert message in capsys.readouterr().err
 
@@ -232,7 +232,7 @@ def pytest_browsereval_run_formats():
         ("raises", "the format 'acme/raises' broke: ZeroDivisionError: "),
         ("leaves", "the format 'acme/leaves' broke: SystemExit: 0 ("),
         ("none", "the format 'acme/none' broke: TypeError: "),
-        ("texts", "the format 'acme/texts' returned a `str` among its attempts. Mend the plug-in."),
+        ("texts", "the format 'acme/texts' returned a `str` among its attempts. Fix the plug-in."),
         ("empty", "the format 'acme/empty' finds no attempt there."),
         ("twice", "has the id 'a', as "),
         ("zeroth", "'acme/zeroth' returned an attempt of 'a' with the trial number 0. They begin with 1"),

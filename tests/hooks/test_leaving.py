@@ -198,4 +198,4 @@ def test_a_conftest_that_leaves_makes_no_green_gate(evals: Evals) -> None:
     evals.pytester.makeconftest(f"{RULE}\nsys.exit(0)\n")
     gate = evals.run_command("gate", str(run), "--config", "shop.eval.yaml")
     assert gate.ret == pytest.ExitCode.USAGE_ERROR
-    assert "conftest.py cannot be loaded: SystemExit: 0. Mend it." in gate.stderr.str()
+    assert "conftest.py cannot be loaded: SystemExit: 0. Fix it." in gate.stderr.str()

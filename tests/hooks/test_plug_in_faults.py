@@ -150,7 +150,7 @@ def test_a_fault_before_the_run_names_the_plug_in(evals: Evals, does: str) -> No
     assert result.ret == 4
     text = result.stdout.str() + result.stderr.str()
     assert NAMES[member] + told.format(conftest=evals.path / "conftest.py") in text
-    assert "Mend the plug-in." in text
+    assert "Fix the plug-in." in text
     assert "INTERNALERROR" not in text
     assert "Traceback" not in text
     assert not (evals.path / "results").exists()

@@ -81,7 +81,7 @@ def make_export(registry: Registry, arguments: argparse.Namespace) -> ExportConf
         ]
         raise UsageError("\n".join(problems)) from None
     if not isinstance(made, ExportConfig):
-        raise PluginError(f"the export {arguments.to!r} is not an ExportConfig. Mend the plug-in.")
+        raise PluginError(f"the export {arguments.to!r} is not an ExportConfig. Fix the plug-in.")
     return made
 
 

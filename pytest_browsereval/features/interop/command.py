@@ -76,7 +76,7 @@ def _naming(name: str) -> Iterator[None]:
     except (BrowserEvalError, OSError, KeyboardInterrupt):
         raise
     except BaseException as error:  # a package's own code, which may call sys.exit
-        message = f"the format {name!r} broke: {describe_error(error)}. Mend the plug-in."
+        message = f"the format {name!r} broke: {describe_error(error)}. Fix the plug-in."
         raise PluginError(message) from error
 
 

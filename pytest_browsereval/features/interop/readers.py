@@ -73,8 +73,8 @@ def read_run(door: Door, name: str, place: Path) -> Iterator[Imported]:
 
 def _check(name: str, one: Any) -> None:
     if not isinstance(one, Imported):
-        message = f"the format {name!r} returned {describe_value(one)} among its attempts. Mend the plug-in."
+        message = f"the format {name!r} returned {describe_value(one)} among its attempts. Fix the plug-in."
         raise PluginError(message)
     if one.trial < 1:
         message = f"an attempt of {one.task.query_id!r} with the trial number {one.trial!r}"
-        raise PluginError(f"the format {name!r} returned {message}. They begin with 1; mend the plug-in.")
+        raise PluginError(f"the format {name!r} returned {message}. They begin with 1; fix the plug-in.")
