@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import sys
-from importlib.util import module_from_spec, spec_from_file_location
+from importlib.machinery import ModuleSpec, SourceFileLoader
+from importlib.util import module_from_spec
 from pathlib import Path
 from types import ModuleType
 
@@ -29,14 +30,14 @@ def import_conftest(file: Path) -> ModuleType:
     """
     # Two conftests must not share a name in `sys.modules`.
     name = f"browsereval_conftest_{hashlib.sha256(str(file).encode()).hexdigest()[:12]}"
-    spec = spec_from_file_location(name, file)
-    assert spec is not None  # noqa: S101 it ends in .py
-    assert spec.loader is not None  # noqa: S101 the same
+    loader = SourceFileLoader(name, str(file))
+    spec = ModuleSpec(name, loader, origin=str(file))
+    spec.has_location = True
     module = module_from_spec(spec)
     sys.modules[name] = module  # annotations of its classes are looked up there
     sys.path.insert(0, str(file.parent))  # as pytest does, for modules next to it
     try:
-        spec.loader.exec_module(module)
+        loader.exec_module(module)
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # sys.exit(0) at its top would end `gate` as if it were met

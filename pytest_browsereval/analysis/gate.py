@@ -167,9 +167,8 @@ def _floor(
     if gate.confidence is None or not is_proved:
         is_met = rate.value >= floor
         return RuleResult(name, is_met, f"{figures} {'meets' if is_met else 'is under'} {bound}")
-    if rate.is_of_one_task:
+    if rate.is_of_one_task or ends is None:
         return build_undecided(name, f"{figures} neither meets nor misses {bound}: {_ONE_TASK}", gate)
-    assert ends is not None  # noqa: S101 some were judged
     figures += f", {_ends(ends, gate.confidence, digits)},"
     if ends.low >= floor or ends.high < floor:
         is_met = ends.low >= floor

@@ -42,20 +42,20 @@ class OriginFilter:
         self.on_unreachable: Callable[[str], object] = lambda _: None
         """Called with what is wrong with an allowed origin: pages see only that nothing came back."""
         self._server: asyncio.Server | None = None
+        self._port = 0
         self._open: set[asyncio.Task[Any]] = set()
 
     async def start(self) -> Self:
         """Begin to listen, on a free port."""
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0, limit=HEAD_BYTES)
+        self._port = self._server.sockets[0].getsockname()[1]
         return self
 
     @property
     def options(self) -> dict[str, Any]:
         """The option of a context that puts the filter in front of it; addresses of this machine included."""
-        assert self._server is not None  # noqa: S101 started
-        port = self._server.sockets[0].getsockname()[1]
         # Chromium never sends loopback through a proxy unless `<-loopback>` says so.
-        return {"proxy": {"server": f"http://127.0.0.1:{port}", "bypass": "<-loopback>"}}
+        return {"proxy": {"server": f"http://127.0.0.1:{self._port}", "bypass": "<-loopback>"}}
 
     async def close(self) -> None:
         """Stop listening and cut off what is under way; closing twice is harmless."""
@@ -68,10 +68,9 @@ class OriginFilter:
             await asyncio.wait(list(self._open))
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None  # noqa: S101 asyncio calls this in one
-        self._open.add(task)
-        task.add_done_callback(self._open.discard)
+        if (task := asyncio.current_task()) is not None:
+            self._open.add(task)
+            task.add_done_callback(self._open.discard)
         try:
             head = await reader.readuntil(b"\r\n\r\n")
             method, target, _ = head.partition(b"\r\n")[0].decode("latin-1").split(" ", 2)

@@ -10,6 +10,7 @@ from pytest_browsereval.browsers.base import Window
 from pytest_browsereval.capture.context import CaptureContext
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.registry import Component
+from pytest_browsereval.tools.base import SetsOff
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,8 @@ class GuardedCall:
     """Those of the config."""
     site_urls: Mapping[str, str]
     """The base URLs of the config's sites that the row uses, by name."""
+    sets_off: SetsOff = ""
+    """How the tool may set something off in the page, by its own account."""
     asked: list[str] = field(default_factory=list, compare=False, repr=False)
     """Who was asked so far, as messages name them; the last one may not have answered yet."""
 

@@ -144,8 +144,8 @@ async def _wait_for_end(
 
 async def _let_go(process: asyncio.subprocess.Process) -> None:
     """Let go of the leash and wait until it has ended what the program has started."""
-    assert process.stdin is not None  # noqa: S101 asked for a pipe
-    process.stdin.close()
+    if process.stdin is not None:
+        process.stdin.close()
     waiting = asyncio.ensure_future(process.wait())
     await asyncio.wait({waiting}, timeout=END_LIMIT_S)
     if not waiting.done():  # the program has stopped it

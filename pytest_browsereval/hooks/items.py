@@ -164,44 +164,42 @@ class EvalItem(pytest.Function, PlainId):
             return
         began = time.perf_counter()
         record = self.eval_session.prefetch.result_of(self)
-        self.metadata, self.folder = record.metadata, record.folder
-        self._longer_s = self._took_s() - (time.perf_counter() - began)
+        self.metadata, self.folder = metadata, folder = record.metadata, record.folder
+        earlier = self._list_before(metadata.attempt)
+        self._longer_s = self._took_s(metadata, earlier) - (time.perf_counter() - began)
         output = self.eval_session.output
-        self.output = output.sections(self.folder)
-        output.report_warnings(self.folder)
-        self.obj = attempt_function(self.metadata.query)
+        self.output = output.sections(folder)
+        output.report_warnings(folder)
+        self.obj = attempt_function(metadata.query)
         resumed = [("resumed", True)] if self.was_resumed else []
         hook = self.ihook.pytest_browsereval_find_cause
         try:
-            if self.metadata.verdict is Verdict.FAILED:
-                self.cause = hook(metadata=self.metadata, folder=self.folder)
+            if metadata.verdict is Verdict.FAILED:
+                self.cause = hook(metadata=metadata, folder=folder)
             known = [("cause", self.cause.name), ("first_wrong_step", self.cause.step)] if self.cause else []
-            self._figures = (*properties(self.metadata, self.folder, self._list_before()), *known, *resumed)
+            self._figures = (*properties(metadata, folder, earlier), *known, *resumed)
             self.user_properties.extend(self._figures)
             hook = self.ihook.pytest_browsereval_task_done
-            hook(metadata=self.metadata, folder=self.folder)
+            hook(metadata=metadata, folder=folder)
         except (pytest.skip.Exception, pytest.fail.Exception) as outcome:  # the row has its verdict
             raise HookBroken(describe_outcome(hook.name, outcome)) from outcome
-        if self.metadata.verdict is Verdict.ERRORED:
-            raise AttemptErrored(self.metadata.reason)
+        if metadata.verdict is Verdict.ERRORED:
+            raise AttemptErrored(metadata.reason)
 
-    def _list_before(self) -> list[tuple[int, StoredAttempt | None]]:
+    def _list_before(self, last: int) -> list[tuple[int, StoredAttempt | None]]:
         """Return the attempts of the trial that were made before the last one; None: it was cut off."""
-        assert self.metadata is not None  # noqa: S101 set by the caller
-        if self.metadata.attempt == 1:
+        if last == 1:
             return []
         tries = {data.attempt: data for data in self.active_run.store.list_tries(self.entry.key)}
-        return [(number, tries.get(number)) for number in range(1, self.metadata.attempt)]
+        return [(number, tries.get(number)) for number in range(1, last)]
 
-    def _took_s(self) -> float:
+    def _took_s(self, metadata: TaskMetadata, earlier: Iterable[tuple[int, StoredAttempt | None]]) -> float:
         """Return how long the trial's attempts of this session took, whenever that was."""
-        assert self.metadata is not None  # noqa: S101 set by the caller
         if not self.active_run.trials.makes_attempts:
-            return self.metadata.grading_duration_ms / 1000
-        earlier = [found for _, found in self._list_before() if found is not None]
+            return metadata.grading_duration_ms / 1000
         began = datetime.fromtimestamp(self.active_run.began, UTC).isoformat()
-        own = [one.total_duration_ms for one in earlier if one.started_at >= began]
-        return sum(took or 0.0 for took in (self.metadata.total_duration_ms, *own)) / 1000
+        own = [one.total_duration_ms for _, one in earlier if one is not None and one.started_at >= began]
+        return sum(took or 0.0 for took in (metadata.total_duration_ms, *own)) / 1000
 
     def set_duration(self, report: pytest.TestReport) -> None:
         """Have the report of the setup tell what the attempt took, not how long its item waited for it.
@@ -243,8 +241,8 @@ class EvalItem(pytest.Function, PlainId):
         Args:
             why: what is wrong besides what the attempt has come to.
         """
-        assert self.metadata is not None  # noqa: S101 set before either exception is raised
-        assert self.folder is not None  # noqa: S101 the same
+        if self.metadata is None or self.folder is None:
+            return None
         text = explain(self.metadata, self.folder, self.config.getoption("tbstyle", "auto"), self.cause)
         raised = next(iter(tracebacks(error.details for error in self.metadata.errors)), "")
         path, line = place_in(raised) or (self.entry.ref.path, self.entry.ref.line)
@@ -382,7 +380,7 @@ class Reports:
             report.browsereval_verdict = str(item.metadata.verdict)
         if call.excinfo is not None and isinstance(call.excinfo.value, AttemptErrored | AttemptFailed):
             _expect(item, report)
-        elif why := _hidden(item, call):
+        elif why := _hidden(item.metadata.verdict, call):
             report.outcome, report.longrepr = "failed", item.representation(why)
             vars(report).pop("wasxfail", None)
         return report
@@ -401,10 +399,9 @@ def _separate_fault(item: pytest.Item, call: pytest.CallInfo[None], report: pyte
         report.when = "setup"
 
 
-def _hidden(item: EvalItem, call: pytest.CallInfo[None]) -> str:
+def _hidden(verdict: Verdict, call: pytest.CallInfo[None]) -> str:
     """Return what has been done to an item that would hide the result of its attempt; "" if nothing was."""
-    assert item.metadata is not None  # noqa: S101 the caller has looked
-    error, verdict = call.excinfo and call.excinfo.value, item.metadata.verdict
+    error = call.excinfo and call.excinfo.value
     if call.when == "teardown":
         return ""
     if isinstance(error, pytest.skip.Exception | pytest.xfail.Exception | unittest.SkipTest):

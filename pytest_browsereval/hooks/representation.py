@@ -19,9 +19,10 @@ from pytest_browsereval.model.display import width_of, wrap_text
 
 def _make_example() -> Any:
     """Return what pytest makes of an exception: the classes of such objects have no public name."""
-    failed = pytest.CallInfo.from_call(pytest.fail, "call")
-    assert failed.excinfo is not None  # noqa: S101 it has just raised
-    return failed.excinfo.getrepr(style="native")
+    try:
+        pytest.fail("an example")
+    except pytest.fail.Exception as failed:
+        return pytest.ExceptionInfo.from_exception(failed).getrepr(style="native")
 
 
 _EXAMPLE = _make_example()

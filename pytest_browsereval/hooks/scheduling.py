@@ -128,8 +128,7 @@ class RowScheduling(LoadScheduling):  # type: ignore[misc] # xdist ships no type
 
     def mark_test_pending(self, item: str) -> None:
         """Have an item run again."""
-        assert self.collection is not None  # noqa: S101 an item has been run
-        self._put_back([self.collection.index(item)])
+        self._put_back([self._names.index(item)])
         self._hand_out()
 
     def find_up(self, node: Any) -> str | None:
@@ -170,9 +169,12 @@ class RowScheduling(LoadScheduling):  # type: ignore[misc] # xdist ships no type
         owner = self._owners.get(self._groups[place][0]) if place in self._groups else None
         return self.pending if owner is None else self._reserved[owner]
 
+    @property
+    def _names(self) -> list[str]:
+        return self.collection or []
+
     def _name(self, place: int) -> str:
-        assert self.collection is not None  # noqa: S101 there is no place without one
-        return self.collection[place]
+        return self._names[place]
 
     def _is_undecided(self, place: int) -> bool:
         name = self._name(place)

@@ -130,17 +130,17 @@ async def attempt(  # noqa: C901, PLR0912, PLR0915 as it happens
                     traffic=WindowTraffic(har, course.traffic.answers),
                     opened=call_all(begins) if begins else None,
                 )
-                course.capture = open_capture(
+                course.capture = capture = open_capture(
                     config, window, folder.path, redact=redact, on_message=course.listener
                 )
-                opened.callback(course.leave_window, window, urls)
+                opened.callback(course.leave_window, capture, window, urls)
                 if behaviour.window_opened:
                     behaviour.window_opened(window, task)
                 if behaviour.follow:
-                    follower = behaviour.follow(course.capture, task, graders, config)
-                    await course.capture.follow(follower and HookFollower(follower))
+                    follower = behaviour.follow(capture, task, graders, config)
+                    await capture.follow(follower and HookFollower(follower))
                 try:
-                    await _run_agent(course, task, window, urls)
+                    await _run_agent(course, capture, task, window, urls)
                 except Fault:
                     await _judge_broken(course, task, graders, window, urls)
                     raise
@@ -179,9 +179,11 @@ def record_fault(trial: Trial, run: ActiveRun, node_id: str, fault: Fault) -> At
     return course.save()
 
 
-async def _run_agent(course: Course, task: Task, window: Window, urls: Mapping[str, str]) -> None:
+async def _run_agent(
+    course: Course, capture: CaptureContext, task: Task, window: Window, urls: Mapping[str, str]
+) -> None:
     """Run the agent within its limits; a limit is a result, anything else that breaks is a fault."""
-    run, trial, capture = course.run, course.trial, course.open
+    run, trial = course.run, course.trial
     config, toolsets, ask = run.config, run.toolsets, run.behaviour.tool_call
     sites = trial.sites | toolsets.sites_used(course.task, config.sites)
     tools = toolsets.tools_for(trial.key.variant, sites)
@@ -205,7 +207,7 @@ async def _run_agent(course: Course, task: Task, window: Window, urls: Mapping[s
                 result = replace(result, final_answer=None, note=f"no answer: {why}")
         except LimitReached as reached:
             result = AgentResult(context.tools.answer, reached.reason, note=str(reached))
-        await course.take_result(result)
+        await course.take_result(result, capture)
     finally:
         course.ending.agent_duration_ms = (time.perf_counter() - started) * 1000
         await capture.final_picture()
@@ -269,7 +271,7 @@ async def _grade(
         judge=run.config.judge,
         started_at=course.started_at,
         agent_duration_ms=round(course.ending.agent_duration_ms, 3),
-        usage=course.open.usage,
+        usage=course.capture.usage if course.capture else Usage(),
         redact=run.redact,
     )
     keys = observation_keys(graders, task, run.redact)
@@ -357,43 +359,38 @@ class Course:
         attempt_id = name_attempt(name, self.run_id, key.query_id, key.variant, **numbers)
         return name_trace(attempt_id, self.node_id)
 
-    @property
-    def open(self) -> CaptureContext:
-        """The capture of the window, which is open."""
-        assert self.capture is not None  # noqa: S101 set before the agent is built
-        return self.capture
-
     def build_agent(self, context: AgentContext) -> AgentEvaluator:
         """Return the agent that a plug-in builds, else that of the config."""
         create = self.run.behaviour.create_agent
         made = create(context) if create else None
         return self.trial.agent.build(context) if made is None else made
 
-    async def take_result(self, result: AgentResult) -> None:
+    async def take_result(self, result: AgentResult, capture: CaptureContext) -> None:
         """Note what the agent returned, or which limit ended it: a failure's reason names that first."""
         for message in result.messages:
-            self.open.log(message)
+            capture.log(message)
         if result.termination_reason in LIMITS:
             self.ending.limit = result.note or f"{result.termination_reason}, by the agent's own account"
-            self.open.add_error(ErrorSource.AGENT, f"stopped: {self.ending.limit}")
+            capture.add_error(ErrorSource.AGENT, f"stopped: {self.ending.limit}")
         elif result.note:
-            self.open.add_warning(ErrorSource.AGENT, result.note)
-        answer, sizes = result.final_answer, self.open.sizes
+            capture.add_warning(ErrorSource.AGENT, result.note)
+        answer, sizes = result.final_answer, capture.sizes
         if not sizes.is_small(answer):  # a search of megabytes for secrets would hold up all lanes
             answer = await asyncio.to_thread(sizes.fit, answer)
         self.result = replace(result, final_answer=answer)
 
-    def leave_window(self, window: Window, urls: Mapping[str, str]) -> None:
+    def leave_window(self, capture: CaptureContext, window: Window, urls: Mapping[str, str]) -> None:
         """Note where the window is before it closes, and end the log."""
         ending = self.ending
         ending.final_url = window.url or None
         ending.broken_page = find_broken_page(window, (ending.start_url, *urls.values()))
-        self.open.close()
+        capture.close()
 
     def warn_of_recording(self) -> None:
         """Add what went wrong with trace and console to the warnings of the attempt."""
-        for warning in self.recording.warnings if self.recording and self.capture else ():
-            self.open.add_warning(ErrorSource.BROWSER, warning)
+        if self.recording and self.capture:
+            for warning in self.recording.warnings:
+                self.capture.add_warning(ErrorSource.BROWSER, warning)
 
     def count_outage(self) -> None:
         """Have the run stop where a second row met that a site or a model does not answer.

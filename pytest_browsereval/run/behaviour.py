@@ -6,7 +6,7 @@ import asyncio
 import inspect
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
 from pytest_browsereval.agents.base import AgentContext, AgentEvaluator
@@ -19,6 +19,7 @@ from pytest_browsereval.graders.grading import StandIn
 from pytest_browsereval.model.messages import Message
 from pytest_browsereval.model.progress import Progress, StepFollower
 from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.tools.base import SetsOff
 
 ToolCallHook = Callable[..., object]
 """Asked with the tool's name, its arguments, the row, the window, the node id, and all of it for a guard."""
@@ -121,7 +122,7 @@ class CallGuard:
         self.fault: Fault | None = None
         """What broke in the hook: an agent may have caught it, and its attempt is errored all the same."""
 
-    async def __call__(self, name: str, arguments: Mapping[str, Any]) -> str | None:
+    async def __call__(self, name: str, arguments: Mapping[str, Any], sets_off: SetsOff = "") -> str | None:
         """Return why a call is refused; None lets it pass.
 
         Raises:
@@ -129,15 +130,15 @@ class CallGuard:
         """
         if self.fault is None:
             try:
-                return await self._reason(name, arguments)
+                call = GuardedCall(name, dict(arguments), *self._about)
+                return await self._reason(replace(call, sets_off=sets_off))
             except Fault as fault:
                 self.fault = fault
         raise self.fault
 
-    async def _reason(self, name: str, arguments: Mapping[str, Any]) -> str | None:
-        call = GuardedCall(name, dict(arguments), *self._about)
+    async def _reason(self, call: GuardedCall) -> str | None:
         try:
-            reason = self._ask(name, call.arguments, call.task, call.window, self._node_id, call)
+            reason = self._ask(call.tool, call.arguments, call.task, call.window, self._node_id, call)
         except PLUGIN_ERRORS as error:
             _raise_plainly(_TOOL_CALL, error)
         if inspect.isawaitable(reason):

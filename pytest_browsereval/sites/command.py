@@ -160,8 +160,8 @@ class CommandSite(Site):
             )
         except OSError as error:
             raise self._fault(f"cannot be started: {error}") from error
-        assert self._process.stdout is not None  # noqa: S101 a pipe
-        self._output.follow(self._process.stdout)
+        if self._process.stdout is not None:
+            self._output.follow(self._process.stdout)
 
     async def _until_healthy(self) -> None:
         limit_s, pause_s = self._config.health_timeout_s, _FIRST_PAUSE_S

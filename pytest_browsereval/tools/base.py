@@ -12,7 +12,7 @@ from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, Literal, overload
 
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError, create_model
 
@@ -27,6 +27,10 @@ GIVE_UP = "give_up"
 
 ENDINGS = (DONE, GIVE_UP)
 """Tools that end the work; calls of them are no steps."""
+
+SetsOff = Literal["", "click", "choice", "keys"]
+"""A click or a drag; a choice of an option or the answer to a dialog; keys, which go where the focus is if a
+call names no target. Empty: nothing."""
 
 KEY_S = 0.02
 """How long one typed character may take."""
@@ -107,6 +111,8 @@ class Tool:
     needs_page: bool = True
     """False for tools that work in any window, with what ``Window`` has; those of a toolkit that needs no
     page do in any case."""
+    sets_off: SetsOff = ""
+    """How a call may set something off in a page, which guards such as ``confirm`` look at before."""
     context_name: str = ""
     """The parameter of the body that gets the attempt's ``ToolContext``; empty if it has none."""
 
@@ -162,7 +168,11 @@ def tool(body: ToolBody, /) -> Tool: ...
 
 @overload
 def tool(
-    *, takes_picture: bool = True, may_take_long: bool = False, needs_page: bool = True
+    *,
+    takes_picture: bool = True,
+    may_take_long: bool = False,
+    needs_page: bool = True,
+    sets_off: SetsOff | None = None,
 ) -> Callable[[ToolBody], Tool]: ...
 
 
@@ -172,13 +182,18 @@ def tool(
     takes_picture: bool = True,
     may_take_long: bool = False,
     needs_page: bool = True,
+    sets_off: SetsOff | None = None,
 ) -> Tool | Callable[[ToolBody], Tool]:
     """Make a :class:`Tool` of an async function: ``@tool`` or ``@tool(takes_picture=False)``.
 
     The first parameter is the window; the others, with their annotations (``Annotated[str,
     Field(description=...)]``) and defaults, become the schema. One that is annotated with ``ToolContext``
     gets what the tool may know of its attempt, and no model sees it. The docstring becomes the description.
+
+    Without ``sets_off``, guards take a call that may change the page for a click: write ``sets_off=""`` for
+    a tool that sets nothing off, and ``"choice"`` or ``"keys"`` for one that chooses or types.
     """
+    by_default: SetsOff = "click" if takes_picture and needs_page else ""
 
     def make(function: ToolBody) -> Tool:
         # Modules with `from __future__ import annotations` keep their annotations as texts.
@@ -197,7 +212,7 @@ def tool(
             **fields,
         )
         description = " ".join((inspect.getdoc(function) or "").split())
-        flags = takes_picture, may_take_long, needs_page
+        flags = takes_picture, may_take_long, needs_page, by_default if sets_off is None else sets_off
         return Tool(name, description, model, function, *flags, context_name)
 
     return make if body is None else make(body)

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict
 
 from pytest_browsereval.browsers.base import ForeignTool, Window
 from pytest_browsereval.redaction.known import beginning
-from pytest_browsereval.tools.base import Tool, ToolError
+from pytest_browsereval.tools.base import SetsOff, Tool, ToolError
 from pytest_browsereval.tools.toolkit import TOOL_NAME
 
 MOST_PROBLEMS = 5
@@ -100,10 +100,21 @@ def foreign_tools(tools: Sequence[ForeignTool]) -> tuple[Tool, ...]:
             description=each.description,
             arguments=AnyArguments,
             body=_calling(each.name),
+            sets_off=guess_sets_off(each.name),
             given=each.schema,
         )
         for each in tools
     )
+
+
+def guess_sets_off(name: str) -> SetsOff:
+    """Return how a call of a server's tool may set something off, which only its name tells."""
+    # A drag that ends where it began is a click, and so is what comes before a text is typed at a point.
+    if re.search(r"click|tap|submit|drag|type_at|\bcheck\b", name, re.IGNORECASE):
+        return "click"
+    if re.search("select_option|dialog", name, re.IGNORECASE):
+        return "choice"
+    return "keys" if re.search("type|press|key", name, re.IGNORECASE) else ""
 
 
 def _calling(name: str) -> Callable[..., Awaitable[str]]:

@@ -66,14 +66,14 @@ def describe_click(where: str, button: str, count: int) -> str:
     return f"{how} {where}{'' if button == 'left' else f' with the {button} button'}."
 
 
-@tool
+@tool(sets_off="")
 async def hover(window: PlaywrightWindow, target: Target) -> str:
     """Move the pointer over an element."""
     await act(window, target, lambda element: element.hover())
     return f"The pointer is over {shorten(target, 80)}."
 
 
-@tool
+@tool(sets_off="")
 async def fill(window: PlaywrightWindow, target: Target, text: Text) -> str:
     """Replace the content of a text field, all at once."""
     began = time.monotonic()
@@ -81,7 +81,7 @@ async def fill(window: PlaywrightWindow, target: Target, text: Text) -> str:
     return describe_filled(target, text, await read_value(window, target, began, text))
 
 
-@tool
+@tool(sets_off="keys")
 async def type_text(
     window: PlaywrightWindow,
     target: Target,
@@ -94,7 +94,7 @@ async def type_text(
     return describe_typed(f" into {shorten(target, 80)}", text, value, before)
 
 
-@tool
+@tool(sets_off="keys")
 async def press_key(
     window: PlaywrightWindow,
     key: Annotated[
@@ -122,7 +122,7 @@ def _key(key: str) -> str:
     return "+".join(_KEY_NAMES.get(part.lower(), part) for part in parts)
 
 
-@tool
+@tool(sets_off="choice")
 async def select_option(
     window: PlaywrightWindow,
     target: Target,
@@ -138,7 +138,7 @@ async def check(window: PlaywrightWindow, target: Target) -> str:
     return await switch(window, target, on=True)
 
 
-@tool
+@tool(sets_off="")
 async def uncheck(window: PlaywrightWindow, target: Target) -> str:
     """Switch a check box off, unless it is off."""
     return await switch(window, target, on=False)
@@ -161,7 +161,7 @@ async def drag(window: PlaywrightWindow, source: Target, target: Target) -> str:
     return f"Dragged {shorten(source, 80)} to {shorten(target, 80)}{note and f'; {note}'}."
 
 
-@tool
+@tool(sets_off="")
 async def scroll(
     window: PlaywrightWindow, direction: Direction, amount: Notches = 3, target: Target | None = None
 ) -> str:
@@ -249,7 +249,7 @@ async def _rest(window: PlaywrightWindow) -> list[dict[str, Any]]:
         before = places
 
 
-@tool
+@tool(sets_off="choice")
 async def handle_dialog(
     window: PlaywrightWindow,
     accept: Annotated[bool, Field(description="True for OK, false for Cancel.")],

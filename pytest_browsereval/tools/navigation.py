@@ -73,19 +73,19 @@ async def _describe_arrival(window: PlaywrightWindow, did: str) -> str:
     return f"{did} {shorten(window.url)}, titled {title!r}."
 
 
-@tool(may_take_long=True)
+@tool(may_take_long=True, sets_off="")
 async def navigate(window: PlaywrightWindow, url: Url) -> str:
     """Open an address in the current tab."""
     return await open_url(window, url)
 
 
-@tool(may_take_long=True)
+@tool(may_take_long=True, sets_off="")
 async def go_back(window: PlaywrightWindow) -> str:
     """Go back to the page before this one in the tab's history."""
     return await _through_history(window, "back")
 
 
-@tool(may_take_long=True)
+@tool(may_take_long=True, sets_off="")
 async def go_forward(window: PlaywrightWindow) -> str:
     """Go forward again after going back."""
     return await _through_history(window, "forward")
@@ -102,7 +102,7 @@ async def _through_history(window: PlaywrightWindow, way: str) -> str:
     return await _describe_arrival(window, f"Went {way} to")
 
 
-@tool(may_take_long=True)
+@tool(may_take_long=True, sets_off="")
 async def reload(window: PlaywrightWindow) -> str:
     """Load the current page again."""
     url = window.page.url
@@ -125,7 +125,7 @@ async def wait(
     return f"Waited {seconds:g} s."
 
 
-@tool(may_take_long=True)
+@tool(may_take_long=True, sets_off="")
 async def wait_for_text(
     window: PlaywrightWindow,
     text: Annotated[

@@ -43,7 +43,7 @@ async def read_text(window: PlaywrightWindow, target: Target | None = None) -> s
     return "\n".join(filter(None, (text, describe_gap(seen)))) or "There is no visible text."
 
 
-@tool
+@tool(sets_off="")
 async def screenshot(window: PlaywrightWindow) -> str:
     """Take a picture of the visible part of the page."""
     size = window.page.viewport_size

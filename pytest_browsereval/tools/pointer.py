@@ -33,7 +33,7 @@ async def click_at(
     return describe_click(f"at {_format_point(x, y)}", button, click_count)
 
 
-@tool
+@tool(sets_off="")
 async def hover_at(window: PlaywrightWindow, x: X, y: Y) -> str:
     """Move the pointer to a point of the viewport."""
     await window.page.mouse.move(*await mouse_point(window, x, y))
@@ -53,7 +53,7 @@ async def type_at(
     return await _type(window, text, f" at {_format_point(x, y)}", clear=clear)
 
 
-@tool
+@tool(sets_off="keys")
 async def type_keys(window: PlaywrightWindow, text: Typed, clear: Clear = False) -> str:  # noqa: FBT002
     """Type key by key where the focus is, after a click for example."""
     return await _type(window, text, "", clear=clear)
@@ -84,7 +84,7 @@ async def drag_at(window: PlaywrightWindow, start_x: X, start_y: Y, end_x: X, en
     return f"Dragged from {_format_point(start_x, start_y)} to {_format_point(end_x, end_y)}."
 
 
-@tool
+@tool(sets_off="")
 async def scroll_at(window: PlaywrightWindow, x: X, y: Y, direction: Direction, amount: Notches = 3) -> str:
     """Turn the mouse wheel at a point of the viewport."""
     await window.page.mouse.move(*await mouse_point(window, x, y))

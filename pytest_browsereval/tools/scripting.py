@@ -18,7 +18,7 @@ MAX_LENGTH = 10_000
 """Characters of a result."""
 
 
-@tool
+@tool(sets_off="")
 async def evaluate(
     window: PlaywrightWindow,
     expression: Annotated[

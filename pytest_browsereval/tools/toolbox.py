@@ -21,7 +21,7 @@ from pytest_browsereval.errors import (
     nearest,
 )
 from pytest_browsereval.model.spans import in_span
-from pytest_browsereval.tools.base import ENDINGS, GIVE_UP, Tool, ToolContext, ToolError, ToolResult
+from pytest_browsereval.tools.base import ENDINGS, GIVE_UP, SetsOff, Tool, ToolContext, ToolError, ToolResult
 
 
 class ToolRunner(Protocol):
@@ -38,7 +38,7 @@ class ToolRunner(Protocol):
 class Guard(Protocol):
     """Decides about calls before they are made."""
 
-    async def __call__(self, name: str, arguments: Mapping[str, Any]) -> str | None:
+    async def __call__(self, name: str, arguments: Mapping[str, Any], sets_off: SetsOff = "") -> str | None:
         """Return why a call is refused, for the agent to read; None lets it pass.
 
         Raises:
@@ -231,7 +231,7 @@ class Toolbox:
                 values = known.check_arguments(arguments)
             except ValueError as error:
                 return ToolResult.refusal(f"wrong arguments for {name}: {error}")
-            if guard is not None and (why := await guard(name, values)) is not None:
+            if guard is not None and (why := await guard(name, values, known.sets_off)) is not None:
                 return ToolResult.refusal(why)
             return self._end(name, values) if name in ENDINGS else await self._run(known, values)
         except (Fault, LimitReached):

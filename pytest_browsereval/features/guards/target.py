@@ -35,8 +35,6 @@ _POINTS = (("x", "y"), ("start_x", "start_y"))
 _DROPS = (("end_x", "end_y"),)
 _KEYS = {"\n": "enter", "\r": "enter", "return": "enter", "numpadenter": "enter", "space": " "}
 _WORLD = "browsereval"
-_TYPES = frozenset({"press_key", "type_keys"})
-"""Tools that type where the focus is if they name no target."""
 _FRAMES_DEEP = 5
 
 
@@ -59,7 +57,7 @@ def sets_off(call: GuardedCall) -> bool:
 
     Which keys do is seen on the page. In a browser that brings its own tools it is Enter and a space.
     """
-    if _is_click(call) or re.search("select_option|dialog", call.tool, re.IGNORECASE):
+    if call.sets_off in ("click", "choice"):
         return call.arguments.get("accept") is not False
     keys = _list_keys(call)
     if isinstance(call.window, PlaywrightWindow):
@@ -67,16 +65,14 @@ def sets_off(call: GuardedCall) -> bool:
     return "enter" in keys or (" " in keys and "text" not in call.arguments)
 
 
-def _is_click(call: GuardedCall) -> bool:
-    # A drag that ends where it began is a click, and so is what comes before a text is typed at a point.
-    found = re.search(r"click|tap|submit|drag|type_at|\bcheck\b", call.tool, re.IGNORECASE)
-    return found is not None
+def _chooses(call: GuardedCall) -> bool:
+    return call.sets_off == "choice" and not call.arguments.keys().isdisjoint(("value", "values"))
 
 
 def touches_frame(call: GuardedCall) -> bool:
     """Return whether a call may act in a frame of the page, or read in it."""
     texts = [str(call.arguments.get(name) or "") for name in ("target", "source")]
-    is_typing = call.tool in _TYPES and not any(texts)
+    is_typing = call.sets_off == "keys" and not any(texts)
     return is_typing or _find_point(call, _POINTS) is not None or any(map(_INTO_FRAME.search, texts))
 
 
@@ -91,7 +87,7 @@ def _find_point(call: GuardedCall, keys: Iterable[tuple[str, str]]) -> Point | N
 def _list_keys(call: GuardedCall) -> list[str]:
     """Return the keys that a call presses, each once, in lower case."""
     arguments = call.arguments
-    keys = list(str(arguments.get("text") or "")) if "type" in call.tool else []
+    keys = list(str(arguments.get("text") or "")) if call.sets_off in ("click", "keys") else []
     if key := str(arguments.get("key") or ""):
         keys.append(key if len(key) == 1 else key.rpartition("+")[2].strip() or "+")
     if arguments.get("submit") is True:
@@ -119,10 +115,10 @@ async def read_target(call: GuardedCall) -> Target:
 
 async def _look(window: PlaywrightWindow, call: GuardedCall) -> Target:
     asked: dict[str, Any] = {
-        "isClick": _is_click(call),
+        "isClick": call.sets_off == "click",
         "isDrop": False,
         "keys": _list_keys(call),
-        "choice": str(call.arguments.get("value")) if "select_option" in call.tool else None,
+        "choice": str(call.arguments["value"]) if _chooses(call) else None,
     }
     is_drag = "source" in call.arguments
     named, at = call.arguments.get("source" if is_drag else "target"), _find_point(call, _POINTS)
@@ -203,7 +199,7 @@ def _recall(call: GuardedCall) -> Target:
 
     A page can write such lines too, which can only add words and addresses to what is refused.
     """
-    if "select_option" in call.tool:
+    if _chooses(call):
         values = call.arguments.get("values", call.arguments.get("value"))
         return Target(tuple(map(str, values if isinstance(values, list | tuple) else [values])))
     said = tuple(said_by(call.arguments))

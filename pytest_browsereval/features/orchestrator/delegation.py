@@ -155,13 +155,12 @@ class Delegation:
             )
             self._keep(record)
         # After the record, which is there whatever ended it.
-        if report.passes is not None:
-            raise report.passes
+        if (status := report.status) is None or report.passes is not None:
+            raise report.passes or RuntimeError("the executor has ended without a status")
         report = replace(report, steps_used=record.steps_used, url=record.current_url)
-        assert report.status is not None  # noqa: S101 else something has passed
         self._attempt.capture.log_delegation_result(
             self._executor_id,
-            report.status,
+            status,
             report.summary,
             steps_used=report.steps_used,
             current_url=report.url,

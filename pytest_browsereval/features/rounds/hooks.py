@@ -294,7 +294,7 @@ class RoundControl:
         if standing.compared is not None and rounds.compare is not None:
             content |= {"compared": [*rounds.compare], "first_is": str(standing.compared.answer)}
             confidence = active_run.config.gate.confidence or CONFIDENCE
-            lines.append(describe_comparison(summary, standing.compared, rounds, confidence))
+            lines.append(describe_comparison(summary, standing.compared, rounds, rounds.compare, confidence))
         # Whoever reads the controller's count of them has rows in it that are skipped in each round.
         return {
             "rounds": content,

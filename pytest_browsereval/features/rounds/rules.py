@@ -93,14 +93,15 @@ def describe_rounds(standing: Standing, rounds: RoundsConfig, spared: int, cost_
 
 
 def describe_comparison(
-    summary: RunSummary, decision: Decision, rounds: RoundsConfig, confidence: float
+    summary: RunSummary,
+    decision: Decision,
+    rounds: RoundsConfig,
+    compared: tuple[str, str],
+    confidence: float,
 ) -> str:
     """Return which of two variants passes more often."""
-    assert rounds.compare is not None  # noqa: S101 the caller has looked
-    first, second = rounds.compare
-    rates = [
-        pass_rate(one.last for one in summary.trials if one.last.variant == name) for name in rounds.compare
-    ]
+    first, second = compared
+    rates = [pass_rate(one.last for one in summary.trials if one.last.variant == name) for name in compared]
     shares = " and ".join("unknown" if one.value is None else percent(one.value) for one in rates)
     made = f"{_made(decision, rounds)}, confidence {confidence * 100:g} %"
     if decision.answer is Answer.UNDECIDED:

@@ -17,10 +17,19 @@ from pytest_browsereval.features.guards.confirm import ConfirmGuard
 from pytest_browsereval.features.guards.origins import OriginsGuard
 from pytest_browsereval.model.messages import ToolResultMessage
 from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.tools.base import SetsOff
+from pytest_browsereval.tools.foreign import guess_sets_off
+from pytest_browsereval.tools.toolkits import CATALOG
 from tests.hooks.small_evals import Evals, row
 from tests.support import StillWindow, Visit, Visits
 
 EVIL = "http://evil.localhost:9"
+
+
+def _flag(name: str) -> SetsOff:
+    """Return what a tool says of itself, and what is guessed of one of a server."""
+    known = {tool.name: tool for kit in CATALOG.values() for tool in kit.tools}
+    return known[name].sets_off if name in known else guess_sets_off(name)
 
 
 def ask(
@@ -31,7 +40,7 @@ def ask(
     sites = {"other": "http://other.localhost:9", "attacker": EVIL}
     known = opened.tools._tools.get(tool)
     values = known.check_arguments(arguments) if known else arguments
-    call = GuardedCall(tool, values, task, opened.window, opened.capture, (guard,), sites)
+    call = GuardedCall(tool, values, task, opened.window, opened.capture, (guard,), sites, _flag(tool))
     return _wait(opened, guard, call)
 
 
@@ -102,7 +111,7 @@ def test_origins_lets_an_agent_leave_a_foreign_page(visit: Visits) -> None:
     task = Task(query_id="a", query="Look.", dataset="unit", graders=["answer"], start_url=home)
 
     def check(tool: str, **arguments: Any) -> Any:
-        call = GuardedCall(tool, arguments, task, opened.window, opened.capture, (), {})
+        call = GuardedCall(tool, arguments, task, opened.window, opened.capture, (), {}, _flag(tool))
         return _wait(opened, OriginsGuard(), call)
 
     for said in (check("read_text"), check("click", target="text=Go"), check("type_keys", text="x")):
@@ -438,7 +447,7 @@ def test_what_a_call_and_the_log_say_where_no_page_can_be_read(tmp_path: Path) -
     task = task.model_copy(update={"start_url": window.url})
 
     def check(tool: str, guard: Any = None, **arguments: Any) -> Any:
-        call = GuardedCall(tool, arguments, task, window, capture, (), {})
+        call = GuardedCall(tool, arguments, task, window, capture, (), {}, _flag(tool))
         return asyncio.run((guard or ConfirmGuard()).check(call))
 
     assert "may order" in str(check("browser_click", ref="e5"))
