@@ -24,31 +24,36 @@ class Engine:
     """The variable that says how many there are; empty where none does."""
     several: str
     """What to write so that there are several."""
+    ids: tuple[str, ...] = ()
+    """Variables with the first and the last id of a job and the step between them, where these may be any."""
 
-    def is_here(self, environment: Mapping[str, str]) -> bool:
-        """Whether it says anything of this job."""
-        return any(name in environment for name in self.variables())
-
-    def is_alone(self, environment: Mapping[str, str]) -> bool:
-        """Whether it says that there is one job only, as some do in every job."""
-        return environment.get(self.total) == "1"
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The names of its variables."""
+        return tuple(filter(None, (self.index, self.total, *self.ids)))
 
     def describe(self, environment: Mapping[str, str]) -> str:
-        """Return its variables with their values, for messages."""
-        found = [name for name in self.variables() if name in environment]
+        """Return its variables with their values, for messages; "" where it says nothing of this job."""
+        found = [name for name in self.variables if name in environment]
         return ", ".join(f"{name}={environment[name][:40]!r}" for name in found)
-
-    def variables(self) -> tuple[str, ...]:
-        """Return the names of its variables."""
-        return tuple(filter(None, (self.index, self.total)))
 
     def number(self, environment: Mapping[str, str]) -> int:
         """Return which part this is, from 1.
 
         Raises:
-            UsageError: the variable is missing or is not such a number.
+            UsageError: a variable is missing or is not a number; or ids have gaps.
         """
-        return self.count(self.index, environment) - self.first + 1
+        if not self.ids:
+            return self.count(self.index, environment) - self.first + 1
+        least, most, step, which = (self.count(name, environment) for name in (*self.ids, self.index))
+        ids = range(least, most + 1, max(step, 1))
+        if which not in ids or len(ids) != self.count(self.total, environment):
+            raise UsageError(
+                f"--eval-shard=auto: the ids of Slurm's array have gaps ({self.describe(environment)}), "
+                "so they do not say which part this is. Write `--array=1-4`, or give the part itself: "
+                "`--eval-shard=2/4`."
+            )
+        return ids.index(which) + 1
 
     def count(self, name: str, environment: Mapping[str, str]) -> int:
         """Return the number that a variable has.
@@ -65,36 +70,12 @@ class Engine:
         return int(text)
 
 
-class SlurmArray(Engine):
-    """An array of Slurm, whose ids may begin and step as somebody likes."""
-
-    COUNT, LEAST, MOST, STEP = (f"SLURM_ARRAY_TASK_{name}" for name in ("COUNT", "MIN", "MAX", "STEP"))
-
-    def variables(self) -> tuple[str, ...]:
-        """Return the names of its variables."""
-        return (*super().variables(), self.LEAST, self.MOST, self.STEP)
-
-    def number(self, environment: Mapping[str, str]) -> int:
-        """Return which part this is, from 1.
-
-        Raises:
-            UsageError: a variable is missing, or the array has gaps: its ids are not the numbers of parts.
-        """
-        least, most, step, which = (
-            self.count(name, environment) for name in (self.LEAST, self.MOST, self.STEP, self.index)
-        )
-        ids = range(least, most + 1, max(step, 1))
-        if which not in ids or len(ids) != self.count(self.COUNT, environment):
-            raise UsageError(
-                f"--eval-shard=auto: the ids of Slurm's array have gaps ({self.describe(environment)}), "
-                "so they do not say which part this is. Write `--array=1-4`, or give the part itself: "
-                "`--eval-shard=2/4`."
-            )
-        return ids.index(which) + 1
-
-
+_SLURM = "SLURM_ARRAY_TASK_"
 ENGINES: tuple[Engine, ...] = (
-    SlurmArray("Slurm", "SLURM_ARRAY_TASK_ID", 1, SlurmArray.COUNT, "`sbatch --array=1-4`"),
+    Engine(
+        *("Slurm", f"{_SLURM}ID", 1, f"{_SLURM}COUNT", "`sbatch --array=1-4`"),
+        ids=(f"{_SLURM}MIN", f"{_SLURM}MAX", f"{_SLURM}STEP"),
+    ),
     Engine("Kubernetes", "JOB_COMPLETION_INDEX", 0, "", "`completions: 4`"),
     Engine("GitLab", "CI_NODE_INDEX", 1, "CI_NODE_TOTAL", "`parallel: 4`"),
     Engine("CircleCI", "CIRCLE_NODE_INDEX", 0, "CIRCLE_NODE_TOTAL", "`parallelism: 4`"),
@@ -117,8 +98,9 @@ def find_shard(given: str, environment: Mapping[str, str]) -> tuple[Shard, str]:
             runs all rows by mistake would look like a success.
     """
     wanted = _read_count(given)
-    here = [engine for engine in ENGINES if engine.is_here(environment)]
-    here = [engine for engine in here if not engine.is_alone(environment)] or here
+    here = [engine for engine in ENGINES if engine.describe(environment)]
+    # Some say in every job that there is one only.
+    here = [engine for engine in here if environment.get(engine.total) != "1"] or here
     if not here:
         names = ", ".join(f"{engine.index} ({engine.name})" for engine in ENGINES)
         raise UsageError(

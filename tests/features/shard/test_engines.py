@@ -10,7 +10,7 @@ from pytest_browsereval.run.shards import Shard
 from tests.features.shard.test_sharding import ROWS, parts
 from tests.hooks.small_evals import Evals
 
-NAMES = [name for engine in ENGINES for name in engine.variables()]
+NAMES = [name for engine in ENGINES for name in engine.variables]
 
 
 def slurm(which: object, count: object = 4, least: int = 1, most: int = 4, step: int = 1) -> dict[str, str]:
