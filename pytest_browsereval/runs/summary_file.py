@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import random
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, TypeVar
@@ -16,12 +15,6 @@ from pytest_browsereval.run_files import Stamp, make_stamp, open_written, parse_
 T = TypeVar("T")
 
 SUMMARY = "summary.json"
-
-_SMALL = 1 << 18
-"""Bytes. Half of the time to parse all at once; a larger one would fill the memory."""
-
-_RESULTS, _END, _ENDS = b' "results": [\n', b" ]", (b"},\n", b"}\n")
-"""The lines around the results, as ``format_json`` writes them, and how theirs end."""
 
 
 class Result(NamedTuple):
@@ -49,22 +42,19 @@ def read_figures(root: Path) -> dict[str, Any]:
         OSError: it is missing, or cannot be read.
         ValueError: it is damaged.
     """
-    file = root / SUMMARY
-    return _read_figures(str(file), make_stamp(file.lstat()))
+    return _read(root)[0]
 
 
-def read_results(root: Path) -> Iterator[Result]:
-    """Yield the results of a run's summary one by one: those of 200,000 trials take 40 MiB.
+def read_results(root: Path) -> Sequence[Result]:
+    """Return the results of a run's summary.
 
     Raises:
         OSError: it is missing, or cannot be read.
         ValueError: it is damaged.
     """
-    with open_written(str(root / SUMMARY)) as file:
-        try:
-            yield from parse_summary(file, _take)[1]
-        except (LookupError, TypeError):
-            raise ValueError("a result has another form") from None
+    if (results := _read(root)[1]) is None:
+        raise ValueError("a result has another form")
+    return results
 
 
 def describe_rounds(root: Path) -> str:
@@ -74,10 +64,19 @@ def describe_rounds(root: Path) -> str:
     return ""
 
 
+def _read(root: Path) -> tuple[dict[str, Any], Sequence[Result] | None]:
+    file = root / SUMMARY
+    return _read_once(str(file), make_stamp(file.lstat()))
+
+
 @lru_cache(maxsize=2)
-def _read_figures(path: str, _stamp: Stamp) -> dict[str, Any]:
+def _read_once(path: str, _stamp: Stamp) -> tuple[dict[str, Any], Sequence[Result] | None]:
     with open_written(path) as file:
-        return parse_summary(file, _take)[0]
+        figures, results = parse_summary(file, _take)
+    try:
+        return figures, tuple(results)
+    except (LookupError, TypeError):
+        return figures, None
 
 
 def parse_summary(file: BinaryIO, take: Callable[[Any], T]) -> tuple[dict[str, Any], Iterable[T]]:
@@ -85,67 +84,20 @@ def parse_summary(file: BinaryIO, take: Callable[[Any], T]) -> tuple[dict[str, A
 
     Args:
         file: which begins with it.
-        take: what is taken of a result; it may raise errors of these kinds.
+        take: what is taken of a result, once it is asked for.
 
     Raises:
-        ValueError: it is damaged. The results raise it, a LookupError or a TypeError where they are, and
-            are read from the file when they are asked for.
+        ValueError: it is damaged. The results raise a TypeError or what ``take`` raises.
     """
-    start = file.read(_SMALL)
-    if len(start) == _SMALL:
-        file.seek(0)
-        with contextlib.suppress(ValueError, LookupError, TypeError):
-            return _parse_lines(file, take)
-        file.seek(0)  # something else has written it, or it is damaged
-        start = file.read()
+    content = file.read()
     try:
-        loaded = from_json(start)
+        loaded = from_json(content)
     except ValueError:
-        loaded = parse_written(start)  # takes more, and says why it is damaged
+        loaded = parse_written(content)  # takes more, and says why it is damaged
     if not isinstance(loaded, dict):
         raise ValueError("it is not a block of keys")  # noqa: TRY004 of what somebody has written
     results = loaded.pop("results", None)
     return loaded, (take(one) for given in (results,) for one in given)
-
-
-def _parse_lines(file: BinaryIO, take: Callable[[Any], T]) -> tuple[dict[str, Any], Iterator[T]]:
-    """Return the same, the results line by line: all of 200,000 at once would fill the memory.
-
-    Raises:
-        ValueError: it has another form.
-        LookupError: the same.
-        TypeError: the same.
-    """
-    rest: list[bytes] = []
-    begin = None
-    mark = random.getrandbits(60)  # in their place; of several results in a file, the last counts
-    for line in file:
-        if line != _RESULTS:
-            rest.append(line)
-        else:
-            begin = file.tell()
-            inner = next((one for one in file if not (one[:4] == b'  {"' and one.endswith(_ENDS))), b"")
-            if not inner.startswith(_END):
-                raise ValueError("one is not a line")
-            rest.append(b' "results": %d%s' % (mark, inner.removeprefix(_END)))
-    figures: dict[str, Any] = from_json(b"".join(rest))
-    if figures.pop("results") != ([] if begin is None else mark):
-        raise ValueError("there are others elsewhere")
-    return figures, _take_lines(file, begin, take)
-
-
-def _take_lines(file: BinaryIO, begin: int | None, take: Callable[[Any], T]) -> Iterator[T]:
-    if begin is not None:
-        file.seek(begin)
-        ended = b",\n"
-        for line in file:
-            if (ended != b",\n") is not line.startswith(_END):
-                raise ValueError("a comma is missing, or a result")
-            if line.startswith(_END):
-                return
-            ended = line[-2:]
-            yield take(from_json(line.removesuffix(b",\n")))
-        raise ValueError("it was cut")
 
 
 def _take(one: dict[str, Any]) -> Result:

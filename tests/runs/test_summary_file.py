@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.model.display import format_json, list_json_parts
-from pytest_browsereval.runs import summary_file as module
 from pytest_browsereval.runs.summary_file import Result, read_figures, read_results
 
 pytestmark = pytest.mark.quick
@@ -20,12 +19,6 @@ RESULTS: list[dict[str, Any]] = [
     for name in ("a", "\u00fc\n ]")
 ]
 CONTENT = {"selected": 2, "disagreements": [{"results": [1]}], "results": RESULTS, "gate": {"rows": "fail"}}
-
-
-@pytest.fixture(autouse=True, params=[0, 1 << 20], ids=["large", "small"])
-def _size(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Read each line by line, as a large one, and at once."""
-    monkeypatch.setattr(module, "_SMALL", request.param)
 
 
 def read(folder: Path, text: str) -> tuple[dict[str, Any], list[Result]]:
@@ -46,22 +39,12 @@ def test_an_iterator_is_written_as_a_list() -> None:
         assert "".join(parts) == format_json({**CONTENT, "results": results})
 
 
-def test_results_are_read_line_by_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A summary as runs write it is never parsed as a whole."""
-    monkeypatch.setattr(module, "parse_written", None)
+def test_results_are_read_with_the_figures(tmp_path: Path) -> None:
+    """A figure that a result does not say is not taken for unknown."""
     figures, results = read(tmp_path, format_json(CONTENT))
     assert figures == {key: value for key, value in CONTENT.items() if key != "results"}
     assert results == [Result(one["query_id"], "v", 1, "passed", 3, ..., None) for one in RESULTS]
     assert read(tmp_path, format_json({**CONTENT, "results": []}))[1] == []
-
-
-def test_results_of_a_large_one_are_not_in_memory(tmp_path: Path) -> None:
-    """They are read from the file one by one, and its figures without them."""
-    (tmp_path / "summary.json").write_text(edit('"trial": 1', '"trial": []'), encoding="utf-8")
-    assert read_figures(tmp_path)["selected"] == 2
-    results = read_results(tmp_path)
-    with pytest.raises(ValueError, match="another form"):
-        list(results)
 
 
 @pytest.mark.parametrize("write", [json.dumps, lambda content: json.dumps(content, indent=1)])
