@@ -6,17 +6,21 @@ import json
 from collections import Counter
 from collections.abc import Collection
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 from pytest_browsereval.commands.reporting import write
-from pytest_browsereval.errors import UsageError
+from pytest_browsereval.errors import TerminationReason, UsageError
 from pytest_browsereval.features.compare.compare import RunComparison, compare
-from pytest_browsereval.features.outcomes import Outcome, RunOutcomes, check_run, read_outcomes
-from pytest_browsereval.model.display import one_line
+from pytest_browsereval.features.outcomes import RunOutcomes, check_run, read_outcomes
+from pytest_browsereval.model.display import LONGEST, one_line
+from pytest_browsereval.model.grades import GraderResult
+from pytest_browsereval.model.results import TaskMetadata
+from pytest_browsereval.runs.attempt import Line, make_attempt
+from pytest_browsereval.runs.run import StoredRun
+from pytest_browsereval.runs.trial import StoredTrial
 from pytest_browsereval.stats.paired import MARGIN
 from pytest_browsereval.stats.statistics import CONFIDENCE
 
@@ -25,12 +29,6 @@ if TYPE_CHECKING:  # `compare` needs no config, which takes 0.2 s
 
 # Of the format of the file.
 VERSION = 1
-
-
-@cache
-def _trials() -> TypeAdapter[tuple[Outcome, ...]]:
-    """Made when it is first needed: most runs have no baseline's file."""
-    return TypeAdapter(tuple[Outcome, ...])
 
 
 def write_baseline(run: RunOutcomes, file: Path) -> None:
@@ -45,13 +43,58 @@ def write_baseline(run: RunOutcomes, file: Path) -> None:
         "selected": run.selected,
         "manifest": run.manifest,
     }
-    trials = sorted(run.trials, key=lambda trial: (trial.query_id, trial.variant, trial.trial))
-    adapter = _trials()
+    trials = sorted(run.trials, key=_name_trial)
     # One line for each trial, sorted: a diff of two baselines shows which results changed.
-    lines = (adapter.dump_json((trial,)).decode()[1:-1] for trial in trials)
+    lines = (json.dumps(_make_row(one), ensure_ascii=False, separators=(",", ":")) for one in trials)
     start = json.dumps(head, ensure_ascii=False, indent=1).removesuffix("\n}")
     rows = ",\n".join(f"  {line}" for line in lines)
     write(file, f'{start},\n "trials": [\n{rows}\n ]\n}}\n')
+
+
+_SAME = ("query_id", "variant", "trial", "verdict", "error_source", "reason", "row_hash", "website", "tags")
+"""Keys of a trial whose values are those of its record."""
+
+
+def _name_trial(trial: StoredTrial) -> tuple[str, str, int]:
+    return trial.last.query_id, trial.last.variant, trial.last.trial
+
+
+def _make_row(trial: StoredTrial) -> dict[str, Any]:
+    """Return a trial as plain values."""
+    data = trial.last
+    return {
+        **{key: getattr(data, key) for key in _SAME},
+        "reason": data.reason[:LONGEST],
+        "steps": data.total_steps,
+        "duration_ms": data.total_duration_ms,
+        "cost_usd": trial.cost_usd,
+        "judges": [
+            (n, one.fingerprint) for n, one in sorted(data.grader_results.items()) if not one.advisory
+        ],
+    }
+
+
+def _read_row(row: dict[str, Any], file: Path) -> StoredTrial:
+    """Return a trial by what ``_make_row`` has made of it: one attempt, of which no more is known.
+
+    Raises:
+        ValueError: the row is damaged; or a KeyError or TypeError.
+    """
+    verdict = row["verdict"]
+    record = TaskMetadata(
+        **{key: row[key] for key in _SAME},
+        dataset="",
+        query="",
+        started_at="",
+        completed_at="",
+        total_duration_ms=row["duration_ms"],
+        total_steps=row["steps"],
+        termination_reason=TerminationReason.UNKNOWN,
+        final_answer=None,
+        cost_usd=row["cost_usd"],
+        grader_results={n: GraderResult(grader=n, verdict=verdict, fingerprint=f) for n, f in row["judges"]},
+    )
+    return StoredTrial((make_attempt(record, StoredRun(file), Line(file.name, 0, 0, "")),))
 
 
 def read_run(place: Path) -> RunOutcomes:
@@ -71,7 +114,7 @@ def _read_file(file: Path) -> RunOutcomes:
             raise UsageError(
                 f"{file} is of form {version!r}, and this version reads form {VERSION}. {_AGAIN}"
             )
-        trials = _trials().validate_python(content["trials"])
+        trials = tuple(_read_row(one, file) for one in content["trials"])
         selected, manifest = content["selected"], dict(content["manifest"])
         selected = None if selected is None else int(selected)
     except (OSError, ValueError, KeyError, TypeError, ValidationError) as error:
@@ -80,7 +123,7 @@ def _read_file(file: Path) -> RunOutcomes:
     if not trials:
         raise UsageError(f"{file} has no trial, so there is nothing to compare with. {_AGAIN}")
     # A merge of two branches in git may keep both lines of a trial.
-    counts = Counter((one.query_id, one.variant, one.trial) for one in trials)
+    counts = Counter(map(_name_trial, trials))
     if twice := [key for key, count in counts.items() if count > 1]:
         query_id, variant, number = twice[0]
         message = (
@@ -165,5 +208,5 @@ def against_baseline(
 def _without(run: RunOutcomes, left_out: Collection[str]) -> RunOutcomes:
     if not left_out:
         return run
-    kept = tuple(trial for trial in run.trials if trial.query_id not in left_out)
+    kept = tuple(trial for trial in run.trials if trial.last.query_id not in left_out)
     return replace(run, trials=kept)

@@ -13,11 +13,12 @@ from operator import attrgetter, sub
 from statistics import fmean
 
 from pytest_browsereval.errors import UsageError, nearest
-from pytest_browsereval.features.outcomes import Outcome, RunOutcomes, judge_differences
-from pytest_browsereval.model.display import format_count
+from pytest_browsereval.features.outcomes import RunOutcomes, judge_differences
+from pytest_browsereval.model.display import LONGEST, format_count
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.run.provenance import differences
 from pytest_browsereval.runs.passrate import PassRate, pass_rate
+from pytest_browsereval.runs.trial import StoredTrial
 from pytest_browsereval.stats.paired import MARGIN, Judgement, Method, Paired, Split, compare_pairs
 from pytest_browsereval.stats.permutation import Cell, compute_p_value
 from pytest_browsereval.stats.statistics import CONFIDENCE, Interval, students_t
@@ -52,10 +53,10 @@ COMPARED = frozenset({Change.LOST, Change.GAINED, Change.UNCHANGED})
 class Side:
     """The trials of one task by one variant in one run."""
 
-    trials: tuple[Outcome, ...]
+    trials: tuple[StoredTrial, ...]
 
     @property
-    def first(self) -> Outcome:
+    def first(self) -> StoredTrial:
         """The first one."""
         return self.trials[0]
 
@@ -85,7 +86,7 @@ class Side:
         One that errored before it was judged keeps its row when others are graded again by a corrected one.
         """
         judged = [trial for trial in self.trials if _is_judged(trial)]
-        return {trial.row_hash for trial in judged or self.trials if trial.row_hash}
+        return {trial.last.row_hash for trial in judged or self.trials if trial.last.row_hash}
 
     @property
     def outcome(self) -> str:
@@ -100,9 +101,9 @@ class Side:
     def reason(self) -> str:
         """Why one did not pass: of the first that failed, else errored, else passed."""
         order = (Verdict.FAILED, Verdict.ERRORED, Verdict.PASSED)
-        return min(self.trials, key=lambda trial: order.index(trial.verdict)).reason
+        return min(self.trials, key=lambda trial: order.index(trial.verdict)).last.reason[:LONGEST]
 
-    def mean(self, value: Callable[[Outcome], float | None]) -> float | None:
+    def mean(self, value: Callable[[StoredTrial], float | None]) -> float | None:
         """Return the mean over judged trials; None if it is not known of one, or there is none."""
         values = [value(trial) for trial in self.trials if _is_judged(trial)]
         known = [each for each in values if each is not None]
@@ -110,7 +111,7 @@ class Side:
         return fmean(known) if known and len(known) == len(values) else None
 
 
-def _is_judged(trial: Outcome) -> bool:
+def _is_judged(trial: StoredTrial) -> bool:
     return trial.verdict is not Verdict.ERRORED
 
 
@@ -153,9 +154,13 @@ class Measure:
     tasks: int
 
 
-MEASURES: Mapping[str, tuple[str, Callable[[Outcome], float | None]]] = {
-    "steps": ("", lambda trial: trial.steps),
-    "time": ("s", lambda trial: None if trial.duration_ms is None else trial.duration_ms / 1000),
+def _seconds(duration_ms: float | None) -> float | None:
+    return None if duration_ms is None else duration_ms / 1000
+
+
+MEASURES: Mapping[str, tuple[str, Callable[[StoredTrial], float | None]]] = {
+    "steps": ("", lambda trial: trial.last.total_steps),
+    "time": ("s", lambda trial: _seconds(trial.last.total_duration_ms)),
     "cost": ("usd", lambda trial: trial.cost_usd),
 }
 
@@ -339,15 +344,15 @@ Task = tuple[tuple[str, str], Side]
 def _sides(run: RunOutcomes, names: Mapping[str, str], only: str | None = None) -> Iterator[Task]:
     """Yield the run's tasks by name; of one variant only where others may have the name that it gets."""
 
-    def name(trial: Outcome) -> tuple[str, str]:
-        return trial.query_id, names.get(trial.variant, trial.variant)
+    def name(trial: StoredTrial) -> tuple[str, str]:
+        return trial.last.query_id, names.get(trial.last.variant, trial.last.variant)
 
     for key, found in groupby(sorted(_list_trials(run, only), key=name), name):
         yield key, Side(tuple(found))
 
 
-def _list_trials(run: RunOutcomes, only: str | None) -> Iterable[Outcome]:
-    return run.trials if only is None else (one for one in run.trials if one.variant == only)
+def _list_trials(run: RunOutcomes, only: str | None) -> Iterable[StoredTrial]:
+    return run.trials if only is None else (one for one in run.trials if one.last.variant == only)
 
 
 def _join(
@@ -389,12 +394,16 @@ def _change(a: Side | None, b: Side | None, *, with_edited: bool) -> Change:
 
 
 def _rate(run: RunOutcomes, only: str | None) -> PassRate:
-    return run.rate if only is None or run.variants == (only,) else pass_rate(_list_trials(run, only))
+    return (
+        run.rate
+        if only is None or run.variants == (only,)
+        else pass_rate(trial.last for trial in _list_trials(run, only))
+    )
 
 
 def _part(pairs: Sequence[Pair], margin: float, confidence: float) -> Comparison:
     a, b = (
-        pass_rate(trial for side in sides if side is not None for trial in side.trials)
+        pass_rate(trial.last for side in sides if side is not None for trial in side.trials)
         for sides in ([pair.a for pair in pairs], [pair.b for pair in pairs])
     )
     return Comparison(tuple(pairs), a, b, margin, confidence)
@@ -409,7 +418,7 @@ def _nothing(a: RunOutcomes, b: RunOutcomes, tasks: set[str]) -> str:
     for run, label in ((a, "A"), (b, "B")):
         if not run.trials:
             return f"{run.folder} ({label}) has no trial with a result, so there is nothing to compare."
-    first, second = a.trials[0].query_id, b.trials[0].query_id
+    first, second = a.trials[0].last.query_id, b.trials[0].last.query_id
     return (
         f"{a.folder} and {b.folder} have no task in common: one has {first!r}, the other {second!r}. "
         "They are of different datasets; give two runs over the same rows."

@@ -80,6 +80,6 @@ def _side_json(side: Side | None) -> dict[str, Any] | None:
     return {
         **{str(verdict): side.count(verdict) for verdict in Verdict},
         "reason": side.reason,
-        "row_hash": side.first.row_hash,
+        "row_hash": side.first.last.row_hash,
         **{name: side.mean(of_trial) for name, (_, of_trial) in MEASURES.items()},
     }

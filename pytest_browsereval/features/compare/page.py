@@ -10,7 +10,7 @@ from typing import Any
 from pytest_browsereval.door import Door
 from pytest_browsereval.features.compare.compare import MEASURES, Change, Pair, RunComparison, Side
 from pytest_browsereval.features.compare.report import basis, counts, figures, verdict, why
-from pytest_browsereval.features.outcomes import Outcome, RunOutcomes
+from pytest_browsereval.features.outcomes import RunOutcomes
 from pytest_browsereval.model.display import one_line, percent
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.report.links import PAGE, check_page, way_from
@@ -20,6 +20,7 @@ from pytest_browsereval.report.viewer.rows import LONGEST, Table, about_run
 from pytest_browsereval.report.viewer.writing import Details
 from pytest_browsereval.run.store import RunStore
 from pytest_browsereval.run_files import write_whole
+from pytest_browsereval.runs.trial import StoredTrial
 
 _CHANGES = tuple(Change)
 
@@ -41,7 +42,7 @@ def write_comparison(door: Door, found: RunComparison, file: Path) -> None:
     """
     check_page(file)
     sides = {
-        name: _side(door, run, name, file, {(t.query_id, t.variant) for t in _trials(found, name)})
+        name: _side(door, run, name, file, {(t.last.query_id, t.last.variant) for t in _trials(found, name)})
         for name, run in (("a", found.a), ("b", found.b))
     }
     whole = found.whole
@@ -79,7 +80,7 @@ def _title(found: RunComparison) -> str:
     return f"{a}: two runs compared" if a == b else f"{a} and {b} compared"
 
 
-def _trials(found: RunComparison, name: str) -> Iterator[Outcome]:
+def _trials(found: RunComparison, name: str) -> Iterator[StoredTrial]:
     for pair in found.whole.pairs:
         side = pair.a if name == "a" else pair.b
         yield from side.trials if side is not None else ()
@@ -130,7 +131,7 @@ def _pair(pair: Pair) -> list[Any]:
 
 
 def _half(side: Side | None) -> list[str] | None:
-    return None if side is None else [side.first.variant, _state(side), side.outcome]
+    return None if side is None else [side.first.last.variant, _state(side), side.outcome]
 
 
 def _state(side: Side) -> str:

@@ -11,12 +11,11 @@ from pytest_browsereval.features.named_runs import add_runs, find_named_runs
 
 def flakes(arguments: argparse.Namespace) -> int:
     """Report the flaky tasks; the exit code is always 0."""
-    from pytest_browsereval.features.flakes.flakes import flakes as flakes_of
-    from pytest_browsereval.features.flakes.flakes import read_trials
+    from pytest_browsereval.features.flakes.flakes import find_flakes, read_trials
     from pytest_browsereval.features.flakes.report import make_report
 
-    found = flakes_of(read_trials(run) for run in find_named_runs(arguments))
-    write_reports(arguments, make_report(found))
+    runs = map(read_trials, find_named_runs(arguments))
+    write_reports(arguments, make_report(find_flakes(runs)))
     return 0
 
 

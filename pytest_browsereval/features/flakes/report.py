@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pytest_browsereval.config_text import format_path
-from pytest_browsereval.features.flakes.flakes import WORST, Flakes, RunTrials, TaskHistory
+from pytest_browsereval.features.flakes.flakes import WORST, Flakes, count_verdicts
+from pytest_browsereval.features.outcomes import RunOutcomes
 from pytest_browsereval.model.display import format_count, join_first
-from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.report.report import Report, Row, Table
-from pytest_browsereval.runs.repeats import Stability
+from pytest_browsereval.runs.repeats import Stability, TaskRepeats
 
 MOST_RUNS = 20
 """Each run is a letter, and a line has room for so many; the newest are shown."""
@@ -21,13 +21,13 @@ LEGEND = "runs, the oldest first: P passed, F failed, M both, E errored, . no re
 
 def make_report(found: Flakes) -> Report:
     """Return the report; tasks that always passed are in its counts only."""
-    listed = [one for one in found.tasks if one.task.stability is not Stability.STABLE_PASS]
+    listed = [one for one in found.tasks if one[0].stability is not Stability.STABLE_PASS]
     head = ("task", "class", "passed", "failed", "errored", "runs")
     counts = ", ".join(f"{found.counts[kind]:,} {kind}" for kind in WORST if found.counts[kind])
     return Report(
         title=f"{format_count(len(found.tasks), 'task')} with several trials: {counts}",
         facts=[
-            *(f"{format_path(run.outcomes.folder)}: {_count_verdicts(run)}" for run in found.runs),
+            *(f"{format_path(run.folder)}: {_describe_verdicts(run)}" for run in found.runs),
             *_list_notes(found),
         ],
         tables=[Table(head, list(map(_make_row, listed)), aligns="llrrrl")],
@@ -54,13 +54,13 @@ def _list_notes(found: Flakes) -> Iterator[str]:
         yield f"note: {format_count(found.once, 'task')} with one trial only, in no class"
 
 
-def _count_verdicts(run: RunTrials) -> str:
-    parts = (f"{run.count(verdict):,} {verdict}" for verdict in Verdict if run.count(verdict))
+def _describe_verdicts(run: RunOutcomes) -> str:
+    parts = (f"{count:,} {verdict}" for verdict, count in count_verdicts(run).items() if count)
     return ", ".join(parts) or "no result"
 
 
-def _make_row(one: TaskHistory) -> Row:
-    task = one.task
+def _make_row(one: tuple[TaskRepeats, str]) -> Row:
+    task, marks = one
     name = task.query_id if task.variant == "default" else f"{task.query_id} [{task.variant}]"
     counts = map(str, (task.passed, task.failed, task.errored))
-    return Row((name, str(task.stability), *counts, one.marks[-MOST_RUNS:]))
+    return Row((name, str(task.stability), *counts, marks[-MOST_RUNS:]))

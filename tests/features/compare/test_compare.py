@@ -122,7 +122,9 @@ def test_other_numbers_of_trials_lose_nothing(tmp_path: Path) -> None:
     one = found.whole.paired
     assert (one.gained, one.lost, one.changed, one.test) == (1, 1, 3, Method.EXCHANGE)
     assert [note for note in found.notes if note.startswith("3 tasks have not as many judged trials")]
-    half = compare(found.a, replace(found.b, trials=tuple(t for t in found.b.trials if t.trial in (2, 3))))
+    half = compare(
+        found.a, replace(found.b, trials=tuple(t for t in found.b.trials if t.last.trial in (2, 3)))
+    )
     assert half.whole.counts == {Change.UNCHANGED: 2, Change.GAINED: 1}
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.errors import UsageError
-from pytest_browsereval.features.flakes.flakes import Flakes, flakes, read_trials
+from pytest_browsereval.features.flakes.flakes import Flakes, find_flakes, read_trials
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.runs.repeats import Stability
@@ -37,12 +37,12 @@ def ran(folder: Path, number: int, *attempts: TaskMetadata, **manifest: Any) -> 
 
 
 def of(*runs: Path) -> Flakes:
-    return flakes(read_trials(run) for run in runs)
+    return find_flakes(map(read_trials, runs))
 
 
 def told(found: Flakes) -> dict[str, tuple[str, str]]:
     """Return class and letters of each task, in the order of the table."""
-    return {one.task.query_id: (str(one.task.stability), one.marks) for one in found.tasks}
+    return {task.query_id: (str(task.stability), marks) for task, marks in found.tasks}
 
 
 def test_trials_of_several_runs_are_joined(tmp_path: Path) -> None:
@@ -76,7 +76,7 @@ def test_trials_of_several_runs_are_joined(tmp_path: Path) -> None:
     ]
     assert (found.once, found.edited, found.left_out, found.twice) == (1, 0, 0, 0)
     assert found.counts[Stability.FLAKY_AGENT] == 2
-    assert (found.agents, found.judges, found.others) == ((), (), ())
+    assert (found.agents, found.judges, found.others) == ([], [], [])
     content = found.as_json()
     assert content["tasks"][1] == {
         "query_id": "seldom",
@@ -104,7 +104,7 @@ def test_rows_that_were_edited_are_other_tasks(tmp_path: Path) -> None:
     second = ran(tmp_path, 2, attempt("a", row_hash="2"), attempt("b", FAILED, row_hash="1"))
     third = ran(tmp_path, 3, attempt("a", row_hash="2"), attempt("b", variant="x"))
     found = of(first, second, third)
-    assert [(one.task.query_id, one.task.variant, one.marks) for one in found.tasks] == [
+    assert [(task.query_id, task.variant, marks) for task, marks in found.tasks] == [
         ("b", "default", "PF."),
         ("a", "default", ".PP"),
         ("b", "x", "P.P"),
@@ -119,8 +119,8 @@ def test_several_trials_in_a_run(tmp_path: Path) -> None:
     second = ran(tmp_path, 2, attempt("a", PASSED), *again, attempt("b", PASSED, trial=2))
     found = of(first, second)
     assert told(found) == {"a": ("flaky by agent", "MP"), "b": ("flaky by environment", ".P")}
-    assert (found.tasks[0].task.passed, found.tasks[0].task.failed) == (2, 1)
-    assert found.tasks[1].task.errored == 1
+    assert (found.tasks[0][0].passed, found.tasks[0][0].failed) == (2, 1)
+    assert found.tasks[1][0].errored == 1
 
 
 def test_a_trial_in_two_runs_counts_once(tmp_path: Path) -> None:
@@ -131,7 +131,7 @@ def test_a_trial_in_two_runs_counts_once(tmp_path: Path) -> None:
     shutil.copytree(first, whole)
     found = of(first, second, whole)
     assert (told(found), found.twice) == ({"a": ("flaky by agent", "FP.")}, 1)
-    assert (found.tasks[0].task.passed, found.tasks[0].task.failed) == (1, 1)
+    assert (found.tasks[0][0].passed, found.tasks[0][0].failed) == (1, 1)
 
 
 def test_runs_that_are_not_alike(tmp_path: Path) -> None:
@@ -147,12 +147,12 @@ def test_runs_that_are_not_alike(tmp_path: Path) -> None:
     (runs[3] / "manifest.json").unlink()
     names = [run.name for run in runs]
     found = of(*runs)
-    assert found.agents == (
+    assert found.agents == [
         f"{names[0]} -> {names[1]}: config.variants.default.model: gpt-4o -> gpt-5",
         f"{names[2]} -> {names[3]}: unknown, as the manifest of one is missing or damaged",
-    )
-    assert found.judges == (f"{names[1]} -> {names[2]}: grader g: g/1 -> g/2",)
-    assert found.others == ("browser",)
+    ]
+    assert found.judges == [f"{names[1]} -> {names[2]}: grader g: g/1 -> g/2"]
+    assert found.others == ["browser"]
     (runs[3] / "manifest.json").write_text("{")
     with pytest.raises(UsageError, match=r"manifest\.json is damaged"):
         of(*runs)
