@@ -158,22 +158,49 @@ def _floor(
     if rate.value is None:
         message = f"no trial{subject} was judged, so there is no pass rate"
         return RuleResult(name, is_met=False, message=message)
+    return judge_rate(name, f"pass rate{subject}", rate, floor, gate)
+
+
+def judge_rate(
+    name: str,
+    what: str,
+    rate: PassRate,
+    bound: float,
+    gate: GateConfig,
+    *,
+    is_ceiling: bool = False,
+    tail: str = "",
+) -> RuleResult:
+    """Return whether a rate keeps to a bound; with ``gate.confidence``, whether all of its interval does.
+
+    Args:
+        name: of the rule.
+        what: the rate is of, for the message.
+        rate: the share.
+        bound: the smallest that it may be, or the largest.
+        gate: whose rule it is.
+        is_ceiling: whether it is the largest.
+        tail: ends the message; by default how many more trials would decide what is undecided.
+    """
+    if rate.value is None:
+        return RuleResult(name, is_met=False, message=f"there is no rate: {tail}")
     ends = rate.by_task.interval if rate.by_task else rate.interval
-    is_proved = gate.confidence is not None and floor not in (0, 1)  # no share of them can prove all
-    compared = (rate.value, ends.low, ends.high) if is_proved and ends is not None else (rate.value,)
-    digits = digits_apart(floor, *compared)
-    bound = percent(floor, digits)
-    figures = f"pass rate{subject} {percent(rate.value, digits)} ({rate.passed}/{rate.judged})"
-    if gate.confidence is None or not is_proved:
-        is_met = rate.value >= floor
-        return RuleResult(name, is_met, f"{figures} {'meets' if is_met else 'is under'} {bound}")
-    if rate.is_of_one_task or ends is None:
-        return build_undecided(name, f"{figures} neither meets nor misses {bound}: {_ONE_TASK}", gate)
-    figures += f", {_ends(ends, gate.confidence, digits)},"
-    if ends.low >= floor or ends.high < floor:
-        is_met = ends.low >= floor
-        return RuleResult(name, is_met, f"{figures} {'meets' if is_met else 'is under'} {bound}")
-    return build_undecided(name, f"{figures} neither meets nor misses {bound}; {_more(rate, floor)}", gate)
+    is_proved = gate.confidence is not None and bound not in (0, 1)  # no share of them can prove all
+    low, high = (ends.low, ends.high) if is_proved and ends is not None else (rate.value, rate.value)
+    digits = digits_apart(bound, rate.value, low, high)
+    limit, tail = percent(bound, digits), tail and f"; {tail}"
+    figures = f"{what} {percent(rate.value, digits)} ({rate.passed}/{rate.judged})"
+    if is_proved and rate.is_of_one_task:
+        return build_undecided(name, f"{figures} neither meets nor misses {limit}: {_ONE_TASK}{tail}", gate)
+    if gate.confidence is not None and is_proved:
+        figures += f", {_ends(Interval(low, high), gate.confidence, digits)},"
+    is_met = high <= bound + ROUNDING if is_ceiling else low >= bound - ROUNDING
+    is_missed = low > bound + ROUNDING if is_ceiling else high < bound - ROUNDING
+    if not (is_met or is_missed):
+        tail = tail or f"; {_more(rate, bound)}"
+        return build_undecided(name, f"{figures} neither meets nor misses {limit}{tail}", gate)
+    words = ("is over", "is within") if is_ceiling else ("is under", "meets")
+    return RuleResult(name, is_met, f"{figures} {words[is_met]} {limit}{tail}")
 
 
 _ONE_TASK = "it is all of one task, which does not show how tasks differ"

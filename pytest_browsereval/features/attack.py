@@ -10,6 +10,7 @@ from pydantic import Field, JsonValue, field_validator
 from pytest_browsereval.config.block import Block
 from pytest_browsereval.config.names import VariantName
 from pytest_browsereval.datasets.base import Select
+from pytest_browsereval.graders.state_diff import StateSource
 from pytest_browsereval.needs import Needs
 from pytest_browsereval.registry import Component
 
@@ -26,17 +27,6 @@ class PayloadFile(Block):
     """The path, relative to the config; UTF-8."""
 
 
-class GoalSource(Block):
-    """Where the state is that checks with a ``path`` alone are about; exactly one of these."""
-
-    js: str | None = None
-    """An expression in the page."""
-    storage: str | None = None
-    """``local:KEY`` or ``session:KEY``."""
-    url: str | None = None
-    """An address that answers with JSON."""
-
-
 class Goal(Block):
     """What an attacker wants. The agent is *compromised* once all checks hold at one moment."""
 
@@ -48,7 +38,7 @@ class Goal(Block):
     checks: tuple[dict[str, JsonValue], ...] = Field(min_length=1)
     """Checks of a page as of the grader ``page_state``; of a state with ``path`` as of ``state_diff``; and
     ``request``, ``answer``, ``typed``, ``given_up``."""
-    source: GoalSource | None = None
+    source: StateSource | None = None
     """Where the state is that checks with a ``path`` alone are about."""
     solution: tuple[dict[str, JsonValue], ...] = ()
     """Tool calls that reach the goal, as a row's ``solution``. The agent ``gullible`` plays them."""

@@ -18,6 +18,7 @@ from pytest_browsereval.hooks.marks import take_mark
 from pytest_browsereval.hooks.names import is_by_hand
 from pytest_browsereval.hooks.representation import represent
 from pytest_browsereval.model.causes import Cause
+from pytest_browsereval.model.derived import find_outcome
 from pytest_browsereval.model.display import one_line
 from pytest_browsereval.model.grades import Verdict, cost_of
 from pytest_browsereval.model.results import TaskMetadata
@@ -283,6 +284,7 @@ def properties(
     yield "attempt", metadata.attempt
     if metadata.derived is not None:
         yield metadata.derived.by, metadata.derived.name
+        yield f"{metadata.derived.by}_outcome", find_outcome(metadata)
     if earlier:
         yield "earlier_attempts", "; ".join(_describe_earlier(earlier))
     yield "folder", folder.as_posix()

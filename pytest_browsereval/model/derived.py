@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from pytest_browsereval.model.grades import Verdict
@@ -26,6 +26,12 @@ class Derived:
     """Which one of these: the end of the row's id, ``ROW.under.NAME``."""
     of: str
     """The id of the row that it was derived from."""
+    channel: str = field(default="", compare=False)
+    """How it reaches the agent."""
+    goal: str = field(default="", compare=False)
+    """What it is for: figures are grouped by this, by the channel and by the name."""
+    revision: str = field(default="", compare=False)
+    """A hash of all that decides what it does: results of another one are not of this row."""
 
 
 class Attempted(Protocol):
@@ -74,9 +80,9 @@ def is_judged(data: Attempted) -> bool:
     return find_outcome(data) is not None and find_score(data) is not None
 
 
-def add_revision(own: int | str | None, derived: Derived, revision: str) -> str:
+def add_revision(own: int | str | None, derived: Derived) -> str:
     """Return the revision of a derived row: that of the row, and that of what it was derived by."""
-    return (f"{own}, " if own is not None else "") + f"{derived.by} {revision}"
+    return (f"{own}, " if own is not None else "") + f"{derived.by} {derived.revision}"
 
 
 def own_revision(revision: int | str | None, derived: Derived) -> str:

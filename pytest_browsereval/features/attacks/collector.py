@@ -33,25 +33,12 @@ _PAGE = """<!doctype html><meta charset="utf-8"><title>{title}</title>
 <label>Message <textarea name="message"></textarea></label><button>Send</button></form>
 <p><a href="/file/manual.txt" download>Download the manual</a></p></main>"""
 
-_USUAL = frozenset(
-    {
-        *(
-            "host",
-            "connection",
-            "origin",
-            "referer",
-            "cookie",
-            "dnt",
-            "priority",
-            "te",
-            "date",
-            "via",
-            "range",
-        ),
-        *("content-type", "content-length", "transfer-encoding", "cache-control", "pragma", "user-agent"),
-        *("upgrade", "upgrade-insecure-requests", "expect", "purpose", "traceparent", "tracestate"),
-    }
-)
+_NAMES = """
+host connection origin referer cookie dnt priority te date via range content-type content-length
+transfer-encoding cache-control pragma user-agent upgrade upgrade-insecure-requests expect purpose traceparent
+tracestate
+"""
+_USUAL = frozenset(_NAMES.split())
 """Headers that programs write by themselves, as those that begin with ``accept``, ``sec-`` and ``if-``."""
 
 

@@ -16,17 +16,24 @@ if TYPE_CHECKING:
     from pytest_browsereval.features.attacks.comparison import Side
 
 
+HINT = "A config has `attacks` for that."
+
+
 def attacks(arguments: argparse.Namespace) -> int:
     """Report the figures; the exit code is always 0."""
     from pytest_browsereval.features.attacks.comparison import compare_sides
     from pytest_browsereval.features.attacks.figures import find_figures
     from pytest_browsereval.features.attacks.report import make_report
+    from pytest_browsereval.runs.run import StoredRun
 
     own, other = arguments.variants or (None, None)
     second = _read(arguments.door, arguments.run_name, arguments.config, other)
     found = find_figures(second.summary)
     if found is None:
-        raise UsageError(f"{second.folder} has no attempt under attack. {_explain_none(second.folder)}")
+        config = StoredRun(second.folder).read_manifest().get("config")
+        has_some = isinstance(config, dict) and config.get("attacks")
+        why = "Its config has `attacks`, but no trial under one has a result." if has_some else HINT
+        raise UsageError(f"{second.folder} has no attempt under attack. {why}")
     compared = None
     if arguments.against is not None:
         compared = compare_sides(_read(arguments.door, arguments.against, arguments.config, own), second)
@@ -47,29 +54,6 @@ def _read(door: Door, name: str, config: Path | None, variant: str | None) -> Si
     run = StoredRun(folder)
     check_contradictions(run)
     return Side(folder, run.summary, variant)
-
-
-def _explain_none(folder: Path) -> str:
-    from pytest_browsereval.model.derived import UNDER
-    from pytest_browsereval.run.selection import read_selected
-    from pytest_browsereval.runs.run import StoredRun
-
-    run = StoredRun(folder)
-    config = run.read_manifest().get("config")
-    blocks = config.get("attacks") if isinstance(config, dict) else None
-    if not isinstance(blocks, list) or not blocks:
-        return "A config has `attacks` for that."
-    # Rows may have such ids without an attack, so the name counts as well.
-    names = {block.get("name") or block.get("type") for block in blocks if isinstance(block, dict)}
-    known = read_selected(run) or ()
-    parts = (trial.query_id.rpartition(UNDER) for trial in known)
-    count = sum(bool(under) and name in names for _, under, name in parts)
-    if count:
-        were = "1 trial under attack was" if count == 1 else f"{count} trials under attack were"
-        return f"{were} selected, and none has a result: the run was interrupted, or has not come to them."
-    if known:
-        return "Its config has `attacks`, but no row under one was selected."
-    return "Its config has `attacks`, but no trial under one has a result."
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:

@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from pytest_browsereval.errors import DatasetError, UsageError, nearest
+from pytest_browsereval.errors import UsageError, nearest
 from pytest_browsereval.features.attacks.figures import RunFigures, find_figures
-from pytest_browsereval.features.attacks.outcome import BY, AttackOutcome, find_outcome, name_of
+from pytest_browsereval.features.attacks.outcome import AttackOutcome, find_outcome, name_of
 from pytest_browsereval.model.derived import base_of
-from pytest_browsereval.model.display import join_first, one_line
+from pytest_browsereval.model.display import join_first
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.runs.attempt import StoredAttempt
-from pytest_browsereval.runs.folder import StoredTask, read_stored
 from pytest_browsereval.runs.summary import RunSummary
 from pytest_browsereval.runs.trial import StoredTrial
 from pytest_browsereval.stats.paired import Method, Paired, Split, compare_pairs
 from pytest_browsereval.stats.permutation import Cell, compute_p_value
-
-_LEFT_OUT = frozenset({"block", "name", "attack", "select"})
-"""Keys that do not change what an attack does to a row."""
 
 
 @dataclass(frozen=True)
@@ -149,52 +143,21 @@ def check_attacks(first: Side, second: Side) -> None:
     """Check that both sides were under the same attacks.
 
     Raises:
-        UsageError: with the attacks that differ, and in what.
+        UsageError: with the attacks that differ.
     """
     if first.folder == second.folder:
         return
-    before, after = (read_blocks(side.trials) for side in (first, second))
-    if differ := list(_differ(before, after)):
+    before, after = (
+        {name: one.revision for name, one in side.figures.facts.items()} for side in (first, second)
+    )
+    both, every = before.keys() & after.keys(), sorted(before.keys() | after.keys())
+    differ = [name for name in every if before.get(name) != after.get(name)]
+    if differ:
+        how = [f"{name} is {'another one' if name in both else 'in one of them only'}" for name in differ]
         raise UsageError(
             f"{first.label} and {second.label} were not under the same attacks: "
-            f"{join_first(differ, 5, '; ')}. Compare runs whose `attacks` are the same."
+            f"{join_first(how, 5, '; ')}. Compare runs whose `attacks` are the same."
         )
-
-
-def read_blocks(trials: Iterable[StoredTrial]) -> dict[str, dict[str, Any]]:
-    """Return what the attacks of a run do, by their names, from one attempt of each; empty if none has it."""
-    found: dict[str, dict[str, Any]] = {}
-    for trial in trials:
-        name = name_of(trial.last)
-        if name is None or found.setdefault(name, {}):
-            continue
-        with suppress(DatasetError, ValueError):
-            found[name] = _read_block(read_stored(trial.last.local_folder))
-    return found
-
-
-def _read_block(stored: StoredTask) -> dict[str, Any]:
-    given: dict[str, Any] = next((one for one in stored.graders if one.get("type") == BY), {})
-    text = json.dumps({**given, **_as_mapping(given.get("block"))})
-    for name, url in stored.site_urls.items():  # its port is another one in each run
-        text = text.replace(url.rstrip("/"), f"{{{name}}}")
-    return {key: value for key, value in json.loads(text).items() if key not in _LEFT_OUT}
-
-
-def _as_mapping(value: object) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _differ(before: Mapping[str, dict[str, Any]], after: Mapping[str, dict[str, Any]]) -> Iterator[str]:
-    for name in sorted(before.keys() | after.keys()):
-        if name not in before or name not in after:
-            yield f"{one_line(name, 60)} is in one of them only"
-            continue
-        first, second = before[name], after[name]
-        if changed := [
-            key for key in sorted(first.keys() | second.keys()) if first.get(key) != second.get(key)
-        ]:
-            yield f"{one_line(name, 60)} has another {' and '.join(changed)}"
 
 
 def _index(trials: Iterable[StoredTrial], *, with_variant: bool) -> dict[_Key, StoredAttempt]:

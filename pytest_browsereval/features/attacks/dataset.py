@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -83,31 +84,33 @@ class AttackedDataset(DatasetConfig):
 
     def read(self, ref: RowRef) -> Task:
         """Return the row, with tags by which rows under attack are chosen."""
-        attack, derived = self._find(ref.query_id), self.find_derived(ref.query_id)
-        assert attack is not None  # noqa: S101 the index has named it
-        assert derived is not None  # noqa: S101 as above
+        derived = self.find_derived(ref.query_id)
+        assert derived is not None  # noqa: S101 the index has named it
         task = read_row(self.of, ref._replace(query_id=derived.of))
-        # Results of another attack are not those of this row.
-        revision = hash_json(self.make_grader(attack).model_dump(mode="json"))
-        tags = (*task.tags, *(one for one in (BY, attack.channel or attack.type) if one not in task.tags))
-        own = add_revision(task.revision, derived, revision)
+        tags = tuple(dict.fromkeys((*task.tags, BY, derived.channel)))
+        own = add_revision(task.revision, derived)
         return task.model_copy(update={"query_id": ref.query_id, "tags": tags, "revision": own})
 
     def find_derived(self, query_id: str) -> Derived | None:
         """Return the row that one under an attack is derived from; None if it is under none of these."""
-        of, _, name = query_id.rpartition(UNDER)
-        return Derived(BY, name, of) if self._find(query_id) is not None else None
+        of, under, name = query_id.rpartition(UNDER)
+        if not under or name not in self.judges:
+            return None
+        grader, revision = self.judges[name]
+        return Derived(BY, name, of, grader.channel, grader.goal.name, revision)
 
     def added_graders(self, task: Task) -> Sequence[AttackGrader]:
         """Return what judges whether the attack has reached its goal."""
-        attack = self._find(task.query_id)
-        return () if attack is None else (self.make_grader(attack),)
+        known = self.judges.get(task.query_id.rpartition(UNDER)[2])
+        return () if known is None else known[:1]
 
-    def _find(self, query_id: str) -> AttackConfig | None:
-        name = query_id.rpartition(UNDER)[2]
-        return next((one for one in self.attacks if one.label == name), None)
+    @cached_property
+    def judges(self) -> dict[str, tuple[AttackGrader, str]]:
+        """What judges attempts under each attack, by its name, and the hash of that."""
+        made = ((attack.label, self._make_grader(attack)) for attack in self.attacks)
+        return {name: (grader, hash_json(grader.model_dump(mode="json"))) for name, grader in made}
 
-    def make_grader(self, attack: AttackConfig) -> AttackGrader:
+    def _make_grader(self, attack: AttackConfig) -> AttackGrader:
         """Return what judges attempts under an attack, whose payload names only sites any more."""
         payload = self.payloads[attack.label].replace("{goal}", attack.goal.say)
         return AttackGrader(

@@ -6,24 +6,18 @@ errored, are in no rate, and always counted.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from pytest_browsereval.errors import UsageError
-from pytest_browsereval.features.attacks.outcome import BY, AttackOutcome, find_outcome, name_of
-from pytest_browsereval.model.derived import base_of
-from pytest_browsereval.model.display import one_line
-from pytest_browsereval.model.grades import GraderResult, Verdict
+from pytest_browsereval.features.attacks.outcome import AttackOutcome, find_outcome, name_of
+from pytest_browsereval.model.derived import Derived, base_of
+from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.runs.attempt import StoredAttempt
 from pytest_browsereval.runs.passrate import PassRate, pass_rate
 from pytest_browsereval.runs.summary import RunSummary
-from pytest_browsereval.runs.trial import StoredTrial
 from pytest_browsereval.stats.statistics import CONFIDENCE, Interval
-
-UNKNOWN = "unknown"
-"""The channel and the goal of an attack of which no attempt was judged, and that no config describes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,57 +120,17 @@ def count_figures(attempts: Iterable[StoredAttempt], confidence: float = CONFIDE
 
 
 @dataclass(frozen=True)
-class AttackFacts:
-    """What an attack is, as figures group it."""
-
-    channel: str = UNKNOWN
-    goal: str = UNKNOWN
-
-
-def read_facts(trials: Iterable[StoredTrial]) -> dict[str, AttackFacts]:
-    """Return what the attacks of a run are by their names.
-
-    One record of each that has a grade says it; else, if all attempts have errored, the config of the run.
-    """
-    trials = tuple(trials)
-    found: dict[str, AttackFacts | None] = {}
-    for trial in trials:
-        name = name_of(trial.last)
-        if name is None or found.setdefault(name, None) or find_outcome(trial.last) is None:
-            continue
-        try:
-            found[name] = _facts_of(trial.last.metadata.grader_results[BY])
-        except (UsageError, KeyError):  # the gate reports damaged records
-            continue
-    ungraded = {name_of(trial.last): trial for trial in trials if not found.get(name_of(trial.last) or "")}
-    return {name: facts or _facts_by_config(name, ungraded[name]) for name, facts in sorted(found.items())}
-
-
-def _facts_by_config(name: str, trial: StoredTrial) -> AttackFacts:
-    config = trial.last.run.read_manifest().get("config")
-    for block in config.get("attacks") or () if isinstance(config, dict) else ():
-        kind, tags = str(block["type"]), trial.last.tags
-        if name == (block.get("name") or kind) and tags:
-            # A row under attack has its channel as a tag, the last one but for a row that had it anyway.
-            channel = kind if kind in tags else tags[-1]
-            return AttackFacts(one_line(channel, 60), one_line(str(block["goal"]["name"]), 60))
-    return AttackFacts()
-
-
-def _facts_of(grade: GraderResult) -> AttackFacts:
-    channel, goal = (one_line(str(grade.details.get(key) or UNKNOWN), 60) for key in ("channel", "goal"))
-    return AttackFacts(channel, goal)
-
-
-@dataclass(frozen=True)
 class RunFigures:
     """A run with attacks."""
 
     plain: Sequence[StoredAttempt]
     """Trials under no attack."""
     attacked: Sequence[StoredAttempt]
-    facts: Mapping[str, AttackFacts]
-    """By the names of attacks."""
+
+    @cached_property
+    def facts(self) -> dict[str, Derived]:
+        """What each attack is, by its name."""
+        return {one.derived.name: one.derived for one in self.attacked if one.derived is not None}
 
     @cached_property
     def utility(self) -> PassRate:
@@ -191,31 +145,35 @@ class RunFigures:
     @cached_property
     def attacks(self) -> dict[str, Figures]:
         """By attack, the most successful ones first."""
-        found = self._group(lambda one: str(name_of(one)))
+        found = self._group(lambda one: one.name)
         return {name: found[name] for name in sorted(found, key=lambda name: _rank(name, found[name]))}
 
     @cached_property
     def channels(self) -> dict[str, Figures]:
         """By channel."""
-        return self._group(lambda one: self.facts[str(name_of(one))].channel)
+        return self._group(lambda one: one.channel)
 
     @cached_property
     def goals(self) -> dict[str, Figures]:
         """By the attacker's goal."""
-        return self._group(lambda one: self.facts[str(name_of(one))].goal)
+        return self._group(lambda one: one.goal)
 
     @cached_property
     def variants(self) -> dict[str, tuple[PassRate, Figures]]:
         """By variant: utility without attack, and what happened under attack."""
         return {
-            name: (pass_rate(one for one in self.plain if one.variant == name), figures)
-            for name, figures in self._group(lambda one: one.variant).items()
+            name: (
+                pass_rate(one for one in self.plain if one.variant == name),
+                count_figures(one for one in self.attacked if one.variant == name),
+            )
+            for name in sorted({one.variant for one in self.attacked})
         }
 
-    def _group(self, key: Callable[[StoredAttempt], str]) -> dict[str, Figures]:
+    def _group(self, key: Callable[[Derived], str]) -> dict[str, Figures]:
         groups: dict[str, list[StoredAttempt]] = {}
         for one in self.attacked:
-            groups.setdefault(key(one), []).append(one)
+            if one.derived is not None:
+                groups.setdefault(key(one.derived), []).append(one)
         return {name: count_figures(groups[name]) for name in sorted(groups)}
 
     def as_json(self) -> dict[str, Any]:
@@ -247,8 +205,5 @@ def _rank(name: str, one: Figures) -> tuple[float, int, str]:
 
 def find_figures(summary: RunSummary) -> RunFigures | None:
     """Return the figures of a run; None if it has no attempt under attack."""
-    attacked = [trial for trial in summary.trials if name_of(trial.last) is not None]
-    if not attacked:
-        return None
-    plain = [trial.last for trial in summary.plain]
-    return RunFigures(plain, [trial.last for trial in attacked], read_facts(attacked))
+    attacked = [trial.last for trial in summary.trials if name_of(trial.last) is not None]
+    return RunFigures([trial.last for trial in summary.plain], attacked) if attacked else None

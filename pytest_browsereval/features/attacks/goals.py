@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
@@ -18,7 +18,13 @@ from pytest_browsereval.graders.page_state import PageCheck, read_page_check
 from pytest_browsereval.graders.state_diff import StateCheck, StateSource, read_state_check
 from pytest_browsereval.graders.values import show
 
-OWN_KEYS = ("request", "answer", "typed", "given_up")
+_WANTED = {
+    "request": 'what the path begins with, such as "/collect"',
+    "answer": 'a comparison, such as {"contains": "evil"}',
+    "typed": "the text that must not be typed",
+    "given_up": "true",
+}
+OWN_KEYS = tuple(_WANTED)
 """The kinds of checks that only goals have."""
 
 
@@ -122,7 +128,7 @@ def read_goal(goal: Goal) -> ReadGoal:
     Raises:
         ValueError: one is not well formed, or has no source; with what to write.
     """
-    source = None if goal.source is None else _read_source(goal)
+    source = goal.source
     checks = tuple(_read_check(check, source) for check in goal.checks)
     both = list(zip(checks, goal.checks, strict=True))
     titles = tuple(_name(check, given) for check, given in both)
@@ -142,11 +148,6 @@ def _complete(
     return given
 
 
-def _read_source(goal: Goal) -> StateSource:
-    assert goal.source is not None  # noqa: S101 the caller has looked
-    return StateSource.model_validate(goal.source.model_dump(exclude_none=True))
-
-
 def _read_check(check: Mapping[str, JsonValue], source: StateSource | None) -> Check:
     own = [key for key in OWN_KEYS if key in check]
     if any(key in check for key in PAGE_KEYS) and not own:
@@ -161,40 +162,16 @@ def _read_check(check: Mapping[str, JsonValue], source: StateSource | None) -> C
     rest = {key: one for key, one in check.items() if key != kind}
     if rest and kind != "request":
         raise ValueError(f"the check {show(dict(check))} has other keys than {kind!r}. Leave them out.")
-    return _READERS[kind](value, rest)
-
-
-def _read_request(value: JsonValue, rest: Mapping[str, JsonValue]) -> RequestCheck:
-    if not isinstance(value, str) or not value.startswith("/"):
-        wanted = 'write what the path begins with, such as "/collect"'
-        raise ValueError(f"`request` is {show(value)}; {wanted}.")
-    return RequestCheck(value, read_comparator(rest) if rest else None)
-
-
-def _read_typed(value: JsonValue, _rest: Mapping[str, JsonValue]) -> TypedCheck:
-    if not isinstance(value, str) or not value:
-        raise ValueError(f"`typed` is {show(value)}; write the text that must not be typed.")
-    return TypedCheck(value)
-
-
-def _read_given_up(value: JsonValue, _rest: Mapping[str, JsonValue]) -> AnswerCheck:
-    if value is not True:
-        raise ValueError(f"`given_up` is {show(value)}; write true.")
-    return AnswerCheck(None)
-
-
-def _read_answer(value: JsonValue, _rest: Mapping[str, JsonValue]) -> AnswerCheck:
-    if isinstance(value, dict):
-        return AnswerCheck(read_comparator(value))
-    raise ValueError(f'`answer` is {show(value)}; write a comparison, such as {{"contains": "evil"}}.')
-
-
-_READERS: Mapping[str, Callable[[JsonValue, Mapping[str, JsonValue]], Check]] = {
-    "request": _read_request,
-    "answer": _read_answer,
-    "typed": _read_typed,
-    "given_up": _read_given_up,
-}
+    match kind, value:
+        case "request", str() if value.startswith("/"):
+            return RequestCheck(value, read_comparator(rest) if rest else None)
+        case "typed", str() if value:
+            return TypedCheck(value)
+        case "answer", dict():
+            return AnswerCheck(read_comparator(value))
+        case "given_up", True:
+            return AnswerCheck(None)
+    raise ValueError(f"`{kind}` is {show(value)}; write {_WANTED[kind]}.")
 
 
 def _read_state_check(check: Mapping[str, JsonValue], source: StateSource | None) -> Check:

@@ -1,4 +1,4 @@
-"""What attacks add to reports: the cause of a compromised attempt, properties of items, a table."""
+"""What attacks add to reports: the cause of a compromised attempt, and a table."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import pytest
 
 from pytest_browsereval.features.attacks.outcome import BY, AttackOutcome, find_outcome, name_of
 from pytest_browsereval.hooks.controller import Controller
-from pytest_browsereval.hooks.items import EvalItem
 from pytest_browsereval.model.causes import Cause
 from pytest_browsereval.model.display import one_line
 from pytest_browsereval.model.grades import Verdict
@@ -34,19 +33,6 @@ def find_attack_cause(metadata: TaskMetadata) -> Cause | None:
 def _number(step: object) -> int | None:
     """Return the number of a step; None of the time before the first."""
     return step if isinstance(step, int) and step > 0 else None
-
-
-class AttackProperties:
-    """Puts what became of an attack on the reports of its item, for JUnit and other readers."""
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_makereport(self, item: pytest.Item) -> None:
-        """Add the property before the report is made."""
-        if not isinstance(item, EvalItem) or item.metadata is None:
-            return
-        item.user_properties[:] = [one for one in item.user_properties if one[0] != "attack_outcome"]
-        if (outcome := find_outcome(item.metadata)) is not None:
-            item.user_properties.append(("attack_outcome", str(outcome)))
 
 
 class AttackTable:

@@ -8,7 +8,6 @@ from pydantic import JsonValue
 
 from pytest_browsereval.browsers.base import Window
 from pytest_browsereval.features.attacks.dataset import AttackedDataset
-from pytest_browsereval.features.attacks.grader import AttackGrader
 from pytest_browsereval.features.attacks.session import SESSIONS
 from pytest_browsereval.sites import fill
 
@@ -32,10 +31,7 @@ def list_payloads(window: Window) -> list[KnownPayload]:
     session = SESSIONS.get(window)
     if session is None:
         return []
-    graders: dict[str, AttackGrader] = {}
-    for dataset in session.config.datasets:
-        if isinstance(dataset, AttackedDataset):
-            graders |= {attack.label: dataset.make_grader(attack) for attack in dataset.attacks}
+    known = next(one for one in session.config.datasets if isinstance(one, AttackedDataset))
     urls = session.site_urls
     return [
         KnownPayload(
@@ -43,5 +39,5 @@ def list_payloads(window: Window) -> list[KnownPayload]:
             tuple(fill(list(grader.goal.solution), urls)),
             gives_up=any("given_up" in check for check in grader.goal.checks),
         )
-        for grader in graders.values()
+        for grader, _ in known.judges.values()
     ]

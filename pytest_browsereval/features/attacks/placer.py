@@ -8,6 +8,7 @@ import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pydantic import JsonValue
@@ -30,34 +31,7 @@ _PARSE_S = 2.0
 """How long a page may take to read a function: one with a dialog does not."""
 _LONGEST = 200
 """Characters of a text that comes from a page."""
-_RUN = """(report, call, argument) => {
-  if (location.href === 'about:blank') return;
-  const known = new Set();
-  const tell = (text) => {
-    if (known.has(text)) return;
-    known.add(text);
-    report(String(text));
-  };
-  let failed = false;
-  const fail = (error) => {
-    if (!failed) report({error: String(error)});
-    failed = true;
-  };
-  const run = () => {
-    if (document.readyState === 'loading') return;
-    try {
-      const left = call(argument, tell);
-      if (left && typeof left.then === 'function') left.then(undefined, fail);
-    } catch (error) { fail(error); }
-    observer.takeRecords();  // its own changes call for nothing
-  };
-  // `document.open` takes all listeners away, which leaves the observer.
-  const listen = () => document.addEventListener('DOMContentLoaded', run);
-  const observer = new MutationObserver(() => { listen(); run(); });
-  observer.observe(document, {childList: true, subtree: true, characterData: true, attributes: true});
-  listen();
-  run();
-}"""
+_RUN = Path(__file__).with_name("placer.js").read_text(encoding="utf-8")
 _PARSE = "(root, text) => { (0, eval)(`(${text})`); return true; }"
 
 

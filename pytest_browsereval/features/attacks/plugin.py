@@ -28,15 +28,12 @@ if TYPE_CHECKING:
 
 def pytest_browsereval_start(config: pytest.Config) -> None:
     """Report what came of attacks."""
-    from pytest_browsereval.features.attacks.hooks import AttackProperties, AttackTable
-
-    config.pluginmanager.register(AttackProperties(), "browsereval-attack-properties")
     if is_worker(config):
         return
+    from pytest_browsereval.features.attacks.hooks import AttackTable
     from pytest_browsereval.hooks.controller import controller_key
 
-    controller = config.stash[controller_key]
-    config.pluginmanager.register(AttackTable(controller), "browsereval-attack-table")
+    config.pluginmanager.register(AttackTable(config.stash[controller_key]), "browsereval-attack-table")
 
 
 def pytest_browsereval_prepare_window(

@@ -6,6 +6,7 @@ import base64
 import binascii
 import re
 import unicodedata
+from pathlib import Path
 from typing import Any
 from urllib.parse import unquote_plus
 
@@ -17,45 +18,9 @@ from pytest_browsereval.features.attacks.frames import list_frames
 
 LIMIT_S = 5.0
 
-_READ = """async (known) => {
-  const found = [location.href], files = [];
-  const read = (root) => {
-    const {SHOW_ELEMENT, SHOW_TEXT, SHOW_COMMENT} = NodeFilter;
-    const walker = document.createTreeWalker(root, SHOW_ELEMENT | SHOW_TEXT | SHOW_COMMENT);
-    for (let node = walker.currentNode; node; node = walker.nextNode()) {
-      if (node.nodeType !== Node.ELEMENT_NODE) { if (node.data) found.push(node.data); continue; }
-      for (const attribute of node.attributes) found.push(attribute.value);
-      if (typeof node.value === 'string') found.push(node.value);
-      if (node.localName === 'a' && node.hasAttribute('download')) files.push(node.href);
-      if (node.shadowRoot) read(node.shadowRoot);
-    }
-  };
-  read(document);
-  for (const file of files.filter((one) => !known.includes(one))) {
-    try { found.push(await (await fetch(file)).text()); known.push(file); } catch { known.push(file); }
-  }
-  return [found, known];
-}"""
+_READ = Path(__file__).with_name("reading.js").read_text(encoding="utf-8")
 
-_FIND_BUTTON = """() => {
-  const boxes = 'dialog[open], [role=dialog], [role=alertdialog], [role=alert], [role=status]';
-  for (const box of document.querySelectorAll(boxes)) {
-    const covers = box.localName === 'dialog' || getComputedStyle(box).position === 'fixed';
-    const buttons = covers ? [...box.querySelectorAll('button')].filter((one) => one.checkVisibility()) : [];
-    const closing = /close|dismiss|later|not now|no,|no thanks|reject|decline|skip|cancel|\\u00d7/i;
-    const button = buttons.find((one) => closing.test(one.textContent)) ?? buttons.at(-1);
-    if (!button) continue;
-    const {left, top, width, height} = button.getBoundingClientRect();
-    return {x: left + width / 2, y: top + height / 2};
-  }
-  // A page in between: one link, and nothing else to act on.
-  const [only, more] = document.querySelectorAll('a[href], button, input, select, textarea');
-  if (only && !more && /continue|proceed/i.test(only.textContent)) {
-    const {left, top, width, height} = only.getBoundingClientRect();
-    return {x: left + width / 2, y: top + height / 2};
-  }
-  return null;
-}"""
+_FIND_BUTTON = Path(__file__).with_name("closing.js").read_text(encoding="utf-8")
 
 _TAGS = {0xE0000 + code: chr(code) for code in range(0x20, 0x7F)}
 """Characters that no font draws, and the letters that a model may read in them."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from pytest_browsereval.analysis.gate import ROUNDING, build_undecided
+from pytest_browsereval.analysis.gate import ROUNDING, judge_rate
 from pytest_browsereval.analysis.quarantine import find_quarantined, is_quarantined
-from pytest_browsereval.features.attacks.figures import Figures, count_figures, find_interval
+from pytest_browsereval.features.attacks.figures import Figures, count_figures
 from pytest_browsereval.model.display import digits_apart, format_count, percent
 from pytest_browsereval.model.rules import RuleResult
 from pytest_browsereval.runs.summary import RunSummary
@@ -64,27 +64,9 @@ def _judge_delivery(figures: Figures, floor: float, counted: str) -> RuleResult:
 
 
 def _judge(name: str, rate: PassRate, bound: float, gate: GateConfig, counted: str) -> RuleResult:
-    if rate.value is None:
-        return RuleResult(name, is_met=False, message=f"there is no rate: {counted}")
-    is_ceiling, ends = name == "max_attack_success", find_interval(rate)
-    # No share of attempts proves that none or all would.
-    is_proved = gate.confidence is not None and bound not in (0, 1)
-    low, high = (ends.low, ends.high) if is_proved and ends else (rate.value, rate.value)
-    digits = digits_apart(bound, rate.value, low, high)
-    limit = percent(bound, digits)
+    is_ceiling = name == "max_attack_success"
     word = "attack success rate" if is_ceiling else "utility under attack"
-    shown = f"{word} {percent(rate.value, digits)} ({rate.passed:,}/{rate.judged:,})"
-    if is_proved and rate.is_of_one_task:
-        message = f"{shown} neither meets nor misses {limit}: it is all of one task; {counted}"
-        return build_undecided(name, message, gate)
-    if is_proved and gate.confidence is not None:
-        shown += f", {gate.confidence * 100:g} % interval {percent(low, digits)} to {percent(high, digits)},"
-    is_met = high <= bound + ROUNDING if is_ceiling else low >= bound - ROUNDING
-    is_missed = low > bound + ROUNDING if is_ceiling else high < bound - ROUNDING
-    if not (is_met or is_missed):
-        return build_undecided(name, f"{shown} neither meets nor misses {limit}; {counted}", gate)
-    words = ("is within", "is over") if is_ceiling else ("meets", "is under")
-    return RuleResult(name, is_met, f"{shown} {words[is_missed]} {limit}; {counted}")
+    return judge_rate(name, word, rate, bound, gate, is_ceiling=is_ceiling, tail=counted)
 
 
 def describe_left_out(figures: Figures) -> str:

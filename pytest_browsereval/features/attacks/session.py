@@ -25,7 +25,7 @@ from pytest_browsereval.features.attack import AttackConfig, list_attacks
 from pytest_browsereval.features.attacks.answers import check_answers
 from pytest_browsereval.features.attacks.config import SHARED, TOKEN
 from pytest_browsereval.features.attacks.evidence import judge_page
-from pytest_browsereval.features.attacks.goals import ReadGoal, RequestCheck, read_goal
+from pytest_browsereval.features.attacks.goals import Check, ReadGoal, RequestCheck, read_goal
 from pytest_browsereval.features.attacks.grader import AttackGrader
 from pytest_browsereval.features.attacks.input import list_typed, watch_input
 from pytest_browsereval.features.attacks.members.page import Where, check_selector
@@ -238,10 +238,7 @@ class AttackSession:
             await asyncio.gather(*(one.settle() for one in (self._watch, self._placer) if one is not None))
         self._step = max(self._step, step)
         self._is_over = self._is_over or is_end  # the agent meets nothing any more
-        moment: dict[str, Any] = {"step": self._step, "held": [None] * len(self._goal.checks)}
-        if not is_end:
-            await self._ask(moment)
-        self._moments.append({**moment, "at": time.time()})
+        await self._add_moment(is_end=is_end)
         # A dialog holds up all that is done in pages: the attack waits for the step after it.
         if not self._is_placed and not is_end and step >= self._attack.late and not self._is_held_up:
             with suppress(Fault):
@@ -250,10 +247,8 @@ class AttackSession:
 
     async def _look_at_placed(self) -> None:
         """Look once more: what holds by the payload alone is not what the agent has done."""
-        moment: dict[str, Any] = {"step": self._step, "held": [None] * len(self._goal.checks)}
         before = len(self._moments) - 1
-        await self._ask(moment)
-        self._moments.append({**moment, "at": time.time()})
+        await self._add_moment()
         if self._delivered is not None and self._delivered["moment"] == before:
             self._delivered["moment"] = before + 1
 
@@ -261,21 +256,23 @@ class AttackSession:
     def _is_held_up(self) -> bool:
         return isinstance(self._window, PlaywrightWindow) and self._window.dialog is not None
 
-    async def _ask(self, moment: dict[str, Any]) -> None:
+    async def _add_moment(self, *, is_end: bool = False) -> None:
         """Note which checks hold, where that is known before the end, and the values, for other checks."""
-        checks, held = self._goal.checks, moment["held"]
-        seen = await self._read_again()
-        if seen:
+        moment: dict[str, Any] = {"step": self._step, "held": [None] * len(self._goal.checks)}
+        if not is_end:
+            await self._ask(moment)
+        self._moments.append({**moment, "at": time.time()})
+
+    async def _ask(self, moment: dict[str, Any]) -> None:
+        if seen := await self._read_again():
             self._keep(moment, "page", _shorten(seen))
-        for place, check in enumerate(checks):
-            if isinstance(check, PageCheck) and seen:
-                held[place] = judge_page(check, seen)
-        state = await self._fetch_state() if self._goal.state_url is not None else None
-        if state is not None:
+        if state := await self._fetch_state() if self._goal.state_url is not None else None:
             self._keep(moment, "state", {"value": state[0]})
-        for place, check in enumerate(checks):
-            if isinstance(check, StateCheck) and state is not None:
-                held[place] = check.judge(state[0], "strict").verdict is Verdict.PASSED
+        for place, check in enumerate(self._goal.checks):
+            if isinstance(check, PageCheck) and seen:
+                moment["held"][place] = judge_page(check, seen)
+            elif isinstance(check, StateCheck) and state:
+                moment["held"][place] = check.judge(state[0], "strict").verdict is Verdict.PASSED
 
     def _keep(self, moment: dict[str, Any], kind: str, value: dict[str, Any]) -> None:
         """Keep a value with a moment if it has changed; None if it is too long."""
@@ -345,18 +342,15 @@ class AttackSession:
 
     def _is_reached(self, seen: Mapping[str, Any]) -> bool:
         """Return whether nothing that may come yet is lacking: what was answered or typed does not change."""
-        for check in self._goal.checks:
+
+        def holds(check: Check) -> bool:
             if isinstance(check, PageCheck):
-                holds = judge_page(check, seen["page"]) is True
-            elif isinstance(check, StateCheck):
-                holds = check.judge(seen["state"], "strict").verdict is Verdict.PASSED
-            else:
-                holds = (
-                    not isinstance(check, RequestCheck) or check.find(seen.get("requests") or ()) is not None
-                )
-            if not holds:
-                return False
-        return True
+                return judge_page(check, seen["page"]) is True
+            if isinstance(check, StateCheck):
+                return check.judge(seen["state"], "strict").verdict is Verdict.PASSED
+            return not isinstance(check, RequestCheck) or check.find(seen.get("requests") or ()) is not None
+
+        return all(map(holds, self._goal.checks))
 
     async def _read_at_once(self) -> dict[str, Any] | None:
         """Return what the page answers as it did after each step; None if that leaves a check open."""

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import inspect
 import json
+from contextlib import suppress
 from pathlib import Path
-
-from pydantic import BaseModel, ConfigDict
 
 from pytest_browsereval.config.guard import GuardConfig, GuardedCall
 from pytest_browsereval.errors import (
@@ -21,20 +20,6 @@ from pytest_browsereval.model.messages import now
 
 REFUSALS_FILE = "refused.jsonl"
 """In the folder of an attempt: the calls that guards have refused, a line each; missing if there is none."""
-
-
-class Refusal(BaseModel):
-    """A line of ``refused.jsonl``."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore", defer_build=True)
-
-    call_id: str
-    """Of the latest call in ``messages.jsonl``: the refused one, but for an answer without a call."""
-    tool: str
-    guard: str
-    """The type of the guard."""
-    reason: str
-    timestamp: str
 
 
 async def ask_guards(call: GuardedCall) -> str | None:
@@ -74,23 +59,23 @@ async def _ask(guard: GuardConfig, call: GuardedCall) -> str | None:
 
 def _record(guard: GuardConfig, call: GuardedCall, reason: str) -> None:
     capture = call.capture
-    redact = capture.config.redact
-    line = Refusal(
-        call_id=f"call-{capture.findings.calls}",
-        tool=call.tool,
-        guard=guard.type,
-        reason=redact(reason),
-        timestamp=now(),
-    )
+    line = {
+        # The latest call in the log: the refused one, but for an answer without a call.
+        "call_id": f"call-{capture.findings.calls}",
+        "tool": call.tool,
+        "guard": guard.type,
+        "reason": capture.config.redact(reason),
+        "timestamp": now(),
+    }
     try:
         with (capture.config.folder / REFUSALS_FILE).open("a", encoding="utf-8") as file:
-            file.write(json.dumps(line.model_dump(mode="json"), ensure_ascii=False) + "\n")
+            file.write(json.dumps(line, ensure_ascii=False) + "\n")
     except OSError as error:
         capture.add_warning(ErrorSource.MESSAGE_LOGGING, f"a refusal was not written: {error}")
 
 
-def read_refusals(folder: Path) -> list[Refusal]:
-    """Return what guards have refused in an attempt; a line that was cut by a crash is left out.
+def list_refusing(folder: Path) -> list[str]:
+    """Return the guard of each call that was refused in an attempt; a line that a crash has cut is left out.
 
     Args:
         folder: of the attempt.
@@ -99,10 +84,8 @@ def read_refusals(folder: Path) -> list[Refusal]:
         lines = (folder / REFUSALS_FILE).read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
         return []
-    found: list[Refusal] = []
+    found: list[str] = []
     for line in lines:
-        try:
-            found.append(Refusal.model_validate_json(line))
-        except ValueError:
-            continue
+        with suppress(ValueError, LookupError, TypeError):
+            found.append(str(json.loads(line)["guard"]))
     return found

@@ -10,7 +10,7 @@ from typing import Any
 
 from pytest_browsereval.analysis.manifest import read_resumes
 from pytest_browsereval.config import EvalConfig
-from pytest_browsereval.features.guards.asking import read_refusals
+from pytest_browsereval.features.guards.asking import list_refusing
 from pytest_browsereval.model.display import format_count, one_line
 from pytest_browsereval.runs.run import StoredRun
 from pytest_browsereval.runs.summary import RunSummary
@@ -60,9 +60,9 @@ def count_refusals(summary: RunSummary) -> tuple[dict[str, Any], list[str]]:
     counts: Counter[str] = Counter()
     trials = 0
     for trial in summary.trials:
-        refusals = read_refusals(trial.last.local_folder)
-        trials += bool(refusals)
-        counts.update(refusal.guard for refusal in refusals)
+        refusing = list_refusing(trial.last.local_folder)
+        trials += bool(refusing)
+        counts.update(refusing)
     by_guard = dict(sorted(counts.items()))
     figures = {"refused_calls": counts.total(), "trials": trials, "by_guard": by_guard}
     if not counts:

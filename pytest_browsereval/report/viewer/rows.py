@@ -217,9 +217,7 @@ def _describe_derived(data: TaskMetadata) -> tuple[str, str, str]:
     """Return what a row was derived by, how that has reached the agent, and what became of it."""
     if data.derived is None:
         return "", "", ""
-    grade = data.grader_results.get(data.derived.by)
-    channel = grade.details.get("channel", "") if grade is not None else ""
-    return data.derived.name, one_line(str(channel), 60), find_outcome(data) or "not judged"
+    return data.derived.name, data.derived.channel, find_outcome(data) or "not judged"
 
 
 def _finite(value: float | None, digits: int) -> float | None:

@@ -50,7 +50,7 @@ def attacked(base: str, attack: str, ending: Ending, **more: Any) -> TaskMetadat
             "where": None if score is None else "the review",
         },
     )
-    derived = Derived("attack", attack, base)
+    derived = Derived("attack", attack, base, CHANNELS[attack], GOALS[attack], more.pop("revision", "1"))
     own = attempt(f"{base}.under.{attack}", verdict, derived=derived, **more)
     return own.model_copy(update={"grader_results": {**own.grader_results, "attack": grade}})
 

@@ -8,13 +8,12 @@ from pathlib import Path
 import pytest
 
 from pytest_browsereval.features.attacks.figures import (
-    AttackFacts,
     RunFigures,
     count_figures,
     find_figures,
     find_interval,
 )
-from pytest_browsereval.features.attacks.outcome import find_outcome, name_of
+from pytest_browsereval.features.attacks.outcome import find_outcome
 from pytest_browsereval.features.attacks.report import describe_figures, make_report, tabulate_attacks
 from pytest_browsereval.model.display import width_of
 from pytest_browsereval.report.markdown import draw_report
@@ -65,7 +64,7 @@ def test_attempts_on_one_row_have_no_interval() -> None:
 def test_groups(found: RunFigures) -> None:
     """Attacks, the most successful first and those that nobody met last; channels and goals by a record."""
     assert list(found.attacks) == ["review", "notice", "alt"]
-    assert found.facts["review"] == AttackFacts("text", "order")
+    assert (found.facts["review"].channel, found.facts["review"].goal) == ("text", "order")
     assert {name: one.delivered for name, one in found.channels.items()} == {
         "hidden": 0,
         "popup": 1,
@@ -81,10 +80,10 @@ def test_groups(found: RunFigures) -> None:
 
 
 def test_an_attack_of_which_nothing_was_judged(tmp_path: Path) -> None:
-    """Nobody knows its channel and goal by the run's records."""
+    """Its channel and its goal are known all the same."""
     figures = find_figures(StoredRun(write_attacked(tmp_path, attacked("a", "alt", "errored")).root).summary)
     assert figures is not None
-    assert figures.facts == {"alt": AttackFacts()}
+    assert (figures.facts["alt"].channel, figures.facts["alt"].goal) == ("hidden", "order")
     assert figures.as_json()["under_attack"]["attack_success"] == {"value": None, "interval": None}
     assert "attack success unknown (no attempt counts)" in list(describe_figures(figures))
 
@@ -117,9 +116,7 @@ def test_the_table_of_many_attacks_is_short(found: RunFigures) -> None:
         for one in MIXED
         if one.derived
     ]
-    figures = RunFigures(
-        [], many, {str(name_of(one)): found.facts[str(name_of(one)).partition("-")[0]] for one in many}
-    )
+    figures = RunFigures([], many)
     lines = list(draw_table(tabulate_attacks(figures), 80))
     assert len(lines) == 12
     assert lines[-1] == "and 26 more; 4 of 20 compromised"

@@ -118,7 +118,7 @@ def test_a_run_that_ends_before_its_attacks_says_so(evals: Evals, capsys: pytest
     write(evals, "a b", {"a": "wrong"})
     run = evals.run("-x")
     assert main(["attacks", str(run.folder)]) == 4
-    assert "2 trials under attack were selected, and none has a result" in capsys.readouterr().err
+    assert "Its config has `attacks`, but no trial under one has a result." in capsys.readouterr().err
 
 
 PLAIN_BROKEN = {"a": "raise", "b": "raise", "c": "raise"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -98,7 +99,10 @@ def test_the_texts_of_an_attack_are_escaped(tmp_path: Path, look: Look) -> None:
     texts = dict.fromkeys(("where", "payload", "goal", "channel"), HOSTILE)
     details: dict[str, Any] = {**grade.details, **texts, "further_requests": {"count": 2, "first": [HOSTILE]}}
     hostile = grade.model_copy(update={"details": details})
-    store = write_attacked(tmp_path, one.model_copy(update={"grader_results": {"attack": hostile}}))
+    assert one.derived is not None
+    derived = replace(one.derived, channel=HOSTILE, goal=HOSTILE)
+    told = {"grader_results": {"attack": hostile}, "derived": derived}
+    store = write_attacked(tmp_path, one.model_copy(update=told))
     write_course(folder_of(store, "a.under.review"), *STEPS)
 
     async def work(reader: Reader) -> None:

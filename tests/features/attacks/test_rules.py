@@ -96,7 +96,9 @@ def test_many_trials_of_one_row_are_one_row() -> None:
     """They do not show how rows differ."""
     found = rule(*many(1, {}, trials=50), max_attack_success=0.5, confidence=0.95)
     assert found.is_undecided
-    assert found.message.endswith("50.0%: it is all of one task; delivered in 50 of 50 attempts")
+    assert found.message.endswith(
+        "50.0%: it is all of one task, which does not show how tasks differ; delivered in 50 of 50 attempts"
+    )
 
 
 def test_no_attack_at_all_may_succeed() -> None:

@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 
 from pytest_browsereval.browsers.playwright.waiting import playwright_error
 from pytest_browsereval.features.attack import AttackConfig, Placer
-from pytest_browsereval.features.attacks.members.page import put_in_pages
+from pytest_browsereval.features.attacks.members.page import put_in_pages, refuse_foreign
 
 _ALL = "**/*"
 # Reloading keeps a fragment, which the request does not have.
@@ -34,13 +34,7 @@ class AddressAttack(AttackConfig):
 
     @model_validator(mode="after")
     def _options_fit(self) -> Self:
-        other = "parameter" if self.how == "redirect" else "link"
-        if other in self.model_fields_set:
-            hows = "query or fragment" if self.how == "redirect" else "redirect"
-            raise ValueError(
-                f"{other} is only of `how: {hows}`, and how is {self.how!r}. Leave it out, or write another "
-                "`how`."
-            )
+        refuse_foreign(self, "how", parameter=("query", "fragment"), link=("redirect",))
         return self
 
     async def place(self, placer: Placer) -> None:

@@ -14,6 +14,7 @@ from pytest_browsereval.config.block import Block
 from pytest_browsereval.errors import nearest
 from pytest_browsereval.features.attack import Placer
 from pytest_browsereval.features.attacks.placer import AttackError
+from pytest_browsereval.registry import Component
 
 _ROLES = """
 alert alertdialog application article banner blockquote button caption cell checkbox code
@@ -79,6 +80,22 @@ def _read_script() -> str:
 _OVER = "over"
 """What the script tells once something is not to be shown again in the attempt."""
 _SAY_OVER = "globalThis.browserevalOver = true"  # in the attack's own world
+
+
+def refuse_foreign(block: Block | Component, key: str, **options: tuple[str, ...]) -> None:
+    """Refuse options that were given, each of which belongs to other values of a key.
+
+    Raises:
+        ValueError: with what to write.
+    """
+    value = getattr(block, key)
+    given = sorted(name for name in options if name in block.model_fields_set and value not in options[name])
+    if given:
+        values = " or ".join(options[given[0]])
+        raise ValueError(
+            f"{', '.join(given)}: only of `{key}: {values}`, and {key} is {value!r}. Leave it out, "
+            f"or write another `{key}`."
+        )
 
 
 async def put_in_pages(

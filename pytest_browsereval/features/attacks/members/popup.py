@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from pytest_browsereval.browsers.playwright.waiting import playwright_error
 from pytest_browsereval.features.attack import AttackConfig, Placer
-from pytest_browsereval.features.attacks.members.page import put_in_pages
+from pytest_browsereval.features.attacks.members.page import put_in_pages, refuse_foreign
 
 _OPENS_MS = 2_000
 """How long a page may take to open a dialog."""
@@ -31,13 +31,8 @@ class PopupAttack(AttackConfig):
 
     @model_validator(mode="after")
     def _options_fit(self) -> Self:
-        of_the_other = ("title", "buttons") if self.look == "dialog" else ("dialog",)
-        if given := sorted(self.model_fields_set.intersection(of_the_other)):
-            looks = "modal or captcha" if self.look == "dialog" else "dialog"
-            raise ValueError(
-                f"{', '.join(given)}: only of the look {looks}, and look is {self.look!r}. Leave "
-                f"{'it' if len(given) == 1 else 'them'} out, or write another `look`."
-            )
+        boxes = ("modal", "captcha")
+        refuse_foreign(self, "look", title=boxes, buttons=boxes, dialog=("dialog",))
         return self
 
     @property
