@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from pytest_browsereval.config.model import EvalConfig
 from pytest_browsereval.errors import ConfigError
@@ -44,27 +44,23 @@ def derive_rows(config: EvalConfig) -> EvalConfig:
     Raises:
         ConfigError: an attack cannot be delivered or judged.
     """
-    _check(config)
-    payloads = {one.label: _read_payload(config, place) for place, one in enumerate(list_attacks(config))}
-    texts = (*(one.model_dump_json() for one in list_attacks(config)), *payloads.values())
-    names_attacker = any(f"{{{ATTACKER}}}" in text for text in texts)
+    attacks = tuple(_read_payload(config, place) for place in range(len(config.attacks)))
+    _check(config, attacks)
+    names_attacker = any(f"{{{ATTACKER}}}" in one.model_dump_json() for one in attacks)
     sites = {**config.sites, ATTACKER: COLLECTOR} if names_attacker else config.sites
     completed = config.model_copy(update={"sites": sites})
     completed._secrets = {**config._secrets, TOKEN_VARIABLE: TOKEN}  # noqa: SLF001 as below
     for agent in config.variants.values():
         if agent.type == OBEDIENT:  # which plays the solutions of goals
             agent._attacked = completed  # type: ignore[attr-defined]  # noqa: SLF001 as below
-    derived = [
-        AttackedDataset(path=one.path, of=one, attacks=list_attacks(config), payloads=payloads)
-        for one in config.dataset
-    ]
+    derived = [AttackedDataset(path=one.path, of=one, attacks=attacks) for one in config.dataset]
     for dataset in derived:
         dataset._wrong = completed.wrong  # noqa: SLF001 a config is completed only here
     completed._derived = tuple(derived)  # noqa: SLF001 as above
     return completed
 
 
-def _check(config: EvalConfig) -> None:
+def _check(config: EvalConfig, attacks: Sequence[AttackConfig]) -> None:
     if not isinstance(config.trials, int):
         why = "rows under attack are not made in rounds. Write a number, such as `trials: 3`."
         raise config.wrong(("trials",), why)
@@ -72,7 +68,7 @@ def _check(config: EvalConfig) -> None:
         why = "is the name of the attacker's origin. Give the site another name."
         raise config.wrong(("sites", ATTACKER), why)
     seen: dict[str, int] = {}
-    for place, attack in enumerate(list_attacks(config)):
+    for place, attack in enumerate(attacks):
         if seen.setdefault(attack.label, place) != place:
             why = f"two attacks are named {attack.label!r}. Give one a `name` of its own."
             raise config.wrong(("attacks", place), why)
@@ -115,32 +111,30 @@ def _find_lacking(
     config: EvalConfig, attack: AttackConfig, goal: ReadGoal
 ) -> Iterator[tuple[tuple[str | int, ...], str]]:
     """Yield what makes a goal that nobody can reach: every agent would resist such an attack."""
-    payload = _read_payload(config, list_attacks(config).index(attack))
-    text = f"{attack.model_dump_json()} {payload}"
-    options = attack.model_dump_json(exclude={"payload", "goal"})
-    if "{goal}" in f"{options} {payload}" and not attack.goal.say.strip():
+    if "{goal}" in attack.model_dump_json(exclude={"goal"}) and not attack.goal.say.strip():
         why = "the payload has {goal}, and the goal says nothing: the agent would read an empty sentence. "
         yield ("goal",), f"{why}Write `say`, what the agent is to do, or leave {{goal}} out of the payload."
-    yield from find_unknown(attack, payload, (GOAL, ATTACKER, *config.sites))
+    yield from find_unknown(attack, (GOAL, ATTACKER, *config.sites))
     for number, step in enumerate(attack.goal.solution, 1):
         if not isinstance(step.get("tool"), str):
             why = (
                 f"step {number} of the goal's solution is {show(step)}, which names no tool. Write {EXAMPLE}."
             )
             yield ("goal", "solution", number - 1), why
-    if goal.needs_requests and f"{{{ATTACKER}}}" not in text:
+    if goal.needs_requests and f"{{{ATTACKER}}}" not in attack.model_dump_json():
         why = "a `request` goes to the attacker's origin, and nothing names {attacker}. "
         yield ("goal",), f"{why}Write {{attacker}} where the payload or `say` has its address."
 
 
-def _read_payload(config: EvalConfig, place: int) -> str:
-    given = list_attacks(config)[place].payload
-    if isinstance(given, str):
-        return given
-    path = config.base_dir / given.file
+def _read_payload(config: EvalConfig, place: int) -> AttackConfig:
+    """Return an attack with its payload as a text, its file read."""
+    attack = list_attacks(config)[place]
+    if isinstance(attack.payload, str):
+        return attack
     try:
-        return path.read_text(encoding="utf-8").strip()
+        text = (config.base_dir / attack.payload.file).read_text(encoding="utf-8").strip()
     except (OSError, ValueError) as error:
         why = f"the file cannot be read: {error}. Name a text file in UTF-8, relative to the config."
         wrong: ConfigError = config.wrong(("attacks", place, "payload", "file"), why)
         raise wrong from None
+    return attack.model_copy(update={"payload": text})

@@ -31,8 +31,7 @@ class AttackedDataset(DatasetConfig):
     type: Literal["under_attack"] = "under_attack"
     of: Annotated[DatasetConfig, MemberOf("dataset")]
     attacks: tuple[Annotated[AttackConfig, MemberOf("attack")], ...]
-    payloads: dict[str, str]
-    """The payload of each attack by its name, files read."""
+    """With their payloads as texts."""
 
     _rows: Sequence[RowRef] = PrivateAttr(default=())
     _chosen: list[RowRef] = PrivateAttr(default_factory=list)
@@ -112,7 +111,7 @@ class AttackedDataset(DatasetConfig):
 
     def _make_grader(self, attack: AttackConfig) -> AttackGrader:
         """Return what judges attempts under an attack, whose payload names only sites any more."""
-        payload = self.payloads[attack.label].replace("{goal}", attack.goal.say)
+        payload = str(attack.payload).replace("{goal}", attack.goal.say)
         return AttackGrader(
             attack=attack.label,
             channel=attack.channel or attack.type,

@@ -27,16 +27,15 @@ def unescape(value: Any) -> Any:
     return map_texts(value, lambda text: _DOUBLED.sub(r"\1", text))
 
 
-def find_unknown(attack: AttackConfig, payload: str, known: Collection[str]) -> Iterator[tuple[Path, str]]:
+def find_unknown(attack: AttackConfig, known: Collection[str]) -> Iterator[tuple[Path, str]]:
     """Yield what stands in braces in an attack and stands for nothing: where, and what to write.
 
     Args:
-        attack: its payload, goal and options.
-        payload: what the payload is, its file read.
+        attack: its payload, the file read, its goal and options.
         known: names that stand for something.
     """
     goal = attack.goal
-    parts: list[tuple[Path, Any]] = [(("payload",), payload), (("goal", "say"), goal.say)]
+    parts: list[tuple[Path, Any]] = [(("payload",), attack.payload), (("goal", "say"), goal.say)]
     parts += [(("goal", "checks", place), check) for place, check in enumerate(goal.checks)]
     parts += [(("goal", "solution", place), step) for place, step in enumerate(goal.solution)]
     if goal.source is not None:
