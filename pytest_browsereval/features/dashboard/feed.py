@@ -58,10 +58,11 @@ class Feed:
         """When a page has last asked, by the monotonic clock."""
         self._life = secrets.token_hex(4)
         self._table = Table()
-        self._revisions: dict[str, int] | None = None
-        """The line of each attempt that was read, by keys; None before the first look."""
+        self._has_scanned = False
+        self._revisions: dict[str, int] = {}
+        """The line of each attempt that was read, by keys."""
         self._seen: set[str] = set()
-        """Attempts whose messages were told as they came."""
+        """Attempts that were seen in flight, or told in full."""
         self._flights = Flights(watched.store.root)
         self._queue = Queue(watched.store, watched.control.session)
         self._about: dict[str, Any] = {}
@@ -74,44 +75,49 @@ class Feed:
         """Read what is new in the folder."""
         self._queue.look()
         begun, ended = self._flights.look()
-        first, flying = self._revisions is None, {flight.key for flight in self._flights}
-        revisions = self._revisions = self._revisions or {}
-        for attempt in iter_attempts(self.watched.door, self.watched.store) if first else ():
-            if attempt.metadata is None and attempt.key not in flying:
-                self._table.add(attempt)
+        if not self._has_scanned:
+            self._has_scanned = True
+            self._scan({flight.key for flight in self._flights})
         for flight in begun:
-            if flight.key not in revisions:  # else it is graded again: its row stays until then
+            self._seen.add(flight.key)
+            if flight.key not in self._revisions:  # else it is graded again: its row stays until then
                 trial = self._queue.trials.get(flight.node_id)
                 query_id, query = (trial.key.query_id, trial.query) if trial else ("", "")
                 attempt = StoredAttempt(flight.folder, flight.key, None, "")
                 self._tell_rows(self._table.add(attempt, query_id=query_id, query=query))
+        for flight in (*self._flights, *ended):
+            self._tell_all("message", flight.look())
         lines = self.watched.store.update_lines()
         for data in [data for trial in lines.trials for data in lines.list_tries(trial)]:
-            self._take_line(data, is_seen=not first)
-        for flight in (*self._flights, *ended):
-            self._seen.add(flight.key)
-            self._tell_all("message", flight.look())
+            self._take_line(data)
         for flight in ended:
-            if flight.key not in revisions:  # given up
+            if flight.key not in self._revisions:  # given up
                 self._take(read_attempt(self.watched.door, self.watched.store, flight.key))
         self._stand()
 
-    def _take_line(self, data: Finished, *, is_seen: bool) -> None:
-        """Take the record of an attempt; one that was never seen in flight is told in full."""
-        assert self._revisions is not None  # noqa: S101 set by the first look
+    def _scan(self, in_flight: set[str]) -> None:
+        """Read the attempts from before the first page: a new page has them from the start."""
+        for attempt in iter_attempts(self.watched.door, self.watched.store):
+            data = attempt.metadata
+            if data is not None or attempt.key not in in_flight:
+                self._table.add(attempt)
+            if data is not None:
+                self._seen.add(attempt.key)
+                self._revisions[attempt.key] = data.revision
+                if data.started_at >= (self._queue.began_at or "~"):
+                    self._queue.made.add(TrialKey.of(data))
+
+    def _take_line(self, data: Finished) -> None:
+        """Take the record of an attempt, if it is new; one that was never seen in flight is told in full."""
         key = find_place(data).partition("/")[2]
         if self._revisions.get(key) == data.revision:
             return
-        if is_seen or data.started_at >= (self._queue.began_at or "~"):
-            self._queue.made.add(TrialKey.of(data))
-        is_short = is_seen and key not in self._revisions and key not in self._seen
         self._revisions[key] = data.revision
+        self._queue.made.add(TrialKey.of(data))
         attempt = read_attempt(self.watched.door, self.watched.store, key)
-        if not is_seen:
-            self._table.add(attempt)
-            return
         self._take(attempt)
-        if is_short and not any(flight.key == key for flight in self._flights):
+        if key not in self._seen:
+            self._seen.add(key)
             self._tell_all("message", messages_of(attempt.folder, key))
 
     def _take(self, attempt: StoredAttempt) -> None:

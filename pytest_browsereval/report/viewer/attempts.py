@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Container, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -47,28 +47,12 @@ class StoredAttempt:
 
 def iter_attempts(door: Door, store: RunStore) -> Iterator[StoredAttempt]:
     """Yield all attempts in the order of the folders' names, tries of a trial in theirs."""
-    recorded = (tuple(trial.split("/")[1:]) for trial in store.update_lines().trials)
-    for parts in sorted({*_trials(f"{store.root}{os.sep}tasks", ()), *recorded}):
-        yield from attempts_of(door, store, parts)
-
-
-def attempts_of(
-    door: Door, store: RunStore, parts: tuple[str, ...], besides: Container[str] = frozenset()
-) -> Iterator[StoredAttempt]:
-    """Yield the attempts of a trial in their order.
-
-    Args:
-        door: asks plug-ins for causes.
-        store: the run.
-        parts: the trial's folder below that of all tasks.
-        besides: keys of attempts that are not wanted.
-    """
-    trial = os.path.join(store.root, "tasks", *parts)  # noqa: PTH118 a path object for each of 20,000 costs a second
-    recorded = store.update_lines().list_tries("/".join(("tasks", *parts)))
-    names = {*filter(_number, _folders(trial)), *(f"attempt-{data.attempt}" for data in recorded)}
-    for name in sorted(names, key=_number):
-        if (key := "/".join((*parts, name))) not in besides:
-            yield read_attempt(door, store, key)
+    lines, tasks = store.update_lines(), f"{store.root}{os.sep}tasks"
+    recorded = (tuple(trial.split("/")[1:]) for trial in lines.trials)
+    for parts in sorted({*_trials(tasks, ()), *recorded}):
+        made = (f"attempt-{data.attempt}" for data in lines.list_tries("/".join(("tasks", *parts))))
+        for name in sorted({*filter(_number, _folders("/".join((tasks, *parts)))), *made}, key=_number):
+            yield read_attempt(door, store, "/".join((*parts, name)))
 
 
 def _trials(folder: str, above: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
