@@ -89,6 +89,24 @@ DOORS: dict[str, set[str]] = {
 """Heavy libraries, and the modules that import them: one for each thing that is done with them."""
 
 
+READERS_OF_LINES = {
+    "Lines",
+    "list_files",
+    "parse_line",
+    "read_bytes",
+    "read_content",
+    "read_line",
+    "read_raw",
+}
+"""What reads ``attempts/*.jsonl``. Others ask a ``StoredRun``."""
+
+KNOW_LINES = {
+    "hooks.records": "compares the hashes of lines with what the run has written",
+    "features.remote": "sends and brings the files of lines",
+}
+"""Who reads lines outside of ``runs``, with the reason."""
+
+
 RUNNERS = {"pytest", "_pytest", "pluggy", "xdist", "pytest_html"}
 
 RUNNER_CLASSES = (
@@ -241,6 +259,26 @@ def test_nobody_imports_a_leaf() -> None:
 
     arrows = [arrow for arrow in our_arrows() if is_leaf(arrow.target)]
     assert not [str(arrow) for arrow in arrows if leaf(arrow.source) != leaf(arrow.target)]
+
+
+def test_stored_attempts_are_read_in_one_place() -> None:
+    """Nobody but ``runs`` reads lines of attempts, and nobody their copies, ``metadata.json``."""
+    known, copies = set[str](), set[str]()
+    for name, tree in trees().items():
+        if part(name) == "runs":
+            continue
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom) and node.module in (
+                f"{NAME}.runs.lines",
+                f"{NAME}.runs.texts",
+            ):
+                if not READERS_OF_LINES.isdisjoint(alias.name for alias in node.names):
+                    known.add(".".join(name.split(".")[:2]))
+            elif isinstance(node, ast.Constant) and node.value == "metadata.json":
+                copies.add(name)
+    assert known == set(KNOW_LINES)
+    # It is written; it names where a row without a dataset is from; and it is a file of another tool.
+    assert copies == {"run.store", "features.regrade.stored_plan", "features.interop.browseros"}
 
 
 def test_exceptions_within_a_row_are_in_use() -> None:

@@ -14,7 +14,6 @@ import itertools
 import json
 import os
 import random
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -39,7 +38,7 @@ from pytest_browsereval.run_files import (
 )
 from pytest_browsereval.runs.attempt import StoredAttempt, find_place
 from pytest_browsereval.runs.foreign import attempt_number
-from pytest_browsereval.runs.lines import ATTEMPTS, Lines, LineWriter, Noted
+from pytest_browsereval.runs.lines import ATTEMPTS, LineWriter, Noted
 from pytest_browsereval.runs.run import StoredRun
 from pytest_browsereval.runs.summary_file import SUMMARY
 from pytest_browsereval.runs.texts import LONGEST, take_out
@@ -155,8 +154,6 @@ class RunStore:
         self.writer = LineWriter(root, worker, fsync=fsync)
         self.run = StoredRun(root)
         """The same, to read it."""
-        self._lines = Lines(root, self.run)
-        self._reading = threading.Lock()
         self.locks = RunLocks(root, worker)
         """Who writes it."""
         self.synced_from = root if fsync else None
@@ -211,15 +208,9 @@ class RunStore:
     def _place(key: TrialKey) -> str:
         return f"tasks/{safe_folder(key.query_id)}/{safe_folder(key.variant)}/{key.trial}"
 
-    def update_lines(self) -> Lines:
-        """Return the lines of the run as they are now."""
-        with self._reading:
-            self._lines.update()
-            return self._lines
-
     def list_tries(self, key: TrialKey) -> list[StoredAttempt]:
         """Return the finished attempts of a trial that count, in their order."""
-        return self.update_lines().list_tries(self._place(key))
+        return self.run.update_lines().list_tries(self._place(key))
 
     def verdict(self, key: TrialKey) -> Verdict | None:
         """Return what a trial has come to so far, by its last finished attempt; None before there is one."""
@@ -245,7 +236,7 @@ class RunStore:
         Raises:
             OSError: it cannot be written.
         """
-        revision = 1 + self.update_lines().find_revision(metadata)
+        revision = 1 + self.run.update_lines().find_revision(metadata)
         plain = metadata.model_copy(update={"revision": revision}).model_dump(mode="json")
         safe = {**redact_json(plain, redact), **{name: plain[name] for name in _NAMES}}
         place = find_place(metadata)
@@ -274,7 +265,7 @@ class RunStore:
         trial.mkdir(parents=True, exist_ok=True)
         numbers = (attempt_number(path.name) or 0 for path in trial.glob("attempt-*"))
         number = 1 + max(numbers, default=0)
-        number = max(number, 1 + self.update_lines().find_number(self._place(key)))
+        number = max(number, 1 + self.run.update_lines().find_number(self._place(key)))
         while True:
             with contextlib.suppress(FileExistsError):
                 (path := trial / f"attempt-{number}").mkdir()
@@ -312,7 +303,7 @@ class RunStore:
 
     def in_flight(self, worker: str = "*") -> list[Flight]:
         """Return the attempts that have begun and are not finished, of one worker or all."""
-        lines, found = self.update_lines(), list[Flight]()
+        lines, found = self.run.update_lines(), list[Flight]()
 
         def take(record: Any) -> Flight:
             place = str(record["folder"])
@@ -341,7 +332,7 @@ class RunStore:
         Raises:
             UsageError: it has no line that counts.
         """
-        data = self.update_lines().find(folder.relative_to(self.root).as_posix())
+        data = self.run.update_lines().find(folder.relative_to(self.root).as_posix())
         if data is None:
             raise UsageError(f"{format_path(folder)} has no line in {format_path(self.root / ATTEMPTS)}.")
         return data.metadata

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
@@ -21,7 +22,7 @@ from pytest_browsereval.redaction.config import redact_config
 from pytest_browsereval.run_files import load_written, parse_lines, read_written
 from pytest_browsereval.runs.attempt import StoredAttempt, find_trial
 from pytest_browsereval.runs.deaths import count_deaths
-from pytest_browsereval.runs.lines import Lines, read_bytes, read_line
+from pytest_browsereval.runs.lines import Lines, read_bytes, read_content
 from pytest_browsereval.runs.summary import RunSummary
 from pytest_browsereval.runs.summary_file import read_figures
 from pytest_browsereval.runs.trial import StoredTrial, list_trials
@@ -50,6 +51,9 @@ class RunDoor(Protocol):
     def make_table(self, run: StoredRun, name: str) -> Any:
         """Return a table of a run."""
 
+    def sum_up_run(self, run: StoredRun) -> dict[str, Any]:
+        """Return the figures that plug-ins add to those of a run."""
+
 
 class _Closed:
     """The door of a run that is read without plug-ins."""
@@ -65,6 +69,9 @@ class _Closed:
             f"{format_path(run.folder)} is read without plug-ins, so there is no table {name!r}."
         )
 
+    def sum_up_run(self, run: StoredRun) -> dict[str, Any]:
+        return {}
+
 
 class StoredRun:
     """A run as it is stored: what it was made of, and its attempts.
@@ -79,6 +86,8 @@ class StoredRun:
     def __init__(self, folder: Path, door: RunDoor | None = None) -> None:
         self.folder = folder.absolute()
         self.door: RunDoor = _Closed() if door is None else door
+        self._live = Lines(self.folder, self)
+        self._reading = threading.Lock()
 
     def __repr__(self) -> str:
         return f"<StoredRun {self.id}>"
@@ -184,6 +193,12 @@ class StoredRun:
                 "version does not read. Run the eval again."
             )
 
+    def update_lines(self) -> Lines:
+        """Return the lines of the run as they are now; ``attempts`` stay those that were read first."""
+        with self._reading:
+            self._live.update()
+            return self._live
+
     @cached_property
     def _lines(self) -> Lines:
         lines = Lines(self.folder, self)
@@ -235,13 +250,21 @@ class StoredRun:
         for line in self._lines.list_history(find_trial(trial.last)):
             yield read_bytes(self.folder, line)
 
+    def read_content(self, attempt: StoredAttempt) -> bytes:
+        """Return the line of an attempt, with its long texts.
+
+        Raises:
+            UsageError: the line or a text was changed since.
+        """
+        return read_content(self.folder, attempt.line)
+
     def read_record(self, attempt: StoredAttempt) -> TaskMetadata:
         """Return the whole record of an attempt.
 
         Raises:
             UsageError: its line was changed since.
         """
-        return read_line(self.folder, attempt.line)
+        return TaskMetadata.model_validate_json(self.read_content(attempt))
 
     @cached_property
     def files(self) -> Path:

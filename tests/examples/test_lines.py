@@ -36,7 +36,7 @@ def test_the_lines_of_a_run_in_pandas_and_duckdb(evals: Evals, capsys: pytest.Ca
     run = evals.run().folder
     assert evals.run(f"--eval-regrade={run}").ret == 1
     # A retry, and a second revision of the last attempt.
-    assert len(RunStore(run).update_lines().list_history("tasks/007/default/1")) == 3
+    assert len(RunStore(run).run.update_lines().list_history("tasks/007/default/1")) == 3
     text = PAGE.read_text(encoding="utf-8").replace("results/shop/RUN", str(run))
     python, sql = (
         re.search(rf"```{name}\n(.*?read_json.*?)```", text, re.DOTALL) for name in ("python", "sql")

@@ -184,7 +184,7 @@ def test_what_is_not_counted(store: RunStore) -> None:
     add(store, "a", FAILED)
     add(store, "b", FAILED)
     store.save_record(attempt("b", PASSED))
-    line = store.update_lines().list_tries("tasks/b/default/1")[0].line
+    line = store.run.update_lines().list_tries("tasks/b/default/1")[0].line
     assert line is not None
     of_a, of_b = ({"folder": f"tasks/{name}/default/1/attempt-1"} for name in "ab")
     store.append("rewritten.jsonl", {**of_a, "revision": 1, "line": None})

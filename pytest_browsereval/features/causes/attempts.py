@@ -22,9 +22,9 @@ from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.progress import PROGRESS_FILE, Followed, Moment
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.run.lookup import earlier
-from pytest_browsereval.run.store import RunStore
 from pytest_browsereval.run_files import read_written
 from pytest_browsereval.runs.folder import StoredTask, read_messages, read_stored
+from pytest_browsereval.runs.run import StoredRun
 from pytest_browsereval.runs.turns import TurnReader, list_steps
 
 MOST_EARLIER = 20
@@ -153,12 +153,12 @@ def _list_earlier(run: Path) -> tuple[Path, ...]:
 
 
 @lru_cache(maxsize=8)
-def _find_store(run: Path) -> RunStore:
-    return RunStore(run)
+def _find_run(folder: Path) -> StoredRun:
+    return StoredRun(folder)
 
 
 def _list_passed(run: Path, like: TaskMetadata) -> Iterator[tuple[Path, TaskMetadata]]:
-    for one in _find_store(run).update_lines().list_row(like.query_id):
+    for one in _find_run(run).update_lines().list_row(like.query_id):
         if one.row_hash == like.row_hash and one.verdict is Verdict.PASSED:
             yield run / one.place, one.metadata
 

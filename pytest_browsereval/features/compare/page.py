@@ -18,8 +18,8 @@ from pytest_browsereval.report.viewer.attempts import iter_attempts
 from pytest_browsereval.report.viewer.page import SHARED, Form, markup_of, page, part, script_named
 from pytest_browsereval.report.viewer.rows import LONGEST, Table, about_run
 from pytest_browsereval.report.viewer.writing import Details
-from pytest_browsereval.run.store import RunStore
 from pytest_browsereval.run_files import write_whole
+from pytest_browsereval.runs.run import StoredRun
 from pytest_browsereval.runs.trial import StoredTrial
 
 _CHANGES = tuple(Change)
@@ -96,7 +96,7 @@ def _side(door: Door, run: RunOutcomes, name: str, file: Path, tasks: Tasks) -> 
         return {"run": about, "table": None}
     home = way_from(file, run.folder)
     own = "/".join(filter(None, (home, PAGE))) if (run.folder / PAGE).is_file() else ""
-    for attempt in iter_attempts(door, RunStore(run.folder)):
+    for attempt in iter_attempts(StoredRun(run.folder, door)):
         data = attempt.metadata
         if data is not None and (data.query_id, data.variant) in tasks:
             table.add(attempt, details.add(attempt))

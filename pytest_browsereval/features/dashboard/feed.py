@@ -16,13 +16,13 @@ from typing import Any
 from pytest_browsereval.door import Door
 from pytest_browsereval.features.dashboard.flights import Flights, messages_of
 from pytest_browsereval.features.dashboard.queue import Queue
-from pytest_browsereval.report.viewer.attempts import StoredAttempt, iter_attempts, read_attempt
+from pytest_browsereval.report.viewer.attempts import ShownAttempt, iter_attempts, read_attempt
 from pytest_browsereval.report.viewer.rows import Table, about_run
 from pytest_browsereval.report.viewer.standing import quarantine_of, repeats_of, resumes_of
 from pytest_browsereval.run.control import Control
 from pytest_browsereval.run.store import RunStore, TrialKey
-from pytest_browsereval.runs.attempt import StoredAttempt as Finished
-from pytest_browsereval.runs.attempt import find_place
+from pytest_browsereval.runs.attempt import StoredAttempt, find_place
+from pytest_browsereval.runs.run import StoredRun
 
 # Kept for pages that are slow. A page that missed more loads itself again.
 MOST_EVENTS = 2000
@@ -50,6 +50,7 @@ class Feed:
 
     def __init__(self, watched: Watched) -> None:
         self.watched = watched
+        self.run = StoredRun(watched.store.root, watched.door)
         self.events: deque[tuple[str, Any]] = deque(maxlen=MOST_EVENTS)
         """The last events: of what kind, and what."""
         self.states: dict[str, Any] = {}
@@ -83,21 +84,21 @@ class Feed:
             if flight.key not in self._revisions:  # else it is graded again: its row stays until then
                 trial = self._queue.trials.get(flight.node_id)
                 query_id, query = (trial.key.query_id, trial.query) if trial else ("", "")
-                attempt = StoredAttempt(flight.folder, flight.key, None, "")
+                attempt = ShownAttempt(flight.folder, flight.key, None, "")
                 self._tell_rows(self._table.add(attempt, query_id=query_id, query=query))
         for flight in (*self._flights, *ended):
             self._tell_all("message", flight.look())
-        lines = self.watched.store.update_lines()
+        lines = self.run.update_lines()
         for data in [data for trial in lines.trials for data in lines.list_tries(trial)]:
             self._take_line(data)
         for flight in ended:
             if flight.key not in self._revisions:  # given up
-                self._take(read_attempt(self.watched.door, self.watched.store, flight.key))
+                self._take(read_attempt(self.run, flight.key))
         self._stand()
 
     def _scan(self, in_flight: set[str]) -> None:
         """Read the attempts from before the first page: a new page has them from the start."""
-        for attempt in iter_attempts(self.watched.door, self.watched.store):
+        for attempt in iter_attempts(self.run):
             data = attempt.metadata
             if data is not None or attempt.key not in in_flight:
                 self._table.add(attempt)
@@ -107,20 +108,20 @@ class Feed:
                 if data.started_at >= (self._queue.began_at or "~"):
                     self._queue.made.add(TrialKey.of(data))
 
-    def _take_line(self, data: Finished) -> None:
+    def _take_line(self, data: StoredAttempt) -> None:
         """Take the record of an attempt, if it is new; one that was never seen in flight is told in full."""
         key = find_place(data).partition("/")[2]
         if self._revisions.get(key) == data.revision:
             return
         self._revisions[key] = data.revision
         self._queue.made.add(TrialKey.of(data))
-        attempt = read_attempt(self.watched.door, self.watched.store, key)
+        attempt = read_attempt(self.run, key)
         self._take(attempt)
         if key not in self._seen:
             self._seen.add(key)
             self._tell_all("message", messages_of(attempt.folder, key))
 
-    def _take(self, attempt: StoredAttempt) -> None:
+    def _take(self, attempt: ShownAttempt) -> None:
         self._table.drop_unfinished(attempt.key)
         self._tell_rows(self._table.add(attempt))
 
@@ -160,7 +161,7 @@ class Feed:
     def about(self) -> dict[str, Any]:
         """Return what a page says of the run itself."""
         if not self._about.get("facts", {}).get("Browser"):  # the manifest is written with the first browser
-            store, manifest = self.watched.store, self.watched.store.run.read_manifest()
+            store, manifest = self.watched.store, self.run.read_manifest()
             self._about = about_run(manifest, store.root.name, None)
             self._about["resumes"] = resumes_of(store.root, manifest)
             config = manifest.get("config")
@@ -174,7 +175,7 @@ class Feed:
         trials = list(self._table.trials())
         return {
             "repeats": repeats_of(trials) if is_over else None,
-            "quarantine": quarantine_of(self.watched.store.run.find_gate(), trials),
+            "quarantine": quarantine_of(self.run.find_gate(), trials),
         }
 
     def data(self) -> dict[str, Any]:

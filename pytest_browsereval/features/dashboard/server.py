@@ -120,7 +120,7 @@ class DashboardServer(PageServer):
             return Answer.of({"is_anew": True} if news is None else news)
         if match := _DETAILS.fullmatch(path):
             _check_folder(feed, match[1])
-            attempt = read_attempt(feed.watched.door, feed.watched.store, match[1])
+            attempt = read_attempt(feed.run, match[1])
             return Answer.of(details_of(attempt, is_served=True))
         if match := _PICTURE.fullmatch(path):
             file = _check_folder(feed, f"{match[1]}/screenshots") / match[2]

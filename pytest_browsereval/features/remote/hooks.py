@@ -424,7 +424,7 @@ class Uploading:
 def _list_finished(store: RunStore) -> Iterator[Path]:
     """Yield the folders of finished attempts: an agent's program may have written a line, or made a link."""
     home = store.root.resolve()
-    for one in store.update_lines().list_all():
+    for one in store.run.update_lines().list_all():
         folder = home / one.place
         if folder.is_dir() and folder.resolve() == folder:
             yield store.root / one.place

@@ -10,8 +10,8 @@ from pytest_browsereval.datasets.ids import safe_id
 from pytest_browsereval.features.gates import read_gate
 from pytest_browsereval.model.rules import RuleResult
 from pytest_browsereval.report.viewer.page import in_html
-from pytest_browsereval.run.store import RunStore
 from pytest_browsereval.run_files import write_whole
+from pytest_browsereval.runs.run import StoredRun
 
 Rule = tuple[str, str, str, Sequence[str]]
 """Name, result in a word, message, and the rows that decided it."""
@@ -40,14 +40,14 @@ CHOICES: Mapping[str, Mapping[str, str]] = {
 _BLANK = 'id="data">{"gate":null,'
 
 
-def describe_gate(store: RunStore, rules: Iterable[Rule]) -> list[list[Any]]:
+def describe_gate(run: StoredRun, rules: Iterable[Rule]) -> list[list[Any]]:
     """Return what the page shows of the rules.
 
     Args:
-        store: the run.
+        run: the run.
         rules: of its gate.
     """
-    block = store.run.find_gate()
+    block = run.find_gate()
     block = block if isinstance(block, Mapping) else {}
     met = {"met", "undecided"} if block.get("undecided") == "pass" else {"met"}
     return [
@@ -76,7 +76,7 @@ def read_stored(run: Path) -> list[list[Any]] | None:
         rules = [] if found is None else [_read(rule) for rule in found["rules"]]
     except (OSError, KeyError, TypeError, AttributeError):
         return None
-    return describe_gate(RunStore(run), rules) if rules else None
+    return describe_gate(StoredRun(run), rules) if rules else None
 
 
 def _read(rule: Mapping[str, Any]) -> Rule:

@@ -37,7 +37,7 @@ class Viewing:
             rules = [words_of(rule) for active_run, _, rule in results if active_run.store is store]
             if (store.root / PAGE).is_file():
                 try:
-                    put_gate(store.root / PAGE, describe_gate(store, rules))
+                    put_gate(store.root / PAGE, describe_gate(store.run, rules))
                 except OSError as error:
                     self._tell(store.root, error)
 

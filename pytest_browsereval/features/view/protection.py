@@ -10,13 +10,13 @@ from typing import Any
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.tasks import TASK_FILE
 from pytest_browsereval.report.export_record import withhold
-from pytest_browsereval.report.viewer.attempts import StoredAttempt
+from pytest_browsereval.report.viewer.attempts import ShownAttempt
 from pytest_browsereval.runs.folder import read_stored
 
 WHY = "what leaves a benchmark of protected rows must not have their texts"
 
 
-def is_protected(attempt: StoredAttempt) -> bool | None:
+def is_protected(attempt: ShownAttempt) -> bool | None:
     """Return whether answers of its row are never written in clear; None where nobody knows yet."""
     if attempt.metadata is None:
         return None
@@ -29,7 +29,7 @@ def is_protected(attempt: StoredAttempt) -> bool | None:
         return True
 
 
-def withhold_attempt(attempt: StoredAttempt) -> StoredAttempt:
+def withhold_attempt(attempt: ShownAttempt) -> ShownAttempt:
     """Return an attempt without what its row, the agent, pages and graders said."""
     if attempt.metadata is None:
         return replace(attempt, text="")
@@ -37,7 +37,7 @@ def withhold_attempt(attempt: StoredAttempt) -> StoredAttempt:
     return replace(attempt, metadata=record, text=record.model_dump_json(by_alias=True), cause=None)
 
 
-def withhold_details(attempt: StoredAttempt) -> list[object]:
+def withhold_details(attempt: ShownAttempt) -> list[object]:
     """Return the details of an attempt for its page: what it came to, and that the rest is left out."""
     try:
         size = os.stat(f"{attempt.folder}{os.sep}messages.jsonl", follow_symlinks=False).st_size  # noqa: PTH116 as the viewer reads it

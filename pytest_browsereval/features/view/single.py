@@ -24,7 +24,7 @@ from pytest_browsereval.model.display import format_count
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.report.links import check_page
 from pytest_browsereval.report.viewer.attempts import (
-    StoredAttempt,
+    ShownAttempt,
     iter_attempts,
     names_in,
     read_attempt,
@@ -33,8 +33,8 @@ from pytest_browsereval.report.viewer.page import in_html, page
 from pytest_browsereval.report.viewer.records import TEXTS, details_of, without_texts
 from pytest_browsereval.report.viewer.rows import DAMAGED, Table
 from pytest_browsereval.report.viewer.writing import Written, build_run_data, check_run, title_of
-from pytest_browsereval.run.store import RunStore
 from pytest_browsereval.run_files import open_written, write_whole
+from pytest_browsereval.runs.run import StoredRun
 
 # Most mail servers and issue trackers take 25 million bytes.
 MOST_MB = 25
@@ -69,8 +69,8 @@ class _Block:
 class _Page:
     """What fits into the page."""
 
-    def __init__(self, door: Door, store: RunStore, room: int) -> None:
-        self._door, self._store = door, store
+    def __init__(self, run: StoredRun, room: int) -> None:
+        self._run = run
         self.room = room
         self.blocks: dict[int, _Block] = {}
         self.logs = 0
@@ -82,13 +82,13 @@ class _Page:
         self.withheld: set[str] = set()
         """Keys of attempts of protected rows."""
 
-    def withhold(self, number: int, attempt: StoredAttempt) -> None:
+    def withhold(self, number: int, attempt: ShownAttempt) -> None:
         """Add an attempt of a protected row, without what was said in it."""
         self.withheld.add(attempt.key)
         block = self.blocks[number] = _Block(attempt.key, withhold_details(attempt))
         self.room -= block.size(number)
 
-    def add(self, number: int, attempt: StoredAttempt) -> None:
+    def add(self, number: int, attempt: ShownAttempt) -> None:
         """Add an attempt without its message log and records: what it came to is never left out."""
         whole = _Block(attempt.key, details_of(attempt))
         text, log, files, pictures, left_out, problem, records = whole.value
@@ -111,7 +111,7 @@ class _Page:
         """
         short = self.blocks[number]
         if short.more is not None and short.more <= self.room:
-            attempt = read_attempt(self._door, self._store, key)
+            attempt = read_attempt(self._run, key)
             whole = _Block(attempt.key, details_of(attempt))
             more = whole.size(number) - short.size(number)  # of an attempt that goes on it has grown
             if more <= self.room:
@@ -160,9 +160,9 @@ def write_single(
     """
     check_run(run)
     check_page(file)
-    store, table, order = RunStore(run), Table(), list[tuple[bool, int, str]]()
-    made, unknown = _Page(door, store, most_bytes - 500), list[tuple[int, StoredAttempt]]()
-    for number, attempt in enumerate(iter_attempts(door, store), 1):
+    stored, table, order = StoredRun(run, door), Table(), list[tuple[bool, int, str]]()
+    made, unknown = _Page(stored, most_bytes - 500), list[tuple[int, ShownAttempt]]()
+    for number, attempt in enumerate(iter_attempts(stored), 1):
         if is_protected(attempt):
             table.add(withhold_attempt(attempt), number)
             made.withhold(number, attempt)
@@ -180,8 +180,7 @@ def write_single(
             made.add(number, attempt)
             order.append((False, number, attempt.key))
     order.sort()
-    store = RunStore(run)
-    data = build_run_data(door, store, table, {"home": "", "details": "", "alone": True, "left_out": ""})
+    data = build_run_data(stored, table, {"home": "", "details": "", "alone": True, "left_out": ""})
     data["gate"] = withhold_reasons(read_stored(run)) if made.withheld else read_stored(run)
     title = title_of(data)
     made.room -= len(page(data, title).encode())

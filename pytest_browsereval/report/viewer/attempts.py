@@ -7,15 +7,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from pytest_browsereval.door import Door
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.causes import Cause
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.results import TaskMetadata
-from pytest_browsereval.run.store import RunStore
 from pytest_browsereval.run_files import open_written
 from pytest_browsereval.runs.foreign import attempt_number
-from pytest_browsereval.runs.lines import read_content
+from pytest_browsereval.runs.run import StoredRun
 
 # Bytes; the page says how many are left out.
 LONGEST_LOG = 32 << 20
@@ -25,7 +23,7 @@ _LEVELS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class StoredAttempt:
+class ShownAttempt:
     """The folder of an attempt and what its line says."""
 
     folder: str
@@ -45,14 +43,14 @@ class StoredAttempt:
         return _number(self.key.rpartition("/")[2])
 
 
-def iter_attempts(door: Door, store: RunStore) -> Iterator[StoredAttempt]:
+def iter_attempts(run: StoredRun) -> Iterator[ShownAttempt]:
     """Yield all attempts in the order of the folders' names, tries of a trial in theirs."""
-    lines, tasks = store.update_lines(), f"{store.root}{os.sep}tasks"
+    lines, tasks = run.update_lines(), f"{run.folder}{os.sep}tasks"
     recorded = (tuple(trial.split("/")[1:]) for trial in lines.trials)
     for parts in sorted({*_trials(tasks, ()), *recorded}):
         made = (f"attempt-{data.attempt}" for data in lines.list_tries("/".join(("tasks", *parts))))
         for name in sorted({*filter(_number, _folders("/".join((tasks, *parts)))), *made}, key=_number):
-            yield read_attempt(door, store, "/".join((*parts, name)))
+            yield read_attempt(run, "/".join((*parts, name)))
 
 
 def _trials(folder: str, above: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
@@ -75,25 +73,24 @@ def _number(name: str) -> int:
     return attempt_number(name) or 0
 
 
-def read_attempt(door: Door, store: RunStore, key: str) -> StoredAttempt:
+def read_attempt(run: StoredRun, key: str) -> ShownAttempt:
     """Return what is stored of an attempt.
 
     Args:
-        door: asks plug-ins for causes.
-        store: the run.
+        run: the run.
         key: its path below ``tasks``, with slashes.
     """
-    folder, lines = f"{store.root}{os.sep}tasks{os.sep}{key}", store.update_lines()
+    folder, lines = f"{run.folder}{os.sep}tasks{os.sep}{key}", run.update_lines()
     data = lines.find(f"tasks/{key}")
-    if data is None or data.line is None:
-        return StoredAttempt(folder, key, None, "", lines.describe_damage(f"tasks/{key}"))
+    if data is None:
+        return ShownAttempt(folder, key, None, "", lines.describe_damage(f"tasks/{key}"))
     try:
-        content = read_content(store.root, data.line)
+        content = run.read_content(data)
     except UsageError as error:
-        return StoredAttempt(folder, key, None, "", str(error))
+        return ShownAttempt(folder, key, None, "", str(error))
     metadata = TaskMetadata.model_validate_json(content)
-    cause = None if metadata.verdict is Verdict.PASSED else door.find_cause(metadata, Path(folder))
-    return StoredAttempt(folder, key, metadata, content.decode("utf-8", "replace"), cause=cause)
+    cause = None if metadata.verdict is Verdict.PASSED else run.door.find_cause(metadata, Path(folder))
+    return ShownAttempt(folder, key, metadata, content.decode("utf-8", "replace"), cause=cause)
 
 
 def message_log(folder: str) -> tuple[str, int]:

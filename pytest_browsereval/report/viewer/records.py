@@ -12,7 +12,7 @@ from pytest_browsereval.capture.dom import DOM_FOLDER, INERT
 from pytest_browsereval.capture.har import HAR_FILE
 from pytest_browsereval.capture.output import OUTPUT_FILE
 from pytest_browsereval.model.progress import PROGRESS_FILE
-from pytest_browsereval.report.viewer.attempts import StoredAttempt, message_log, names_in
+from pytest_browsereval.report.viewer.attempts import ShownAttempt, message_log, names_in
 from pytest_browsereval.run_files import open_written
 
 # Bytes. It is four times what the capture writes.
@@ -35,7 +35,7 @@ LONGEST_ADDRESS = 1_000
 TEXTS = {"output": OUTPUT_FILE, "console": CONSOLE_FILE, "har": HAR_FILE, "progress": PROGRESS_FILE}
 
 
-def details_of(attempt: StoredAttempt, *, is_served: bool = False) -> list[Any]:
+def details_of(attempt: ShownAttempt, *, is_served: bool = False) -> list[Any]:
     """Return the details of an attempt, in the places where the page's script looks for them.
 
     Args:

@@ -11,7 +11,7 @@ from pytest_browsereval.model.derived import find_outcome
 from pytest_browsereval.model.display import one_line
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.results import TaskMetadata
-from pytest_browsereval.report.viewer.attempts import StoredAttempt
+from pytest_browsereval.report.viewer.attempts import ShownAttempt
 from pytest_browsereval.report.viewer.standing import Trial
 from pytest_browsereval.run.store import TrialKey
 from pytest_browsereval.runs.trial import total_cost
@@ -46,7 +46,7 @@ class Table:
         self._costs: dict[str, float | None] = {}
 
     def add(
-        self, attempt: StoredAttempt, chunk: int = 0, *, query_id: str = "", query: str = ""
+        self, attempt: ShownAttempt, chunk: int = 0, *, query_id: str = "", query: str = ""
     ) -> list[list[Any]]:
         """Add an attempt, or replace what was known of it.
 
@@ -92,7 +92,7 @@ class Table:
             named[name] = [all_of[one] for one in given] if name == "tags" else all_of[given]
         return named
 
-    def _row(self, attempt: StoredAttempt, data: TaskMetadata, chunk: int) -> list[Any]:
+    def _row(self, attempt: ShownAttempt, data: TaskMetadata, chunk: int) -> list[Any]:
         share = self._word
         return [
             attempt.key,
@@ -119,7 +119,7 @@ class Table:
             *map(share, _OF_DERIVED, _describe_derived(data)),
         ]
 
-    def _bare(self, attempt: StoredAttempt, chunk: int, query_id: str, query: str) -> list[Any]:
+    def _bare(self, attempt: ShownAttempt, chunk: int, query_id: str, query: str) -> list[Any]:
         """Return the row of an attempt without metadata."""
         task, variant, trial, _ = attempt.key.split("/")
         share, verdict = self._word, DAMAGED if attempt.problem else UNFINISHED

@@ -18,12 +18,11 @@ from pytest_browsereval.door import Door
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.redaction.text import well_formed
 from pytest_browsereval.report.links import PAGE, check_page, way_from
-from pytest_browsereval.report.viewer.attempts import StoredAttempt, iter_attempts
+from pytest_browsereval.report.viewer.attempts import ShownAttempt, iter_attempts
 from pytest_browsereval.report.viewer.page import as_script, page
 from pytest_browsereval.report.viewer.records import details_of
 from pytest_browsereval.report.viewer.rows import DAMAGED, Table, about_run
 from pytest_browsereval.report.viewer.standing import quarantine_of, repeats_of, resumes_of
-from pytest_browsereval.run.store import RunStore
 from pytest_browsereval.run_files import write_whole
 from pytest_browsereval.runs.run import StoredRun
 from pytest_browsereval.runs.summary_file import describe_rounds
@@ -64,7 +63,7 @@ class Details:
         """The number of the script that the next details go to."""
         return self.count + 1
 
-    def add(self, attempt: StoredAttempt) -> int:
+    def add(self, attempt: ShownAttempt) -> int:
         """Write down an attempt's details, and return the number of the script that they are in."""
         part = f"{as_script(attempt.key)}:{as_script(details_of(attempt))}"
         if self._parts and self._size + len(part) > CHUNK:
@@ -118,37 +117,36 @@ def write_viewer(door: Door, run: Path, file: Path | None = None) -> Written:
     check_run(run)
     target = run / PAGE if file is None else file
     check_page(target)
-    store, table, details = RunStore(run), Table(), Details(target.with_suffix(".files"))
-    for attempt in iter_attempts(door, store):
+    stored, table, details = StoredRun(run, door), Table(), Details(target.with_suffix(".files"))
+    for attempt in iter_attempts(stored):
         table.add(attempt, details.add(attempt))
     details.flush()
     places = {"home": way_from(target, run), "details": target.with_suffix(".files").name}
-    data = build_run_data(door, store, table, places)
+    data = build_run_data(stored, table, places)
     write_whole(target, page(data, title_of(data)))
     details.remove_older()
     return Written(target, table.attempts, table.count(DAMAGED))
 
 
-def build_run_data(door: Door, store: RunStore, table: Table, places: Mapping[str, Any]) -> dict[str, Any]:
+def build_run_data(run: StoredRun, table: Table, places: Mapping[str, Any]) -> dict[str, Any]:
     """Return what the run page draws.
 
     Args:
-        door: asks plug-ins for figures.
-        store: the run.
+        run: the run.
         table: its rows.
         places: where the page finds what is not in it.
     """
-    manifest = store.run.read_manifest()
+    manifest = run.read_manifest()
     trials = list(table.trials())
-    about = about_run(manifest, store.root.resolve().name, store.run.count_selected())
-    if rounds := describe_rounds(store.root):
+    about = about_run(manifest, run.folder.resolve().name, run.count_selected())
+    if rounds := describe_rounds(run.folder):
         about["facts"]["Rounds"] = rounds
     return {
         "gate": None,  # at the front, where a feature puts what it came to: it is decided later
-        **table.as_json({**about, "resumes": resumes_of(store.root, manifest), **places}),
-        "beside": door.sum_up_run(StoredRun(store.root, door)) if table.derived else {},
+        **table.as_json({**about, "resumes": resumes_of(run.folder, manifest), **places}),
+        "beside": run.door.sum_up_run(run) if table.derived else {},
         "repeats": repeats_of(trials),
-        "quarantine": quarantine_of(store.run.find_gate(), trials),
+        "quarantine": quarantine_of(run.find_gate(), trials),
     }
 
 

@@ -13,7 +13,6 @@ from pytest_browsereval.features.attacks.figures import find_figures
 from pytest_browsereval.features.view.gate import Rule, describe_gate, put_gate
 from pytest_browsereval.report.links import PAGE
 from pytest_browsereval.report.viewer.writing import write_viewer
-from pytest_browsereval.run.store import RunStore
 from pytest_browsereval.runs.run import StoredRun
 from tests.features.attacks.attacked import MIXED, attacked, write_attacked
 from tests.labelled import folder_of, write_course
@@ -64,7 +63,7 @@ def test_the_run_page_has_the_figures(page: Path, look: Look) -> None:
 def test_rules_lead_to_their_trials(page: Path, look: Look) -> None:
     """Those on pass rates to trials under no attack, the others to attempts under one."""
     rules: list[Rule] = [("min_pass_rate", "met", "", ()), ("max_attack_success", "not met", "", ())]
-    put_gate(page, describe_gate(RunStore(page.parent), rules))
+    put_gate(page, describe_gate(StoredRun(page.parent), rules))
 
     async def work(reader: Reader) -> None:
         await reader.open()

@@ -10,7 +10,7 @@ import pytest
 
 from pytest_browsereval.commands.base import open_door
 from pytest_browsereval.report.viewer.attempts import iter_attempts, message_log
-from pytest_browsereval.run.store import RunStore
+from pytest_browsereval.runs.run import StoredRun
 from tests.labelled import folder_of, graded, write_run
 
 
@@ -36,7 +36,7 @@ def test_what_a_program_has_put_in_place_of_a_file_is_not_read(
     for file in (lines, folder / "messages.jsonl"):
         file.unlink()
         put(file)
-    found = {Path(one.folder): one for one in iter_attempts(open_door(), RunStore(store.root))}
+    found = {Path(one.folder): one for one in iter_attempts(StoredRun(store.root, open_door()))}
     assert found[folder].metadata is None
     assert "cannot be read" in found[folder].problem
     assert message_log(str(folder)) == ("", 0)

@@ -27,7 +27,7 @@ STEP = "#/buy/default/1/attempt-1/step-2"
 
 def test_counts_are_those_of_the_summary(store: RunStore, page: Path, look: Look) -> None:
     """Rate, interval and counts agree with the analysis; what cannot be read is counted beside them."""
-    lines = RunStore(store.root).update_lines()
+    lines = RunStore(store.root).run.update_lines()
     summary = RunSummary(list_trials(one for trial in lines.trials for one in lines.list_tries(trial)))
     assert summary.pass_rate == 0.5
 
