@@ -17,6 +17,7 @@ from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.needs import Needs
 from pytest_browsereval.registry import Component
 from pytest_browsereval.tools.base import Tool
+from pytest_browsereval.tools.catalog import SwitchBlock
 from pytest_browsereval.tools.toolbox import Toolbox
 from pytest_browsereval.tools.toolkit import Toolkit
 
@@ -94,8 +95,9 @@ class AgentConfig(Component):
 
     family: ClassVar[str] = "agent"
 
-    tools: Annotated[dict[str, bool], AfterValidator(Switches)] | None = None
-    """Switches of this agent alone, by the name of a tool or a toolkit; they come before the run's."""
+    tools: Annotated[SwitchBlock, AfterValidator(Switches)] | None = None
+    """Switches of this agent alone, by the name of a tool or a toolkit; they come before the run's. ``only:
+    [click, snapshot]`` stands for the run's as well."""
 
     def needs(self) -> Needs:
         """Return what it needs of the run: ``cdp``, ``tools``, and whether its calls stay ``unrecorded``.

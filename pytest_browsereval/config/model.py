@@ -27,6 +27,7 @@ from pytest_browsereval.llm.judge import JudgeConfig
 from pytest_browsereval.redaction.config import redact_config
 from pytest_browsereval.registry import Component, MemberOf
 from pytest_browsereval.sites import SiteConfig
+from pytest_browsereval.tools.catalog import SwitchBlock
 from pytest_browsereval.tools.toolkit import ToolkitConfig
 
 LISTS = ("graders", "toolkits", "export", "attacks", "guards")
@@ -140,8 +141,9 @@ class EvalConfig(Block):
     """Which grades have to pass for the verdict: ``all``, ``any``, a ``majority``, or ``{primary: NAME}``."""
     judge: JudgeConfig | None = None
     """The model for graders that name no model of their own."""
-    tools: dict[str, bool] = Field(default_factory=dict)
-    """Switches by the name of a tool or a toolkit; a toolkit that is off switches off its tools."""
+    tools: SwitchBlock = Field(default_factory=dict)
+    """Switches by the name of a tool or a toolkit; a toolkit that is off switches off its tools. ``only:
+    [click, snapshot]`` switches on what it names and nothing else."""
     toolkits: tuple[Annotated[ToolkitConfig, MemberOf("toolkit")], ...] = ()
     """Toolkits of plug-ins, besides the built-in ones; their switches are in ``tools`` too."""
     guards: tuple[Annotated[GuardConfig, MemberOf("guard")], ...] = ()

@@ -6,8 +6,10 @@ import hashlib
 import json
 import os
 import platform
+import re
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_browsereval.config_text import format_path
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.messages import SCHEMA_VERSION, now
+from pytest_browsereval.redaction.names import is_secret_name
 from pytest_browsereval.run.branch import find_commit
 from pytest_browsereval.run_files import load_written
 
@@ -68,6 +71,7 @@ def manifest(
         "config": config.public_dump(),
         "config_hash": config.content_hash(),
         "datasets": [file_hash(d.file(config.base_dir)) for d in config.dataset],
+        "files": dict(hash_row_files(config)),
         "browser": browser,
         "tools": [tool.name for tool in tools],
         "toolkits": _toolkits(kits, {tool.name for tool in tools}),
@@ -131,6 +135,28 @@ def file_hash(path: Path) -> dict[str, str | None]:
             return {"file": path.name, "sha256": hashlib.file_digest(file, "sha256").hexdigest()}
     except OSError:
         return {"file": path.name, "sha256": None}
+
+
+_FILE_NAME = re.compile(rb"(?<![\w./:-])[\w-][\w./-]*\.[A-Za-z]\w{0,7}(?![\w./-])")
+
+
+def hash_row_files(config: EvalConfig) -> Iterator[tuple[str, str | None]]:
+    """Yield the files in the folder of the config that rows name, with the hashes of their contents.
+
+    A tool may upload one, and a grader may run or read it: then results depend on it.
+    """
+    base = config.base_dir.resolve()
+    own = {one.file(config.base_dir) for one in config.dataset}
+    names: set[bytes] = set()
+    for file in own:
+        with suppress(OSError):  # it is a folder, or cannot be read: whoever reads its rows reports it
+            names.update(_FILE_NAME.findall(file.read_bytes()))
+    for name in sorted(name.decode("utf-8", "replace") for name in names):
+        path = base / name
+        # Of a short secret the hash tells all.
+        is_kept = path not in own and not is_secret_name(path.stem, "key")
+        if is_kept and path.is_file() and path.resolve().is_relative_to(base):
+            yield name, file_hash(path)["sha256"]
 
 
 def _folder_hash(folder: Path) -> str:

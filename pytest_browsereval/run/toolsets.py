@@ -11,6 +11,7 @@ from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.run.browser_checks import check_switches
 from pytest_browsereval.sites import names_in
 from pytest_browsereval.tools.base import Tool
+from pytest_browsereval.tools.catalog import OTHERS
 from pytest_browsereval.tools.guidance import veto_note, vetoes
 from pytest_browsereval.tools.toolkit import Toolkit
 from pytest_browsereval.tools.toolkits import WrongSwitch, resolve_tools
@@ -45,8 +46,8 @@ class Toolsets:
         kits = (*builtin, *plugged)
         _resolve(config, config.tools, builtin, plugged, ())
         on = {
-            name: _resolve(config, {**config.tools, **(agent.tools or {})}, builtin, plugged, (name,))
-            for name, agent in config.variants.items()
+            name: _resolve(config, switches_of(config, name), builtin, plugged, (name,))
+            for name in config.variants
         }
         found = {name: vetoes(kits, {tool.name for tool in tools}) for name, tools in on.items()}
         for name in on:
@@ -89,6 +90,12 @@ class Toolsets:
             sites: the names of the config's sites.
         """
         return ({*task.sites} | names_in(task.model_dump_json())) & {*sites} if self.sites_of else set()
+
+
+def switches_of(config: EvalConfig, variant: str) -> dict[str, bool]:
+    """Return the switches of a variant: its own before those of the run, or alone after ``only``."""
+    own = config.variants[variant].tools or {}
+    return dict(own) if OTHERS in own else {**config.tools, **own}
 
 
 def _resolve(

@@ -4,10 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator
 
 from pytest_browsereval.tools.base import Tool
 from pytest_browsereval.tools.toolkit import Toolkit
+
+OTHERS = "*"
+"""In switches: all tools that nothing else in them is about."""
+
+
+def read_switches(given: object) -> object:
+    """Return switches in which ``only: [...]`` is written as booleans; anything else as it is.
+
+    Raises:
+        ValueError: ``only`` is not a list of names.
+    """
+    if not isinstance(given, Mapping) or "only" not in given:
+        return given
+    only = given["only"]
+    if not isinstance(only, list | tuple) or not all(isinstance(name, str) for name in only):
+        raise ValueError("`only` is a list of tools and toolkits: `tools: {only: [click, snapshot]}`")
+    others = {name: value for name, value in given.items() if name != "only"}
+    return {OTHERS: False, **dict.fromkeys(only, True), **others}
+
+
+SwitchBlock = Annotated[
+    dict[str, bool], BeforeValidator(read_switches, json_schema_input_type=dict[str, bool | list[str]])
+]
+"""A block of a config: switches by the names of tools and toolkits, or ``only`` those that are on."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +100,7 @@ class Catalog:
         1. A toolkit that owns it is false: off, whatever its own switch says.
         2. A toolkit that owns it is true: its own switch, on if that is not set.
         3. Its own switch.
-        4. Nothing is set: its default.
+        4. Nothing is set: off after ``only``, else its default.
         5. It is not in the catalog: off.
 
         Args:
@@ -91,7 +117,8 @@ class Catalog:
             return False
         if True in of_owners:
             return True if own is None else own
-        return entry.default_on if own is None else own
+        default = entry.default_on and _set(switches, OTHERS) is not False
+        return default if own is None else own
 
     def filter_tools(self, tools: Iterable[Tool], switches: Mapping[str, object]) -> tuple[Tool, ...]:
         """Return the tools that pass at run time: those that are on and those outside the catalog."""

@@ -12,7 +12,7 @@ from pytest_browsereval.needs import Asker, Needs, Offers, check_fit
 from pytest_browsereval.registry import OURS, Registry
 from pytest_browsereval.tools import finish, input, navigation, observation, pointer, scripting, tabs  # noqa: A004
 from pytest_browsereval.tools.base import ENDINGS, Tool
-from pytest_browsereval.tools.catalog import Catalog
+from pytest_browsereval.tools.catalog import OTHERS, Catalog
 from pytest_browsereval.tools.foreign import foreign_tools
 from pytest_browsereval.tools.toolkit import Toolkit, ToolkitConfig
 
@@ -175,7 +175,7 @@ def _names(kits: Iterable[Toolkit]) -> Iterator[str]:
 def _check_switches(switches: Mapping[str, bool], kits: tuple[Toolkit, ...]) -> None:
     known = list(_names(kits))
     for name, value in switches.items():
-        if name not in known:
+        if name not in (*known, OTHERS):
             listed = "; ".join(f"{kit.key}: {', '.join(kit.names)}" for kit in kits)
             message = f"unknown tool or toolkit {name!r}.{nearest(name, known)} Known: {listed}."
             raise WrongSwitch(name, message)

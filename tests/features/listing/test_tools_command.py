@@ -93,3 +93,21 @@ def test_a_wrong_switch(capsys: pytest.CaptureFixture[str]) -> None:
     """The command reports it as a run does."""
     assert main(["tools", config(tools={"clik": True})]) == 4
     assert "tools.clik: unknown tool or toolkit 'clik'. Did you mean 'click'?" in capsys.readouterr().err
+
+
+def test_only_what_a_config_names_is_on(capsys: pytest.CaptureFixture[str]) -> None:
+    """Tools and toolkits alike, and the finishing tool; a variant's list stands for the run's switches."""
+    given = config(
+        agent=None,
+        variants={"x": "scripted", "y": {"type": "scripted", "tools": {"only": ["tabs"]}}},
+        tools={"only": ["click", "snapshot"]},
+    )
+    Path(given).write_text(Path(given).read_text().replace("agent: null\n", ""))
+    assert main(["tools", given, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["variants"]
+    assert found["x"]["tools"] == ["snapshot", "click", "done"]
+    assert found["y"]["tools"] == ["list_tabs", "open_tab", "select_tab", "close_tab", "done"]
+    assert main(["tools", config(tools={"only": ["clik"]})]) == 4
+    assert "unknown tool or toolkit 'clik'. Did you mean 'click'?" in capsys.readouterr().err
+    assert main(["tools", config(tools={"only": "click"})]) == 4
+    assert "`only` is a list of tools and toolkits" in capsys.readouterr().err

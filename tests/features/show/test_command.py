@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,8 @@ lanes: 4
 gate: {min_pass_rate: 0.8}
 """
 
+ROW = {"query_id": "a", "query": "Do a."}
+
 
 @pytest.fixture(autouse=True)
 def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -41,10 +44,10 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOP_SECRET_KEY", SECRET)
 
 
-def made(name: str, *, config: str = CONFIG, **more: Any) -> Path:
+def made(name: str, *, config: str = CONFIG, row: Mapping[str, Any] = ROW, **more: Any) -> Path:
     """Leave what a run leaves: two rows with a trial each, one of them passed."""
     Path("shop.yaml").write_text(config)
-    Path("rows.jsonl").write_text('{"query_id": "a", "query": "Do a."}\n')
+    Path("rows.jsonl").write_text(f"{json.dumps(row)}\n")
     loaded = load_config(Path("shop.yaml"), registry=builtin_registry())
     store = write_run(
         Path("results/shop") / name,
@@ -202,6 +205,16 @@ def test_two_runs(capsys: pytest.CaptureFixture[str]) -> None:
     assert (told["a"]["run"], told["b"]["run"], len(told["differences"])) == ("r", "rr", 3)
     assert main(["show", "r", "r"]) == 0
     assert "they differ in nothing but time" in capsys.readouterr().out
+
+
+def test_a_file_that_a_row_uses_has_changed(capsys: pytest.CaptureFixture[str]) -> None:
+    """What was uploaded is another file: the two runs are not alike, and the file is named."""
+    Path("files").mkdir()
+    for name, content in (("r", "one"), ("rr", "other")):
+        Path("files/photo.png").write_text(content)
+        made(name, row={**ROW, "metadata": {"additional": {"file": "files/photo.png"}}})
+    assert main(["show", "r", "rr"]) == 0
+    assert "files.files/photo.png: " in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
