@@ -15,19 +15,6 @@ HOST = "127.0.0.1"
 # For the thread of a server to end.
 CLOSE_S = 5.0
 
-UVICORN: Mapping[str, Any] = MappingProxyType(
-    {
-        "lifespan": "off",
-        "ws": "none",
-        "log_config": None,
-        "log_level": "critical",
-        "access_log": False,
-        "server_header": False,
-        "timeout_graceful_shutdown": 1,
-    }
-)
-"""Settings of a server that says nothing of itself, in the terminal or in its answers."""
-
 _POLL_S = 0.02  # `shutdown` waits until the serving thread looks up again
 _NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 

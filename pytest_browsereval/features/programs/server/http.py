@@ -13,19 +13,30 @@ from contextlib import asynccontextmanager, nullcontext
 from contextvars import Context
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from pytest_browsereval.capture.context import CaptureContext
 from pytest_browsereval.errors import ErrorSource
 from pytest_browsereval.features.programs.server.served import Receive, Scope, Send, ToolboxServer
 from pytest_browsereval.features.programs.server.toolbox import SharedToolbox
-from pytest_browsereval.local_server import HOST, UVICORN
+from pytest_browsereval.local_server import HOST
 from pytest_browsereval.tools.toolbox import Toolbox
 from pytest_browsereval.tools.toolkit import Toolkit
 
 if TYPE_CHECKING:
     from uvicorn import Server
+
+SETTINGS: dict[str, Any] = {
+    "lifespan": "off",
+    "ws": "none",
+    "log_config": None,
+    "log_level": "critical",
+    "access_log": False,
+    "server_header": False,
+    "timeout_graceful_shutdown": 1,
+}
+"""A server that says nothing of itself, in the terminal or in its answers."""
 
 _PATH = re.compile(r"/([0-9a-f]+)/mcp/?")
 _TOKEN_PREFIX = secrets.token_hex(16)
@@ -97,7 +108,7 @@ class ToolServer:
 
         # Opened here, so that the port is known before the first request.
         listener = socket.create_server((HOST, 0))
-        config = uvicorn.Config(self, **UVICORN)
+        config = uvicorn.Config(self, **SETTINGS)
         config.load()
         server = uvicorn.Server(config)
         server.lifespan = config.lifespan_class(config)
