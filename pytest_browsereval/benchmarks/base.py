@@ -135,7 +135,7 @@ class BenchmarkConfig(DatasetConfig):
             by_reason.setdefault(reason, []).append(query_id)
         return tuple(
             f"{self.title}: {format_count(len(ids), 'row')} left out ({reason}): {', '.join(ids[:3])}"
-            + ", ..." * (len(ids) > 3)
+            + (", ..." if len(ids) > 3 else "")
             for reason, ids in by_reason.items()
         )
 

@@ -93,10 +93,10 @@ def compare_check(check: Check, state: JsonValue, strings: Strings) -> Criterion
     actual, problem = look_up(check.subject, state)
     # With Python's ==, under which 1 is true and 2.0 is 2: so the published scores were made.
     is_met = actual == check.expected
-    if strings == "lenient" and isinstance(actual, str) and isinstance(check.expected, str):
-        is_met = is_met or has_token(fold(check.expected), fold(actual))
-    if problem or not is_met:
-        problem = problem or f"it is {show(actual, 80)}, not {show(check.expected, 80)}"
+    if strings == "lenient" and isinstance(actual, str) and isinstance(check.expected, str) and not is_met:
+        is_met = has_token(fold(check.expected), fold(actual))
+    if not problem and not is_met:
+        problem = f"it is {show(actual, 80)}, not {show(check.expected, 80)}"
     return make_criterion(check.title, problem, expected=check.expected, actual=actual)
 
 

@@ -99,7 +99,7 @@ class AgisdkConfig(BenchmarkConfig):
             "evals": evals,
             "level": level or None,
             "revision": text_of(original, "version", default="") or None,
-            "tags": [tag for tag in (website, kind, "llm_boolean" * has_model) if tag],
+            "tags": [tag for tag in (website, kind, "llm_boolean" if has_model else "") if tag],
             "metadata": {
                 "original_task_id": name,
                 "website": website,

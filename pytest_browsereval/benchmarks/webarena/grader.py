@@ -302,5 +302,6 @@ def _opinion(criteria: Sequence[Criterion], *, not_asked: int = 0) -> Opinion:
     failed = list_failed(criteria)
     lines = [f"{len(criteria) - len(failed)} of {len(criteria) + not_asked} checks hold"]
     lines += [f"{one.name}: {one.reason}" for one in failed]
-    lines += [f"a model was not asked about {not_asked} more"] * bool(not_asked)
+    if not_asked:
+        lines.append(f"a model was not asked about {not_asked} more")
     return Opinion.yes_or_no(not failed, "; ".join(lines), criteria=tuple(criteria))

@@ -52,7 +52,7 @@ class WebVoyagerConfig(TwoFilesConfig):
         """Return which rows have no reference answer, where there is a file of them."""
         rows = self.import_rows(base_dir).rows if self.reference is not None else ()
         bare = [row["query_id"] for _, row in rows if "answer" not in row]
-        more = ", ..." * (len(bare) > 3)
+        more = ", ..." if len(bare) > 3 else ""
         count = format_count(len(bare), "row has", "rows have")
         message = f"WebVoyager: {count} no reference answer: {', '.join(bare[:3])}{more}"
         return (*super().notes(base_dir), *([message] if bare else []))

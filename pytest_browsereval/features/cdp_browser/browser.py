@@ -74,8 +74,8 @@ class CdpBrowserConfig(PageOptions):
         if given := [name for name in options if isinstance(block, Mapping) and name in block]:
             means = " (--eval-headed sets headless)" if "headless" in given else ""
             raise ValueError(
-                f"{', '.join(given)}{means} need{'s' * (len(given) == 1)} a browser that this run launches, "
-                f"and this one runs already. Leave {'it' if len(given) == 1 else 'them'} out."
+                f"{', '.join(given)}{means} need{'s' if len(given) == 1 else ''} a browser that this run "
+                f"launches, and this one runs already. Leave {'it' if len(given) == 1 else 'them'} out."
             )
         return block
 

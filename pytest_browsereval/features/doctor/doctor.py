@@ -260,7 +260,9 @@ async def _models_there(
         else:
             is_bad = status >= SERVER_ERROR or status in KEY_STATUSES
             state = State.WARNING if is_bad else State.OK
-            yield Check(state, "model", name, f"{url} answers" + f" with the status {status}" * is_bad)
+            yield Check(
+                state, "model", name, f"{url} answers" + (f" with the status {status}" if is_bad else "")
+            )
 
 
 async def _judges(graders: Sequence[_Used]) -> AsyncIterator[Check]:

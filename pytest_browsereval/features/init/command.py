@@ -103,7 +103,7 @@ def _refusal(obstacles: Sequence[Path], folder: Path, arguments: argparse.Namesp
     inside = [path for path in obstacles if path.is_relative_to(folder)]
     names = ", ".join(map(show, obstacles[:_SHOWN]))
     if more := len(obstacles) - _SHOWN:
-        names += f" and {more} more" * (more > 0)
+        names += f" and {more} more" if more > 0 else ""
     if any(path == folder or path in folder.parents for path in obstacles):
         problem = f"{names} is a file, not a folder"
     else:

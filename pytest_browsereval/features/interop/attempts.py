@@ -74,7 +74,9 @@ def _check_id(attempt: Imported, seen: dict[tuple[TrialKey, int], Path]) -> None
 def _write(attempt: Imported, store: RunStore) -> None:
     task = attempt.task
     is_one = attempt.key == TrialKey(task.query_id)
-    node_id = f"imported::{safe_id(task.query_id)}" + f"[{attempt.variant}-{attempt.trial}]" * (not is_one)
+    node_id = f"imported::{safe_id(task.query_id)}" + (
+        f"[{attempt.variant}-{attempt.trial}]" if not is_one else ""
+    )
     folder = store.begin_attempt(attempt.key, node_id)
     saver = TrajectorySaver(folder.path)
     screenshots = folder.path / "screenshots"

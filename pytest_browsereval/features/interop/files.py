@@ -110,7 +110,7 @@ def read_as(model: type[ModelT], value: Any, path: Path) -> ModelT:
         parts = []
         for one in error.errors():
             keys = one["loc"]
-            key = ".".join(map(str, keys[:MOST_KEYS])) + "..." * (len(keys) > MOST_KEYS)
+            key = ".".join(map(str, keys[:MOST_KEYS])) + ("..." if len(keys) > MOST_KEYS else "")
             parts.append(f"{format_path(path)}: {key or 'the file'}: {one['msg']}.")
         raise UsageError("\n".join(parts)) from None
 

@@ -61,10 +61,10 @@ def _counts(parts: Parts) -> str:
 
 def _refusal(whole: Parts, stored: Sequence[StoredRun], target: Path) -> str:
     first, least = whole.missing[0], whole.count_least(stored[0].read_manifest())
-    few = "at least " * (least < whole.missing_trials)
+    few = "at least " if least < whole.missing_trials else ""
     is_one = len(whole.missing) == 1
-    runs = " ".join(format_path(run.folder) for run in stored[:2]) + " ..." * (len(stored) > 2)
-    lacking = f"{few}{least} of {'up to ' * bool(few)}{sum(whole.trials)} trials"
+    runs = " ".join(format_path(run.folder) for run in stored[:2]) + (" ..." if len(stored) > 2 else "")
+    lacking = f"{few}{least} of {'up to ' if few else ''}{sum(whole.trials)} trials"
     return (
         f"{name_shards(whole.missing)} {'is' if is_one else 'are'} missing, with {lacking}: "
         f"{'it has' if is_one else 'they have'} left no run here. Run {'it' if is_one else 'them'} again "

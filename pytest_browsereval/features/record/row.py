@@ -192,7 +192,7 @@ def append_row(path: Path, row: Mapping[str, Any]) -> str:
             size = file.seek(0, os.SEEK_END)
             if size:
                 file.seek(-1, os.SEEK_END)
-                text = "\n" * (file.read(1) != b"\n") + text
+                text = ("\n" if file.read(1) != b"\n" else "") + text
             try:
                 _write_all(file, text.encode())
             except BaseException:

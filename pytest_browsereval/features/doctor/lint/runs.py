@@ -52,7 +52,7 @@ def _rates(row: Row, made: list[EarlierAttempt], ended: Ended) -> Iterator[Findi
     tried = [one for one in judged if one.agent not in ("noop", "scripted")]
     good = [one for one in tried if one.passed]
     agents = len({one.setting for one in tried})
-    of = f"{len(tried)} judged attempts by {agents} configuration{'s' * (agents != 1)}"
+    of = f"{len(tried)} judged attempts by {agents} configuration{'s' if agents != 1 else ''}"
     if len(tried) >= ENOUGH and not good:
         if oracle is not None and oracle.passed:
             message, advice = f"its solution passes, and none of {of}.", "Keep it: an agent may learn it."
