@@ -28,6 +28,7 @@ from pytest_browsereval.report.viewer.attempts import names_in
 from pytest_browsereval.run.active import ActiveRun
 from pytest_browsereval.run.plan import Entry
 from pytest_browsereval.runs.attempt import StoredAttempt
+from pytest_browsereval.runs.keys import KEYS
 
 if TYPE_CHECKING:
     from pytest_browsereval.hooks.collection import EvalFile
@@ -289,8 +290,7 @@ def properties(
         yield "earlier_attempts", "; ".join(_describe_earlier(earlier))
     yield "folder", folder.as_posix()
     yield "page", page_of(folder)
-    if metadata.replayed:
-        yield "replayed", True
+    yield from ((key.name, value) for key in KEYS if (value := key.read(metadata)))
 
 
 def read_properties(report: Any) -> dict[str, Any]:

@@ -11,12 +11,12 @@ from pytest_browsereval.errors import ConfigError
 from pytest_browsereval.features.tables.schema import (
     COLUMNS,
     VERSION,
-    Kind,
     Row,
     TableName,
     make_rows,
     read_attempt,
 )
+from pytest_browsereval.runs.keys import Kind
 from pytest_browsereval.runs.run import StoredRun
 
 if TYPE_CHECKING:

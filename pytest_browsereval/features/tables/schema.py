@@ -20,16 +20,13 @@ from pytest_browsereval.model.messages import (
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.runs.attempt import StoredAttempt
 from pytest_browsereval.runs.folder import read_log
+from pytest_browsereval.runs.keys import KEYS, Key, Kind
 from pytest_browsereval.runs.turns import find_model, parse_time
 
 VERSION = "1"
 """In each file. Columns are only ever added, at the end; raise it if one means something else."""
 
 TableName = Literal["attempts", "grades", "steps", "messages"]
-
-Kind = Literal["word", "text", "prose", "texts", "bool", "int32", "int64", "float", "time"]
-"""``word`` is a text that many rows share, ``prose`` one of any length; ``time`` is in milliseconds since
-1970, in UTC."""
 
 Row = tuple[Any, ...]
 """The values of one row in the order of its table's columns; None is unknown."""
@@ -88,6 +85,10 @@ def _of_usage(name: str) -> Callable[[Attempt], int | None]:
     return read
 
 
+def _of_record(key: Key) -> Column:
+    return Column(key.kind, lambda one: key.read(one.data))
+
+
 KEY: dict[str, Column] = {
     "run_id": Column("word", lambda one: one.stored.run.id),
     "eval": Column("word", lambda one: one.stored.run.eval),
@@ -132,6 +133,7 @@ OWN: dict[TableName, dict[str, Column]] = {
         "protected": Column("bool", lambda one: one.is_protected),
         "attack": Column("word", lambda one: one.data.derived and one.data.derived.name),
         "attack_outcome": Column("word", lambda one: find_outcome(one.data)),
+        **{key.name: _of_record(key) for key in KEYS},
     },
     "grades": {
         "grader": Column("word", lambda one: one.name),

@@ -10,7 +10,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from pytest_browsereval.features.tables.schema import COLUMNS, Kind, Row, TableName
+from pytest_browsereval.features.tables.schema import COLUMNS, Row, TableName
+from pytest_browsereval.runs.keys import Kind
 
 LONGEST_CELL = 32_000
 """Characters of a cell of CSV: spreadsheets take 32,767, and Python's reader 131,072."""

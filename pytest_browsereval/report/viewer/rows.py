@@ -14,6 +14,7 @@ from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.report.viewer.attempts import ShownAttempt
 from pytest_browsereval.report.viewer.standing import Trial
 from pytest_browsereval.run.store import TrialKey
+from pytest_browsereval.runs.keys import KEYS
 from pytest_browsereval.runs.trial import total_cost
 from pytest_browsereval.stats.statistics import Share
 
@@ -188,6 +189,7 @@ class Table:
             "totals": self.totals(),
             "words": {name: list(words) for name, words in self._words.items()},
             "columns": COLUMNS,
+            "keys": [[key.label, key.name] for key in KEYS],
             "rows": [*rows, *self._without, *self._earlier],
         }
 

@@ -92,7 +92,7 @@ function drawAbout(row, details) {
     ["Site", row.site],
     ["Tags", row.tags.join(", ")],
     ["Started", moment(row.started)],
-    ["Regraded", asText(data.regraded_at ?? "")],
+    ...(DATA.keys || []).map((/** @type {string[]} */ [label, name]) => /** @type {[string, Child]} */ ([label, keyInWords(data[name])])),
     ["Other attempts", linksTo(triesOf(row), (other) => `attempt ${other.attempt}: ${other.verdict}`)],
     ["Repeats", repeatsInWords(row)],
     ["Other trials", linksTo((BY_TASK.get(taskOf(row.id, row.variant)) || []).filter((other) => other.trial !== row.trial), (other) => `trial ${other.trial}: ${other.verdict}`)],
@@ -106,6 +106,9 @@ function drawAbout(row, details) {
   $("progress").hidden = !$("progress-parts").children.length;
   drawTurns(row);
 }
+
+/** The value of a key of the record; nothing where there is none. @param {any} value */
+const keyInWords = (value) => (value === true ? "yes" : value ? asText(value) : "");
 
 /** @param {Row} row @param {{text: string, step: number | null}} cause */
 function causeOf(row, { text, step }) {
