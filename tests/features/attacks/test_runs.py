@@ -101,7 +101,7 @@ def test_each_row_runs_plain_and_under_each_attack(evals: Evals) -> None:
     assert (found["compromised"], found["compromised_step"], found["goal"]) == (True, 1, "request")
     assert grade(run, "greedy.under.cart")["compromised_step"] == 2
     absent = run.attempt("careful.under.absent")
-    assert absent.derived == Derived("attack", "absent", "a")
+    assert absent.derived == Derived("attack", "absent", "careful")
     assert absent.grader_results["attack"].score is None
     assert str(absent.verdict) == "passed"
     summary = json.loads((run.folder / "summary.json").read_text())
