@@ -37,16 +37,12 @@ TINY = {
     "viewer": "--rounds 1 --attempts 100",
 }
 LEFT_OUT = {
-    "bucket": "needs an S3 server and half an hour",
     "guarding": "takes five minutes",
-    "killed_parts": "kills for ten minutes",
     "marks": "needs a model on this machine",
     "pages": "serves the pages of the others",
-    "pushed": "takes ten minutes",
     "raw_playwright": "is what the others are compared with",
     "run": "is `instant` and `latency`",
     "suite": "runs the tests",
-    "uploading": "needs an S3 server",
 }
 
 

@@ -31,9 +31,6 @@ class RemoteRuns(Protocol):
     def find_parts(self, run: str) -> PartsThere:
         """Return what is there of a run."""
 
-    def list_below(self, folder: str) -> list[str]:
-        """Return the paths of all objects below a folder, as seen from the URL."""
-
     def list_in(self, folder: str) -> list[str]:
         """Return the names of the objects in a folder, without those of its folders."""
 
@@ -45,6 +42,3 @@ class RemoteRuns(Protocol):
 
     def write(self, path: str, content: bytes) -> None:
         """Write an object, or write it anew."""
-
-    def delete(self, paths: Iterable[str]) -> None:
-        """Remove objects; one that is not there is none to remove."""

@@ -77,7 +77,6 @@ class NewTrials(Trials):
             session.stop(why, has_started=True)
             raise RunStopped(why)
         await run.control.admit(entry.key)
-        await run.budget.update()
         run.budget.check()  # before a browser is started for nothing
         await session.open()
         trial, tries = self._ready(entry), 1 + run.deaths.count_tries(entry.key)
@@ -113,5 +112,4 @@ async def is_retried(record: AttemptRecord, run: ActiveRun, trial: Trial, tries:
     if not has_erred or tries > run.config.retries:
         return False
     is_off = await run.control.why_not(trial.key)
-    await run.budget.update()
     return not (is_off or run.budget.over() or run.outages.over())

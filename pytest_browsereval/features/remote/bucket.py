@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import secrets
-import string
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from datetime import timedelta
 from functools import partial
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any, BinaryIO, Self
+from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import SplitResult, urlsplit
 
 from pytest_browsereval.errors import UsageError
@@ -46,9 +44,6 @@ KEYS: Mapping[str, tuple[tuple[str, ...], ...]] = {
 RETRIES = {"max_retries": 12, "retry_timeout": timedelta(minutes=3)}
 """A throttled bucket asks for patience: with obstore's own settings it would be given up after 4 s."""
 
-PIECE = 1 << 20
-"""Bytes at least of an object that are in memory at once: a run may have a list of 100 MB."""
-
 CONFLICTS = 20
 """Times that a new object is written which others are said to write, and which never is there."""
 
@@ -59,7 +54,7 @@ _WHERE = "Check the URL, `AWS_ENDPOINT_URL` and the like, and the network."
 _NAMED = re.compile(r"ath \"(.*?)\"(?: contained|: )", re.DOTALL)
 """An object's name in an error of obstore."""
 LONGEST_KEY = 200
-"""Characters of such a name; a command with a part of it would remove others."""
+"""Characters of such a name that are shown."""
 _SENTENCES = {
     "Unable to canonicalize": "there is no such folder. Check the URL.",
     "File exists (os error": _NO_FOLDER,
@@ -181,29 +176,6 @@ class Bucket:
                     raise
                 return None
 
-    def save(self, path: str, file: BinaryIO) -> str | None:
-        """Write an object into a file piece by piece, and return its SHA-256; None if it is not there.
-
-        Raises:
-            RemoteError: it cannot be read.
-            OSError: the file cannot be written.
-        """
-        with _explain(self.url):
-            try:
-                pieces = iter(run_apart(partial(self._store.get, path)).stream(min_chunk_size=PIECE))
-            except FileNotFoundError as error:
-                if "NoSuchBucket" in str(error):
-                    raise
-                return None
-        sha256 = hashlib.sha256()
-        while True:
-            with _explain(self.url):  # what goes wrong with the file is none of the bucket's
-                piece = run_apart(partial(next, pieces, b""))
-            if not piece:
-                return sha256.hexdigest()
-            sha256.update(piece)
-            file.write(piece)
-
     def list_folders(self, path: str) -> list[str]:
         """Return the names of the folders in one.
 
@@ -223,45 +195,6 @@ class Bucket:
         with _explain(self.url):
             found = run_apart(lambda: self._store.list_with_delimiter(path)["objects"])
         return sorted(str(one["path"]).rpartition("/")[2] for one in found)
-
-    def list_all(self, path: str) -> list[str]:
-        """Return the paths of the objects in a folder and in its folders, from that folder on.
-
-        Raises:
-            RemoteError: they cannot be listed.
-        """
-        with _explain(self.url):
-            found = run_apart(lambda: [one["path"] for some in self._store.list(path) for one in some])
-        return sorted(str(one).removeprefix(f"{path}/") for one in found)
-
-    def list_sizes(self, path: str) -> dict[str, int]:
-        """Return the sizes in bytes of the objects in a folder and in its folders, by their paths from it on.
-
-        Raises:
-            RemoteError: they cannot be listed.
-        """
-        with _explain(self.url):
-            found = run_apart(
-                lambda: [(one["path"], one["size"]) for some in self._store.list(path) for one in some]
-            )
-        return {str(name).removeprefix(f"{path}/"): size for name, size in found}
-
-    def list_below(self, folder: str) -> list[str]:
-        """Return the paths of all objects below a folder, as seen from here.
-
-        Raises:
-            RemoteError: they cannot be listed.
-        """
-        with _explain(self.url):
-            found = run_apart(lambda: [one for chunk in self._store.list(folder) for one in chunk])
-        return sorted(str(one["path"]) for one in found)
-
-    def copy(self, path: str, to: str) -> bool:
-        """Have the store copy an object, and return whether it has: no byte of it goes over the network."""
-        with suppress(RemoteError), _explain(self.url):
-            run_apart(partial(self._store.copy, path, to))
-            return True
-        return False
 
     def delete(self, path: str) -> None:
         """Remove an object.
@@ -354,37 +287,24 @@ def _explain(url: str) -> Iterator[None]:
     except PermissionError as error:
         raise RemoteError(f"{url}: permission denied: {error.strerror}.") from None
     except OSError as error:
-        raise RemoteError(f"{url}: {error.strerror or _sentence(error, url)}") from None
+        raise RemoteError(f"{url}: {error.strerror or _sentence(error)}") from None
     except Exception as error:
         if not type(error).__module__.startswith("obstore"):
             raise
-        raise RemoteError(f"{url}: {_sentence(error, url)}") from None
+        raise RemoteError(f"{url}: {_sentence(error)}") from None
 
 
-def _sentence(error: Exception, url: str) -> str:
+def _sentence(error: Exception) -> str:
     """Return what an error of obstore comes to: its own text has the server's XML and a trace of Rust."""
     name, text = type(error).__name__, str(error)
     if name == "InvalidPathError" and (found := _NAMED.search(text)):
         shown = redact_known(found[1])
-        is_whole = shown == found[1] and len(shown) <= LONGEST_KEY
-        how = _write_removal(url, shown) if is_whole and url.startswith("s3:") else ""
         return (
-            f"no run has an object with the name {shown[:LONGEST_KEY]!a}, and nothing beside it can be "
-            f"listed. Remove it{f': {how}' if how else '.'}"
+            f"no run has an object with the name {shown[:LONGEST_KEY]!a}, and nothing next to it can be "
+            "listed. Remove it."
         )
     for code, sentence in _SENTENCES.items():
         if code in text or code == name:
             return sentence
     lines = [line.strip() for line in redact_known(plain_urls(text)).splitlines() if line.strip()]
     return f"{name}: {one_line(lines[0], 200) if lines else 'without a word'}"  # it may name any object
-
-
-def _write_removal(url: str, key: str) -> str:
-    """Return what removes an object of S3, or a folder; a shell finds nothing in its name."""
-    plain = {ord(sign) for sign in string.ascii_letters + string.digits + "/._-:[]() "}
-    signs = (
-        chr(byte) if byte in plain else f"\\x{byte:02x}"
-        for byte in f"s3://{urlsplit(url).netloc}/{key}".encode()
-    )
-    recursive = "--recursive " * key.endswith("/")
-    return f"aws s3 rm {recursive}$'{''.join(signs)}'"

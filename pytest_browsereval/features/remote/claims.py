@@ -4,8 +4,8 @@ An engine that starts a part again does not know that the first try has ended. S
 prefix of its own, and one object, ``done``, which can be written once, names the try that counts::
 
     RUN/parts/3-of-8/claim-000001        who works on it; a higher number takes over
-    RUN/parts/3-of-8/done                the try that counts, and the digest of its files
-    RUN/parts/3-of-8/try-1f3a.../        all that this try has written
+    RUN/parts/3-of-8/done                the try that counts, and the hashes of all its files
+    RUN/parts/3-of-8/try-1f3a.../        the files of this try's run folder
 """
 
 from __future__ import annotations
@@ -13,39 +13,22 @@ from __future__ import annotations
 import json
 import re
 import secrets
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
 from pytest_browsereval.features.remote.bucket import Bucket, RemoteError
+from pytest_browsereval.features.remote.files import MARKER, check_path
 from pytest_browsereval.run.shards import Shard
 
-FORM = 1
+FORM = 2
 """Of what is written at a URL; a higher number means something that this version does not know."""
 
 PARTS, DONE, VERDICT = "parts", "done", "verdict"
 
 _PART = re.compile(r"(\d{1,6})-of-(\d{1,6})")
 _TOKEN = re.compile(r"[0-9a-f]{32}")
-
-
-class DoneError(RemoteError):
-    """A part is done already.
-
-    Args:
-        part: which one.
-        done: the try that counts.
-    """
-
-    def __init__(self, part: Part, done: Done) -> None:
-        self.place = f"{part.bucket.url}/{part.path}"
-        self.ended = done.ended
-        self.settings = done.settings
-        super().__init__(
-            f"{self.place} is done already, and what is done does not change. Nothing was run. For another "
-            "run take another name: --eval-run-name=NAME."
-        )
 
 
 class OvertakenError(RemoteError):
@@ -57,10 +40,8 @@ class Done:
     """Which try of a part counts."""
 
     token: str
-    digest: str
-    """Of its files: two tries that have the same one are the same run."""
-    files: Sequence[Any] = ()
-    """Those of the run itself, with the lines of its attempts: all that reports and gates need."""
+    files: Mapping[str, str] = field(default_factory=dict)
+    """What the part consists of: size and SHA-256 of each file, by its path."""
     ended: int | None = None
     """The exit code of the session that has made it; None where nobody knows."""
     settings: str | None = None
@@ -80,6 +61,7 @@ class Part:
         self.shard = shard
         self.name = f"{shard.number}-of-{shard.of}"
         self.path = f"{PARTS}/{self.name}"
+        self.url = f"{bucket.url}/{self.path}"
 
     def prefix(self, token: str) -> str:
         """Return the folder of a try."""
@@ -91,19 +73,34 @@ class Part:
         Raises:
             RemoteError: the object is damaged, or a newer version has written it.
         """
-        content = self.bucket.get(f"{self.path}/{DONE}")
+        place = f"{self.path}/{DONE}"
+        content = self.bucket.get(place)
         if content is None:
             return None
-        found = read_json(content, f"{self.bucket.url}/{self.path}/{DONE}")
-        token, digest = str(found.get("try")), str(found.get("digest"))
-        try:
-            ended = found.get("ended")
-            ended, settings = ended if type(ended) is int else None, found.get("settings")
-            files = found.get("files")
-            files = files if isinstance(files, list) else []
-            return Done(check_token(token), digest, files, ended, settings)
-        except ValueError:
-            raise RemoteError(f"{self.bucket.url}/{self.path}/{DONE} is damaged: it names no try.") from None
+        found = read_json(content, f"{self.bucket.url}/{place}")
+        ended, token = found.get("ended"), check_token(found.get("try"))
+        if token is None:
+            raise RemoteError(f"{self.bucket.url}/{place} is damaged: it names no try.")
+        files = _read_files(found, f"{self.bucket.url}/{place}")
+        return Done(token, files, ended if type(ended) is int else None, found.get("settings"))
+
+    def sent(self, token: str) -> dict[str, str]:
+        """Return what a try has sent so far, as ``done`` has it.
+
+        Raises:
+            RemoteError: the object is damaged, or another version has written it.
+        """
+        place = f"{self.prefix(token)}/{MARKER}"
+        content, url = self.bucket.get(place), f"{self.bucket.url}/{place}"
+        return {} if content is None else _read_files(read_json(content, url), url)
+
+    def note_sent(self, token: str, files: Mapping[str, str]) -> None:
+        """Write down what a try has sent so far.
+
+        Raises:
+            RemoteError: it cannot be written.
+        """
+        self.bucket.put(f"{self.prefix(token)}/{MARKER}", dump_json({"files": files}))
 
     def claim(self, token: str) -> int:
         """Take the part over from whoever works on it; return the number of the claim.
@@ -122,16 +119,14 @@ class Part:
                 f"{self.overtaken} Push this one under another name if you need it: `--name NAME`."
             )
         number = len(holders) + 1
-        while not self.bucket.put_new(f"{self.path}/{_claim(number)}", _dump({"try": token, "at": _now()})):
+        while not self.bucket.put_new(self._claim(number), dump_json({"try": token, "at": _now()})):
             number += 1
         return number
 
     @property
     def overtaken(self) -> str:
         """What to say to a try that was taken over."""
-        return (
-            f"{self.bucket.url}/{self.path}: another try has taken this part over, and its work is to count."
-        )
+        return f"{self.url}: another try has taken this part over, and its work is to count."
 
     def is_taken_over(self, number: int) -> bool:
         """Whether a claim has a successor; costs one request.
@@ -139,54 +134,31 @@ class Part:
         Args:
             number: of the claim.
         """
-        return self.bucket.get(f"{self.path}/{_claim(number + 1)}") is not None
+        return self.bucket.get(self._claim(number + 1)) is not None
 
     def holders(self) -> list[str | None]:
-        """Return who has claimed the part, the first one first; None for a claim that is gone."""
-        return [self._holder(path) for path in self.claims()]
+        """Return who has claimed the part, the first one first; None for a claim that is damaged."""
+        return [check_token(claim.get("try")) for claim in self.claims()]
 
-    def is_held_by(self, token: str) -> bool:
-        """Whether nobody has taken the part over since a try has claimed it."""
-        found = self.claims()
-        return bool(found) and self._holder(found[-1]) == token
+    def claims(self) -> list[dict[str, Any]]:
+        """Return the claims, in their order."""
+        names = (name for name in self.bucket.list_files(self.path) if name.startswith("claim-"))
+        found = ((name, self.bucket.get(f"{self.path}/{name}")) for name in names)
+        return [read_json(content, f"{self.url}/{name}") for name, content in found if content is not None]
 
-    def claims(self) -> list[str]:
-        """Return the paths of the claims, in their order."""
-        names = self.bucket.list_files(self.path)
-        return [f"{self.path}/{name}" for name in names if name.startswith("claim-")]
-
-    def finish(
-        self,
-        token: str,
-        digest: str,
-        files: Sequence[Any] = (),
-        ended: int | None = None,
-        settings: str | None = None,
-    ) -> Done:
+    def finish(self, done: Done) -> Done:
         """Have a try count, unless another one does already; return the one that does.
-
-        Args:
-            token: of the try.
-            digest: of its files.
-            files: those of the run itself.
-            ended: the exit code of the session that has made it; None where nobody knows.
-            settings: a digest of what decided about that code besides the results; None where nobody knows.
 
         Raises:
             RemoteError: the store cannot be used.
         """
-        record = {"try": token, "digest": digest, "files": files, "ended": ended, "settings": settings}
-        content = _dump({**record, "at": _now()})
-        if self.bucket.put_new(f"{self.path}/{DONE}", content):
-            return Done(token, digest, files, ended, settings)
-        found = self.done()
-        if found is None:
-            raise RemoteError(f"{self.bucket.url}/{self.path}/{DONE} cannot be written, and is not there.")
-        return found
+        record = {"try": done.token, "ended": done.ended, "settings": done.settings, "at": _now()}
+        if self.bucket.put_new(f"{self.path}/{DONE}", dump_json({**record, "files": done.files})):
+            return done
+        return self.done() or done
 
-    def _holder(self, path: str) -> str | None:
-        content = self.bucket.get(path)
-        return None if content is None else str(read_json(content, f"{self.bucket.url}/{path}").get("try"))
+    def _claim(self, number: int) -> str:
+        return f"{self.path}/claim-{number:06}"
 
 
 def claim_verdict(bucket: Bucket, by: str) -> None:
@@ -200,7 +172,7 @@ def claim_verdict(bucket: Bucket, by: str) -> None:
         RemoteError: it is decided for somebody else already, or the store cannot be used.
     """
     bucket.check_conditions()
-    if not bucket.put_new(VERDICT, _dump({"by": by})):
+    if not bucket.put_new(VERDICT, dump_json({"by": by})):
         raise RemoteError(
             f"{bucket.url} is decided already, and nothing of it was run again. For another run take another "
             "name: --name NAME."
@@ -213,7 +185,8 @@ def list_parts(bucket: Bucket) -> list[Part]:
     Raises:
         RemoteError: they belong to runs that were divided otherwise.
     """
-    shards = _list_shards(bucket)
+    found = [match for name in bucket.list_folders(PARTS) if (match := _PART.fullmatch(name))]
+    shards = sorted((Shard(int(match[1]), int(match[2])) for match in found), key=lambda one: one.number)
     if len({shard.of for shard in shards}) > 1:
         told = ", ".join(f"{shard.number}-of-{shard.of}" for shard in shards)
         raise RemoteError(f"{bucket.url} has parts of runs that were divided otherwise: {told}.")
@@ -226,17 +199,12 @@ def check_division(part: Part) -> None:
     Raises:
         RemoteError: it is one, or the store cannot be used.
     """
-    other = next((shard for shard in _list_shards(part.bucket) if shard.of != part.shard.of), None)
+    other = next((one for one in list_parts(part.bucket) if one.shard.of != part.shard.of), None)
     if other is not None:
         raise RemoteError(
-            f"{part.bucket.url} was divided otherwise: it has part {other.number}-of-{other.of}, and this is "
+            f"{part.bucket.url} was divided otherwise: it has part {other.name}, and this is "
             f"{part.name}. Take the same number of shards, or another name."
         )
-
-
-def _list_shards(bucket: Bucket) -> list[Shard]:
-    found = [match for name in bucket.list_folders(PARTS) if (match := _PART.fullmatch(name))]
-    return sorted((Shard(int(match[1]), int(match[2])) for match in found), key=lambda one: one.number)
 
 
 def new_token() -> str:
@@ -244,15 +212,9 @@ def new_token() -> str:
     return secrets.token_hex(16)
 
 
-def check_token(token: object) -> str:
-    """Return the name of a try if it is one: it becomes a part of a path.
-
-    Raises:
-        ValueError: it is none.
-    """
-    if not isinstance(token, str) or not _TOKEN.fullmatch(token):
-        raise ValueError(token)
-    return token
+def check_token(token: object) -> str | None:
+    """Return the name of a try, which becomes a part of a path; None if it is none."""
+    return token if isinstance(token, str) and _TOKEN.fullmatch(token) else None
 
 
 def read_json(content: bytes, place: str) -> dict[str, Any]:
@@ -263,26 +225,30 @@ def read_json(content: bytes, place: str) -> dict[str, Any]:
         place: its URL, for messages.
 
     Raises:
-        RemoteError: it is damaged, or a newer version has written it.
+        RemoteError: it is damaged, or another version has written it.
     """
     try:
-        found = json.loads(content)
+        found = dict(json.loads(content))
         form = found["form"]
     except (ValueError, TypeError, KeyError, RecursionError):
         raise RemoteError(f"{place} is damaged.") from None
     if form != FORM:
         raise RemoteError(
-            f"{place}: a newer version of pytest-browsereval has written it (form {form!r}, here {FORM} is "
+            f"{place}: another version of pytest-browsereval has written it (form {form!r}, here {FORM} is "
             "known). Run `pip install --upgrade pytest-browsereval`"
         )
-    return dict(found)
+    return found
 
 
-def _claim(number: int) -> str:
-    return f"claim-{number:06}"
+def _read_files(found: Mapping[str, Any], place: str) -> dict[str, str]:
+    files = found.get("files")
+    if not isinstance(files, dict):
+        raise RemoteError(f"{place} is damaged.")
+    return {check_path(path, place): str(known) for path, known in files.items()}
 
 
-def _dump(record: dict[str, Any]) -> bytes:
+def dump_json(record: Mapping[str, Any]) -> bytes:
+    """Return an object as it is written."""
     return json.dumps({"form": FORM, **record}).encode()
 
 

@@ -27,8 +27,7 @@ def push(arguments: argparse.Namespace) -> int:
         )
     count, shard = pushed.finish(note_sent=arguments.door.note_sent), pushed.part.shard
     part = f", part {shard}" if shard.of > 1 else ""
-    there = f" ({count - pushed.sent} were there)" if count > pushed.sent else ""
-    print(f"{pushed.sent} objects{there}{part}: {pushed.url}", flush=True)
+    print(f"{count} objects{part}: {pushed.url}", flush=True)
     return 0
 
 

@@ -6,7 +6,7 @@ import hashlib
 import json
 import threading
 import time
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -18,16 +18,15 @@ from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.datasets.ids import safe_folder
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.remote.bucket import Bucket, RemoteError
-from pytest_browsereval.features.remote.claims import DoneError, OvertakenError, Part
-from pytest_browsereval.features.remote.listing import Entry
-from pytest_browsereval.features.remote.plugin import BROUGHT, tries_key
-from pytest_browsereval.features.remote.push import Push, check_name
-from pytest_browsereval.features.remote.resume import (
+from pytest_browsereval.features.remote.claims import OvertakenError, Part
+from pytest_browsereval.features.remote.plugin import BROUGHT
+from pytest_browsereval.features.remote.pull import (
     bring_interrupted,
     bring_run,
     find_interrupted,
     find_own,
 )
+from pytest_browsereval.features.remote.push import Push, check_name
 from pytest_browsereval.hooks.controller import Controller
 from pytest_browsereval.hooks.items import EvalItem
 from pytest_browsereval.hooks.names import is_by_hand, is_eval, runs_nothing
@@ -38,12 +37,10 @@ from pytest_browsereval.run.manifest import file_hash
 from pytest_browsereval.run.shards import Shard, read_shard
 from pytest_browsereval.run.store import RunStore, home_of
 
-INTERVAL_S = 5.0
-"""How long an attempt that is finished waits at most before it goes, while nothing else holds it up."""
-SHARE = 20
-"""At least so many times as long as a look takes, nothing is looked for: a share of 5 %."""
-MOST_S = 120.0
-"""How long at most is waited after an error."""
+INTERVAL_S = 120.0
+"""How long an attempt that is finished waits at most before it goes."""
+CHECK_S = 5.0
+"""How often is looked whether another try has taken a part over."""
 
 INTERRUPTED = "interrupted."
 
@@ -86,8 +83,6 @@ class EarlierTries:
         self._session = session
         self._url = url
         self._name = name
-        self.brought: dict[str, Mapping[Entry, str]] = {}
-        """Objects that an earlier try has, with its prefix, by the names of the evals."""
         self._folders: dict[str, str | None] = {}
         self._files: dict[str, Path] = {}
 
@@ -114,7 +109,7 @@ class EarlierTries:
         elif part is not None and (own := find_own(home, part)) is not None:
             folder = own
         elif part is not None and (found := find_interrupted(part)) is not None:
-            self.brought[config.name] = bring_interrupted(found, home / self._session.run_id)
+            bring_interrupted(found, home / self._session.run_id)
         else:
             folder = None
         self._folders[config.name] = None if folder is None else str(folder)
@@ -198,24 +193,25 @@ def check_free(part: Part, eval_config: EvalConfig, config: pytest.Config) -> No
         config: of the session.
 
     Raises:
-        DoneError: it is.
-        RemoteError: the bucket cannot be used.
+        RemoteError: it is, or the bucket cannot be used.
         pytest.exit.Exception: it is, and this is all that the session is about.
     """
     if (done := part.done()) is None:
         return
-    error = DoneError(part, done)
     is_all = len(config.args) == 1  # else other evals would be left out in silence
-    if config.getoption("eval_accept_done") and error.ended is not None and is_all:
-        if error.settings != digest_of_settings(eval_config, config):
+    if config.getoption("eval_accept_done") and done.ended is not None and is_all:
+        if done.settings != digest_of_settings(eval_config, config):
             raise RemoteError(
-                f"{error.place} is done already, by other settings: config, gate, rows or selection differ, "
+                f"{part.url} is done already, by other settings: config, gate, rows or selection differ, "
                 "so its exit code says nothing about this session. Nothing was run. Take another name: "
                 "--eval-run-name=NAME."
             )
-        message = f"{error.place} is done already. Nothing was run: this is the exit code that it ended with"
-        pytest.exit(f"{message}, {error.ended}.", returncode=error.ended)
-    raise error
+        message = f"{part.url} is done already. Nothing was run: this is the exit code that it ended with"
+        pytest.exit(f"{message}, {done.ended}.", returncode=done.ended)
+    raise RemoteError(
+        f"{part.url} is done already, and what is done does not change. Nothing was run. For another "
+        "run take another name: --eval-run-name=NAME."
+    )
 
 
 class Uploading:
@@ -362,8 +358,9 @@ class Uploading:
             raise pytest.UsageError(redact_known(str(error))) from None
         reporter: Any = self._session.config.pluginmanager.get_plugin("terminalreporter")
         if push.took_over and reporter is not None:
-            place = f"{push.url}/{push.part.path}"
-            reporter.write_line(f"{place}: taken over from an earlier try, which stops if it still runs")
+            reporter.write_line(
+                f"{push.part.url}: taken over from an earlier try, which stops if it still runs"
+            )
 
     def _push_of(self, active_run: ActiveRun) -> Push:
         """Return the push of a run, which may not be there yet.
@@ -378,8 +375,6 @@ class Uploading:
             else:
                 shard = None if given is None else read_shard(given)
                 push = Push(root, find_part(self.url, active_run.config.name, self._name or root.name, shard))
-            tries = self._session.config.stash.get(tries_key, None)
-            push.elsewhere = {} if tries is None else tries.brought.get(active_run.config.name, {})
             self._pushes[active_run] = push
         return self._pushes[active_run]
 
@@ -395,30 +390,23 @@ class Uploading:
         )  # an earlier try has selected more rows
 
     def _send_in_background(self) -> None:
-        sent: dict[ActiveRun, set[Path]] = {}
-        stores: dict[ActiveRun, RunStore] = {}
-        overtaken: set[ActiveRun] = set()
-        wait, pause = INTERVAL_S, INTERVAL_S
-        while not self._is_over.wait(wait):
-            began = time.monotonic()
-            try:
-                for active_run in self._runs():
-                    root, push = active_run.store.root, self._push_of(active_run)
-                    if active_run in overtaken or not root.is_dir():
-                        continue
+        sent: dict[ActiveRun, set[Path]] = {active_run: set() for active_run in self._runs()}
+        due = time.monotonic() + INTERVAL_S
+        while not self._is_over.wait(min(CHECK_S, INTERVAL_S)):
+            is_due = time.monotonic() >= due
+            for active_run in list(sent):
+                root, push = active_run.store.root, self._push_of(active_run)
+                with suppress(UsageError, OSError):  # the end of the session tells what is missing then
                     if push.is_taken_over():
-                        overtaken.add(active_run)
+                        del sent[active_run]
                         active_run.outages.end(push.part.overtaken)
-                        continue
-                    there = sent.setdefault(active_run, set())
-                    store = stores.setdefault(active_run, RunStore(root))
-                    if new := [folder for folder in _list_finished(store) if folder not in there]:
-                        push.send(new)
-                    there.update(new)
-                pause = INTERVAL_S
-            except (UsageError, OSError):
-                pause = min(pause * 2, MOST_S)  # the end of the session tells what is missing then
-            wait = max(pause, SHARE * (time.monotonic() - began))
+                    elif is_due and root.is_dir():
+                        new = [one for one in _list_finished(RunStore(root)) if one not in sent[active_run]]
+                        if new:
+                            push.send_attempts(new)
+                        sent[active_run].update(new)
+            if is_due:
+                due = time.monotonic() + INTERVAL_S
 
 
 def _list_finished(store: RunStore) -> Iterator[Path]:

@@ -33,13 +33,11 @@ def pytest_browsereval_start(config: pytest.Config) -> None:
     if is_url:  # it would be taken for a folder: runs are made on this machine
         config.option.eval_output = ""  # it was given, and names no folder
         config.stash[results_url_key] = url
-        from pytest_browsereval.features.remote.budget import SharedBudget
         from pytest_browsereval.features.remote.hooks import TestsByHand
         from pytest_browsereval.hooks.session import eval_session_key
 
         session = config.stash[eval_session_key]
         config.pluginmanager.register(TestsByHand(session, url), "browsereval-url")
-        config.pluginmanager.register(SharedBudget(session, url, name), "browsereval-url-budget")
     if is_worker(config):
         return
     if earlier is not None or (is_url and name is not None):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import platform
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,32 +21,18 @@ from pytest_browsereval.features.remote.claims import (
     check_token,
     new_token,
 )
-from pytest_browsereval.features.remote.listing import (
-    FILES,
-    MARKER,
-    Entry,
-    Parcel,
-    as_json,
-    cut_lines,
-    digest_of,
-    is_of_run,
-    list_parcels,
-    make_entry,
-    read_segments,
-    write_listing,
-    write_segment,
-)
+from pytest_browsereval.features.remote.files import MARKER, cut_lines, describe_content, list_paths
 from pytest_browsereval.features.remote.threads import map_apart
 from pytest_browsereval.report.links import PAGE
 from pytest_browsereval.run.lookup import LATEST, LATEST_ON
+from pytest_browsereval.run.selection import SELECTED_FILE
 from pytest_browsereval.run.shards import Parts, Shard
 from pytest_browsereval.run.store import RunStore
 from pytest_browsereval.run_files import make_stamp, read_written, write_whole
 from pytest_browsereval.runs.lines import ATTEMPTS, list_files
 
-SEGMENT = 500
-"""Objects that a segment lists: what a push that is cut off has to send again at most."""
-
+BEGUN = ("manifest.json", SELECTED_FILE)
+"""Files of a run that are written before its first attempt: it is resumed by these."""
 
 _PAGE = '<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0; url={there}">\n'
 
@@ -75,7 +61,7 @@ class Marker:
     token: str
     """Of its try there."""
     node: str
-    """The name of the machine; "" in a marker of an earlier version."""
+    """The name of the machine."""
 
 
 def read_marker(root: Path) -> Marker | None:
@@ -92,8 +78,8 @@ def read_marker(root: Path) -> Marker | None:
         raise RemoteError(f"{file} is not a plain file. Remove it.")
     with suppress(OSError, ValueError, TypeError, KeyError):
         known = json.loads(file.read_bytes())
-        if known["stamp"] == _make_stamp(root):
-            return Marker(str(known["url"]), check_token(known["try"]), str(known.get("node", "")))
+        if known["stamp"] == _make_stamp(root) and (token := check_token(known["try"])):
+            return Marker(str(known["url"]), token, str(known["node"]))
     return None
 
 
@@ -116,16 +102,14 @@ class Push:
     def __init__(self, root: Path, part: Part) -> None:
         self.root = root
         self.part = part
-        self.sent = 0
-        """Objects that were written so far."""
-        self.elsewhere: Mapping[Entry, str] = {}
-        """Objects that another try has, which were looked at, with its prefix: the store copies them."""
+        self.url = part.bucket.url
+        """Of the run."""
         self._token: str | None = None
         self._claim = 0
-        self._there: dict[str, Entry] = {}
-        self._segments = 0
-        self._unlined = self._due = 0
-        """Bytes that were sent since the lines were, and from how many on these are sent again."""
+        self._there: dict[str, str] = {}
+        """Size and hash of what was sent, by paths."""
+        self._places: set[str] = set()
+        """The folders of attempts that were sent."""
         self._beginning = threading.Lock()
 
     @classmethod
@@ -160,72 +144,86 @@ class Push:
         return cls(root, Part(bucket, Shard(1, 1) if parts is None else Shard(parts.have[0], parts.of)))
 
     @property
-    def url(self) -> str:
-        """The URL of the run."""
-        return self.part.bucket.url
-
-    @property
     def took_over(self) -> bool:
         """Whether somebody had claimed the part before."""
         return self._claim > 1
 
-    def send(self, folders: Sequence[Path] | None = None) -> list[Entry]:
-        """Write the objects that are not there, or have changed; return all that there have to be, as sent.
-
-        Each file is read once: one that a program still writes is there as it was then.
-
-        Args:
-            folders: of attempts that are finished; None for all of the run.
+    def begin(self) -> None:
+        """Take the part over from whoever works on it, unless that was done.
 
         Raises:
-            UsageError: something else is there already, or the store cannot be used.
+            RemoteError: another try has taken it over from this one, the run was divided otherwise, or the
+                store cannot be used.
+        """
+        with self._beginning:  # a session sends in a thread of its own
+            if self._token is None:
+                self.part.bucket.check_conditions()
+                check_division(self.part)
+                marker = read_marker(
+                    self.root
+                )  # a copy of the folder, on another machine say, is another try
+                token = marker.token if marker is not None and marker.url == self.url else new_token()
+                self._claim = self.part.claim(token)
+                self._token = token
+
+    def note_token(self) -> None:
+        """Write into the run folder which try it is, once it has begun: this machine finds it by that.
+
+        Raises:
+            OSError: the file cannot be written.
+        """
+        if self._token is not None and read_marker(self.root) != (own := self._marker):
+            record = {"url": own.url, "try": own.token, "node": own.node, "stamp": _make_stamp(self.root)}
+            write_whole(self.root / MARKER, json.dumps(record))
+
+    @property
+    def _marker(self) -> Marker:
+        return Marker(self.url, str(self._token), platform.node())
+
+    def is_taken_over(self) -> bool:
+        """Whether another try has taken the part over since this one has begun.
+
+        Raises:
+            RemoteError: the store cannot be used.
+        """
+        return self._token is not None and self.part.is_taken_over(self._claim)
+
+    def send_attempts(self, folders: Iterable[Path]) -> None:
+        """Write the evidence of finished attempts, then the lines of those that are there.
+
+        Args:
+            folders: of the attempts.
+
+        Raises:
+            UsageError: the store cannot be used.
             OSError: a file cannot be read.
         """
-        parcels = list_parcels(self.root, folders)
-        if self._token is None:
-            if self.part.done() is not None:
-                here = map_apart(lambda parcel: parcel.read()[0], parcels)
-                self._check_same(here)
-                return here
-            self.begin()
+        self.begin()
         self.note_token()
-        entries: list[Entry] = []
-        for first in range(0, len(parcels), SEGMENT):
-            some = self._list(map_apart(self._write, parcels[first : first + SEGMENT]))
-            entries += some
-            self._unlined += sum(entry.size for entry in some)
-            has_records = any(entry.bundle for entry in some)
-            if (
-                has_records
-                and self._unlined >= self._due
-                and self._list(self._write_lines(), are_whole=False)
-            ):
-                self._unlined, self._due = 0, self._size_lines()  # a push that is cut off leaves a part
-        if folders is not None:
-            entries += self._list(self._write_lines(), are_whole=False)
-        return entries
-
-    def _size_lines(self) -> int:
-        return sum((self.root / ATTEMPTS / name).stat().st_size for name in list_files(self.root))
-
-    def _list(self, entries: list[Entry], *, are_whole: bool = True) -> list[Entry]:
-        """Note in a segment which of the objects are new."""
-        if new := [entry for entry in entries if self._there.get(entry.place) != entry]:
-            self._segments += 1
-            write_segment(self.part.bucket, self._prefix, self._segments, new)
-            self._there |= {entry.place: entry for entry in new}
-            self.sent += len(new) * are_whole
-        return entries
-
-    def _write_lines(self) -> list[Entry]:
-        """Write the lines of attempts whose evidence is there."""
-        there = {entry.path for entry in self._there.values() if entry.bundle}
-        found = []
+        self._send(name for name in BEGUN if (self.root / name).is_file())
+        for folder in folders:
+            place = folder.relative_to(self.root).as_posix()
+            self._send(list_paths(self.root, place))
+            self._places.add(place)
         for name in list_files(self.root):
-            content = cut_lines(read_written(self.root / ATTEMPTS / name), there, self.root)
-            if content:
-                found.append(self._put(make_entry(f"{ATTEMPTS}/{name}", content), content))
-        return found
+            path = f"{ATTEMPTS}/{name}"
+            self._put(path, cut_lines(read_written(self.root / path), self._places, self.root))
+        self.part.note_sent(str(self._token), self._there)
+
+    def send(self) -> dict[str, str]:
+        """Write all of the run, evidence first; return size and hash of the files as they were sent.
+
+        Raises:
+            UsageError: the store cannot be used.
+            OSError: a file cannot be read.
+        """
+        paths = sorted(list_paths(self.root), key=lambda path: not path.startswith("tasks/"))
+        self.begin()
+        self.note_token()
+        evidence = [path for path in paths if path.startswith("tasks/")]
+        files = {**self._send(evidence), **self._send(paths[len(evidence) :])}
+        self.part.note_sent(str(self._token), files)
+        return files
 
     def finish(
         self,
@@ -245,105 +243,46 @@ class Push:
             UsageError: another try counts already or has taken over, or the store cannot be used.
             OSError: a file cannot be read.
         """
-        entries = self.send()
-        if self._token is None:  # it counts already
-            return len(entries)
-        if not self.part.is_held_by(self._token):
+        done = self.part.done()
+        if done is not None:
+            here = {path: describe_content(self._read(path)) for path in list_paths(self.root)}
+            self._check_same(done, here)
+            return len(here)
+        files = self.send()
+        if self.part.is_taken_over(self._claim):
             raise OvertakenError(self.part.overtaken)
-        write_listing(self.part.bucket, self._prefix, entries)
-        files = [as_json(entry) for entry in entries if is_of_run(entry.path)]
-        self.part.finish(self._token, digest_of(entries), files, ended, settings)
-        done = self._check_same(entries)
+        done = self.part.finish(Done(str(self._token), files, ended, settings))
+        self._check_same(done, files)
         with suppress(RemoteError):  # the run counts without it
             self._write_page(done)
         note_sent(self.root, self.url)
-        return len(entries)
+        return len(files)
+
+    def _check_same(self, done: Done, files: dict[str, str]) -> None:
+        if done.files != files:
+            raise RemoteError(
+                f"{self.part.url} is done by another try, which counts. Nothing of it was changed. Push "
+                "under another name: `--name NAME`."
+            )
 
     def _write_page(self, done: Done) -> None:
         """Write a page that leads to that of the try: an address that can be told before there is one."""
-        if any(entry.path == PAGE for entry in self._there.values()):
-            there = f"try-{done.token}/{FILES}/{PAGE}"
+        if PAGE in done.files:
+            there = f"try-{done.token}/{PAGE}"
             self.part.bucket.put(f"{self.part.path}/{PAGE}", _PAGE.format(there=there).encode())
             if self.part.shard.of == 1:
                 self.part.bucket.put(PAGE, _PAGE.format(there=f"{self.part.path}/{there}").encode())
 
-    @property
-    def _place(self) -> str:
-        return f"{self.url}/{self.part.path}"
+    def _send(self, paths: Iterable[str]) -> dict[str, str]:
+        """Write files that are not there, or have changed; each is read once."""
+        return dict(map_apart(lambda path: (path, self._put(path, self._read(path))), paths))
 
-    @property
-    def _prefix(self) -> str:
-        return self.part.prefix(str(self._token))
+    def _read(self, path: str) -> bytes:
+        return read_written(self.root / path)
 
-    def begin(self) -> None:
-        """Take the part over from whoever works on it, unless that was done.
-
-        Raises:
-            RemoteError: another try has taken it over from this one, the run was divided otherwise, or the
-                store cannot be used.
-        """
-        with self._beginning:  # a session sends in a thread beside it
-            if self._token is None:
-                self._begin()
-
-    def _begin(self) -> None:
-        self.part.bucket.check_conditions()
-        check_division(self.part)
-        token = self._find_token() or new_token()
-        self._claim = self.part.claim(token)
-        listed, self._segments = read_segments(self.part.bucket, self.part.prefix(token))
-        sizes = self.part.bucket.list_sizes(self.part.prefix(token)) if listed else {}
-        # What was removed since, or cut off, is sent again: when all is done nobody could do that any more.
-        self._there = {place: one for place, one in listed.items() if sizes.get(place) == one.size}
-        self._token = token
-
-    def is_taken_over(self) -> bool:
-        """Whether another try has taken the part over since this one has begun.
-
-        Raises:
-            RemoteError: the store cannot be used.
-        """
-        return self._token is not None and self.part.is_taken_over(self._claim)
-
-    def _find_token(self) -> str | None:
-        """Return the name of this folder's try there: a push that was cut off goes on.
-
-        A copy of the folder, on another machine say, is another try: two that wrote as one would spoil it.
-        """
-        marker = read_marker(self.root)
-        return marker.token if marker is not None and marker.url == self.url else None
-
-    def note_token(self) -> None:
-        """Write into the run folder which try it is, once it has begun: this machine finds it by that.
-
-        Raises:
-            OSError: the file cannot be written.
-        """
-        if self._token is not None and self._find_token() is None:
-            record = {"url": self.url, "try": self._token, "stamp": _make_stamp(self.root)}
-            write_whole(self.root / MARKER, json.dumps({**record, "node": platform.node()}))
-
-    def _write(self, parcel: Parcel) -> Entry:
-        """Write an object unless it is there as it is here."""
-        return self._put(*parcel.read())
-
-    def _put(self, entry: Entry, content: bytes) -> Entry:
-        if self._there.get(entry.place) != entry:
-            bucket, to, other = self.part.bucket, f"{self._prefix}/{entry.place}", self.elsewhere.get(entry)
-            if other is None or not bucket.copy(f"{other}/{entry.place}", to):
-                bucket.put(to, content)
-        return entry
-
-    def _check_same(self, entries: Iterable[Entry]) -> Done:
-        """Check that what counts there is what is here.
-
-        Raises:
-            RemoteError: it is not.
-        """
-        done = self.part.done()
-        if done is None or done.digest != digest_of(entries):
-            raise RemoteError(
-                f"{self._place} is done by another try, which counts. Nothing of it was changed. Push under "
-                "another name: `--name NAME`."
-            )
-        return done
+    def _put(self, path: str, content: bytes) -> str:
+        known = describe_content(content)
+        if self._there.get(path) != known:
+            self.part.bucket.put(f"{self.part.prefix(str(self._token))}/{path}", content)
+            self._there[path] = known
+        return known

@@ -10,7 +10,6 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
-from functools import partial
 from typing import Any, TypeVar
 
 IN_FLIGHT = 16
@@ -24,14 +23,7 @@ def run_apart(work: Callable[[], Result]) -> Result:
     """Return what a call returns; the main thread can be interrupted in the meantime."""
     if threading.current_thread() is not threading.main_thread():
         return work()
-    return start_apart(work).result()
-
-
-def start_apart(work: Callable[[], Result]) -> Future[Result]:
-    """Return what becomes of a call."""
-    future: Future[Result] = Future()
-    threading.Thread(target=_settle, args=(future, work), name="bucket", daemon=True).start()
-    return future
+    return map_apart(lambda _: work(), [None])[0]
 
 
 def map_apart(work: Callable[[Given], Result], items: Iterable[Given]) -> list[Result]:
@@ -39,15 +31,10 @@ def map_apart(work: Callable[[Given], Result], items: Iterable[Given]) -> list[R
 
     Nothing more is begun after the first error, which is raised once nothing is under way any more.
     """
-    futures: list[Future[Result]] = []
-    left: deque[tuple[Future[Result], Callable[[], Result]]] = deque()
-    for item in items:
-        futures.append(Future())
-        left.append((futures[-1], partial(work, item)))
-    threads = [
-        threading.Thread(target=_settle_all, args=(left,), name="bucket", daemon=True)
-        for _ in range(min(IN_FLIGHT, len(left)))
-    ]
+    left = deque((Future[Result](), item) for item in items)
+    futures = [future for future, _ in left]
+    ways = range(min(IN_FLIGHT, len(left)))
+    threads = [threading.Thread(target=_settle, args=(work, left), name="bucket", daemon=True) for _ in ways]
     for thread in threads:
         thread.start()
     try:
@@ -61,21 +48,13 @@ def map_apart(work: Callable[[Given], Result], items: Iterable[Given]) -> list[R
         left.clear()
 
 
-def _settle_all(left: deque[tuple[Future[Any], Callable[[], Any]]]) -> None:
-    while True:
+def _settle(work: Callable[[Any], Any], left: deque[tuple[Future[Any], Any]]) -> None:
+    while left:
         try:
-            future, work = left.popleft()
-        except IndexError:
+            future, item = left.popleft()
+        except IndexError:  # another thread was quicker
             return
-        _settle(future, work)
-
-
-def _settle(future: Future[Any], work: Callable[[], Any]) -> None:
-    if not future.set_running_or_notify_cancel():
-        return
-    try:
-        result = work()
-    except BaseException as error:  # noqa: BLE001 it is raised where the result is waited for
-        future.set_exception(error)
-    else:
-        future.set_result(result)
+        try:
+            future.set_result(work(item))
+        except BaseException as error:  # noqa: BLE001 it is raised where the result is waited for
+            future.set_exception(error)

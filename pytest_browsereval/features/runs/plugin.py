@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -32,13 +30,3 @@ def pytest_browsereval_choose_run(
     from pytest_browsereval.features.runs.choice import choose_run
 
     return choose_run(name, home, before, runs)
-
-
-def pytest_browsereval_run_sent(run_folder: Path, url: str, runs: RemoteRuns) -> None:
-    """Add the run to the record at its URL; the next reader of the record adds what is missing."""
-    from pytest_browsereval.errors import UsageError
-    from pytest_browsereval.features.runs.remote_history import note_part
-
-    _, name, run = url.rsplit("/", 2)
-    with suppress(UsageError, OSError):
-        note_part(runs, run_folder, f"{name}/{run}")

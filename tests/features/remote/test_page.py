@@ -39,7 +39,7 @@ def test_the_page_of_a_run_works_in_a_bucket(
     async def work(reader: Reader) -> None:
         page = reader.page
         await page.goto(f"{site}/shop/nightly/index.html")
-        await page.wait_for_url("**/files/index.html*")
+        await page.wait_for_url("**/try-*/index.html*")
         await page.locator("a[href*='second']").first.click()
         picture = page.locator("#attempt img").first
         await picture.wait_for()
@@ -75,11 +75,11 @@ def site(evals: Evals) -> Iterator[str]:
 def test_what_attempts_have_left_is_no_page(subtests: pytest.Subtests) -> None:
     """A script of a site that was visited would run with the rights of the bucket's own pages."""
     cases: list[tuple[str, str]] = [
-        ("parts/1-of-1/try-1/files/index.html", "text/html; charset=utf-8"),
-        ("parts/1-of-1/try-1/files/index.files/0001.js", "text/javascript; charset=utf-8"),
-        ("parts/1-of-1/try-1/files/tasks/a/default/1/attempt-1/screenshots/001.jpeg", "image/jpeg"),
-        ("parts/1-of-1/try-1/files/tasks/a/default/1/attempt-1/dom/001.html", "application/octet-stream"),
-        ("parts/1-of-1/try-1/files/tasks/a/default/1/attempt-1/agent/x.svg", "application/octet-stream"),
+        ("parts/1-of-1/try-1/index.html", "text/html; charset=utf-8"),
+        ("parts/1-of-1/try-1/index.files/0001.js", "text/javascript; charset=utf-8"),
+        ("parts/1-of-1/try-1/tasks/a/default/1/attempt-1/screenshots/001.jpeg", "image/jpeg"),
+        ("parts/1-of-1/try-1/tasks/a/default/1/attempt-1/dom/001.html", "application/octet-stream"),
+        ("parts/1-of-1/try-1/tasks/a/default/1/attempt-1/agent/x.svg", "application/octet-stream"),
         ("parts/1-of-1/done", "application/octet-stream"),
     ]
     for path, kind in cases:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from pytest_browsereval.features.remote.bucket import Bucket
-from pytest_browsereval.features.remote.listing import list_parcels
+from pytest_browsereval.features.remote.files import list_paths
 from tests.features.remote.test_push_and_pull import bucket, cache, objects, pushed, written
 from tests.hooks.small_evals import Evals
 
@@ -24,7 +24,7 @@ def got(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     get, found = Bucket.get, list[str]()
 
     def watched(self: Bucket, path: str) -> bytes | None:
-        found.extend([path] * ("/files/" in path or "/bundles/" in path))
+        found.extend([path] * ("/try-" in path))
         return get(self, path)
 
     monkeypatch.setattr(Bucket, "get", watched)
@@ -59,17 +59,15 @@ def test_pictures_stay_there_until_somebody_looks(
     got.clear()
     first = evals.run_command(*args)
     runs = sum("://" in part for part in args)
-    assert sum("/bundles/" in path for path in got) == 0
     assert sum("/attempts/" in path for path in got) == runs
-    assert [path for path in got if "/files/tasks/" in path or "index." in path] == []
+    assert [path for path in got if "/tasks/" in path or "index." in path] == []
     assert len(copies(cache)) == runs
     of_folder = evals.run_command(*[arg.replace(url, str(run)) for arg in args])
     assert first.ret == of_folder.ret
     got.clear()
     viewed = evals.run_command("view", url)
     assert viewed.ret == 0
-    assert {path.rpartition("/")[2] for path in got if "/files/tasks/" in path} == pictures
-    assert sum("/bundles/" in path for path in got) == 4
+    assert {name for path in got if (name := path.rpartition("/")[2]).endswith(".jpeg")} == pictures
     page = Path(viewed.outlines[-1])
     assert {path.name for path in page.parent.rglob("*.jpeg")} == pictures
     assert not (page.parent / ".partial").exists()
@@ -102,7 +100,7 @@ def test_what_is_pulled_is_whole(evals: Evals, bucket: str) -> None:
     url = pushed(evals, run, bucket)
     assert evals.run_command("gate", url, "--eval-set=gate={}").ret in (0, 1)
     assert evals.run_command("pull", url, "-o", "copy").ret == 0
-    assert len(list_parcels(evals.path / "copy")) == len(list_parcels(run))
+    assert list(list_paths(evals.path / "copy")) == list(list_paths(run))
 
 
 def test_a_copy_that_was_not_completed_is_completed(
@@ -166,7 +164,7 @@ def test_lines_that_are_not_those_of_the_run_are_not_read(
     """The object that says that the run is done has their hash; what was appended later is left alone."""
     run = written(evals)
     url = pushed(evals, run, bucket)
-    (lines,) = objects(evals, "files/attempts/*.jsonl")
+    (lines,) = objects(evals, "attempts/*.jsonl")
     whole = lines.read_bytes()
     lines.write_bytes(whole + b"more")
     here, there = (evals.run_command("gate", one, "--config=shop.eval.yaml") for one in (str(run), url))

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from pytest_browsereval.features.remote.bucket import Bucket, RemoteError
-from pytest_browsereval.features.remote.claims import Part, list_parts, new_token
-from pytest_browsereval.features.remote.listing import Entry, Parcel, list_parcels
+from pytest_browsereval.features.remote.claims import Done, Part, list_parts, new_token
+from pytest_browsereval.features.remote.files import list_paths
 from pytest_browsereval.features.remote.pull import fetch
 from pytest_browsereval.features.remote.push import Push
 from pytest_browsereval.run.shards import Shard
@@ -75,7 +75,7 @@ def test_commands_read_a_run_by_its_url(evals: Evals, bucket: str) -> None:
 
 
 def test_a_copy_has_the_same_files(evals: Evals, bucket: str) -> None:
-    """Pictures are objects, and the text of an attempt is one, also where it is no UTF-8."""
+    """Each file is an object, also one that is no UTF-8."""
     run = written(evals)
     attempt = next(run.glob("tasks/*/*/*/attempt-1"))
     (attempt / "odd.txt").write_bytes(b"\xff\xfe \xed\xa0\x80")
@@ -87,7 +87,6 @@ def test_a_copy_has_the_same_files(evals: Evals, bucket: str) -> None:
         for path in run.rglob("*")
         if path.is_file() and not path.relative_to(run).parts[0].startswith(".")
     }
-    assert len(objects(evals, "bundles/**/attempt-1.json")) == 4
     again = evals.run_command("pull", url, "-o", "copy")
     assert again.ret != 0
     assert "already exists" in again.stderr.str()
@@ -99,7 +98,7 @@ def test_what_is_there_is_not_sent_again(evals: Evals, bucket: str) -> None:
     pushed(evals, run, bucket)
     before = {path: path.stat().st_mtime_ns for path in objects(evals, "*")}
     result = evals.run_command("push", str(run), bucket)
-    result.stdout.fnmatch_lines([f"0 objects ({len(list_parcels(run))} were there): {bucket}/shop/*"])
+    result.stdout.fnmatch_lines([f"{len(list(list_paths(run)))} objects: {bucket}/shop/*"])
     assert {path: path.stat().st_mtime_ns for path in objects(evals, "*")} == before
     (run / "labels.jsonl").write_text("{}\n")
     changed = evals.run_command("push", str(run), bucket)
@@ -130,18 +129,15 @@ def test_shards_are_parts_of_one_run(evals: Evals, bucket: str) -> None:
 def test_a_part_that_is_not_done_is_not_read(
     evals: Evals, bucket: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A push that was cut off shows nothing; the next one sends the rest."""
+    """A push that was cut off shows nothing; the next one sends it."""
     run = written(evals)
-    put, calls = Bucket.put, 0
+    put = Bucket.put
 
     def cut_off(self: Bucket, path: str, content: bytes) -> None:
-        nonlocal calls
-        calls += 1
-        if path.endswith("000002.jsonl"):
+        if path.endswith("summary.json"):
             raise RemoteError("the cable is out")
         put(self, path, content)
 
-    monkeypatch.setattr("pytest_browsereval.features.remote.push.SEGMENT", 2)
     with monkeypatch.context() as patch:
         patch.setattr(Bucket, "put", cut_off)
         result = evals.run_command("push", str(run), bucket)
@@ -152,8 +148,7 @@ def test_a_part_that_is_not_done_is_not_read(
     assert unread.ret != 0
     assert "parts/1-of-1 is begun and not done" in unread.stderr.str()
     result = evals.run_command("push", str(run), bucket)
-    count = len(list_parcels(run))
-    result.stdout.fnmatch_lines([f"{count - 3} objects (3 were there): {url}"])
+    result.stdout.fnmatch_lines([f"{len(list(list_paths(run)))} objects: {url}"])
     assert len(objects(evals, "claim-*")) == 1
     assert evals.run_command("gate", url, "--config", "shop.eval.yaml").ret == 1
 
@@ -164,16 +159,13 @@ def test_of_two_tries_one_counts(evals: Evals, bucket: str) -> None:
     first, second = new_token(), new_token()
     part.claim(first)
     part.claim(first)
-    assert part.is_held_by(first)
+    assert part.holders() == [first]
     part.claim(second)
-    assert not part.is_held_by(first)
-    assert part.is_held_by(second)
+    assert part.holders() == [first, second]
     with pytest.raises(RemoteError, match="another try has taken this part over"):
         part.claim(first)
     assert len(part.claims()) == 2
-    assert part.finish(second, "aa").token == second
-    assert part.finish(first, "bb").token == second
-    assert part.finish(second, "aa").token == second
+    assert [part.finish(Done(token)).token for token in (second, first, second)] == [second] * 3
     assert [one.path for one in list_parts(part.bucket)] == ["parts/3-of-8"]
 
 
@@ -186,7 +178,7 @@ def test_a_try_that_was_taken_over_does_not_count(
 
     def overtaken(self: Bucket, path: str, content: bytes) -> None:
         put(self, path, content)
-        if path.endswith("000001.jsonl"):
+        if path.endswith("summary.json"):
             Part(self, Shard(1, 1)).claim("f" * 32)
 
     with monkeypatch.context() as patch:
@@ -205,17 +197,12 @@ def test_a_try_that_was_taken_over_does_not_count(
 @pytest.mark.parametrize(
     ("pattern", "spoil", "message"),
     [
-        ("*.jpeg", lambda path: path.write_bytes(b"x"), "is damaged"),
-        ("bundles/**/*.json", lambda path: path.unlink(), "is missing"),
+        ("*.jpeg", lambda path: path.write_bytes(b"x"), "is missing or damaged"),
+        ("tasks/**/metadata.json", lambda path: path.unlink(), "is missing or damaged"),
         ("done", lambda path: path.write_text("{"), "done is damaged"),
-        (
-            "done",
-            lambda path: path.write_text('{"form": 1, "try": "../x"}'),
-            "done is damaged: it names no try",
-        ),
-        ("done", lambda path: path.write_text('{"form": 2}'), "a newer version of pytest-browsereval"),
-        ("listing.jsonl", lambda path: path.write_text("{}\n"), "listing.jsonl is damaged"),
-        ("listing.jsonl", lambda path: path.write_text(""), "its objects are not those that are done"),
+        ("done", lambda path: path.write_text('{"form": 2, "try": "../x"}'), "done is damaged: it names no"),
+        ("done", lambda path: path.write_text('{"form": 2, "try": "%s"}' % ("a" * 32)), "done is damaged"),
+        ("done", lambda path: path.write_text('{"form": 3}'), "another version of pytest-browsereval"),
     ],
 )
 def test_what_is_damaged_is_not_read(
@@ -234,10 +221,10 @@ def test_what_is_damaged_is_not_read(
 def test_no_object_leads_out_of_the_folder(evals: Evals, bucket: str, path: str) -> None:
     """Whoever may write to a bucket may not write here."""
     url = pushed(evals, written(evals), bucket)
-    segment = objects(evals, "listing.jsonl")[0]
-    lines = [json.loads(line) for line in segment.read_text().splitlines()]
-    lines[0]["path"] = path
-    segment.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    (done,) = objects(evals, "done")
+    record = json.loads(done.read_text())
+    record["files"][path] = record["files"].pop("manifest.json")
+    done.write_text(json.dumps(record))
     with pytest.raises(RemoteError, match="names a file that is none of a run"):
         fetch(url)
 
@@ -264,15 +251,46 @@ def test_a_push_reads_each_file_once(evals: Evals, bucket: str, monkeypatch: pyt
     """Of 20,000 attempts all would be read from the disk again."""
     run = written(evals)
     seen: list[str] = []
-    read = Parcel.read
 
-    def watched(self: Parcel) -> tuple[Entry, bytes]:
-        seen.append(self.path)
-        return read(self)
+    def watched(path: Path) -> bytes:
+        seen.append(path.relative_to(run).as_posix())
+        return path.read_bytes()
 
-    monkeypatch.setattr(Parcel, "read", watched)
+    monkeypatch.setattr("pytest_browsereval.features.remote.push.read_written", watched)
     Push.of_run(run, bucket).finish()
-    assert sorted(seen) == sorted(parcel.path for parcel in list_parcels(run))
+    assert sorted(seen) == sorted(list_paths(run))
+
+
+def test_a_gate_is_not_green_without_an_object(evals: Evals, bucket: str, cache: Path) -> None:
+    """What is done says what it consists of; a line that is gone would be a failed row less."""
+    evals.write_rows(row("good"), row("r1"))
+    evals.write_config(gate={"min_pass_rate": 0.9})
+    url = pushed(evals, evals.run("shop.eval.yaml").folder, bucket)
+    gate = ("gate", url, "--config", "shop.eval.yaml")
+    for pattern in ("manifest.json", "attempts/*.jsonl", "selected.jsonl"):
+        (path,) = objects(evals, pattern)
+        path.rename(path.with_name("away"))
+        assert evals.run_command(*gate).ret == 4
+        path.with_name("away").rename(path)
+    assert evals.run_command(*gate).ret == 0
+
+
+def test_no_secret_is_in_any_object(evals: Evals, bucket: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor where an agent answers with it, or writes it into its folder by itself."""
+    monkeypatch.setenv("SHOP_TOKEN", "hunter22-hunter22")
+    agent = (
+        "def solve(context):\n"
+        "    (context.task_output_dir / 'own.txt').write_text('fine')\n"
+        "    return context.config.options['token']\n"
+    )
+    (evals.path / "telling.py").write_text(agent)
+    evals.write_rows(row("a"))
+    options = {"token": "${SHOP_TOKEN}"}
+    evals.write_config(agent={"type": "function", "function": "telling:solve", "options": options})
+    evals.run("shop.eval.yaml", f"--eval-output={bucket}", "--eval-set", "gate={}")
+    found = objects(evals, "*")
+    assert any(path.name == "own.txt" for path in found)
+    assert [path for path in found if b"hunter22" in path.read_bytes()] == []
 
 
 BAD_URLS = [

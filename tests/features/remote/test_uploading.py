@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 from urllib.request import url2pathname
@@ -12,7 +12,7 @@ import pytest
 
 from pytest_browsereval.features.remote.bucket import Bucket, RemoteError
 from pytest_browsereval.features.remote.claims import Part
-from pytest_browsereval.features.remote.listing import Entry, list_parcels
+from pytest_browsereval.features.remote.files import list_paths
 from pytest_browsereval.features.remote.push import Push
 from pytest_browsereval.run.shards import Shard
 from tests.features.remote.test_push_and_pull import bucket, cache, objects
@@ -42,7 +42,7 @@ def test_a_run_is_made_here_and_counts_there(evals: Evals, bucket: str, args: tu
     run.stdout.fnmatch_lines([f"browsereval: runs are made here and sent to {bucket}", f"sent to {url}"])
     assert evals.run_command("gate", url, "--config", "shop.eval.yaml").ret == 0
     again = evals.run_command("push", str(run.folder), bucket)
-    again.stdout.fnmatch_lines([f"0 objects ({len(list_parcels(run.folder))} were there): {url}"])
+    again.stdout.fnmatch_lines([f"{len(list(list_paths(run.folder)))} objects: {url}"])
 
 
 def test_finished_attempts_go_while_the_run_goes_on(
@@ -78,7 +78,7 @@ from pathlib import Path
 def solve(context):
     deadline = time.monotonic() + 60
     there = Path({folder!r})
-    while context.task.query_id == "last" and not list(there.rglob("first/default/1/attempt-1.json")):
+    while context.task.query_id == "last" and not list(there.rglob("first/*/1/attempt-1/metadata.json")):
         assert time.monotonic() < deadline, "the first row did not come"
         time.sleep(0.02)
     return "right"
@@ -115,7 +115,7 @@ def test_a_session_that_was_taken_over_does_not_take_it_back(
 
     def overtaken(self: Bucket, path: str, content: bytes) -> None:
         put(self, path, content)
-        if "/segments/" in path and not any(other in one.read_text() for one in objects(evals, "claim-*")):
+        if ".remote.json" in path and not any(other in one.read_text() for one in objects(evals, "claim-*")):
             Part(self, Shard(1, 1)).claim(other)
 
     monkeypatch.setattr(Bucket, "put", overtaken)
@@ -270,14 +270,14 @@ def test_attempts_go_once_and_nothing_from_outside(
     """An agent's program can append a line, and make links."""
     monkeypatch.setattr("pytest_browsereval.features.remote.hooks.INTERVAL_S", 0.02)
     given: list[Path] = []
-    send = Push.send
+    send = Push.send_attempts
 
-    def watched(self: Push, folders: Sequence[Path] | None = None, **more: Any) -> list[Entry]:
-        entries = send(self, folders, **more)  # what fails, while a line is being forged, is tried again
-        given.extend(folders or ())
-        return entries
+    def watched(self: Push, folders: Iterable[Path]) -> None:
+        folders = list(folders)
+        send(self, folders)  # what fails, while a line is being forged, is tried again
+        given.extend(folders)
 
-    monkeypatch.setattr(Push, "send", watched)
+    monkeypatch.setattr(Push, "send_attempts", watched)
     outside = evals.path / "outside"
     outside.mkdir()
     (outside / "private.json").write_text("{}")
@@ -299,7 +299,7 @@ from pathlib import Path
 
 def wait_for(name):
     deadline = time.monotonic() + 60
-    while not list(Path({folder!r}).rglob(f"{{name}}/default/1/attempt-1.json")):
+    while not list(Path({folder!r}).rglob(f"{{name}}/default/1/attempt-1/metadata.json")):
         assert time.monotonic() < deadline, f"{{name}} did not come"
         time.sleep(0.02)
 

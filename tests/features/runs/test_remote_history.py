@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import json
 import shutil
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pytest_browsereval.commands.base import open_door
 from pytest_browsereval.errors import UsageError
+from pytest_browsereval.features.remote.files import describe_content
 from pytest_browsereval.features.remote.record import BucketRuns
-from pytest_browsereval.features.runs.remote_history import RECORD, note_part, read_remote
 from tests.features.remote.test_push_and_pull import bucket, cache, objects
 from tests.features.runs.test_choice import GATE, ON_MAIN, commit, no_ci, project
 from tests.hooks.small_evals import Evals, row
@@ -44,18 +42,12 @@ def write(evals: Evals) -> None:
     evals.write_config(gate={"min_pass_rate": 0.5})
 
 
-def record(evals: Evals) -> list[Path]:
-    """Return the objects of the record that stand for runs."""
-    return objects(evals, f"*{RECORD}/*/*/*.json")
-
-
 def test_runs_at_a_url_are_listed(evals: Evals, bucket: str) -> None:
     """Each with its gate, as those of a folder; the page lies beside them and links to theirs."""
     write(evals)
     send(evals, bucket, "one")
     evals.write_config(gate={"min_pass_rate": 0.9}, limits={"max_steps": 7})
     send(evals, bucket, "two")
-    assert len(record(evals)) == 2
     second, first = listed(evals, bucket)
     assert [(one["run"], one["state"], one["gate"]) for one in (first, second)] == [
         ("shop/one", "complete", True),
@@ -69,38 +61,13 @@ def test_runs_at_a_url_are_listed(evals: Evals, bucket: str) -> None:
     assert first["page"] in page.read_text()
 
 
-def test_the_record_is_made_again_from_the_runs(evals: Evals, bucket: str) -> None:
-    """Without it, or with damaged objects, the list is the same; a run that was removed is in it no more."""
-    write(evals)
-    for name in ("one", "two"):
-        send(evals, bucket, name)
-    before = listed(evals, bucket)
-    files = {path.name: path.read_bytes() for path in record(evals)}
-    shutil.rmtree(record(evals)[0].parents[2])
-    assert listed(evals, bucket) == before
-    assert {path.name: path.read_bytes() for path in record(evals)} == files
-    record(evals)[0].write_bytes(b'{"version": 99}')
-    record(evals)[1].write_bytes(b"\xff")
-    assert listed(evals, bucket) == before
-    shutil.rmtree(objects(evals, "done")[0].parents[2])
-    assert len(listed(evals, bucket)) == 1
-
-
-@pytest.mark.parametrize("most", [1 << 18, 64])
-def test_a_run_of_parts_is_one_line(
-    evals: Evals, bucket: str, monkeypatch: pytest.MonkeyPatch, most: int
-) -> None:
+def test_a_run_of_parts_is_one_line(evals: Evals, bucket: str) -> None:
     """Partial while parts are missing, whole by the last of them; and merged, so not in the line."""
-    monkeypatch.setattr(
-        "pytest_browsereval.runs.summary_file._SMALL", most
-    )  # a larger one is read line by line
     write(evals)
     send(evals, bucket, "nightly", "--eval-shard=1/2", "--eval-set", "gate={}")
-    assert record(evals) == []
     (short,) = listed(evals, bucket)
     assert (short["state"], short["note"]) == ("partial", "1 of 2 parts are done")
     send(evals, bucket, "nightly", "--eval-shard=2/2", "--eval-set", "gate={}")
-    assert len(record(evals)) == 2
     (whole,) = listed(evals, bucket)
     assert (whole["state"], whole["note"], whole["whole"]["tasks"]) == ("merged", "made in 2 parts", 4)
     assert (whole["whole"]["passed"], whole["whole"]["failed"]) == (3, 1)
@@ -116,42 +83,11 @@ def test_a_part_whose_summary_is_damaged_is_listed(
     send(evals, bucket, "before")
     for number in (1, 2):
         send(evals, bucket, "nightly", f"--eval-shard={number}/2", "--eval-set", "gate={}")
-    shutil.rmtree(record(evals)[0].parents[2])
     spoil(next(path for path in objects(evals, "summary.json") if "nightly/parts/2-of-2" in path.as_posix()))
     assert {one["run"]: one["state"] for one in listed(evals, bucket)} == {
         "shop/nightly": "damaged",
         "shop/before": "complete",
     }
-
-
-def test_parts_that_end_at_once_lose_no_line(
-    evals: Evals, bucket: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Both have noted that they are done before either looks who else is."""
-    write(evals)
-    folders = []
-    for number in (1, 2):
-        send(evals, bucket, "nightly", f"--eval-shard={number}/2", "--eval-set", "gate={}")
-        folders.append(evals.run_folder())
-        shutil.rmtree(evals.path / "results" / "shop" / "kept", ignore_errors=True)
-        folders[-1] = folders[-1].rename(evals.path / f"part-{number}")
-    shutil.rmtree(record(evals)[0].parents[2])
-    both, list_below = threading.Barrier(2), BucketRuns.list_below
-
-    def meet(self: BucketRuns, folder: str) -> list[str]:
-        both.wait(timeout=60)
-        return list_below(self, folder)
-
-    monkeypatch.setattr(BucketRuns, "list_below", meet)
-    threads = [
-        threading.Thread(target=note_part, args=(open_door().open_runs(bucket), folder, "shop/nightly"))
-        for folder in folders
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert [path.name.partition(".")[0] for path in record(evals)] == ["2-of-2"]
 
 
 def test_runs_that_are_not_done(evals: Evals, bucket: str) -> None:
@@ -163,33 +99,10 @@ def test_runs_that_are_not_done(evals: Evals, bucket: str) -> None:
     assert found["started_at"] > "2026"
 
 
-def test_many_lines_are_joined(evals: Evals, bucket: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A reader joins what it had to read one by one; the next one reads that instead."""
-    monkeypatch.setattr("pytest_browsereval.features.runs.remote_history.WORTH_JOINING", 1)
-    write(evals)
-    for name in ("one", "two"):
-        send(evals, bucket, name)
-    before = read_remote(open_door().open_runs(bucket)).runs
-    assert len(objects(evals, "lines-*")) == 1
-    asked: list[str] = []
-    read = BucketRuns.read
-
-    def note(self: BucketRuns, paths: Any) -> list[bytes | None]:
-        asked.extend(paths := list(paths))
-        return read(self, paths)
-
-    monkeypatch.setattr(BucketRuns, "read", note)
-    assert read_remote(open_door().open_runs(bucket)).runs == before
-    assert [path.rpartition("/")[2][:6] for path in asked] == ["lines-"]
-    send(evals, bucket, "three")
-    assert len(read_remote(open_door().open_runs(bucket)).runs) == 3
-
-
 def test_a_key_that_may_only_read(evals: Evals, bucket: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The list is there; what could not be written is said."""
     write(evals)
     send(evals, bucket, "one")
-    shutil.rmtree(record(evals)[0].parents[2])
 
     def refuse(self: BucketRuns, path: str, content: bytes) -> None:
         raise UsageError("the key may not do this.")
@@ -197,7 +110,6 @@ def test_a_key_that_may_only_read(evals: Evals, bucket: str, monkeypatch: pytest
     monkeypatch.setattr(BucketRuns, "write", refuse)
     result = evals.run_command("runs", bucket)
     assert result.ret == 0
-    result.stderr.fnmatch_lines(["note: the record was not brought up to date: the key may not do this."])
     result.stderr.fnmatch_lines(["note: the page was not written: the key may not do this."])
     assert evals.run_command("runs", bucket, "-o", "here.html").ret == 0
     assert (evals.path / "here.html").is_file()
@@ -272,8 +184,13 @@ def test_the_latest_run_as_a_baseline_is_one_that_is_done(evals: Evals, bucket: 
     """What there is of a run that was cut off is not it: the same command goes on with it."""
     write(evals)
     send(evals, bucket, "done")
-    [line] = record(evals)  # begun in an earlier second
-    line.write_text(json.dumps(json.loads(line.read_text()) | {"started_at": "2026-01-01T00:00:00.000Z"}))
+    [manifest] = objects(evals, "manifest.json")  # begun in an earlier second
+    earlier = json.loads(manifest.read_text()) | {"started_at": "2026-01-01T00:00:00.000Z"}
+    manifest.write_text(json.dumps(earlier))
+    [done] = objects(evals, "done")
+    known = json.loads(done.read_text())
+    known["files"]["manifest.json"] = describe_content(manifest.read_bytes())
+    done.write_text(json.dumps(known))
     again = (f"--eval-output={bucket}", "--eval-run-name=again", "--eval-baseline=latest")
     evals.run("shop.eval.yaml", *again, "-x", "--eval-set", "gate={}")
     run = evals.run("shop.eval.yaml", *again, "--eval-set", "gate={}")
