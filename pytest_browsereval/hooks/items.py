@@ -18,7 +18,7 @@ from pytest_browsereval.hooks.marks import take_mark
 from pytest_browsereval.hooks.names import is_by_hand
 from pytest_browsereval.hooks.representation import represent
 from pytest_browsereval.model.causes import Cause
-from pytest_browsereval.model.derived import find_outcome
+from pytest_browsereval.model.derived import Derived, find_outcome
 from pytest_browsereval.model.display import one_line
 from pytest_browsereval.model.grades import Verdict, cost_of
 from pytest_browsereval.model.results import TaskMetadata
@@ -284,13 +284,18 @@ def properties(
     yield "trial", metadata.trial
     yield "attempt", metadata.attempt
     if metadata.derived is not None:
-        yield metadata.derived.by, metadata.derived.name
-        yield f"{metadata.derived.by}_outcome", find_outcome(metadata)
+        yield from _describe_derived(metadata.derived, find_outcome(metadata))
     if earlier:
         yield "earlier_attempts", "; ".join(_describe_earlier(earlier))
     yield "folder", folder.as_posix()
     yield "page", page_of(folder)
     yield from ((key.name, value) for key in KEYS if (value := key.read(metadata)))
+
+
+def _describe_derived(derived: Derived, outcome: str | None) -> Iterator[tuple[str, str]]:
+    yield derived.by, derived.name
+    if outcome is not None:
+        yield f"{derived.by}_outcome", outcome
 
 
 def read_properties(report: Any) -> dict[str, Any]:
