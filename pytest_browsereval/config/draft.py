@@ -174,8 +174,8 @@ class Draft:
         for part, name in zip(path, plain, strict=True):
             keys = block if isinstance(block, dict) else ()
             key = part if isinstance(block, list) else str(part)
-            if key not in keys and name in keys:
-                key = name
+            if key not in keys:
+                key = next((one for one in keys if canonical_key(str(one)) == name), key)
             found.append(key)
             block = _get(block, key)
         return tuple(found)

@@ -58,7 +58,9 @@ def load_config(
     path = path.absolute()
     environment = Interpolation(os.environ if environ is None else environ)
     draft = _draft(_read(path), path, registry, environment)
-    _override(draft, overrides, registry)
+    for text in overrides:
+        draft.override(text)
+    rename_keys(draft, registry)
     if agent is not None:
         _choose_agent(draft, agent, registry)
     return _build_config(draft, path, registry)
@@ -149,13 +151,6 @@ def default_name(path: Path) -> str:
     return (stem if stem.lower() not in ("", "eval") else path.resolve().parent.name[:MAX_NAME]) or "eval"
 
 
-def _override(draft: Draft, overrides: Sequence[str], registry: Registry) -> None:
-    """Set the values of the command line."""
-    for text in overrides:
-        draft.override(text)
-        rename_keys(draft, registry)  # the next override may use the other spelling of this key
-
-
 def _choose_agent(draft: Draft, name: str, registry: Registry) -> None:
     """Keep one agent in a draft; an unknown name is reported later."""
     variants, kept = draft.tree.get("variants"), ("variants", name)
@@ -172,8 +167,9 @@ def _choose_agent(draft: Draft, name: str, registry: Registry) -> None:
 def _gate(draft: Draft, registry: Callable[[], Registry], overrides: Sequence[str]) -> GateConfig:
     has_rules = any("rules" in text for text in (*map(str, draft.tree.values()), *overrides))
     members = registry() if has_rules else Registry()
+    for text in overrides:
+        draft.override(text)
     rename_keys(draft, members)
-    _override(draft, overrides, members)
     for key in [key for key in draft.tree if key != "gate"]:
         draft.report((key,), "only keys of the gate can be set here, such as gate.min_pass_rate=0.9.")
     raw = draft.tree.get("gate", {})
