@@ -13,7 +13,7 @@ from pytest_browsereval.config_text import format_path
 from pytest_browsereval.contracts import check_result, naming
 from pytest_browsereval.errors import UsageError, describe_error
 from pytest_browsereval.model.display import format_count, join_first, one_line
-from pytest_browsereval.run_files import write_json
+from pytest_browsereval.run_files import write_whole
 from pytest_browsereval.runs.run import StoredRun
 
 MOST_LINES = 20
@@ -65,7 +65,7 @@ def _note_owner(export: ExportConfig, run: StoredRun, base_dir: Path) -> Iterato
         )
     yield
     if place.is_dir():
-        write_json(file, known)
+        write_whole(file, json.dumps(known, indent=1) + "\n")  # a config may name half of a character
 
 
 def _describe(error: OSError) -> str:
