@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pytest_browsereval.analysis.gate import NAMED
@@ -53,32 +53,34 @@ def _describe(found: Sequence[str]) -> str:
 
 def _list_contradictions(run: StoredRun, *, with_lost: bool = False) -> list[str]:
     # An agent's program may change records of its run; the summary is written when it is gone.
-    figures, results = dict[str, Any](), iter(list[Result]())
+    figures, results = dict[str, Any](), dict[tuple[str, str, int], Result]()
     try:
         with contextlib.suppress(FileNotFoundError):
             figures = read_figures(run.folder)
-            results = (one for one in read_results(run.folder) if one.verdict)
-        return list(_compare_results(run, figures, results, with_lost=with_lost))
+            results = {one[:3]: one for one in read_results(run.folder) if one.verdict}
     except (OSError, ValueError):
         return [f"{SUMMARY} is damaged"]
+    return list(_compare_results(run, figures, results, with_lost=with_lost))
 
 
 def _compare_results(
-    run: StoredRun, figures: Mapping[str, Any], results: Iterator[Result], *, with_lost: bool
+    run: StoredRun,
+    figures: Mapping[str, Any],
+    results: dict[tuple[str, str, int], Result],
+    *,
+    with_lost: bool,
 ) -> Iterator[str]:
     is_contradicted = False
-    others: dict[tuple[str, str, int], Result] = {}
-    for trial, said in _pair_up(run.trials, results, others):
+    for trial in run.trials:
+        said = results.pop((trial.last.query_id, trial.last.variant, trial.last.trial), None)
         own = _summary_contradicts(trial, said) if figures else ""
         if other := own or _grades_contradict(trial):
             is_contradicted = True
             yield f"{trial.last.place}: {trial.verdict} by its record, {other}"
-    if with_lost and others:
-        there = {(one.query_id, one.variant, one.trial) for one in (t.last for t in run.trials)}
-        for one in (one for key, one in others.items() if key not in there):
-            name = one_line(f"{one[0]}, {one[1]}, trial {one[2]}", 100)
-            yield f"{name}: {one_line(str(one.verdict), 20)} by {SUMMARY}, and its record is missing"
-    if figures and not is_contradicted and not others:  # else trials lack
+    for one in results.values() if with_lost else ():
+        name = one_line(f"{one[0]}, {one[1]}, trial {one[2]}", 100)
+        yield f"{name}: {one_line(str(one.verdict), 20)} by {SUMMARY}, and its record is missing"
+    if figures and not is_contradicted and not results:  # else trials lack
         yield from (f"{SUMMARY}: {other}" for other in _find_wrong_totals(figures, run.summary))
 
 
@@ -96,25 +98,6 @@ def _is_same(stored: Any, own: float | None) -> bool:
         return math.isclose(stored, own)  # a sum in another order differs in its last digit
     except OverflowError:  # JSON has numbers of any size
         return False
-
-
-def _pair_up(
-    trials: Iterable[StoredTrial], results: Iterator[Result], others: dict[tuple[str, str, int], Result]
-) -> Iterator[tuple[StoredTrial, Result | None]]:
-    """Yield the trials with their results, which are in the same order unless somebody has changed a file.
-
-    Args:
-        trials: of the records.
-        results: of the summary; those of 200,000 trials take 40 MiB, so one is read after another.
-        others: gets the results that no trial has.
-    """
-    for trial in trials:
-        data = trial.last
-        key = data.query_id, data.variant, data.trial
-        while key not in others and (said := next(results, None)) is not None:
-            others[said[:3]] = said
-        yield trial, others.pop(key, None)
-    others.update((one[:3], one) for one in results)
 
 
 def _summary_contradicts(trial: StoredTrial, said: Result | None) -> str:
