@@ -1,4 +1,4 @@
-"""Thousands of runs listed, and the page of them written: with no history, with one, and after one more run.
+"""Thousands of runs listed, and the page of them written.
 
 Each run has 20 tasks by two variants; an agent changes every 100 runs. The command runs as a user has it,
 ``browsereval runs`` in a process of its own.
@@ -16,13 +16,12 @@ from typing import Any
 
 from measuring import Cost, arguments, cost_of, median, report, versions
 
-from pytest_browsereval.features.runs.history import HISTORY
 from pytest_browsereval.features.runs.page import RUNS_PAGE
 from pytest_browsereval.run.store import RunStore
 
 RUNS, TASKS = 3_000, 20
-GOALS = {"first_cpu_s": 2.0, "again_s": 2.0, "one_more_s": 2.0}
-"""What 3,000 runs may cost. The first time, each is read: CPU counts, as a cold disk has its own time."""
+GOALS = {"list_cpu_s": 2.0}
+"""What 3,000 runs may cost. CPU counts, as a cold disk has its own time."""
 
 BEGUN = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -78,27 +77,19 @@ def make_run(home: Path, number: int, luck: random.Random) -> None:
     store.write_summary(summary)
 
 
-def measured(results: Path, count: int, rounds: int, before: Path | None) -> dict[str, dict[str, float]]:
+def measured(results: Path, rounds: int, before: Path | None) -> dict[str, dict[str, float]]:
     """Return what the command costs, by version, in seconds."""
     command = [sys.executable, "-m", "pytest_browsereval", "runs", str(results)]
-    luck = random.Random(1)  # noqa: S311 nothing is secret
     ways = versions(before)
-    costs: dict[str, dict[str, list[Cost]]] = {
-        version: {"first": [], "again": [], "one_more": []} for version in ways
-    }
-    for round_ in range(rounds):
-        for place, (version, env) in enumerate(ways.items()):
-            own = costs[version]
-            (results / HISTORY).unlink(missing_ok=True)
-            own["first"].append(cost_of(command, results, env=env))
-            own["again"].append(cost_of(command, results, env=env))
-            make_run(results / "shop", count + round_ * len(ways) + place, luck)
-            own["one_more"].append(cost_of(command, results, env=env))
+    costs: dict[str, list[Cost]] = {version: [] for version in ways}
+    for _ in range(rounds):
+        for version, env in ways.items():
+            costs[version].append(cost_of(command, results, env=env))
     return {
         version: {
-            **{f"{name}_s": median([one.wall_s for one in of]) for name, of in own.items()},
-            **{f"{name}_cpu_s": median([one.cpu_s for one in of]) for name, of in own.items()},
-            "peak_mib": median([cost.peak_mib for cost in own["again"]]),
+            "list_s": median([one.wall_s for one in own]),
+            "list_cpu_s": median([one.cpu_s for one in own]),
+            "peak_mib": median([one.peak_mib for one in own]),
         }
         for version, own in costs.items()
     }
@@ -114,9 +105,8 @@ def main() -> None:
         luck, results = random.Random(0), folder / "results"  # noqa: S311 nothing is secret
         for number in range(options.runs):
             make_run(results / "shop", number, luck)
-        figures = measured(results, options.runs, options.rounds, options.before)
+        figures = measured(results, options.rounds, options.before)
         sizes = {
-            "history_mb": round((results / HISTORY).stat().st_size / 1e6, 2),
             "html_mb": round((results / RUNS_PAGE).stat().st_size / 1e6, 2),
         }
     finally:

@@ -26,7 +26,6 @@ from pytest_browsereval.capture.trajectory import TrajectorySaver
 from pytest_browsereval.commands.base import open_door
 from pytest_browsereval.config import GateConfig
 from pytest_browsereval.errors import ErrorSource, TerminationReason
-from pytest_browsereval.features.runs.history import HISTORY
 from pytest_browsereval.graders.answer import AnswerGrader
 from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
 from pytest_browsereval.model.messages import ToolCallMessage, ToolResultMessage, UserMessage, now
@@ -249,7 +248,6 @@ def measured(
         for name, command in ways.items():
             if "nothing in the cache" in name:
                 shutil.rmtree(cache, ignore_errors=True)
-            (run.parent / HISTORY).unlink(missing_ok=True)
             if is_cold:
                 forget()
             cost = cost_of(command, run.parent, env={"XDG_CACHE_HOME": str(cache)})

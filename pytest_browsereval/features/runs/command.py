@@ -45,8 +45,8 @@ def runs(arguments: argparse.Namespace) -> int:
         names = ", ".join(sorted({run.eval for run in history.runs}))
         raise UsageError(f"{history.name} has no run of an eval {arguments.eval!r}. Name one of: {names}")
     written = _write_page(history, listed, breaks, arguments.output, remote)
-    for problem in filter(None, (history.problem, written.problem)):
-        print(f"note: {problem}", file=sys.stderr)
+    if written.problem:
+        print(f"note: {written.problem}", file=sys.stderr)
     write_reports(arguments, make_report(listed, breaks, arguments.limit, written.lines))
     return 0
 

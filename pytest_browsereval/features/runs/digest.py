@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import json
-import marshal
 import math
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
 from pytest_browsereval.analysis.manifest import agents_of, block_of, models_of
 from pytest_browsereval.errors import ErrorSource
 from pytest_browsereval.features.gates import GATE_FILE, read_gate
-from pytest_browsereval.features.runs.provenance import MARSHAL, hash_provenances
+from pytest_browsereval.features.runs.provenance import hash_provenances
 from pytest_browsereval.features.runs.resumes import (
     find_branch,
     find_drift,
@@ -33,7 +31,7 @@ from pytest_browsereval.redaction.config import redact_config
 from pytest_browsereval.run.lookup import age
 from pytest_browsereval.run.manifest import RESUMES_FILE
 from pytest_browsereval.run.shards import Parts
-from pytest_browsereval.run_files import make_stamp, open_written, parse_written, read_written
+from pytest_browsereval.run_files import open_written, parse_written, read_written
 from pytest_browsereval.runs.passrate import pass_rate
 from pytest_browsereval.runs.summary_file import SUMMARY, parse_summary
 from pytest_browsereval.runs.trial import total_cost
@@ -56,9 +54,6 @@ LARGEST = 1 << 63
 
 _VERDICTS = {str(verdict): verdict for verdict in Verdict}
 _SOURCES = {str(source): source for source in ErrorSource}
-
-Stamps = tuple[tuple[int, int, int, int] | None, ...]
-"""Of each of the files; None for one that is not there."""
 
 
 class State(StrEnum):
@@ -116,13 +111,10 @@ class RunDigest(BaseModel):
 
     model_config = ConfigDict(frozen=True, allow_inf_nan=False)
 
-    version: Literal[6] = 6
-    """Of the form; a line of another one is made again."""
     run: str
     """Its folder, as seen from the history."""
     manifest: str = ""
     """A hash over its manifest, which is never rewritten: copies of a run have the same."""
-    stamps: Stamps
     eval: str
     started_at: str
     """In UTC, as ``2026-01-31T12:00:00.000Z``."""
@@ -181,22 +173,6 @@ class StoredRow(NamedTuple):
     """Not in a summary: without it there is no interval by site."""
 
 
-def stamp_run(folder: str) -> Stamps:
-    """Return the stamps of what a digest is made of; no file is opened.
-
-    Args:
-        folder: of the run.
-    """
-    return tuple(_stamp(f"{folder}{os.sep}{name}") for name in FILES)
-
-
-def _stamp(file: str) -> tuple[int, int, int, int] | None:
-    try:
-        return make_stamp(os.stat(file))  # noqa: PTH116 a path object costs more
-    except OSError:
-        return None
-
-
 def digest_run(folder: Path, name: str) -> RunDigest:
     """Return the digest of a run; whatever is damaged in its folder, there is one.
 
@@ -204,19 +180,17 @@ def digest_run(folder: Path, name: str) -> RunDigest:
         folder: of the run.
         name: what the history calls it.
     """
-    stamps = stamp_run(str(folder))  # first: a change while files are read leaves other stamps
     manifest, sha256 = _read_manifest(folder / "manifest.json")
-    resumes = [] if stamps[3] is None else read_resumes(folder)
+    resumes = read_resumes(folder)
     begun: dict[str, Any] = {
         "run": name,
         "manifest": sha256,
-        "stamps": stamps,
         "eval": _text(manifest.get("name")) or folder.resolve().parent.name,
         "started_at": _begin(manifest.get("started_at"), folder),
         "commit": _text(manifest.get("git_commit")) or None,
         "branch": _text(find_branch(manifest, resumes)) or None,
     }
-    if stamps[1] is None:
+    if not (folder / SUMMARY).exists():
         note = "no summary.json: it was cut off, or still runs"
         return RunDigest(**begun, state=State.UNFINISHED, note=note, variants=tuple(_plan(manifest)))
     try:
@@ -224,7 +198,7 @@ def digest_run(folder: Path, name: str) -> RunDigest:
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         note = f"summary.json is damaged: {one_line(str(error) or type(error).__name__, LONGEST)}"
         return RunDigest(**begun, state=State.DAMAGED, note=note)
-    gate = None if stamps[2] is None else read_gate(folder)
+    gate = read_gate(folder)
     variants = tuple(_variants(manifest, rows))
     state, note = _judge_state(manifest, summary, len(rows))
     state, note = _judge_sessions(state, note, manifest, resumes)
@@ -242,14 +216,6 @@ def digest_run(folder: Path, name: str) -> RunDigest:
         whole=variants[0].figures if len(variants) == 1 else Figures(**_figures(rows)),
         variants=variants,
     )
-
-
-def read_digest(line: bytes) -> RunDigest | None:
-    """Return the digest of a line of the history; None for a damaged one, and for one of another form."""
-    try:
-        return RunDigest.model_validate_json(line)
-    except ValidationError:
-        return None
 
 
 def read_block(file: Path) -> dict[str, Any]:
@@ -381,13 +347,13 @@ def _missed(gate: Mapping[str, Any] | None) -> Iterator[str]:
 def _plan(manifest: Mapping[str, Any]) -> Iterator[VariantDigest]:
     """Yield the variants of a run that has no summary."""
     variants = block_of(block_of(manifest.get("config")).get("variants"))
-    yield from _plan_variants(marshal.dumps(dict(variants), MARSHAL))
+    yield from _plan_variants(json.dumps(variants))
 
 
 @lru_cache(maxsize=256)
-def _plan_variants(variants: bytes) -> tuple[VariantDigest, ...]:
+def _plan_variants(variants: str) -> tuple[VariantDigest, ...]:
     """Return the variants of a block, which are those of many runs."""
-    config = redact_config({"variants": marshal.loads(variants)})  # noqa: S302 of just now
+    config = redact_config({"variants": json.loads(variants)})
     found = []
     for name, agent in agents_of(config).items():
         model = ", ".join(models_of(block_of(config["variants"].get(name))))
@@ -434,8 +400,14 @@ def hash_rows(trials: Iterable[StoredRow], manifest: Mapping[str, Any]) -> str:
         manifest: of the run, which knows the files.
     """
     pairs = sorted({(one.query_id, one.row_hash) for one in trials if not one.is_attacked})
-    files = [] if all(own for _, own in pairs) else [manifest.get("datasets")]
-    text = json.dumps([pairs, *files], sort_keys=True, default=str)
+    files = () if all(own for _, own in pairs) else (json.dumps(manifest.get("datasets"), sort_keys=True),)
+    return _hash_pairs(tuple(pairs), *files)
+
+
+@lru_cache(maxsize=64)
+def _hash_pairs(pairs: Sequence[tuple[str, str]], *files: str) -> str:
+    """Return the hash; many runs have the same rows."""
+    text = json.dumps([pairs, *files])
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 

@@ -1,9 +1,4 @@
-"""The history: ``runs.jsonl`` in a results folder, with a line for each of its runs.
-
-It is derived: whoever reads it looks at each run's folder, and makes those lines again that are missing,
-damaged or older than the run's files. Lines are appended, so that sessions that end at once lose none of each
-other's; the last line of a run counts.
-"""
+"""The runs of a results folder, read anew each time."""
 
 from __future__ import annotations
 
@@ -22,32 +17,16 @@ from pytest_browsereval.features.runs.digest import (
     Summary,
     digest_run,
     read_block,
-    read_digest,
     read_summary,
-    stamp_run,
 )
 from pytest_browsereval.model.display import format_count
 from pytest_browsereval.run.journal import JOURNAL
 from pytest_browsereval.run.store import RunStore
-from pytest_browsereval.run_files import read_written, write_whole
 from pytest_browsereval.runs.run import RUN_ID
 from pytest_browsereval.runs.summary_file import SUMMARY
 
-HISTORY = "runs.jsonl"
-"""In a results folder."""
-
-LONGEST_HISTORY = 256 << 20
-"""Bytes. Lines are about 1 KB, so that a file of that size is none of ours."""
-
-_FLAGS = os.O_RDWR | os.O_CREAT | os.O_APPEND
-_FLAGS |= sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"))
-"""Programs of an attempt may have put a link or a pipe in its place."""
-
 MOST_ASKED = 20
 """Runs without a summary of which a lock says whether they still run."""
-
-STALE = 200
-"""Lines that no longer count, beside one for each run; with more of them the file is written anew."""
 
 
 @dataclass(frozen=True)
@@ -58,8 +37,6 @@ class History:
     """The results folder, or its URL."""
     runs: tuple[RunDigest, ...]
     """The newest first."""
-    problem: str
-    """Why the record could not be brought up to date; the runs are."""
     read_manifests: Callable[[Sequence[str]], list[dict[str, Any]]] = field(compare=False)
     """Reads manifests by the names of the runs; one that is missing or damaged is empty."""
     read_summaries: Callable[[Sequence[str]], Iterator[Summary]] = field(compare=False)
@@ -69,7 +46,7 @@ class History:
 
 
 def read_history(place: Path) -> History:
-    """Return the runs of a results folder, and bring its file up to date.
+    """Return the runs of a results folder.
 
     Args:
         place: the folder, which has runs, or folders of evals with runs.
@@ -80,28 +57,12 @@ def read_history(place: Path) -> History:
     names = list(find_runs(place))
     if not names:
         raise UsageError(_describe_nothing(place))
-    known, lines = _read_lines(place / HISTORY)
-    runs, fresh = [], []
-    for name in names:
-        own = known.get(name)
-        if own is None or own.stamps != stamp_run(f"{place}{os.sep}{name}"):
-            fresh.append(own := digest_run(place / name, name))
-        runs.append(own)
-    problem = ""
-    try:
-        if lines + len(fresh) > 2 * len(runs) + STALE or len(fresh) > STALE:
-            write_whole(place / HISTORY, b"".join(map(_line, runs)))
-        else:
-            append_digests(place, fresh)
-    except (OSError, UnicodeError) as error:
-        why = getattr(error, "strerror", None) or str(error)
-        problem = f"{format_path(place / HISTORY)} was not brought up to date: {why}"
+    runs = [digest_run(place / name, name) for name in names]
     newest = sorted(runs, key=lambda run: run.order, reverse=True)
     shown = mark_runs(list(_ask_unfinished(place, newest)))
     return History(
         format_path(place),
         shown,
-        problem,
         lambda names: [read_block(place / run / "manifest.json") for run in names],
         lambda names: (read_summary(place / run / SUMMARY) for run in names),
         place,
@@ -176,42 +137,6 @@ def _ask_unfinished(place: Path, runs: Iterable[RunDigest]) -> Iterator[RunDiges
             yield run.model_copy(update={"note": why})
         else:
             yield run
-
-
-def append_digests(place: Path, digests: Sequence[RunDigest]) -> None:
-    """Append lines to the history of a results folder, which other processes may do as well.
-
-    Raises:
-        OSError: it cannot be written.
-        UnicodeError: the name of a folder is not Unicode.
-    """
-    if not digests:
-        return
-    lines = b"".join(map(_line, digests))
-    with os.fdopen(os.open(place / HISTORY, _FLAGS, 0o666), "ab+", buffering=0) as file:
-        if file.seek(0, os.SEEK_END):
-            file.seek(-1, os.SEEK_END)
-            lines = lines if file.read(1) == b"\n" else b"\n" + lines  # a line that was cut stays alone
-        file.write(lines)  # in one piece: other processes write too
-
-
-def _line(digest: RunDigest) -> bytes:
-    try:
-        return digest.model_dump_json(exclude_defaults=False).encode() + b"\n"
-    except ValueError as error:  # pydantic's own, of which nobody else should have to know
-        raise UnicodeError(str(error)) from None
-
-
-def _read_lines(file: Path) -> tuple[dict[str, RunDigest], int]:
-    """Return the last digest of each run, and how many lines there are."""
-    try:
-        if file.stat().st_size > LONGEST_HISTORY:
-            return {}, 0
-        lines = read_written(file).splitlines()
-    except OSError:
-        return {}, 0
-    found = (digest for line in lines if (digest := read_digest(line)) is not None)
-    return {digest.run: digest for digest in found}, len(lines)
 
 
 # -- which runs there are

@@ -1,18 +1,15 @@
-"""The end of a session: what its summary and its gate came to, and a line in the history."""
+"""The end of a session: what its gate came to, for those who list runs later."""
 
 from __future__ import annotations
 
 import pytest
 
-from pytest_browsereval.features.gates import write_gate
-from pytest_browsereval.features.runs.digest import digest_run
-from pytest_browsereval.features.runs.history import HISTORY, append_digests
+from pytest_browsereval.features.gates import GATE_FILE, write_gate
 from pytest_browsereval.hooks.controller import Controller
-from pytest_browsereval.run.active import ActiveRun
 
 
-class HistoryKeeping:
-    """Writes what a session has added to the history.
+class GateKeeping:
+    """Writes what the gates of a session came to.
 
     Args:
         controller: which has the summaries.
@@ -24,23 +21,17 @@ class HistoryKeeping:
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self) -> None:
-        """Add the runs; one that cannot be added is found again by whoever reads the history."""
+        """Write ``gate.json`` into each run."""
         for active_run in self._controller.summaries:
+            results = self._controller.gating.results
             try:
-                self._add(active_run)
-            except (OSError, UnicodeError) as error:
-                why = getattr(error, "strerror", None) or str(error)
-                self._unwritten.append(f"eval {active_run.config.name}: {HISTORY} was not written: {why}")
-
-    def _add(self, active_run: ActiveRun) -> None:
-        run = active_run.store.root
-        write_gate(run, [rule for owner, _, rule in self._controller.gating.results if owner is active_run])
-        place = active_run.config.output_dir
-        if run.resolve().parent.parent == place.resolve():  # a run that is resumed may lie elsewhere
-            append_digests(place, [digest_run(run, f"{run.parent.name}/{run.name}")])
+                write_gate(active_run.store.root, [rule for owner, _, rule in results if owner is active_run])
+            except OSError as error:
+                why = error.strerror or str(error)
+                self._unwritten.append(f"eval {active_run.config.name}: {GATE_FILE} was not written: {why}")
 
     @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Say what was not written: `browsereval runs` adds it, so that nothing is lost."""
+        """Say what was not written."""
         for line in self._unwritten:
-            terminalreporter.line(f"{line} (`browsereval runs` adds the run)")
+            terminalreporter.line(line)

@@ -1,4 +1,4 @@
-"""``browsereval runs``: all runs over time; each session adds its own to the history."""
+"""``browsereval runs``: all runs over time; each session writes what its gates came to."""
 
 from __future__ import annotations
 
@@ -13,14 +13,13 @@ if TYPE_CHECKING:
 
 
 def pytest_browsereval_start(config: pytest.Config) -> None:
-    """Add the session's runs to the history once they are over."""
+    """Write what the gates of the session's runs came to once they are over."""
     if is_worker(config):
         return
-    from pytest_browsereval.features.runs.hooks import HistoryKeeping
+    from pytest_browsereval.features.runs.hooks import GateKeeping
     from pytest_browsereval.hooks.controller import controller_key
 
-    keeping = HistoryKeeping(config.stash[controller_key])
-    config.pluginmanager.register(keeping, "browsereval-history")
+    config.pluginmanager.register(GateKeeping(config.stash[controller_key]), "browsereval-gates")
 
 
 def pytest_browsereval_choose_run(

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import marshal
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any
@@ -31,9 +30,6 @@ BESIDES = frozenset(
 """Keys of a manifest that a line of runs goes on over."""
 
 _LEFT_OUT = LEFT_OUT | BESIDES
-
-MARSHAL = 2
-"""The last form of it that is the same for equal values, however often an object is in them."""
 
 WORDS = (
     ("config.variants", "agent"),
@@ -59,22 +55,17 @@ def hash_provenances(manifest: Mapping[str, Any], variants: Iterable[str]) -> di
     config = block_of(manifest.get("config"))
     agents = block_of(config.get("variants"))
     shared = _leave_out({**manifest, "config": {k: v for k, v in config.items() if k != "variants"}})
-    # Most runs of an eval are made of the same: what they were made of is written as text once.
-    own = {name: marshal.dumps([name, agents.get(name)], MARSHAL) for name in variants}
-    common = marshal.dumps(shared, MARSHAL)
-    return {name: _hash(common, block) for name, block in own.items()}
+    common = json.dumps(shared)
+    return {name: _hash(common, json.dumps([name, agents.get(name)])) for name in variants}
 
 
 @lru_cache(maxsize=256)
-def _hash(shared: bytes, own: bytes) -> str:
-    found = _hash_shared(shared).copy()
-    found.update(_dump(marshal.loads(own)))  # noqa: S302 of just now
-    return str(found.hexdigest()[:16])
-
-
-@lru_cache(maxsize=64)
-def _hash_shared(shared: bytes) -> Any:
-    return hashlib.sha256(_dump(marshal.loads(shared)))  # noqa: S302 the same
+def _hash(*parts: str) -> str:
+    """Return a hash over JSON; most runs of an eval are made of the same."""
+    found = hashlib.sha256()
+    for part in parts:
+        found.update(_dump(json.loads(part)))
+    return found.hexdigest()[:16]
 
 
 def _dump(value: Any) -> bytes:

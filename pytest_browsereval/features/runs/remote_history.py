@@ -60,7 +60,6 @@ def read_remote(runs: RemoteRuns) -> History:
     return History(
         runs.url,
         shown,
-        "",
         lambda names: _read_manifests(runs, folders, names),
         lambda names: _read_summaries(runs, folders, names),
     )
@@ -78,7 +77,7 @@ def _look(runs: RemoteRuns, run: str) -> RunDigest | None:
 
 
 def _make(run: str, **values: Any) -> RunDigest:
-    given = {"eval": run.partition("/")[0], "started_at": "1970-01-01T00:00:00.000Z", "stamps": ()}
+    given = {"eval": run.partition("/")[0], "started_at": "1970-01-01T00:00:00.000Z"}
     return RunDigest.model_validate({"run": run, **given, **values})
 
 
@@ -99,7 +98,7 @@ def _digest(runs: RemoteRuns, run: str, there: PartsThere) -> RunDigest:
         runs.save({f"{folder}/{file}": place / file for folder, place in pairs for file in FILES})
         with _DIGESTING:
             digest = digest_run(places[0] if there.of == 1 else _join(places, there), run)
-    update: dict[str, Any] = {"stamps": (), "folders": folders}
+    update: dict[str, Any] = {"folders": folders}
     if there.of > 1:
         is_whole = digest.state is State.MERGED
         done = f"{len(there.done)} of {there.of} parts are done"

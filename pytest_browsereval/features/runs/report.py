@@ -85,7 +85,7 @@ def _notes(run: RunDigest, variant: VariantDigest | None, breaks: Breaks) -> Ite
 
 
 def _run_json(run: RunDigest, breaks: Breaks) -> dict[str, Any]:
-    content = run.model_dump(mode="json", exclude={"version", "stamps"})
+    content = run.model_dump(mode="json")
     for one in content["variants"]:
         found = breaks.get((run.run, one["name"]))
         one["not_comparable_with"] = found and found.before

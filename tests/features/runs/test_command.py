@@ -8,25 +8,19 @@ from pathlib import Path
 import pytest
 
 from pytest_browsereval.__main__ import main
-from pytest_browsereval.features.runs.history import HISTORY
 from pytest_browsereval.model.display import width_of
 from tests.features.runs.conftest import config_with, leave_run, name_of, tried
 from tests.hooks.small_evals import Evals, errored_row, row
 from tests.recorded import ERRORED, FAILED, PASSED
 
 
-def test_a_session_adds_its_runs(evals: Evals, capsys: pytest.CaptureFixture[str]) -> None:
+def test_runs_of_sessions_are_listed(evals: Evals, capsys: pytest.CaptureFixture[str]) -> None:
     """Each with its gate; the list says what has changed, and pytest's exit code is what it was."""
     evals.write_rows(row("a"), row("b", says="wrong"), errored_row("c"))
     evals.write_config(gate={"min_pass_rate": 0.9, "max_error_rate": 1})
     assert evals.run().ret == 1
     evals.write_config(gate={"min_pass_rate": 0.5, "max_error_rate": 1}, limits={"max_steps": 7})
     assert evals.run().ret == 0
-    lines = [json.loads(line) for line in (evals.path / "results" / HISTORY).read_text().splitlines()]
-    assert [(one["eval"], one["gate"], one["missed"]) for one in lines] == [
-        ("shop", False, ["min_pass_rate"]),
-        ("shop", True, []),
-    ]
     capsys.readouterr()
     assert main(["runs", str(evals.path / "results")]) == 0
     out, err = capsys.readouterr()
@@ -64,23 +58,12 @@ def test_a_run_of_named_rows_is_partial(evals: Evals, capsys: pytest.CaptureFixt
     assert "not comparable" not in out
 
 
-def test_a_history_that_cannot_be_written(evals: Evals) -> None:
-    """It is said in a line, and the run is as green as it was: nothing is lost."""
-    evals.write_rows(row("a"))
-    evals.write_config()
-    (evals.path / "results" / HISTORY).mkdir(parents=True)
-    done = evals.run()
-    assert done.ret == 0
-    done.stdout.fnmatch_lines([f"eval shop: {HISTORY} was not written: * (`browsereval runs` adds the run)"])
-
-
 def test_a_resumed_run_has_one_line_that_counts(evals: Evals, capsys: pytest.CaptureFixture[str]) -> None:
     """What the first session has said of it is of no more interest."""
     evals.write_rows(row("a", says="wrong"), row("b"))
     evals.write_config()
     evals.run("-x")
     assert evals.run("--eval-resume=latest").ret == 1
-    assert len((evals.path / "results" / HISTORY).read_text().splitlines()) == 2
     assert main(["runs", str(evals.path / "results"), "--json", "-"]) == 0
     (found,) = json.loads(capsys.readouterr().out)["runs"]
     assert (found["state"], found["whole"]["passed"], found["whole"]["failed"]) == ("complete", 1, 1)
