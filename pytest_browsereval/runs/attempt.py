@@ -136,7 +136,8 @@ class StoredAttempt:
     @property
     def name(self) -> str:
         """Its name in reports: the row's id, with variant and number where these say anything."""
-        more = [self.variant] * (self.variant != "default") + [str(self.trial)] * (self.trial > 1)
+        known = (self.variant != "default", self.variant), (self.trial > 1, str(self.trial))
+        more = [part for is_shown, part in known if is_shown]
         return self.query_id + (f"[{'-'.join(more)}]" if more else "")
 
     # -- what it came to

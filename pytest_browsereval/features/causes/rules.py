@@ -418,5 +418,6 @@ def _describe_way(parting: Parting, *, is_open: bool) -> str:
         if does == step.describe(past=False) and not step.error:  # two of one name
             places = describe_places(step.target, instead.target)
             did, does = did + places[0], does + places[1]
-        said = f"{name} {'goes on: ' * (kind == 'early')}{does}{' before' * (kind == 'left_out')}"
+        first, last = {"early": ("goes on: ", ""), "left_out": ("", " before")}.get(kind, ("", ""))
+        said = f"{name} {first}{does}{last}"
     return f"at step {step.number}: {did}, {said}"

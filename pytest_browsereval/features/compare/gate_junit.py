@@ -41,7 +41,8 @@ def junit(run: StoredRun, gate: GateConfig, results: Sequence[RuleResult]) -> st
     variants = {trial.last.variant for trial in summary.trials}
     has_trials = any(trial.last.trial > 1 for trial in summary.trials)
     for trial in summary.trials:
-        parts = [trial.last.variant] * (len(variants) > 1) + [str(trial.last.trial)] * has_trials
+        known = (len(variants) > 1, trial.last.variant), (has_trials, str(trial.last.trial))
+        parts = [part for is_shown, part in known if is_shown]
         suffix = f"[{'-'.join(parts)}]" if parts else ""
         case = _add_case(suite, name, safe_id(trial.last.query_id) + suffix, trial)
         _add_verdict(case, trial, gate)

@@ -58,7 +58,7 @@ def _list_parts(run: StoredRun) -> list[str]:
     if (parts := Parts.of_run(manifest)) is None or not parts.missing:
         return []
     least = parts.count_least(manifest)
-    few = "at least " * (least < parts.missing_trials)
+    few = "at least " if least < parts.missing_trials else ""
     return [f"only a part of a run: other shards have {few}{format_count(least, 'trial')} more"]
 
 

@@ -166,7 +166,7 @@ def _measure(one: Measure) -> tuple[str, ...]:
     if one.change is None:
         return (one.name, "unknown", "unknown", "")
     a, b, change = (_amount(one, value) for value in (one.a, one.b, one.change))
-    sign = "+" * (one.change > 0)
+    sign = "+" if one.change > 0 else ""
     ends = ""
     if one.interval:
         ends = f" ({_amount(one, one.interval.low)} to {_amount(one, one.interval.high)})"

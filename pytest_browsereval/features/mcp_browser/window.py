@@ -304,7 +304,7 @@ def format_output(answer: Answer) -> str:
     """Return what an agent reads of an answer."""
     text = "\n".join(answer.texts)
     if answer.pictures:
-        text += f"\n({len(answer.pictures)} picture{'s' * (len(answer.pictures) > 1)} left out)"
+        text += f"\n({len(answer.pictures)} picture{'s' if len(answer.pictures) > 1 else ''} left out)"
     if len(text) > OUTPUT_LENGTH and _TREE.search(text):
         text = cut_tree(text, "")
     elif len(text) > OUTPUT_LENGTH:

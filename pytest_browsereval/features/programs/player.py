@@ -334,7 +334,9 @@ class ProgramPlayer(AgentEvaluator):
         if answer is None or not self._capture.steps:
             ended = "ended without an answer" if answer is None else "answered"
             idle = "" if self._capture.steps else " without a step in the browser"
-            warn(ErrorSource.AGENT, f"the program {ended}{' and' * (answer is None and idle != '')}{idle}")
+            if answer is None and idle:
+                idle = f" and{idle}"
+            warn(ErrorSource.AGENT, f"the program {ended}{idle}")
         return AgentResult(answer)
 
     def _read_answer(self, name: str) -> str | None:

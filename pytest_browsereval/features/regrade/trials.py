@@ -198,7 +198,7 @@ class RegradedTrials(Trials):
 
     def describe(self, folder: str) -> str:
         """Say which run is graded again, and by which rows."""
-        return f"regrading {folder}" + " with the current rows" * self.is_current
+        return f"regrading {folder}" + (" with the current rows" if self.is_current else "")
 
     def list_changes(self, trials: Iterable[StoredAttempt]) -> Iterator[str]:
         """Yield how many verdicts have changed from what to what, then the first ten of them."""

@@ -258,8 +258,10 @@ def _check_key(parts: SplitResult, environment: Mapping[str, str]) -> None:
     if environment.get("AWS_EC2_METADATA_DISABLED", "").lower() == "false" and parts.scheme == "s3":
         return
     ways = "; or ".join(" and ".join(group) for group in groups)
-    role = " On a machine with a role of its own set `AWS_EC2_METADATA_DISABLED=false`." * (
-        parts.scheme == "s3"
+    role = (
+        " On a machine with a role of its own set `AWS_EC2_METADATA_DISABLED=false`."
+        if parts.scheme == "s3"
+        else ""
     )
     raise RemoteError(f"there is no key for {parts.geturl()}. Set {ways}.{role}")
 

@@ -307,7 +307,7 @@ class Uploading:
                     line, reason = f"NOT SENT: {reason} What was done here is in {root}", ""
             if reason:
                 line = f"NOT SENT: {reason} Later: browsereval push {root} {self.url}"
-                line += f" --name {self._name}" * (self._name is not None)
+                line += f" --name {self._name}" if self._name is not None else ""
             if reporter is not None:
                 reporter.write_line(line, **{colour: True})
 

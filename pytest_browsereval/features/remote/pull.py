@@ -131,7 +131,7 @@ def _keep(part: Part, done: Done, cache: Path, *, with_files: bool) -> Path:
     One with all files and one without are two: nothing is added to a copy, which others may be reading.
     """
     url, name = part.bucket.url, part.bucket.url.rpartition("/")[2]
-    name += f"-{part.name}" * (part.shard.of > 1)
+    name += f"-{part.name}" if part.shard.of > 1 else ""
     keys = (f"{url}/{part.prefix(done.token)}\0{kind}" for kind in ("light", "whole"))
     light, whole = (cache / hashlib.sha256(key.encode()).hexdigest()[:16] / name for key in keys)
     if there := next((one for one in (light, whole)[with_files:] if _has_all(one)), None):

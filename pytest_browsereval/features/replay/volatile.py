@@ -116,7 +116,7 @@ def _differences(expected: Any, got: Any, where: str) -> Iterator[str]:
 
 def _around(text: str, place: int) -> str:
     start, end = max(0, place - _AROUND), place + _AROUND
-    return repr("…" * (start > 0) + text[start:end] + "…" * (end < len(text)))
+    return repr(("…" if start > 0 else "") + text[start:end] + ("…" if end < len(text) else ""))
 
 
 def _short(value: Any) -> str:
