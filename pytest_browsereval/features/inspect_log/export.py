@@ -27,7 +27,7 @@ from pytest_browsereval.features.inspect_log.trials import (
 from pytest_browsereval.model.display import format_count
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.report.export_record import clean_json, clean_text
-from pytest_browsereval.run.store import RunStore
+from pytest_browsereval.run.locks import RunLocks
 from pytest_browsereval.runs.attempt import StoredAttempt
 from pytest_browsereval.runs.folder import read_log
 from pytest_browsereval.runs.run import StoredRun
@@ -97,7 +97,7 @@ class _Log:
         first = next((parse_time(one.started_at) for one in run.attempts), None)
         incomplete = lacking(run)
         # Inspect's words: a log of one that is still written is *started*.
-        cut_off = "cancelled" if RunStore(run.folder).locks.is_idle() else "started"
+        cut_off = "cancelled" if RunLocks(run.folder).is_idle() else "started"
         self._status = "success" if incomplete is None else cut_off
         self._incomplete = incomplete and clean_text(incomplete.message)
         found = started_at or first or parse_time("1970-01-01")
