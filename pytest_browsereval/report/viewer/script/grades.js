@@ -73,14 +73,8 @@ function evidenceParts(row, evidence, details) {
 /** What opens in a browser as text or as a download, and runs nothing. */
 const HARMLESS = /\.(?:jsonl?|har|zip|txt|log|ya?ml|csv|png|jpe?g|webp)$/i;
 
-/** In a bucket the texts of an attempt are one object: `features/remote/listing.py`. @param {Row} row @param {string} name */
-function addressOfFile(row, name) {
-  const isBundled = /\/try-[0-9a-f]{32}\/files\/[^/]*$/.test(location.pathname) && /^[^/]+\.(?:jsonl?|txt)$/.test(name);
-  return isBundled ? `${addressOfPath("../bundles", "tasks", row.key)}.json` : way(row, name);
-}
-
 /** A file of the attempt, as a link if it is there and harmless. @param {Row} row @param {string} name @param {Details} details */
 function fileLink(row, name, details) {
   if (row.run.alone || !details.files.includes(name) || !HARMLESS.test(name)) return element("bdi", { textContent: name });
-  return element("a", { href: addressOfFile(row, name), target: "_blank", rel: "noopener" }, element("bdi", { textContent: name }));
+  return element("a", { href: way(row, name), target: "_blank", rel: "noopener" }, element("bdi", { textContent: name }));
 }
