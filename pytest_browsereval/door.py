@@ -317,11 +317,6 @@ class Door:
             return Cause("not_known", "not known", detail, (), None, "")
         return found
 
-    def note_sent(self, run_folder: Path, url: str) -> None:
-        """Say that a run, or a part of one, is done at a URL."""
-        runs = self.open_runs(url.rsplit("/", 2)[0])
-        self.hook.pytest_browsereval_run_sent(run_folder=run_folder, url=url, runs=runs)
-
     def judge_run(self, run: Any, gate: Any) -> list[RuleResult]:
         """Return the result of each rule of a gate that a plug-in decides for a ``StoredRun``.
 

@@ -93,17 +93,6 @@ def pytest_browsereval_find_cause(metadata: TaskMetadata, folder: Path) -> Cause
 
 
 @pytest.hookspec
-def pytest_browsereval_run_sent(run_folder: Path, url: str, runs: RemoteRuns) -> None:
-    """Called when a run, or a part of one, is done at a URL: all of it is there, and it counts.
-
-    Args:
-        run_folder: of the run, or of the part, on this machine.
-        url: of the run.
-        runs: all runs at the URL that the run is in.
-    """
-
-
-@pytest.hookspec
 def pytest_browsereval_judge_run(run: StoredRun, gate: GateConfig) -> Sequence[RuleResult]:  # type: ignore[empty-body]
     """Called where a gate is decided, in a session and by commands: return results of rules.
 

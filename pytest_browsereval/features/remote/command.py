@@ -25,7 +25,7 @@ def push(arguments: argparse.Namespace) -> int:
         raise UsageError(
             f"sent to {pushed.url}, and not done: {incomplete.message}. Resume the run, then push it again."
         )
-    count, shard = pushed.finish(note_sent=arguments.door.note_sent), pushed.part.shard
+    count, shard = pushed.finish(), pushed.part.shard
     part = f", part {shard}" if shard.of > 1 else ""
     print(f"{count} objects{part}: {pushed.url}", flush=True)
     return 0

@@ -323,11 +323,7 @@ class Uploading:
         if push.is_taken_over():
             raise OvertakenError(push.part.overtaken)
         if is_whole and not self._lacks(active_run):
-            push.finish(
-                exit_code,
-                digest_of_settings(active_run.config, self._session.config),
-                note_sent=self._session.door.note_sent,
-            )
+            push.finish(exit_code, digest_of_settings(active_run.config, self._session.config))
             return f"sent to {push.url}", "green"
         push.send()
         return f"sent to {push.url}, and not done: the run is not complete. Resume it, then push it", "yellow"

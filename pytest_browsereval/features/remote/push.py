@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import platform
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -225,19 +225,12 @@ class Push:
         self.part.note_sent(str(self._token), files)
         return files
 
-    def finish(
-        self,
-        ended: int | None = None,
-        settings: str | None = None,
-        *,
-        note_sent: Callable[[Path, str], None] = lambda _folder, _url: None,
-    ) -> int:
+    def finish(self, ended: int | None = None, settings: str | None = None) -> int:
         """Have the run count there, whole; return how many objects it has.
 
         Args:
             ended: the exit code of the session that has made it; None where nobody knows.
             settings: a digest of what decided about that code besides the results; None where nobody knows.
-            note_sent: is called once the run counts, with its folder and its URL.
 
         Raises:
             UsageError: another try counts already or has taken over, or the store cannot be used.
@@ -255,7 +248,6 @@ class Push:
         self._check_same(done, files)
         with suppress(RemoteError):  # the run counts without it
             self._write_page(done)
-        note_sent(self.root, self.url)
         return len(files)
 
     def _check_same(self, done: Done, files: dict[str, str]) -> None:
