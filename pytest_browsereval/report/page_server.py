@@ -82,6 +82,8 @@ class PageServer(LocalServer):
                 "free one."
             ) from None
         self.access = PageAccess(self.server_port)
+        self.under_way: set[PageHandler] = set()
+        """Handlers that answer a request now; a connection without one is none of them."""
 
     @property
     def url(self) -> str:
@@ -147,6 +149,13 @@ class PageHandler(LocalHandler):
         self._answer(respond)
 
     def _answer(self, respond: Callable[[str, str], Answer]) -> None:
+        self.server.under_way.add(self)
+        try:
+            self._send_answer(respond)
+        finally:
+            self.server.under_way.discard(self)
+
+    def _send_answer(self, respond: Callable[[str, str], Answer]) -> None:
         path, _, query = self.path.partition("?")
         token, slash, rest = path.removeprefix("/").partition("/")
         # Without the slash the page's own addresses would lack the token.

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+from functools import reduce
+from operator import getitem
 from pathlib import Path
 from typing import Any
 
@@ -46,14 +48,15 @@ def put_back(line: bytes, folder: Path) -> bytes:
         folder: of the attempt.
 
     Raises:
-        UsageError: a text was changed or is gone.
+        UsageError: a text was changed or is gone, or the line names no place for one.
     """
     record = json.loads(line)
     for *way, last, name in record.pop("long_texts"):
-        target = record
-        for key in way:
-            target = target[key]
-        target[last] = _read(folder / name).decode()
+        try:
+            target = reduce(getitem, way, record)
+            target[last] = _read(folder / name).decode()
+        except (LookupError, TypeError):
+            raise UsageError(f"{format_path(folder)}: its line has no place for {name!r}.") from None
     return json.dumps(record, ensure_ascii=False).encode()
 
 

@@ -18,7 +18,7 @@ from sphinx.pycode import ModuleAnalyzer
 
 from pytest_browsereval.llm.config import LLMConfig
 from pytest_browsereval.llm.judge import JudgeConfig
-from pytest_browsereval.registry import Component
+from pytest_browsereval.registry import Component, MemberOf
 
 PAGES = {
     "agent": "agents.md",
@@ -137,7 +137,8 @@ def describe_type(annotation: Any) -> str:  # noqa: PLR0911 one for each form
     if annotation in PLAIN:
         return PLAIN[annotation]
     if origin is Annotated:
-        return describe_type(arguments[0])
+        families = [one.family for one in arguments[1:] if isinstance(one, MemberOf)]
+        return _link_family(families[0]) if families else describe_type(arguments[0])
     if origin is Literal:
         return _join(
             [f"`{json.dumps(value) if not isinstance(value, str) else value}`" for value in arguments]
@@ -151,12 +152,15 @@ def describe_type(annotation: Any) -> str:  # noqa: PLR0911 one for each form
     if origin in (dict, Mapping):
         return f"map: name to {describe_type(arguments[1])}"
     if inspect.isclass(annotation) and issubclass(annotation, Component):
-        family = annotation.family
-        return f"[{family}]({PAGES[family]}) block"
+        return _link_family(annotation.family)
     if inspect.isclass(annotation) and issubclass(annotation, BaseModel):
         place = next((place for block, place in ELSEWHERE.items() if issubclass(annotation, block)), "")
         return f"[{place.partition('#')[2].rpartition('-')[2]}]({place}) block" if place else "block"
     return describe_type(annotation.__value__) if hasattr(annotation, "__value__") else "text"
+
+
+def _link_family(family: str) -> str:
+    return f"[{family}]({PAGES[family]}) block"
 
 
 def _join(words: list[str]) -> str:

@@ -84,7 +84,9 @@ class DashboardServer(PageServer):
         """Close the port, once pages that ask were told the end of the run."""
         told_at = time.monotonic()
         asking = [one for one in self._feeds if told_at - one.asked_at < ASKED_S]
-        while any(one.asked_at < told_at for one in asking) and time.monotonic() - told_at < ASKED_S:
+        while time.monotonic() - told_at < ASKED_S and (
+            self.under_way or any(one.asked_at < told_at for one in asking)
+        ):
             time.sleep(_LOOK_S)
         super().close()
 

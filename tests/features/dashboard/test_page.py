@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.commands.base import open_door
+from pytest_browsereval.features.dashboard import server as dashboard
 from pytest_browsereval.features.dashboard.feed import Watched
 from pytest_browsereval.features.dashboard.server import DashboardServer
 from pytest_browsereval.model.messages import (
@@ -38,6 +39,13 @@ def result(number: int, output: str, *, picture: int | None = None) -> ToolResul
     return ToolResultMessage(
         tool_call_id=str(number), result={"ok": True, "output": output}, is_error=False, screenshot=picture
     )
+
+
+def close_patiently(server: DashboardServer) -> None:
+    """Close a server whose page on a busy machine asks less often than each second."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(dashboard, "ASKED_S", 60.0)
+        server.close()
 
 
 @pytest.mark.slow
@@ -75,7 +83,7 @@ def test_a_run_from_its_start_to_its_end(server: DashboardServer, session: Sessi
         await watcher.sees("#rate", "50 %")
         await watcher.sees("#kinds button", "passed 1")
         session.journal.end(1, ["1 trial failed"])
-        server.close()
+        close_patiently(server)
         await watcher.sees("#now[data-state=ended]", "The run has ended with exit code 1.")
         assert await watcher.texts("#why li") == ["1 trial failed"]
         assert (await watcher.text("#times")).endswith("s in all")
@@ -122,7 +130,7 @@ def test_a_run_that_was_cut_short(server: DashboardServer, session: Session, wat
         session.journal.over("b", None, "dashboard: the run was stopped there")
         await watcher.sees("#now", "1 of 3 trials done, 0 in flight, 0 waiting, 1 not needed, 1 not run;")
         session.journal.end(1, ["2 trials not run"])
-        server.close()
+        close_patiently(server)
         await watcher.sees("#now", "ended with exit code 1. 1 of 3 trials done, 1 not needed, 1 not run;")
         watcher.complaints = [text for text in watcher.complaints if "ERR_" not in text]
 
@@ -281,10 +289,6 @@ def test_an_attempt_that_is_open_grows(server: DashboardServer, session: Session
 
 def test_of_several_evals_each_has_its_page(session: Session, watch: Watch, tmp_path: Any) -> None:
     """Their names lead from one to the other."""
-    from contextlib import closing
-
-    from pytest_browsereval.features.dashboard.feed import Watched
-
     other = Session(tmp_path / "other")
     session.begin("buy")
     other.begin("pay")

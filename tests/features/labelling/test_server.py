@@ -2,33 +2,21 @@
 
 from __future__ import annotations
 
-import http.client
 import json
 from pathlib import Path
 from typing import Any
 
 from pytest_browsereval.features.labelling.labels import LabelBook
 from pytest_browsereval.features.labelling.server import LabellingServer
-
-
-class Plain(http.client.HTTPConnection):
-    def _encode_request(self, request: str) -> bytes:
-        return request.encode()
+from tests.features.dashboard.asking import Asker
 
 
 def ask(
     server: LabellingServer, path: str, body: str | None = None, *, token: str | None = None, **headers: str
 ) -> tuple[int, bytes, dict[str, str]]:
     """Send a request as it stands; nothing is tidied on the way."""
-    host = server.access.hosts[0]
-    connection = Plain(host, timeout=60)
-    given = {"Host": host, **{name.replace("_", "-"): value for name, value in headers.items() if value}}
-    target = f"/{server.access.token if token is None else token}/{path}"
-    connection.request("GET" if body is None else "POST", target, body, given)
-    response = connection.getresponse()
-    found = response.status, response.read(), {name.lower(): value for name, value in response.getheaders()}
-    connection.close()
-    return found
+    asker = Asker(server.access.hosts[0], server.access.token)
+    return asker.ask(path, body, token=token, **headers)
 
 
 def says(server: LabellingServer, said: Any, **headers: str) -> int:

@@ -184,8 +184,9 @@ def test_numbers_are_numbers(small: Evals, words: tuple[str, ...]) -> None:
     assert "invalid" in run.stderr.str()
 
 
-def test_a_config_that_cannot_be_read_is_refused(small: Evals) -> None:
+def test_a_config_that_cannot_be_read_is_refused(small: Evals, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the sentence that pytest has for it."""
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: name)
     small.write_config(lanes="many")
     run = start(small)
     assert run.ret == 4
