@@ -30,6 +30,12 @@ def unforked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(forks.TEMPLATE, "is_used", False)
 
 
+@pytest.fixture
+def in_tmp_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run a test in a folder of its own."""
+    monkeypatch.chdir(tmp_path)
+
+
 @pytest.fixture(scope="session")
 def runner() -> Iterator[asyncio.Runner]:
     """Return the loop that owns the browser."""

@@ -19,16 +19,12 @@ def test_long_texts_come_back_as_they_were(tmp_path: Path) -> None:
     assert list(texts.values()) == [long]
     for name, text in texts.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
-    line = json.dumps(short).encode()
-    assert len(line) < 2 * LONGEST
-    assert json.loads(put_back(line, tmp_path)) == record
+    assert json.loads(put_back(json.dumps(short).encode(), tmp_path)) == record
 
 
-@pytest.mark.parametrize(
-    "place", [["gone", "text-1.txt"], ["errors", 3, "text-1.txt"], ["cost", "a", "text-1.txt"]]
-)
+@pytest.mark.parametrize("place", [["gone"], ["errors", 3], ["cost", "a"]])
 def test_a_place_that_a_record_does_not_have_is_an_error(tmp_path: Path, place: list[str | int]) -> None:
     """Not a crash: a program may have written the line."""
-    line = {"long_texts": [place], "errors": [], "cost": None}
+    line = {"long_texts": [[*place, "text-1.txt"]], "errors": [], "cost": None}
     with pytest.raises(UsageError, match=r"its line has no place for|cannot be read"):
         put_back(json.dumps(line).encode(), tmp_path)

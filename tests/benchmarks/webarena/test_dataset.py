@@ -73,9 +73,7 @@ VERIFIED: dict[str, Any] = {
 }
 
 
-@pytest.fixture(autouse=True)
-def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("in_tmp_path")
 
 
 def dataset(kind: str, *rows: dict[str, Any], **options: Any) -> DatasetConfig:

@@ -11,10 +11,7 @@ from pytest_browsereval.__main__ import main
 from pytest_browsereval.testing import ScriptedModel
 from tests.hooks.small_evals import row
 
-
-@pytest.fixture(autouse=True)
-def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("in_tmp_path")
 
 
 def config(*rows: dict[str, Any], **keys: Any) -> str:

@@ -14,9 +14,7 @@ from pytest_browsereval.features.init.starter import CI_FILES
 TUTORIAL = Path(__file__).parents[3] / "docs/tutorials/gate-a-pull-request.md"
 
 
-@pytest.fixture(autouse=True)
-def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("in_tmp_path")
 
 
 def tree() -> dict[str, str]:

@@ -8,15 +8,9 @@ import pytest
 
 from pytest_browsereval.__main__ import main
 from pytest_browsereval.features.init import starter
+from tests.features.init.test_ci import tree
 
-
-@pytest.fixture(autouse=True)
-def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-
-
-def tree() -> dict[str, str]:
-    return {str(file): file.read_text() for file in sorted(Path().rglob("*")) if file.is_file()}
+pytestmark = pytest.mark.usefixtures("in_tmp_path")
 
 
 @pytest.mark.parametrize(

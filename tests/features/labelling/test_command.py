@@ -25,9 +25,7 @@ sys.exit(main(sys.argv[1:]))
 """A job in the background of a script inherits signals that are ignored."""
 
 
-@pytest.fixture(autouse=True)
-def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("in_tmp_path")
 
 
 @pytest.fixture

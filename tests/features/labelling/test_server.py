@@ -15,8 +15,7 @@ def ask(
     server: LabellingServer, path: str, body: str | None = None, *, token: str | None = None, **headers: str
 ) -> tuple[int, bytes, dict[str, str]]:
     """Send a request as it stands; nothing is tidied on the way."""
-    asker = Asker(server.access.hosts[0], server.access.token)
-    return asker.ask(path, body, token=token, **headers)
+    return Asker(server.access.hosts[0], server.access.token).ask(path, body, token=token, **headers)
 
 
 def says(server: LabellingServer, said: Any, **headers: str) -> int:
@@ -26,24 +25,17 @@ def says(server: LabellingServer, said: Any, **headers: str) -> int:
 
 
 def test_only_the_page_itself_is_answered(served: LabellingServer, book: LabelBook) -> None:
-    """Without token, by a foreign name or from a foreign page nothing is told, and nothing written."""
+    """By the server of the dashboard, whose tests have more of it; nothing is written for another page."""
     label = {"place": 0, "label": "pass"}
-    assert ask(served, "")[0] == 200
     assert says(served, label) == 200
-    for token in ("", "x" * 32, served.access.token[:-1], served.access.token + "x", "é"):
-        status, body, _ = ask(served, "attempts", token=token)
-        assert status == 403
-        assert b"query_id" not in body
-        assert served.access.token.encode() not in body
-    port = served.access.hosts[0].partition(":")[2]
-    for host in ("evil.test", f"evil.test:{port}", "127.0.0.1", f"127.0.0.1:{port}.evil.test"):
-        assert ask(served, "attempts", Host=host)[0] == 403
-    assert ask(served, "attempts", Host=f"localhost:{port}")[0] == 200
-    for origin in ("http://evil.test", "null", f"https://127.0.0.1:{port}", "http://127.0.0.1:1"):
-        assert ask(served, "attempts", Origin=origin)[0] == 403
-        assert says(served, label, Origin=origin) == 403
-    assert says(served, label, Origin="") == 415
-    assert says(served, label, Content_Type="text/plain") == 415
+    assert ask(served, "attempts", token="x" * 32)[0] == 403
+    assert ask(served, "attempts", Host="evil.test")[0] == 403
+    for headers, status in (
+        ({"Origin": "null"}, 403),
+        ({"Origin": ""}, 415),
+        ({"Content_Type": "text/plain"}, 415),
+    ):
+        assert says(served, label, **headers) == status
     assert len(book.path.read_text().splitlines()) == 1
 
 
@@ -144,8 +136,4 @@ def test_answers_are_guarded(served: LabellingServer) -> None:
     assert "unsafe" not in policy
     assert b"http:" not in page.replace(b"http://www.w3.org", b"")
     assert b" onclick=" not in page
-    assert headers["x-content-type-options"] == "nosniff"
-    assert headers["referrer-policy"] == "no-referrer"
-    assert headers["cache-control"] == "no-store"
-    assert "Python" not in headers["server"]
     assert "default-src 'none'" in ask(served, "attempts/0/pictures/0")[2]["content-security-policy"]

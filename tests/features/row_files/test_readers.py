@@ -18,9 +18,7 @@ from pytest_browsereval.model.tasks import Task
 Write = Callable[[str | bytes, str], Path]
 
 
-@pytest.fixture(autouse=True)
-def _here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("in_tmp_path")
 
 
 def tasks(dataset: DatasetConfig, folder: Path) -> list[Task]:
