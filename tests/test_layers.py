@@ -51,6 +51,7 @@ WITHIN_A_ROW = {
     ("hookspecs", "commands"): "the specification names what a hook returns",
     ("testing", "__main__"): "the driver of evals runs the command in its own process",
     ("commands", "hookspecs"): "a command's plugin manager has the hooks",
+    ("benchmarks", "features"): "attacks of WASP are of the family that `features.attack` is for",
 }
 
 LEAVES = ("benchmarks", "features")

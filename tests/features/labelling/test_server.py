@@ -26,8 +26,7 @@ def says(server: LabellingServer, said: Any, **headers: str) -> int:
 
 def test_only_the_page_itself_is_answered(served: LabellingServer, book: LabelBook) -> None:
     """By the server of the dashboard, whose tests have more of it; nothing is written for another page."""
-    label = {"place": 0, "label": "pass"}
-    assert says(served, label) == 200
+    assert says(served, label := {"place": 0, "label": "pass"}) == 200
     assert ask(served, "attempts", token="x" * 32)[0] == 403
     assert ask(served, "attempts", Host="evil.test")[0] == 403
     for headers, status in (
