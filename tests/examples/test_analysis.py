@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.capture.message_log import MessageLogger
+from pytest_browsereval.model.derived import Derived
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.messages import ToolCallMessage, ToolResultMessage
 from pytest_browsereval.runs.run import StoredRun
@@ -86,7 +87,7 @@ def tables(evals: Evals, monkeypatch: pytest.MonkeyPatch) -> Path:
     log_steps(add_trial(new, "find", PASSED, **at), 4, count=5)
     add_trial(new, "edited", PASSED, row_hash="2", **at)
     add_trial(new, "office", ERRORED, website="office", **at)
-    at_risk = {"attack": "review", "website": "shop", **at}  # in no answer
+    at_risk = {"derived": Derived("attack", "review", "buy"), "website": "shop", **at}  # in no answer
     log_steps(add_trial(new, "buy.under.review", FAILED, **at_risk), 1, count=1)
     large = {"agent_config": {"type": "single", "model": "large"}, "cost_usd": None}
     add_trial(new, "office", PASSED, website="office", **large, **at)
