@@ -21,7 +21,7 @@ from pytest_browsereval.browsers.playwright.origins import AllowedOrigins
 from pytest_browsereval.features.cdp_browser import browser as cdp
 from pytest_browsereval.features.cdp_browser.browser import CdpBrowserConfig
 from pytest_browsereval.features.replay.answers import HarAnswers
-from tests.browsers.listening import Listening
+from tests.browsers.listening import Kept, Listening
 from tests.support import PageServer, Run, configured
 
 LOOPBACK = ("http://127.0.0.1:*",)
@@ -128,17 +128,15 @@ def test_what_does_not_answer_leaves_a_warning(
 ) -> None:
     """Pages see only that nothing came back; the report says what is wrong with the server."""
     url = pages.page("/start", "<!doctype html><title>Start</title>")
-    closed = PageServer("127.0.0.1")
-    closed.close()
 
-    async def use() -> None:
+    async def use(closed: str) -> None:
         window = await browser.open_window(replace(PLAIN, start_url=url))
-        assert await window.page.evaluate(f"fetch('{closed.url}/').catch(() => 'none')") == "none"
-        assert [f"{closed.url} cannot be reached" in told for told in window.warnings] == [True]
+        assert await window.page.evaluate(f"fetch('{closed}/').catch(() => 'none')") == "none"
+        assert [f"{closed} cannot be reached" in told for told in window.warnings] == [True]
         await window.close()
 
-    with configured(browser, allowed_origins=LOOPBACK):
-        run(use())
+    with Kept() as port, configured(browser, allowed_origins=LOOPBACK):
+        run(use(f"http://127.0.0.1:{port.number}"))
 
 
 def test_traffic_is_recorded_and_answered_from_a_recording(
