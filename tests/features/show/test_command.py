@@ -212,7 +212,8 @@ def test_a_file_that_a_row_uses_has_changed(capsys: pytest.CaptureFixture[str]) 
     Path("files").mkdir()
     for name, content in (("r", "one"), ("rr", "other")):
         Path("files/photo.png").write_text(content)
-        made(name, row={**ROW, "metadata": {"additional": {"file": "files/photo.png"}}})
+        more = {"file": "files/photo.png", "word": f"{'x' * 300}.png"}  # no file has so long a name
+        made(name, row={**ROW, "metadata": {"additional": more}})
     assert main(["show", "r", "rr"]) == 0
     assert "files.files/photo.png: " in capsys.readouterr().out
 
