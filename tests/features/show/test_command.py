@@ -212,8 +212,7 @@ def test_a_file_that_a_row_uses_has_changed(capsys: pytest.CaptureFixture[str]) 
     Path("files").mkdir()
     for name, content in (("r", "one"), ("rr", "other")):
         Path("files/photo.png").write_text(content)
-        more = {"file": "files/photo.png", "word": f"{'x' * 300}.png"}  # no file has so long a name
-        made(name, row={**ROW, "metadata": {"additional": more}})
+        made(name, row={**ROW, "metadata": {"additional": {"a": "files/photo.png", "b": f"{'x' * 300}.png"}}})
     assert main(["show", "r", "rr"]) == 0
     assert "files.files/photo.png: " in capsys.readouterr().out
 
