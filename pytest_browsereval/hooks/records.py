@@ -61,7 +61,7 @@ class RecordKeeping:
         return fresh
 
     def send(self) -> None:
-        """Tell what was written since the last time: what is told counts even if the worker dies next."""
+        """Send the hashes of new lines; they count even if the worker dies next."""
         if self._session.is_worker and (fresh := self.take_fresh()):
             self._share.send(fresh)
 

@@ -174,7 +174,7 @@ class PageHandler(LocalHandler):
 
 
 class PageAccess:
-    """Who may ask for a page: whoever knows its address, which has a random token in it.
+    """Decides which requests are answered: those with the random token of the page's address.
 
     Browsers let every page send requests to 127.0.0.1, and a stranger's name may lead there (DNS rebinding).
     So a request has to name this server by its own address, and a page of another origin gets no answer.

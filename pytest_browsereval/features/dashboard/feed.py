@@ -109,7 +109,7 @@ class Feed:
                     self._queue.made.add(TrialKey.of(data))
 
     def _take_line(self, data: StoredAttempt) -> None:
-        """Take the record of an attempt, if it is new; one that was never seen in flight is told in full."""
+        """Add the record of an attempt if it is new, with its messages if it was not seen in flight."""
         key = find_place(data).partition("/")[2]
         if self._revisions.get(key) == data.revision:
             return

@@ -48,7 +48,7 @@ def finish(checked: Checked, ended: Ended, arguments: argparse.Namespace) -> int
 
 def _finish(checked: Checked, ended: Ended, arguments: argparse.Namespace, again: str) -> int:
     of = checked.request.of
-    done = sorted(checked.find_parts().done)  # what lies there decides, whatever a task has said
+    done = sorted(checked.find_parts().done)  # a task may have died after its part was done
     empty = {number for number, result in ended.results.items() if result.code == 5}
     missing = [number for number in range(1, of + 1) if number not in done and number not in empty]
     if not (missing or arguments.again) and empty.issuperset(ended.results):

@@ -167,8 +167,8 @@ def _read_arguments(arguments: argparse.Namespace) -> Checked:
     rows = sum(len(index_rows(one, config.base_dir)) for one in config.datasets)
     if arguments.parts > rows:
         raise UsageError(
-            f"--parts {arguments.parts}: the eval has {format_count(rows, 'row')}. Take as many parts at "
-            "most; 25 rows or more in each keep what a part costs by itself small."
+            f"--parts {arguments.parts}: the eval has {format_count(rows, 'row')}. Use at most as many "
+            "parts; 25 rows or more in each keep what a part costs by itself small."
         )
     name = new_run_id() if arguments.name is None else arguments.name
     if not name or safe_id(name) != name:

@@ -106,7 +106,7 @@ def connected(address: str | None, folder: Path | None, results: Path) -> Iterat
 
 
 def run_parts(request: Request, numbers: Collection[int], cpus: float, retries: int) -> Ended:
-    """Run parts until all have ended, or until somebody ends it: then nothing goes on anywhere.
+    """Run parts until all have ended. If the command is interrupted, all parts are ended.
 
     Args:
         request: the run.
@@ -173,7 +173,7 @@ def _interrupt(number: int, _: object) -> NoReturn:
 
 
 def run_part(request: Request, number: int) -> PartResult:
-    """Run a part to its end: pytest as a child that ends with whoever has started it.
+    """Run a part to its end: pytest as a child process that ends with its parent.
 
     Raises:
         PartKilled: a signal has ended pytest.

@@ -103,7 +103,7 @@ class Part:
         self.bucket.put(f"{self.prefix(token)}/{MARKER}", dump_json({"files": files}))
 
     def claim(self, token: str) -> int:
-        """Take the part over from whoever works on it; return the number of the claim.
+        """Take the part over from another try; return the number of the claim.
 
         Args:
             token: of the try.

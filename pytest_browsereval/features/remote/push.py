@@ -149,7 +149,7 @@ class Push:
         return self._claim > 1
 
     def begin(self) -> None:
-        """Take the part over from whoever works on it, unless that was done.
+        """Take the part over from another try, unless that was done.
 
         Raises:
             RemoteError: another try has taken it over from this one, the run was divided otherwise, or the

@@ -15,7 +15,6 @@ ROUNDS = {"min": 1, "max": 4, "until": "decided"}
 
 
 def _write(evals: Evals, right: int, wrong: int = 0, **keys: Any) -> None:
-    """Write an eval with so many rows that always pass, and so many that always fail."""
     evals.write_rows(
         *(row(f"r{number:02}") for number in range(right)),
         *(row(f"w{number:02}", says="wrong") for number in range(wrong)),
