@@ -49,14 +49,19 @@ PLAIN = """
     start suite surroundings tail target testing trust unobserved use verified visual volatile
     supervise wait whole workplace
 """
+OURS = """
+    bar block branch break claim collector curve decision doctor door engine figure hit line node receiver recorder
+    starter strip supervisor switch world
+"""
 PUBLIC = """
-    action call client command completion component conformance directive driver format key metadata
+    action call client command completion component conformance digest directive driver format key metadata
     model rate reader reason reply request source store survey warning
 """
 NOUNS = frozenset(PUBLIC.split())
 """Last nouns of public names that readers know from elsewhere."""
-USUAL = frozenset((PROPER_NAMES + WEB + CODE + FIGURES + PLAIN).split())
-"""Words that files may have besides: those of the field, and those that mean what they mean in any text."""
+USUAL = frozenset((PROPER_NAMES + WEB + CODE + FIGURES + PLAIN + OURS).split())
+"""Words that files may have too: those of the field, those that mean what they mean in any text, and those of
+parts that users do not name."""
 NO_NOUNS = {
     "ChecksRead": "completes a grader's `reads = ChecksRead(...)`",
     "Imported": "what an import returns; 'import' is a keyword",
