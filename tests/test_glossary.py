@@ -50,8 +50,8 @@ PLAIN = """
     supervise wait whole workplace
 """
 OURS = """
-    bar block branch break claim collector curve decision doctor door engine figure hit line node receiver recorder
-    starter strip supervisor switch world
+    bar block branch break claim collector curve decision doctor door engine figure hit line node
+    receiver recorder starter strip supervisor switch world
 """
 PUBLIC = """
     action call client command completion component conformance digest directive driver format key metadata
