@@ -50,6 +50,7 @@ PLAIN = """
     supervise wait whole workplace
 """
 OURS = """
+    group history outcome suite table
     bar block branch break claim collector curve decision doctor door engine figure hit line node
     receiver recorder starter strip supervisor switch world
 """
