@@ -55,8 +55,9 @@ OURS = """
     receiver recorder starter strip supervisor switch world
 """
 PUBLIC = """
-    action call client command completion component conformance digest directive driver format key metadata
-    model rate reader reason reply request source store survey warning
+    action browser call client command completion component conformance digest directive driver
+    format key label message metadata model rate reader reason reply report request score session
+    source store summary survey traffic usage warning worker
 """
 NOUNS = frozenset(PUBLIC.split())
 """Last nouns of public names that readers know from elsewhere."""
