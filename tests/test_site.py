@@ -30,6 +30,12 @@ QUESTIONS = {
     "log in": "how-to/log-in.html",
     "exit codes": "reference/exit-codes.html",
     "limits.max_steps": "reference/config.html",
+    "2fa": "how-to/log-in.html",
+    "basic auth": "how-to/log-in.html",
+    "upload": "how-to/add-a-toolkit.html",
+    "anthropic": "how-to/use-a-model.html",
+    "judge prompt": "how-to/judges-and-calibration.html",
+    "compare two prompts": "how-to/compare-two-models.html",
 }
 """What people ask, and the page that the search has to name first."""
 FIRST = """() => {

@@ -53,3 +53,21 @@ def test_a_login_that_breaks_is_no_failure(driver: EvalDriver, monkeypatch: pyte
     run = driver.run("login/login.eval.yaml", "--eval-set", "retries=0")
     run.assert_outcomes(errors=1)
     assert run.attempt("count-private").error_source == "navigation"
+
+
+def test_a_site_behind_basic_auth_is_opened(driver: EvalDriver, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The hook adds the password to requests; it is in no file of the run, and a wrong one is an error."""
+    monkeypatch.setenv("STAGING_PASSWORD", "rosebud")
+    run = driver.run("staging/staging.eval.yaml")
+    run.assert_outcomes(passed=1)
+    files = [path for path in run.folder.rglob("*") if path.is_file()]
+    assert not [path for path in files if b"rosebud" in path.read_bytes()]
+    monkeypatch.setenv("STAGING_PASSWORD", "wrong-password")
+    run = driver.run("staging/staging.eval.yaml", "--eval-set", "retries=0")
+    run.assert_outcomes(errors=1)
+    assert run.attempt("count-staging").error_source == "navigation"
+
+
+def test_a_file_is_uploaded_by_a_tool(driver: EvalDriver) -> None:
+    """The toolkit of the conftest chooses a file of its folder."""
+    driver.run("upload/upload.eval.yaml").assert_outcomes(passed=1)

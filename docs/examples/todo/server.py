@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import html
 import json
 import sys
@@ -9,6 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs
 
 FIRST = {"Buy milk": False, "Call Ada": True}
+BASIC = f"Basic {base64.b64encode(b'ada:rosebud').decode()}"
 todos = dict(FIRST)
 
 LIST = """<!doctype html><title>To-do</title><h1>To-do</h1>
@@ -23,12 +25,14 @@ LOGIN = """<!doctype html><title>Log in</title><h1>Log in</h1>
 
 
 class Handler(BaseHTTPRequestHandler):
-    """The paths of the list; `/private` is the list behind a log-in."""
+    """The paths of the list; `/private` and `/staging` show the list behind a log-in and basic auth."""
 
     def do_GET(self) -> None:
         """Show a page, or the state."""
         if self.path == "/api/todos":
             self.answer(json.dumps({"todos": todos}), "application/json")
+        elif self.path == "/staging" and self.headers.get("Authorization") != BASIC:
+            self.answer("Unauthorized", status=401)
         elif self.path == "/private" and "user=ada" not in self.headers.get("Cookie", ""):
             self.answer(LOGIN)
         else:
