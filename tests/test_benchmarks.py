@@ -28,7 +28,6 @@ TINY = {
     "parts": "--rounds 1 --copies 1",
     "per_task": "--rounds 1",
     "progress": "--rounds 1",
-    "ready_windows": "--rounds 1 --only instant",
     "sequential_test": "--rounds 5",
     "startup": "--rounds 1",
     "stored": "--rounds 1 --attempts 100",

@@ -260,16 +260,6 @@ class Browser(ABC):
             Fault: source *window_creation* or *navigation*; nothing is left open.
         """
 
-    def make_ready(self, count: int) -> None:
-        """Begin to open windows for attempts that are to come; returns at once and never raises.
-
-        A hint: nothing happens in a browser that opens each window when it is asked for it.
-
-        Args:
-            count: how many should be ready; they are handed out by :meth:`open_window`.
-        """
-        del count
-
     @abstractmethod
     async def close(self) -> None:
         """End the browser and all its windows; never raises."""
@@ -308,15 +298,6 @@ class BrowserConfig(Component):
         """
         del base_dir
         return self
-
-    def ready(self, lanes: int) -> int:
-        """Return how many windows may be open ahead of the attempts that need them.
-
-        Args:
-            lanes: how many attempts run at once.
-        """
-        del lanes
-        return 0
 
     @abstractmethod
     def build(self) -> Browser:

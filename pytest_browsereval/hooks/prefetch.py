@@ -10,7 +10,7 @@ import contextlib
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import CancelledError
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -106,13 +106,10 @@ class Prefetch:
     def session_of(self, active_run: ActiveRun) -> Session:
         """Return what a run's attempts share in this process."""
         if active_run not in self.sessions:
-            lanes, shared = self.lanes, self.session
             self.sessions[active_run] = Session(
                 active_run,
                 filter(active_run.choice.is_wanted, self._entries.get(active_run, ())),
-                parts=shared.parts.get(active_run),
-                lanes=lanes.width,
-                waiting=partial(_waiting, lanes, active_run),
+                parts=self.session.parts.get(active_run),
             )
         return self.sessions[active_run]
 
@@ -419,12 +416,6 @@ class StoreError(BrowserEvalError):
 
 def _is_suspect(item: EvalItem) -> bool:
     return item.active_run.deaths.is_suspect(item.entry.key)
-
-
-def _waiting(lanes: Lanes, active_run: ActiveRun) -> list[Entry]:
-    """Return the trials of an eval that wait for a lane."""
-    items = (item for item in lanes.waiting if isinstance(item, EvalItem))
-    return [item.entry for item in items if item.active_run is active_run]
 
 
 def _groups(item: pytest.Item) -> set[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 from pytest_browsereval.browsers.base import Browser
@@ -28,8 +28,6 @@ class Session:
         entries: its trials among the session's items, in all processes; none if all its attempts are made by
             tests that are written by hand.
         parts: which part of a run this is; None if it is a whole one.
-        lanes: how many trials run at once in this process.
-        waiting: returns the trials that wait for a lane; asked on the loop.
     """
 
     sites: Sites
@@ -43,14 +41,10 @@ class Session:
         entries: Iterable[Entry] = (),
         *,
         parts: Parts | None = None,
-        lanes: int = 1,
-        waiting: Callable[[], Iterable[Entry]] = tuple,
     ) -> None:
         self.run = run
         self.entries = tuple(entries)
         self._parts = parts
-        self._lanes = lanes
-        self._waiting = waiting
         self.manifest: dict[str, Any] = {}
         """What the run is made of, once the browser is up."""
         self.stopped: str | None = None
@@ -107,14 +101,6 @@ class Session:
         parts = {} if self._parts is None else {"shards": self._parts.as_json()}
         return {**place_of(self.run.config.base_dir, self.run.store.root), **parts}
 
-    def _count_coming(self) -> int:
-        """Return how many windows should be ready for trials that wait for a lane, of those that can be."""
-        config = self.run.config
-        if config.capture.har:
-            return 0
-        plain = [entry for entry in self._waiting() if not config.variants[entry.variant].needs().cdp]
-        return min(len(plain), config.browser.ready(self._lanes))
-
     async def _start_browser(self) -> None:
         run, config, root = self.run, self.run.config, self.run.store.root
         try:
@@ -133,7 +119,7 @@ class Session:
         rows = [file for one in config.datasets if (file := one.file(config.base_dir)).is_file()]
         own = (config.path, config.output_dir, config.cassettes, root, *rows)
         self.sites = Sites(config.sites, config.base_dir, root / "sites", run.redact, own)
-        self.windows = WindowManager(browser, self._count_coming, block=config.browser)
+        self.windows = WindowManager(browser, block=config.browser)
         self.cassettes = run.cassettes
 
     async def close(self) -> None:

@@ -75,10 +75,6 @@ class PlaywrightBrowserConfig(PageOptions):
             return Survey(notes=(NO_WINDOWS,))
         return Survey()
 
-    def ready(self, lanes: int) -> int:
-        """Return how many windows may be open ahead; none that somebody would see, unless asked for."""
-        return 0 if self.ready_windows is None and self.headless is not True else super().ready(lanes)
-
     def build(self) -> PlaywrightBrowser:
         """Return the browser, not started yet."""
         return PlaywrightBrowser(self)

@@ -10,14 +10,13 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from pytest_browsereval.browsers.base import PLAIN_TRAFFIC, Browser, WindowRequest
+from pytest_browsereval.browsers.base import Browser, WindowRequest
 from pytest_browsereval.browsers.driver import END_S, stop_driver
 from pytest_browsereval.browsers.origin_filter import OriginFilter
 from pytest_browsereval.browsers.playwright.clipboard import SharedClipboard
 from pytest_browsereval.browsers.playwright.contexts import PageOptions
 from pytest_browsereval.browsers.playwright.origins import EVERYTHING, AllowedOrigins, shorten
 from pytest_browsereval.browsers.playwright.place import Place, WindowEvents, WindowRules
-from pytest_browsereval.browsers.playwright.ready import ReadyWindows
 from pytest_browsereval.browsers.playwright.starting import go_to_start
 from pytest_browsereval.browsers.playwright.waiting import is_closed_error, playwright_error, quietly
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
@@ -37,9 +36,6 @@ HAR_CLOSE_S = 30.0
 AT_ONCE = max(4, os.cpu_count() or 1)
 """How many windows of a browser are opened at once, before their start pages. To open one is work for the
 CPU: were all lanes to begin together, those that are at work already would see pages that do not answer."""
-
-_PLAIN = WindowRequest("")
-"""What an attempt asks for that wants nothing but a window."""
 
 _closing: set[asyncio.Future[None]] = set()
 """Keeps tasks that nobody awaits from being collected."""
@@ -88,10 +84,6 @@ class Connection:
     def is_alive(self) -> bool:
         """True while the browser can be reached and has not been given up."""
         return self.browser.is_connected() and not self.is_retired
-
-    def serves(self, window: PlaywrightWindow) -> bool:
-        """Tell whether a window is open in it and further ones are opened in it."""
-        return self.is_alive and window in self._windows
 
     def _on_disconnected(self) -> None:
         for window in self._windows:
@@ -188,7 +180,6 @@ class ChromiumBrowser(Browser):
         self._connections: list[Connection] = []
         self._lent: list[Connection] = []
         """Those that are there for one window each."""
-        self._ready = ReadyWindows(lambda: self._new_window(_PLAIN), self._serves)
         self._lock = asyncio.Lock()
         # Opening only: an attempt that goes to its start page waits for the network.
         self._turns = asyncio.Semaphore(AT_ONCE)
@@ -272,7 +263,7 @@ class ChromiumBrowser(Browser):
         Raises:
             Fault: source *window_creation* or *navigation*; nothing is left open.
         """
-        window = await self._ready_window(request) or await self._new_window(request)
+        window = await self._new_window(request)
         try:
             if request.traffic.answers is not None:
                 await request.traffic.answers.attach(window.context)
@@ -283,34 +274,6 @@ class ChromiumBrowser(Browser):
             await window.close()
             raise
         return window
-
-    def make_ready(self, count: int) -> None:
-        """Begin to open windows for attempts that are to come, if these have contexts of their own."""
-        recipe = self._recipe()
-        if not self._is_closed and recipe is not None and self.survey.max_windows is None:
-            self._ready.fill(count, recipe)
-
-    def _recipe(self) -> object | None:
-        """Return what makes windows alike, whatever their start pages; None: what they need is missing."""
-        # A file of cookies that was written anew makes other windows.
-        state = self.config.storage_state
-        try:
-            file = None if state is None else state.stat()
-        except OSError:
-            return None
-        return self.config, file and (file.st_ino, file.st_size, file.st_mtime_ns)
-
-    async def _ready_window(self, request: WindowRequest) -> PlaywrightWindow | None:
-        """Return a window that was opened ahead and is as this one has to be, if there is one."""
-        if request.wants_cdp or request.traffic != PLAIN_TRAFFIC:
-            return None
-        window = await self._ready.take(self._recipe())
-        if window is not None:
-            window.hand_over(self._rules(request))
-        return window
-
-    def _serves(self, window: PlaywrightWindow) -> bool:
-        return self._connection is not None and self._connection.serves(window)
 
     async def _new_window(self, request: WindowRequest) -> PlaywrightWindow:
         rules = self._rules(request)
@@ -337,7 +300,6 @@ class ChromiumBrowser(Browser):
     async def close(self) -> None:
         """End the browser, or leave it, and all its windows; never raises."""
         self._is_closed = True
-        await self._ready.close()
         connections, self._connections = [*self._connections, *self._lent], []
         for connection in connections:
             await connection.end()

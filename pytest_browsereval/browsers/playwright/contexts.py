@@ -11,7 +11,6 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from pytest_browsereval.browsers.base import BrowserConfig
 from pytest_browsereval.browsers.playwright.origins import AllowedOrigins
 from pytest_browsereval.browsers.playwright.place import WindowRules
-from pytest_browsereval.browsers.playwright.ready import LANES_PER_READY
 from pytest_browsereval.errors import ConfigError, nearest
 
 
@@ -45,9 +44,6 @@ class PageOptions(BrowserConfig):
     """Patterns such as ``https://shop.example``, ``*.example.com``, ``http://127.0.0.1:*``. Nothing gets to
     other origins, by redirects and workers either. The start page's own origin is always allowed; empty
     allows all."""
-    ready_windows: int | None = Field(default=None, ge=0)
-    """How many empty windows may be open, ready for attempts that wait for a lane: at most as many as there
-    are lanes; 0: none. By default one for every eight lanes, or none if windows are shown."""
     har: None = None
     """Stands under ``capture``: ``capture: {har: true}`` records the network traffic."""
     navigation_timeout_ms: float = Field(default=30_000, gt=0)
@@ -98,11 +94,6 @@ class PageOptions(BrowserConfig):
                 "Write one by Playwright's context.storage_state(path=...), or leave storage_state out."
             )
         return self.model_copy(update={"storage_state": state})
-
-    def ready(self, lanes: int) -> int:
-        """Return how many windows may be open ahead of the attempts that need them; no more than lanes."""
-        wanted = -(-lanes // LANES_PER_READY) if self.ready_windows is None else self.ready_windows
-        return min(wanted, lanes)
 
     def rules(self, start_url: str | None) -> WindowRules:
         """Return the limits of a window that starts at the URL."""

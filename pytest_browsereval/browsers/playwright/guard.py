@@ -35,19 +35,12 @@ class OriginGuard:
         behind: OriginFilter | None = None,
     ) -> None:
         self.allowed = allowed
-        self._behind = behind
         self._latest = ""
         """What the filter has refused last, until a page shows that it failed."""
         if behind is not None:
             behind.on_refused, behind.on_unreachable = self._on_refused, notes.warn
         self._notes = notes
         self._background = background
-
-    def allow(self, allowed: AllowedOrigins) -> None:
-        """Set what may be loaded, as long as nothing was; all or not all, that stays."""
-        self.allowed = allowed
-        if self._behind is not None:
-            self._behind.allowed = allowed
 
     async def watch(self, context: BrowserContext) -> None:
         """Begin to look at every request of a context, unless everything is allowed."""

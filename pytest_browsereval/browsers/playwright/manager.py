@@ -26,20 +26,12 @@ class WindowManager:
     Args:
         browser: where the windows open; started. If it takes a limited number of windows at once,
             further ones wait for their turn.
-        coming: how many windows of attempts to come should be ready; asked when one has opened.
         block: the browser's block, which says what its windows are; None checks less.
     """
 
-    def __init__(
-        self,
-        browser: Browser,
-        coming: Callable[[], int] = lambda: 0,
-        *,
-        block: BrowserConfig | None = None,
-    ) -> None:
+    def __init__(self, browser: Browser, *, block: BrowserConfig | None = None) -> None:
         self._browser = browser
         self._block = block
-        self._coming = coming
         self._turns = asyncio.Semaphore(browser.survey.max_windows or sys.maxsize)
         self._windows: dict[str, Window] = {}
         self._opening: set[str] = set()
@@ -91,7 +83,6 @@ class WindowManager:
             self._opening.discard(query_id)
         self.opened += 1
         self._windows[query_id] = window
-        self._browser.make_ready(self._coming())  # while this attempt's agent thinks
         return window
 
     async def _open(self, request: WindowRequest) -> Window:

@@ -15,7 +15,7 @@ from pytest_browsereval.browsers.playwright.origins import cap_text, shorten
 from pytest_browsereval.browsers.playwright.page_text import read_title, take_snapshot
 from pytest_browsereval.browsers.playwright.pictures import Camera
 from pytest_browsereval.browsers.playwright.place import Place, WindowEvents, WindowRules
-from pytest_browsereval.browsers.playwright.tabs import NoTab, Notes, OpenTab, Tabs, answers, notice
+from pytest_browsereval.browsers.playwright.tabs import NoTab, Notes, OpenTab, Tabs, notice
 from pytest_browsereval.browsers.playwright.waiting import DialogWatch, Pace, playwright_error, quietly
 from pytest_browsereval.model.messages import Hit
 
@@ -79,11 +79,6 @@ class PlaywrightWindow(Window):
         # The agent knows of the tab that the attempt begins with.
         self._tabs.fresh.clear()
 
-    def hand_over(self, rules: WindowRules) -> None:
-        """Give a window that was opened ahead the limits of its attempt, before anything is loaded."""
-        self.rules = rules
-        self._guard.allow(rules.allowed)
-
     @property
     def tab_id(self) -> int:
         """The tab that tools act on; 0 when none is open."""
@@ -142,20 +137,6 @@ class PlaywrightWindow(Window):
         """Remember why the window can never be used again, unless it was closed on purpose."""
         if not self._is_closed:
             self._dead = reason
-
-    @property
-    def is_untouched(self) -> bool:
-        """True while nothing has happened in it that is known of, so that any attempt could have it."""
-        tab = self._tabs.current
-        is_sound = tab is not None and not tab.is_crashed and not self._notes.warnings
-        return is_sound and self._dead is None and not self._is_closed
-
-    async def answers(self) -> bool:
-        """Find out whether the page of a window that was opened ahead reacts; never raises."""
-        tab = self._tabs.current
-        if tab is None or tab.session is None:
-            return False
-        return await quietly(answers(tab.session), self.rules.action_s) is not None
 
     async def look(self) -> None:
         """Find out whether the window still lives, and how its page was answered.

@@ -41,14 +41,7 @@ NO_TRACE = (
     "capture.trace is on, and attempts share a context that was there before: its other pages would be "
     f"recorded as well. Leave trace out, {_OWN}"
 )
-_OWN_ONLY = (
-    "device_scale_factor",
-    "locale",
-    "timezone",
-    "storage_state",
-    "allowed_origins",
-    "ready_windows",
-)
+_OWN_ONLY = ("device_scale_factor", "locale", "timezone", "storage_state", "allowed_origins")
 """What only a context of an attempt's own can be given."""
 
 
@@ -61,9 +54,6 @@ class CdpBrowserConfig(PageOptions):
     context: Literal["own", "shared"] | None = None
     """``own``: a fresh context for each attempt. ``shared``: the browser's default one, with its cookies and
     logins, for one attempt at a time. By default own ones where the browser allows them."""
-    ready_windows: int | None = Field(default=0, ge=0)
-    """How many empty windows may be open, ready for attempts that wait for a lane: at most as many as there
-    are lanes. By default none: others may use the browser and see them."""
     connect_timeout_ms: float = Field(default=10_000, gt=0)
     """How long the browser may take to answer."""
 

@@ -241,7 +241,7 @@ def _choose_browser(config: EvalConfig | None, *, headless: bool) -> PlaywrightB
 
     own = config.browser if config else None
     chosen = own if isinstance(own, PlaywrightBrowserConfig) else PlaywrightBrowserConfig()
-    return chosen.model_copy(update={"headless": headless, "ready_windows": 0})
+    return chosen.model_copy(update={"headless": headless})
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
