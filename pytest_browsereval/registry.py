@@ -78,7 +78,6 @@ class ConfigReader(Protocol):
     - ``convert(draft, environ)`` converts keys of the file, before the overrides of the command line.
     - ``convert_blocks(draft, registry)`` converts blocks after them, and notes keys without effect.
     - ``complete(config)`` returns what it makes of a config that is valid, or raises ``ConfigError``.
-    - ``extend_schema(schema)`` adds the keys that it converts to the JSON schema that editors use.
 
     A ``Draft`` is the tree of keys with the file's lines. Keys are in snake_case, whatever the file says;
     ``Draft.format_keys`` has them as written.

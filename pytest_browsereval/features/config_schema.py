@@ -63,10 +63,10 @@ _MAPS = ("$defs", "properties", "patternProperties")
 def config_schema(registry: Registry) -> Schema:
     """Return the JSON schema of an eval config. It accepts the configs that the loader accepts.
 
-    Only numbers and booleans in quotes are refused, which the loader reads.
+    Only numbers and booleans in quotes are refused, which the loader reads, and files of other systems.
 
     Args:
-        registry: the members that blocks may name, and the readers of files of other systems.
+        registry: the members that blocks may name.
     """
     schema = describe_model(EvalConfig)
     _add_shorthands(schema)
@@ -74,9 +74,6 @@ def config_schema(registry: Registry) -> Schema:
     for family in FAMILIES:
         if family in schema["$defs"]:  # only the loader can check a block whose type is a variable
             schema["$defs"][family]["anyOf"].append(_OF_A_VARIABLE_TYPE)
-    for reader in registry.readers:
-        if extend := getattr(reader, "extend_schema", None):
-            extend(schema)
     schema = _allow_variables(schema)
     schema["$defs"].update(_TEXTS)
     return finish_schema(schema, "config", "pytest-browsereval eval config")

@@ -15,7 +15,6 @@ from pytest_browsereval.agents.base import AgentConfig, AgentContext, AgentEvalu
 from pytest_browsereval.config import EvalConfig, load_config
 from pytest_browsereval.door import builtin_registry
 from pytest_browsereval.errors import ConfigError
-from pytest_browsereval.features.browseros.run_config import Leftovers
 from pytest_browsereval.features.config_schema import DIALECT, config_schema
 from pytest_browsereval.features.row_schema import row_schema
 from pytest_browsereval.registry import MemberOf, Registry
@@ -119,24 +118,12 @@ def test_every_key_of_a_model_has_its_default(schema: dict[str, Any]) -> None:
         for key, value in block.get("properties", {}).items()
         if "default" not in value and key not in json.dumps([block.get("required"), block.get("allOf")])
     }
-    assert {label for label in lacking if "OrchestratorBlock" not in label} == {
-        "agent.claude-code.claude_path",
-        "agent.gemini-computer-use.screen_size",
-        "agent.yutori-navigator.screen_size",
-    }
+    assert not lacking
 
 
 def test_the_keys_of_a_file_are_described(schema: dict[str, Any]) -> None:
-    """They are those of the model, the shorthands, and the keys that a reader converts."""
-    theirs = {
-        "id",
-        "workers",
-        "grader_model",
-        "grader_api_key_env",
-        "grader_base_url",
-        *Leftovers.model_fields,
-    }
-    assert set(schema["properties"]) == {"$schema", "agent", "timeout_ms", *EvalConfig.model_fields, *theirs}
+    """They are those of the model, and the shorthands."""
+    assert set(schema["properties"]) == {"$schema", "agent", "timeout_ms", *EvalConfig.model_fields}
 
 
 def test_switches_are_listed_with_what_they_switch(schema: dict[str, Any]) -> None:
@@ -238,8 +225,6 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"gate": {"min_pass_rate": 2}}, "2"),
     ({"pass_when": "most"}, "most"),
     ({"workers": 3}, "workers"),
-    ({"browseros": {"server_ur": "x"}}, "server_ur"),
-    ({"captcha": {"wait_timeout_ms": 5}}, "5"),
 ]
 
 

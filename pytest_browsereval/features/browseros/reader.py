@@ -43,9 +43,3 @@ class BrowserOSReader:
         from pytest_browsereval.features.browseros.run_config import convert_blocks
 
         convert_blocks(draft, registry)
-
-    def extend_schema(self, schema: dict[str, Any]) -> None:
-        """Add the keys of BrowserOS to the JSON schema of configs."""
-        from pytest_browsereval.features.browseros.schema import extend_schema
-
-        extend_schema(schema)

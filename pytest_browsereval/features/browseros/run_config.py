@@ -34,23 +34,12 @@ class BrowserOSBlock(Block):
     """True: windows are not shown. False: they are shown where this machine can."""
 
 
-class CaptchaBlock(Block):
-    """The block of BrowserOS's captcha solver."""
-
-    api_key_env: str | None = None
-    """Not used here: no captcha solver is started."""
-    wait_timeout_ms: int | None = Field(default=None, ge=1_000, le=120_000)
-    """Not used here."""
-    poll_interval_ms: int | None = Field(default=None, ge=200, le=5_000)
-    """Not used here."""
-
-
 class Leftovers(Block):
     """Top-level keys of BrowserOS without effect here; they are checked all the same."""
 
     browseros: BrowserOSBlock | None = None
     """BrowserOS's own browser; ``browser`` selects another one."""
-    captcha: CaptchaBlock | None = None
+    captcha: dict[str, Any] | None = None
     """Not used here: no captcha solver is started."""
     restart_server_per_task: bool | None = None
     """Not used here: each attempt has a browser context of its own."""
@@ -260,8 +249,8 @@ def _is(names: list[Any]) -> str:
 
 
 def _list_written(name: str, value: object) -> Iterator[str]:
-    if isinstance(value, Block):
-        for inner, given in value:
+    if isinstance(value, Block | dict):
+        for inner, given in value.items() if isinstance(value, dict) else value:
             yield from _list_written(f"{name}.{inner}", given)
     elif value not in (None, False):
         yield name

@@ -2,6 +2,15 @@
 
 from __future__ import annotations
 
-from tests.config.conftest import editor, load, refused, registry
+import pytest
+from jsonschema import Draft202012Validator
 
-__all__ = ["editor", "load", "refused", "registry"]
+from tests.config.conftest import load, refused, registry
+
+__all__ = ["load", "refused", "registry"]
+
+
+@pytest.fixture
+def editor() -> Draft202012Validator:
+    """The schema for editors is that of our own configs."""
+    return Draft202012Validator({})

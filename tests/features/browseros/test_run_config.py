@@ -210,11 +210,6 @@ def test_a_wrong_run_config_is_refused(refused: Refused, subtests: pytest.Subtes
             "browseros.headless: expected true or false, not 'sometimes'.",
         ),
         ({"browseros": 3}, "browseros: expected a block of keys, not 3."),
-        ({"captcha": {"wait_timeout_ms": 5}}, "captcha.wait_timeout_ms: must be at least 1_000; it is 5."),
-        (
-            {"captcha": {"poll_interval_ms": 9999}},
-            "captcha.poll_interval_ms: must be at most 5_000; it is 9999.",
-        ),
         ({"num_workers": 0}, "num_workers: must be at least 1; it is 0."),
         ({"restart_server_per_task": "x"}, "restart_server_per_task: expected true or false, not 'x'."),
         ({"timeout_ms": 5}, "timeout_ms: must be at least 1_000; it is 5."),
