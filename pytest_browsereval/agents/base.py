@@ -17,7 +17,7 @@ from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.needs import Needs
 from pytest_browsereval.registry import Component
 from pytest_browsereval.tools.base import Tool
-from pytest_browsereval.tools.catalog import SwitchBlock
+from pytest_browsereval.tools.switches import SwitchBlock
 from pytest_browsereval.tools.toolbox import Toolbox
 from pytest_browsereval.tools.toolkit import Toolkit
 

@@ -27,7 +27,7 @@ from pytest_browsereval.llm.judge import JudgeConfig
 from pytest_browsereval.redaction.config import redact_config
 from pytest_browsereval.registry import Component, MemberOf
 from pytest_browsereval.sites import SiteConfig
-from pytest_browsereval.tools.catalog import SwitchBlock
+from pytest_browsereval.tools.switches import SwitchBlock
 from pytest_browsereval.tools.toolkit import ToolkitConfig
 
 LISTS = ("graders", "toolkits", "export", "attacks", "guards")

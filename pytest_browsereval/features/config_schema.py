@@ -26,7 +26,7 @@ from pytest_browsereval.registry import (
     Component,
     Registry,
 )
-from pytest_browsereval.tools.catalog import Catalog
+from pytest_browsereval.tools.switches import is_on
 from pytest_browsereval.tools.toolkits import CATALOG
 from pytest_browsereval.validation_errors import accepts_camel_case
 
@@ -381,12 +381,12 @@ def _describe_kinds_of_sites(block: Schema) -> list[Schema]:
 
 def _describe_switches() -> Schema:
     """Return the switches of the built-in tools; toolkits of plug-ins may add others."""
-    catalog = Catalog.of(kit for kit in CATALOG.values() if not kit.is_fixed)
-    kits = {kit.key: (f"{kit.label}: {', '.join(kit.tools)}.", kit.default_on) for kit in catalog.toolkits}
-    tools = {tool.key: (tool.description, tool.default_on) for tool in catalog.tools}
+    kits = [kit for kit in CATALOG.values() if not kit.is_fixed]
+    about = {kit.key: (f"{kit.label}: {', '.join(kit.names)}.", kit.default_on) for kit in kits}
+    about |= {tool.name: (tool.description, is_on(tool.name, kits, {})) for kit in kits for tool in kit.tools}
     return {
-        key: {"type": "boolean", "description": text, "default": is_on}
-        for key, (text, is_on) in {**kits, **tools}.items()
+        key: {"type": "boolean", "description": text, "default": default}
+        for key, (text, default) in about.items()
     }
 
 

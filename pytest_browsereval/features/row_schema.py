@@ -8,7 +8,6 @@ from pytest_browsereval.features.check_schema import CHECK_KEYS, check_schema, l
 from pytest_browsereval.features.config_schema import Schema, describe_model, fill_members, finish_schema
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.registry import PLACE_OF_FAMILY, Registry
-from pytest_browsereval.tools.catalog import Catalog
 from pytest_browsereval.tools.toolkits import CATALOG
 
 
@@ -31,7 +30,7 @@ def row_schema(registry: Registry) -> Schema:
     _items(properties["checks"])["items"]["properties"] = {
         key: {"description": text} for key, text in CHECK_KEYS.items()
     }
-    tools = [tool.key for tool in Catalog.of(CATALOG.values()).tools]
+    tools = [name for kit in CATALOG.values() for name in kit.names]
     _items(properties["solution"])["items"].update(
         {
             "properties": {

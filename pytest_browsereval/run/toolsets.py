@@ -11,8 +11,8 @@ from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.run.browser_checks import check_switches
 from pytest_browsereval.sites import names_in
 from pytest_browsereval.tools.base import Tool
-from pytest_browsereval.tools.catalog import OTHERS
 from pytest_browsereval.tools.guidance import veto_note, vetoes
+from pytest_browsereval.tools.switches import OTHERS
 from pytest_browsereval.tools.toolkit import Toolkit
 from pytest_browsereval.tools.toolkits import WrongSwitch, resolve_tools
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import Any
 
 from pytest_browsereval.browsers.base import Window
@@ -17,7 +15,6 @@ from pytest_browsereval.redaction.known import beginning
 from pytest_browsereval.redaction.text import well_formed
 from pytest_browsereval.tools.base import KEY_S, Refusal, Tool, ToolError, ToolResult
 from pytest_browsereval.tools.errors import explain
-from pytest_browsereval.tools.toolbox import ToolRunner
 
 HANDLE_DIALOG = "handle_dialog"
 """The one tool that may be called while a dialog is open."""
@@ -32,7 +29,7 @@ OUTSIDE_S = 300.0
 """How long a tool of a browser that is not ours may take, if the browser's own limit does not end it."""
 
 
-def runner_for(window: Window) -> ToolRunner:
+def runner_for(window: Window) -> OutsideToolRunner:
     """Return what runs tools in a window: ours in our own browsers, the browser's own in others."""
     return WindowToolRunner(window) if isinstance(window, PlaywrightWindow) else OutsideToolRunner(window)
 
@@ -57,32 +54,16 @@ async def _run_body(tool: Tool, window: Window, arguments: dict[str, Any], said:
         await window.settle()  # within the time of the call: its result tells where the page is
 
 
-class _OneAtATime:
-    """Runs tools in a window one after the other, as long as it lives."""
-
-    def __init__(self, window: Window) -> None:
-        self._lock = asyncio.Lock()
-        self._window = window
-
-    @asynccontextmanager
-    async def _turn(self) -> AsyncIterator[None]:
-        """Let nobody else run a tool meanwhile.
-
-        Raises:
-            Fault: source *browser*, when the window has died.
-        """
-        async with self._lock:
-            yield
-        if self._window.dead:
-            raise Fault(ErrorSource.BROWSER, self._window.dead)
-
-
-class OutsideToolRunner(_OneAtATime):
-    """Runs the tools that a browser brings itself, one at a time.
+class OutsideToolRunner:
+    """Runs tools in a window, one after the other: those that a browser brings itself.
 
     Args:
         window: has :meth:`Window.call_tool`.
     """
+
+    def __init__(self, window: Window) -> None:
+        self._lock = asyncio.Lock()
+        self._window = window
 
     async def __call__(self, tool: Tool, arguments: dict[str, Any]) -> ToolResult:
         """Run the tool and return the envelope.
@@ -90,58 +71,43 @@ class OutsideToolRunner(_OneAtATime):
         Raises:
             Fault: source *browser*, when the window has died.
         """
-        said = [""]
-        async with self._turn():
-            try:
-                async with asyncio.timeout(OUTSIDE_S):
-                    await _run_body(tool, self._window, arguments, said)
-            except ToolError as error:
-                result = ToolResult(ok=False, output=str(error))
-            except TimeoutError:
-                result = ToolResult(ok=False, output=f"{tool.name} took longer than {OUTSIDE_S:g} s.")
-            else:
-                result = ToolResult(ok=True, output=said[0])
+        async with self._lock:
+            result = await self._run(tool, arguments)
+        if self._window.dead:
+            raise Fault(ErrorSource.BROWSER, self._window.dead)
         return result
 
+    async def _run(self, tool: Tool, arguments: dict[str, Any]) -> ToolResult:
+        said = [""]
+        try:
+            async with asyncio.timeout(OUTSIDE_S):
+                await _run_body(tool, self._window, arguments, said)
+        except ToolError as error:
+            return ToolResult(ok=False, output=str(error))
+        except TimeoutError:
+            return ToolResult(ok=False, output=f"{tool.name} took longer than {OUTSIDE_S:g} s.")
+        return ToolResult(ok=True, output=said[0])
 
-class WindowToolRunner(_OneAtATime):
-    """Runs the tools of one attempt in its window.
 
-    Args:
-        window: where the tools act; a Playwright window, which our own tools are written for.
-    """
+class WindowToolRunner(OutsideToolRunner):
+    """Runs our own tools, in a window of Playwright, and tells what happened next to each call."""
 
     _window: PlaywrightWindow
 
-    def __init__(self, window: Window) -> None:
-        super().__init__(window)
-        if not isinstance(window, PlaywrightWindow):
-            raise Fault(
-                ErrorSource.HARNESS,
-                f"The built-in tools cannot act in a {type(window).__name__}. "
-                "Use `browser: {type: playwright}`.",
-            )
-
-    async def __call__(self, tool: Tool, arguments: dict[str, Any]) -> ToolResult:
-        """Run the tool and return the envelope, with what happened beside it.
-
-        Raises:
-            Fault: source *browser*, when the window has died.
-        """
+    async def _run(self, tool: Tool, arguments: dict[str, Any]) -> ToolResult:
         window = self._window
-        async with self._turn():
-            if window.dialog is not None and tool.name != HANDLE_DIALOG:
-                why = f"{self._open_dialog()} Until then {tool.name} cannot run."
-                return ToolResult(ok=False, output=why)
-            url, said, window.hit = window.url, [""], None
-            with window.pace() as pace:
-                # Measured beside the call: afterwards nobody could tell a slow page from a slow machine.
-                is_ok, hint = await self._try(tool, arguments, said)
-            hit = window.hit
-            if window.dead is None:
-                if not is_ok and pace.slowest_s >= BUSY_S:
-                    window.warn(_busy(tool.name, pace.slowest_s))
-                said += await self._notes(tool, url, " ".join(said))
+        if window.dialog is not None and tool.name != HANDLE_DIALOG:
+            why = f"{self._open_dialog()} Until then {tool.name} cannot run."
+            return ToolResult(ok=False, output=why)
+        url, said, window.hit = window.url, [""], None
+        with window.pace() as pace:
+            # Measured beside the call: afterwards nobody could tell a slow page from a slow machine.
+            is_ok, hint = await self._try(tool, arguments, said)
+        hit = window.hit
+        if window.dead is None:
+            if not is_ok and pace.slowest_s >= BUSY_S:
+                window.warn(_busy(tool.name, pace.slowest_s))
+            said += await self._notes(tool, url, " ".join(said))
         return ToolResult(ok=is_ok, output=" ".join(filter(None, said)), hint=hint, hit=hit)
 
     async def _try(self, tool: Tool, arguments: dict[str, Any], said: list[str]) -> tuple[bool, str]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 from pydantic import JsonValue
 
@@ -23,27 +23,13 @@ from pytest_browsereval.errors import (
 from pytest_browsereval.model.spans import in_span
 from pytest_browsereval.tools.base import ENDINGS, GIVE_UP, SetsOff, Tool, ToolContext, ToolError, ToolResult
 
+ToolRunner = Callable[[Tool, dict[str, Any]], Awaitable[ToolResult]]
+"""Runs a tool's body in a window and returns the envelope. Raises ``Fault`` once the window has died, and
+nothing for what the page did."""
 
-class ToolRunner(Protocol):
-    """Runs a tool's body in a window, with whatever the window has to watch over meanwhile."""
-
-    async def __call__(self, tool: Tool, arguments: dict[str, Any]) -> ToolResult:
-        """Return the envelope. Never raises for what the page did.
-
-        Raises:
-            Fault: the window has died, so that nothing can work in it again.
-        """
-
-
-class Guard(Protocol):
-    """Decides about calls before they are made."""
-
-    async def __call__(self, name: str, arguments: Mapping[str, Any], sets_off: SetsOff = "") -> str | None:
-        """Return why a call is refused, for the agent to read; None lets it pass.
-
-        Raises:
-            Fault: the guard itself broke.
-        """
+Guard = Callable[[str, Mapping[str, Any], SetsOff], Awaitable[str | None]]
+"""Asked before a call is made, with the tool's name, its arguments and its ``sets_off``; a reason refuses the
+call, for the agent to read. Raises ``Fault`` where the guard itself broke."""
 
 
 class Toolbox:

@@ -12,8 +12,8 @@ from pytest_browsereval.needs import Asker, Needs, Offers, check_fit
 from pytest_browsereval.registry import OURS, Registry
 from pytest_browsereval.tools import finish, input, navigation, observation, pointer, scripting, tabs  # noqa: A004
 from pytest_browsereval.tools.base import ENDINGS, Tool
-from pytest_browsereval.tools.catalog import OTHERS, Catalog
 from pytest_browsereval.tools.foreign import foreign_tools
+from pytest_browsereval.tools.switches import OTHERS, is_on
 from pytest_browsereval.tools.toolkit import Toolkit, ToolkitConfig
 
 
@@ -111,7 +111,7 @@ def resolve_tools(
     *,
     builtin: Iterable[Toolkit] = tuple(CATALOG.values()),
 ) -> tuple[Tool, ...]:
-    """Return the tools that the switches leave on; :meth:`Catalog.is_on` has the table.
+    """Return the tools that the switches leave on; ``is_on`` has the table.
 
     Args:
         switches: booleans by the names of toolkits and tools.
@@ -125,7 +125,7 @@ def resolve_tools(
     check_names(kits)
     _check_switches(switches, kits)
     tools = {tool.name: tool for kit in kits for tool in kit.tools}
-    return Catalog.of(kits).filter_tools(tools.values(), switches)
+    return tuple(tool for name, tool in tools.items() if is_on(name, kits, switches))
 
 
 def check_names(kits: Iterable[Toolkit]) -> None:

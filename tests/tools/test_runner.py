@@ -18,7 +18,7 @@ from pytest_browsereval.errors import ErrorSource, Fault
 from pytest_browsereval.model.messages import ToolCallMessage, ToolResultMessage
 from pytest_browsereval.tools.base import ToolError, tool
 from pytest_browsereval.tools.runner import NOTES_LENGTH, WindowToolRunner
-from tests.support import PATIENCE_S, PageServer, Run, StillWindow, Visits, running, until, visiting
+from tests.support import PATIENCE_S, PageServer, Run, Visits, running, until, visiting
 
 
 @tool
@@ -84,12 +84,6 @@ async def timed(window: PlaywrightWindow) -> str:
     began = time.perf_counter()
     await window.page.evaluate("new Promise((go) => setTimeout(go, 50))")
     return f"{began} {time.perf_counter()}"
-
-
-def test_a_window_of_another_kind_is_refused() -> None:
-    """The built-in tools need a page of Playwright's; the fault says which browser has one."""
-    with pytest.raises(Fault, match=r"cannot act in a StillWindow\. Use `browser: \{type: playwright\}`"):
-        WindowToolRunner(StillWindow())
 
 
 def test_a_tool_that_raises_becomes_a_refusal_and_a_warning(visit: Visits) -> None:

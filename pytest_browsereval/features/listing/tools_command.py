@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,28 +15,29 @@ from pytest_browsereval.registry import Registry
 
 if TYPE_CHECKING:
     from pytest_browsereval.run.toolsets import Toolsets
+    from pytest_browsereval.tools.toolkit import Toolkit
 
 WIDTH = 20
 
 
 def list_tools(arguments: argparse.Namespace) -> int:
     """Print the catalog of tools; with a config, which of them are on for each variant."""
-    from pytest_browsereval.tools.catalog import Catalog
+    from pytest_browsereval.tools.switches import is_on
 
     toolsets = _of_config(arguments) if arguments.config else _of_installed(arguments.door.load_registry())
-    catalog = Catalog.of(toolsets.kits)
+    default = {name: is_on(name, toolsets.kits, {}) for kit in toolsets.kits for name in kit.names}
     if arguments.json:
-        print(json.dumps({**catalog.as_json(), **_choice(toolsets)}, indent=2))
+        print(json.dumps({**_describe(toolsets.kits, default), **_choice(toolsets)}, indent=2))
         return 0
-    for kit in catalog.toolkits:
+    for kit in toolsets.kits:
         owner = f" (from {kit.owner})" if kit.owner != "pytest-browsereval" else ""
         sites = toolsets.sites_of.get(kit.key)
         bound = f", in rows that use {' or '.join(sorted(sites))}" if sites else ""
         print(f"{kit.key}: {kit.label}{owner}{bound}")
-        for tool in (one for one in catalog.tools if one.key in kit.tools):
-            state = _state(tool.key, toolsets, is_default=tool.default_on, is_fixed=kit.is_fixed)
+        for tool in kit.tools:
+            state = _state(tool.name, toolsets, is_default=default[tool.name], is_fixed=kit.is_fixed)
             sentence = tool.description.partition(". ")[0].rstrip(".")
-            print(f"  {tool.key:<{WIDTH}}{state:<11}{sentence}".rstrip())
+            print(f"  {tool.name:<{WIDTH}}{state:<11}{sentence}".rstrip())
     for variant, vetoed in toolsets.vetoes.items():
         for name, why in vetoed.items():
             print(f"{name} is not offered to {variant}: {why}")
@@ -93,6 +95,29 @@ def _state(tool: str, toolsets: Toolsets, *, is_default: bool, is_fixed: bool) -
     if 0 < len(on) < len(toolsets.by_variant):
         return f"on for {', '.join(on)}; "
     return "on" if on else "off"
+
+
+def _describe(kits: Iterable[Toolkit], default: Mapping[str, bool]) -> dict[str, Any]:
+    """Return toolkits and tools as plain JSON, for a form or a report.
+
+    Args:
+        kits: a tool may be a member of several.
+        default: whether a tool is on by default.
+    """
+    tools = {tool.name: tool.description for kit in kits for tool in kit.tools}
+    keys = ("key", "label", "default_on", "is_fixed", "owner")
+    return {
+        "toolkits": [{**{key: getattr(kit, key) for key in keys}, "tools": kit.names} for kit in kits],
+        "tools": [
+            {
+                "key": name,
+                "label": name.replace("_", " ").capitalize(),
+                "description": text,
+                "default_on": default[name],
+            }
+            for name, text in tools.items()
+        ],
+    }
 
 
 def _choice(toolsets: Toolsets) -> dict[str, Any]:

@@ -78,7 +78,20 @@ def test_plain_json(capsys: pytest.CaptureFixture[str]) -> None:
     """The same for programs: the catalog as it is, and the tools of each variant."""
     assert main(["tools", "--json"]) == 0
     plain = json.loads(capsys.readouterr().out)
-    assert {"key": "evaluate", "label": "Evaluate"}.items() <= plain["tools"][-2].items()
+    assert plain["toolkits"][4] == {
+        "key": "tabs",
+        "label": "Several tabs",
+        "tools": ["list_tabs", "open_tab", "select_tab", "close_tab"],
+        "default_on": True,
+        "is_fixed": False,
+        "owner": "pytest-browsereval",
+    }
+    assert plain["tools"][-2] == {
+        "key": "evaluate",
+        "label": "Evaluate",
+        "description": "Evaluate JavaScript in the page and return the result as JSON.",
+        "default_on": False,
+    }
     assert "variants" not in plain
     assert main(["tools", config(), "--json", "--eval-set", "tools.navigation=false"]) == 0
     chosen = json.loads(capsys.readouterr().out)

@@ -1,12 +1,11 @@
 from __future__ import annotations
 
 import itertools
-import json
 
 import pytest
 
 from pytest_browsereval.tools.base import tool
-from pytest_browsereval.tools.catalog import Catalog, ToolEntry, ToolkitEntry
+from pytest_browsereval.tools.switches import is_on
 from pytest_browsereval.tools.toolkit import Toolkit
 from pytest_browsereval.tools.toolkits import CATALOG
 
@@ -17,14 +16,8 @@ async def shared(window: object) -> str:
     return str(window)
 
 
-@tool
-async def outside(window: object) -> str:
-    """Be a member of none."""
-    return str(window)
-
-
-def two_owners(*, default: bool) -> Catalog:
-    return Catalog.of([Toolkit(key, key, (shared,), default_on=default) for key in ("one", "two")])
+def two_owners(*, default: bool) -> list[Toolkit]:
+    return [Toolkit(key, key, (shared,), default_on=default) for key in ("one", "two")]
 
 
 def expected(one: bool | None, two: bool | None, own: bool | None, default: bool) -> bool:  # noqa: FBT001
@@ -48,19 +41,19 @@ def test_the_first_line_that_applies_decides(subtests: pytest.Subtests) -> None:
     """Any owner's false beats all, any owner's true the default; whatever else is given is not set."""
     for one, two, own, default in ROWS:
         with subtests.test(one=one, two=two, own=own):
-            catalog, wanted = two_owners(default=default), expected(one, two, own, default)
+            kits, wanted = two_owners(default=default), expected(one, two, own, default)
             for unset in UNSET:
                 switches = {
                     key: unset if value is None else value
                     for key, value in (("one", one), ("two", two), ("shared", own))
                 }
-                assert catalog.is_on("shared", switches) is wanted, switches
+                assert is_on("shared", kits, switches) is wanted, switches
             given = {
                 key: value
                 for key, value in (("one", one), ("two", two), ("shared", own))
                 if value is not None
             }
-            assert catalog.is_on("shared", given) is wanted
+            assert is_on("shared", kits, given) is wanted
 
 
 TOLD: list[tuple[dict[str, object], bool, bool]] = [
@@ -80,45 +73,20 @@ TOLD: list[tuple[dict[str, object], bool, bool]] = [
 
 def test_the_cases_of_the_documentation(subtests: pytest.Subtests) -> None:
     """Written out, so that a slip in the table above shows."""
-    for switches, default, is_on in TOLD:
-        with subtests.test(switches=switches, default=default, is_on=is_on):
-            assert two_owners(default=default).is_on("shared", switches) is is_on
+    for switches, default, wanted in TOLD:
+        with subtests.test(switches=switches, default=default, wanted=wanted):
+            assert is_on("shared", two_owners(default=default), switches) is wanted
 
 
 def test_a_tool_of_two_toolkits_is_on_if_one_is_by_default() -> None:
     """Whichever comes first."""
     kits = [Toolkit("one", "One", (shared,), default_on=False), Toolkit("two", "Two", (shared,))]
     for order in (kits, kits[::-1]):
-        catalog = Catalog.of(order)
-        assert catalog.is_on("shared", {})
-        assert len(catalog.tools) == 1
+        assert is_on("shared", order, {})
 
 
 def test_a_fixed_toolkit_cannot_be_switched_off() -> None:
     """The finishing tool stays, whatever a switch says."""
-    catalog = Catalog.of(CATALOG.values())
-    assert catalog.is_on("done", {"finish": False, "done": False})
-    assert not catalog.is_on("evaluate", {})
-
-
-def test_the_catalog_is_plain_data() -> None:
-    """It can be handed to any client: names, labels, descriptions, defaults, and nothing that runs."""
-    catalog = Catalog.of(CATALOG.values())
-    loaded = json.loads(json.dumps(catalog.as_json()))
-    assert [kit["key"] for kit in loaded["toolkits"]] == list(CATALOG)
-    assert loaded["toolkits"][4] == {
-        "key": "tabs",
-        "label": "Several tabs",
-        "tools": ["list_tabs", "open_tab", "select_tab", "close_tab"],
-        "default_on": True,
-        "is_fixed": False,
-        "owner": "pytest-browsereval",
-    }
-    assert loaded["tools"][-2] == {
-        "key": "evaluate",
-        "label": "Evaluate",
-        "description": "Evaluate JavaScript in the page and return the result as JSON.",
-        "default_on": False,
-    }
-    assert {type(entry) for entry in (*catalog.tools, *catalog.toolkits)} == {ToolEntry, ToolkitEntry}
-    assert {tool["key"] for tool in loaded["tools"]} == {n for k in loaded["toolkits"] for n in k["tools"]}
+    assert is_on("done", CATALOG.values(), {"finish": False, "done": False})
+    assert not is_on("evaluate", CATALOG.values(), {})
+    assert not is_on("outside", CATALOG.values(), {"outside": True})
