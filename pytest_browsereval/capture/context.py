@@ -291,7 +291,13 @@ class CaptureContext:
         await self.afterwards.settle()
 
     async def before_tool_call(
-        self, tool: str, params: dict[str, Any], *, is_step: bool = True, picture: bool = True
+        self,
+        tool: str,
+        params: dict[str, Any],
+        *,
+        is_step: bool = True,
+        picture: bool = True,
+        holds_value: str | None = None,
     ) -> ToolCall:
         """Record that a tool is about to run.
 
@@ -300,6 +306,7 @@ class CaptureContext:
             params: what it is called with.
             is_step: False for the finishing tool.
             picture: False for a call that cannot change the page.
+            holds_value: the argument that is what the call gives.
         """
         await self.settle()
         # Numbered over all parts of the attempt: they write into one log.
@@ -309,7 +316,11 @@ class CaptureContext:
             self.count_step()
         if picture and self.config.screenshots == "both":
             await self._record_page(self.screenshot, "picture")
-        self.log(messages.ToolCallMessage(tool=tool, tool_call_id=call_id, params=params, span_id=call_id))
+        self.log(
+            messages.ToolCallMessage(
+                tool=tool, tool_call_id=call_id, params=params, holds_value=holds_value, span_id=call_id
+            )
+        )
         return ToolCall(call_id, tool, time.perf_counter())
 
     async def after_tool_call(

@@ -113,6 +113,9 @@ class Tool:
     page do in any case."""
     sets_off: SetsOff = ""
     """How a call may set something off in a page, which guards such as ``confirm`` look at before."""
+    holds_value: str = ""
+    """The parameter whose argument is what a call gives: a text, a choice, an address. Calls are compared by
+    it; empty if none is."""
     context_name: str = ""
     """The parameter of the body that gets the attempt's ``ToolContext``; empty if it has none."""
 
@@ -173,6 +176,7 @@ def tool(
     may_take_long: bool = False,
     needs_page: bool = True,
     sets_off: SetsOff | None = None,
+    holds_value: str = "",
 ) -> Callable[[ToolBody], Tool]: ...
 
 
@@ -183,6 +187,7 @@ def tool(
     may_take_long: bool = False,
     needs_page: bool = True,
     sets_off: SetsOff | None = None,
+    holds_value: str = "",
 ) -> Tool | Callable[[ToolBody], Tool]:
     """Make a :class:`Tool` of an async function: ``@tool`` or ``@tool(takes_picture=False)``.
 
@@ -192,6 +197,10 @@ def tool(
 
     Without ``sets_off``, guards take a call that may change the page for a click: write ``sets_off=""`` for
     a tool that sets nothing off, and ``"choice"`` or ``"keys"`` for one that chooses or types.
+    ``holds_value="text"`` names the parameter by whose argument calls are compared.
+
+    Raises:
+        ValueError: ``holds_value`` is not a parameter.
     """
     by_default: SetsOff = "click" if takes_picture and needs_page else ""
 
@@ -212,7 +221,9 @@ def tool(
             **fields,
         )
         description = " ".join((inspect.getdoc(function) or "").split())
+        if holds_value and holds_value not in fields:
+            raise ValueError(f"holds_value is {holds_value!r}, which is not a parameter of {name}")
         flags = takes_picture, may_take_long, needs_page, by_default if sets_off is None else sets_off
-        return Tool(name, description, model, function, *flags, context_name)
+        return Tool(name, description, model, function, *flags, holds_value, context_name)
 
     return make if body is None else make(body)

@@ -11,7 +11,7 @@ from pytest_browsereval.tools.base import Tool, tool
 from pytest_browsereval.tools.toolkit import Toolkit
 
 
-@tool(takes_picture=False)
+@tool(takes_picture=False, holds_value="answer")
 async def done(
     window: Window,
     answer: Annotated[str, Field(max_length=100_000, description="The answer, or what was done.")],
@@ -21,7 +21,7 @@ async def done(
     return "The task is over."
 
 
-@tool(takes_picture=False)
+@tool(takes_picture=False, holds_value="reason")
 async def give_up(
     window: Window,
     reason: Annotated[str, Field(max_length=100_000, description="What stands in the way; what was tried.")],

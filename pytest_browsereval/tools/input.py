@@ -73,7 +73,7 @@ async def hover(window: PlaywrightWindow, target: Target) -> str:
     return f"The pointer is over {shorten(target, 80)}."
 
 
-@tool(sets_off="")
+@tool(sets_off="", holds_value="text")
 async def fill(window: PlaywrightWindow, target: Target, text: Text) -> str:
     """Replace the content of a text field, all at once."""
     began = time.monotonic()
@@ -81,7 +81,7 @@ async def fill(window: PlaywrightWindow, target: Target, text: Text) -> str:
     return describe_filled(target, text, await read_value(window, target, began, text))
 
 
-@tool(sets_off="keys")
+@tool(sets_off="keys", holds_value="text")
 async def type_text(
     window: PlaywrightWindow,
     target: Target,
@@ -94,7 +94,7 @@ async def type_text(
     return describe_typed(f" into {shorten(target, 80)}", text, value, before)
 
 
-@tool(sets_off="keys")
+@tool(sets_off="keys", holds_value="key")
 async def press_key(
     window: PlaywrightWindow,
     key: Annotated[
@@ -122,7 +122,7 @@ def _key(key: str) -> str:
     return "+".join(_KEY_NAMES.get(part.lower(), part) for part in parts)
 
 
-@tool(sets_off="choice")
+@tool(sets_off="choice", holds_value="value")
 async def select_option(
     window: PlaywrightWindow,
     target: Target,
@@ -161,7 +161,7 @@ async def drag(window: PlaywrightWindow, source: Target, target: Target) -> str:
     return f"Dragged {shorten(source, 80)} to {shorten(target, 80)}{note and f'; {note}'}."
 
 
-@tool(sets_off="")
+@tool(sets_off="", holds_value="direction")
 async def scroll(
     window: PlaywrightWindow, direction: Direction, amount: Notches = 3, target: Target | None = None
 ) -> str:

@@ -73,7 +73,7 @@ async def _describe_arrival(window: PlaywrightWindow, did: str) -> str:
     return f"{did} {shorten(window.url)}, titled {title!r}."
 
 
-@tool(may_take_long=True, sets_off="")
+@tool(may_take_long=True, sets_off="", holds_value="url")
 async def navigate(window: PlaywrightWindow, url: Url) -> str:
     """Open an address in the current tab."""
     return await open_url(window, url)
@@ -125,7 +125,7 @@ async def wait(
     return f"Waited {seconds:g} s."
 
 
-@tool(may_take_long=True, sets_off="")
+@tool(may_take_long=True, sets_off="", holds_value="text")
 async def wait_for_text(
     window: PlaywrightWindow,
     text: Annotated[

@@ -40,7 +40,7 @@ async def hover_at(window: PlaywrightWindow, x: X, y: Y) -> str:
     return f"The pointer is at {_format_point(x, y)}."
 
 
-@tool
+@tool(holds_value="text")
 async def type_at(
     window: PlaywrightWindow,
     x: X,
@@ -53,7 +53,7 @@ async def type_at(
     return await _type(window, text, f" at {_format_point(x, y)}", clear=clear)
 
 
-@tool(sets_off="keys")
+@tool(sets_off="keys", holds_value="text")
 async def type_keys(window: PlaywrightWindow, text: Typed, clear: Clear = False) -> str:  # noqa: FBT002
     """Type key by key where the focus is, after a click for example."""
     return await _type(window, text, "", clear=clear)
@@ -84,7 +84,7 @@ async def drag_at(window: PlaywrightWindow, start_x: X, start_y: Y, end_x: X, en
     return f"Dragged from {_format_point(start_x, start_y)} to {_format_point(end_x, end_y)}."
 
 
-@tool(sets_off="")
+@tool(sets_off="", holds_value="direction")
 async def scroll_at(window: PlaywrightWindow, x: X, y: Y, direction: Direction, amount: Notches = 3) -> str:
     """Turn the mouse wheel at a point of the viewport."""
     await window.page.mouse.move(*await mouse_point(window, x, y))

@@ -26,7 +26,7 @@ async def list_tabs(window: Window) -> str:
     return "\n".join(lines) or "No tab is open."
 
 
-@tool(may_take_long=True, sets_off="")
+@tool(may_take_long=True, sets_off="", holds_value="url")
 async def open_tab(window: PlaywrightWindow, url: Url | None = None) -> str:
     """Open a new tab, which becomes the current one, empty or at an address."""
     # Before the tab opens: an address that is refused leaves no empty tab behind.
@@ -36,14 +36,14 @@ async def open_tab(window: PlaywrightWindow, url: Url | None = None) -> str:
     return message if address is None else f"{message} {await open_url(window, address)}"
 
 
-@tool(sets_off="")
+@tool(sets_off="", holds_value="tab_id")
 async def select_tab(window: PlaywrightWindow, tab_id: TabId) -> str:
     """Make a tab the current one, which the other tools act on."""
     await window.select_tab(tab_id)
     return f"Tab {tab_id} is current: {shorten(window.url)}."
 
 
-@tool(sets_off="")
+@tool(sets_off="", holds_value="tab_id")
 async def close_tab(window: PlaywrightWindow, tab_id: TabId) -> str:
     """Close a tab."""
     await window.close_tab(tab_id)

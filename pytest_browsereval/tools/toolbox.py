@@ -181,7 +181,8 @@ class Toolbox:
         await self._capture.limits.admit()
         if is_step:
             self.check_steps()
-        return await self._capture.before_tool_call(name, arguments, is_step=is_step)
+        holds = known.holds_value or None if (known := self._tools.get(name)) else None
+        return await self._capture.before_tool_call(name, arguments, is_step=is_step, holds_value=holds)
 
     def _end(self, name: str, values: Mapping[str, Any]) -> ToolResult:
         self.is_done = True

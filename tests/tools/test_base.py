@@ -18,7 +18,7 @@ from pytest_browsereval.tools.toolbox import Toolbox
 from tests.support import StillWindow
 
 
-@tool
+@tool(holds_value="name")
 async def greet(
     window: Window, name: str, times: Annotated[int, Field(ge=1, description="How often.")] = 1
 ) -> str:
@@ -109,6 +109,9 @@ def test_a_call_is_recorded_with_its_result(box: Boxes, capture: CaptureContext)
     assert result == ToolResult(ok=True, output="Hello Ann! Hello Ann!")
     called, returned = capture.messages.messages
     assert isinstance(called, ToolCallMessage)
+    assert called.holds_value == "name"
+    with pytest.raises(ValueError, match="holds_value is 'nobody', which is not a parameter of look"):
+        tool(holds_value="nobody")(look.body)
     assert isinstance(returned, ToolResultMessage)
     assert called.tool_call_id == returned.tool_call_id
     assert returned.result == {"ok": True, "output": "Hello Ann! Hello Ann!"}

@@ -13,6 +13,7 @@ from pytest_browsereval.features.causes.targets import Target, read_refs, read_t
 from pytest_browsereval.model.display import one_line
 from pytest_browsereval.redaction.marks import MARK, WITHHELD
 from pytest_browsereval.runs.turns import StoredStep
+from pytest_browsereval.tools.foreign import guess_value
 
 ROUNDS = 3
 """How often actions or pages have to come one after the other to be a repetition."""
@@ -57,10 +58,6 @@ _OF_TOOL = {
     "scroll_at": "scroll",
 }  # fmt: skip
 _PREFIXES = frozenset({"browser", "page", "mcp", "playwright", "web", "computer", "mouse", "element"})
-_VALUES = (
-    "text", "value", "values", "key", "keys", "url", "answer", "reason", "script", "accept", "direction",
-    "address", "tab_id",
-)  # fmt: skip
 _GIVES_UP = frozenset({"give_up", "fail", "infeasible", "report_infeasible"})
 """Tools that end an attempt which did not get there."""
 _SUCCEEDS = {
@@ -126,6 +123,8 @@ class Action:
     """Its result."""
     status: int | None = None
     """The HTTP status of the page after it, from 400; None if it is another one, or not known."""
+    holds: str = ""
+    """The argument that the value stands in, if the tool has said so."""
 
     @property
     def has_moved(self) -> bool:
@@ -211,7 +210,7 @@ def _find_success(kind: str, tool: str, params: Mapping[str, Any]) -> bool | Non
     return next((_SUCCEEDS[one] for one in said if one in _SUCCEEDS), None)
 
 
-def _value_of(kind: str, params: Mapping[str, Any], tool: str) -> str:
+def _value_of(kind: str, params: Mapping[str, Any], tool: str, holds: str | None) -> str:
     if kind == "check":
         return "off" if "uncheck" in tool else "on"
     if kind == "dialog":
@@ -220,8 +219,8 @@ def _value_of(kind: str, params: Mapping[str, Any], tool: str) -> str:
         return " ".join(
             str(params[key]) for key in ("button", "click_count") if params.get(key) not in (None, "left", 1)
         )
-    given = [params[key] for key in _VALUES if params.get(key) not in (None, "", [])]
-    return str(given[0]) if given else ""
+    given = params.get(holds or guess_value(params))
+    return "" if given in (None, []) else str(given)
 
 
 def read_steps(steps: Iterable[StoredStep], pages: PageNames, start: str | None) -> Iterator[Action]:
@@ -242,7 +241,7 @@ def read_steps(steps: Iterable[StoredStep], pages: PageNames, start: str | None)
         # A reply of a model that was no call: it names a tool, and nothing was done.
         is_unread = call.params.keys() == {"malformed"}
         kind = UNREAD if is_unread else find_kind(call.tool, call.params)
-        value = _value_of(kind, call.params, call.tool)
+        value = _value_of(kind, call.params, call.tool, call.holds_value)
         after: str | None
         if result is not None and result.url:
             after = pages.name(result.url)
@@ -266,18 +265,27 @@ def read_steps(steps: Iterable[StoredStep], pages: PageNames, start: str | None)
             succeeds=None if is_unread else _find_success(kind, call.tool, call.params),
             says=output,
             status=result.status if result is not None else None,
+            holds=call.holds_value or "",
         )
         refs = read_refs(output) or refs
         page = after
 
 
-def read_solution(solution: Iterable[Mapping[str, Any]], pages: PageNames) -> Iterator[Action]:
-    """Yield the actions of a row's solution; of pages only those are known that it opens by address."""
+def read_solution(
+    solution: Iterable[Mapping[str, Any]], pages: PageNames, holds: Mapping[str, str]
+) -> Iterator[Action]:
+    """Yield the actions of a row's solution; of pages only those are known that it opens by address.
+
+    Args:
+        solution: as the row has it.
+        pages: names pages.
+        holds: by the name of a tool, the argument that its value stands in, as far as tools have said so.
+    """
     for number, given in enumerate(solution, 1):
         params = {key: value for key, value in given.items() if key != "tool"}
         tool = str(given.get("tool", ""))
         kind = find_kind(tool, params)
-        value = _value_of(kind, params, tool)
+        value = _value_of(kind, params, tool, holds.get(tool))
         page = pages.name(value) if kind == "open" else None
         yield Action(number, tool, kind, read_target(params, {}), value, None, page)
 

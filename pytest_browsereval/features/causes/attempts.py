@@ -137,7 +137,9 @@ def find_ways(attempt: Attempt) -> list[Way]:
     """
     task = attempt.stored.task if attempt.stored is not None else None
     if task is not None and task.solution:
-        return [Way("the solution", tuple(read_solution(task.solution, attempt.pages)), knows_pages=False)]
+        holds = {one.tool: one.holds for one in attempt.actions}
+        solution = tuple(read_solution(task.solution, attempt.pages, holds))
+        return [Way("the solution", solution, knows_pages=False)]
     run = attempt.folder.parents[4]
     for number, root in enumerate((run, *_list_earlier(run))):
         found = list(islice(_list_passed(root, attempt.metadata), MOST_PASSED))

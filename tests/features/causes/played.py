@@ -19,9 +19,24 @@ TIME = "2026-01-01T00:00:00.000Z"
 Step = Mapping[str, Any]
 
 
-def step(tool: str, *, page: str = "", error: str = "", says: str = "Done.", **arguments: Any) -> Step:
-    """Return a step; ``page`` is the path of the page after it."""
-    return {"tool": tool, "arguments": arguments, "page": page, "error": error, "says": says}
+def step(
+    tool: str,
+    *,
+    page: str = "",
+    error: str = "",
+    says: str = "Done.",
+    holds: str | None = None,
+    **arguments: Any,
+) -> Step:
+    """Return a step; ``page`` is the path of the page after it, ``holds`` the argument that is its value."""
+    return {
+        "tool": tool,
+        "arguments": arguments,
+        "page": page,
+        "error": error,
+        "says": says,
+        "holds": holds,
+    }
 
 
 def click(name: str, role: str = "button", **more: Any) -> Step:
@@ -73,7 +88,11 @@ def _lines(steps: Sequence[Step]) -> list[str]:
         page = one["page"] or page
         call_id = f"call-{number}"
         call = ToolCallMessage(
-            tool=one["tool"], tool_call_id=call_id, params=one["arguments"], timestamp=TIME
+            tool=one["tool"],
+            tool_call_id=call_id,
+            params=one["arguments"],
+            holds_value=one["holds"],
+            timestamp=TIME,
         )
         output = {"ok": not one["error"], "output": one["error"] or one["says"]}
         result = ToolResultMessage(

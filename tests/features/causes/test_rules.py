@@ -80,6 +80,17 @@ def test_the_rule_and_the_step(tmp_path: Path, steps: Sequence[Step], name: str,
     assert (cause.name, cause.step) == (name, number), cause
 
 
+def test_calls_are_compared_by_the_argument_that_the_tool_names(tmp_path: Path) -> None:
+    """Whatever its name is, in the attempt and in the solution of the row."""
+    blue, red = (
+        step("set_colour", target="label=Mug", colour=one, holds="colour") for one in ("blue", "red")
+    )
+    cause = cause_of(tmp_path, (blue, END), (red, END))
+    assert (cause.name, cause.step) == ("wrong_value", 1)
+    assert "'blue'" in cause.line
+    assert "'red'" in cause.line
+
+
 @pytest.mark.parametrize(
     "detour",
     [
