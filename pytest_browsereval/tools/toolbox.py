@@ -20,7 +20,6 @@ from pytest_browsereval.errors import (
     name_raised,
     nearest,
 )
-from pytest_browsereval.model.spans import in_span
 from pytest_browsereval.tools.base import ENDINGS, GIVE_UP, SetsOff, Tool, ToolContext, ToolError, ToolResult
 
 ToolRunner = Callable[[Tool, dict[str, Any]], Awaitable[ToolResult]]
@@ -116,8 +115,7 @@ class Toolbox:
         call = await self._begin(name, arguments, is_step=is_step)
         fault: Fault | None = None
         try:
-            with in_span(f"call/{call.call_id}"):
-                result = await self._try(name, arguments, self.guard)
+            result = await self._try(name, arguments, self.guard)
             if alter := self._capture.window.alter_result:
                 result = replace(result, output=alter(name, result.output))
         except asyncio.CancelledError:

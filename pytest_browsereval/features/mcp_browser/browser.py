@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from pytest_browsereval.browsers.base import Browser, ForeignTool, Survey, WindowRequest
+from pytest_browsereval.browsers.base import Browser, Survey, WindowRequest
 from pytest_browsereval.errors import ErrorSource, Fault, StopRun
 from pytest_browsereval.features.mcp_browser.mapping import Mapped, MappingProblem, map_tools
 from pytest_browsereval.features.mcp_browser.window import McpWindow
@@ -21,7 +21,6 @@ NO_CDP = (
     "the agent attaches to the browser by the DevTools protocol, which `browser: {type: mcp}` does not "
     "offer. Use a browser of the type playwright or cdp."
 )
-_MOST_LISTED = 5
 
 
 class McpBrowser(Browser):
@@ -33,7 +32,6 @@ class McpBrowser(Browser):
 
     def __init__(self, config: McpBrowserConfig) -> None:
         self.config = config
-        self._endpoint = config.endpoint
         self._survey = Survey()
         self._mapped: Mapped | None = None
         self._description = ""
@@ -65,11 +63,11 @@ class McpBrowser(Browser):
         config = self.config
         session = await self._connect(ErrorSource.BROWSER)
         try:
-            tools = await self._list_tools(session, ErrorSource.BROWSER)
+            tools = await session.tools(config.connect_timeout_s)
             mapped = self._mapped = map_tools(config.tools, tools, has_process=bool(config.command))
         except BaseException as error:
             await asyncio.shield(session.close())
-            if not isinstance(error, MappingProblem):
+            if not isinstance(error, (MappingProblem, ServerGone, CallRefused, TimeoutError)):
                 raise
             raise self._fault(ErrorSource.BROWSER, error) from None
         notes = tuple(_notes(config, mapped))
@@ -82,18 +80,12 @@ class McpBrowser(Browser):
             await session.close()
 
     async def _connect(self, source: ErrorSource) -> McpSession:
-        session = McpSession(self._endpoint)
+        session = McpSession(self.config)
         try:
             await session.open(self.config.connect_timeout_s)
         except ServerGone as error:
             raise self._fault(source, error) from None
         return session
-
-    async def _list_tools(self, session: McpSession, source: ErrorSource) -> tuple[ForeignTool, ...]:
-        try:
-            return await session.tools(self.config.connect_timeout_s)
-        except (ServerGone, CallRefused, TimeoutError) as error:
-            raise self._fault(source, error) from None
 
     def _fault(self, source: ErrorSource, error: Exception) -> Fault:
         why = str(error) or f"listing its tools took longer than {self.config.connect_timeout_s:g} s"
@@ -106,7 +98,7 @@ class McpBrowser(Browser):
 
         Raises:
             Fault: source *window_creation* or *navigation*; nothing is left open.
-            StopRun: the server lists other tools than before.
+            StopRun: the request wants what a server cannot do.
         """
         # Checked before the run too; a hook may have changed the request since.
         if request.setup_script is not None:
@@ -116,12 +108,10 @@ class McpBrowser(Browser):
             raise StopRun(ErrorSource.WINDOW_CREATION, NO_CDP)
         assert self._mapped is not None  # noqa: S101 started
         session, self._spare = self._spare, None
-        # The spare may have ended while nobody used it.
-        is_fresh = session is None or session.gone is not None
-        if session is not None and is_fresh:
+        if session is not None and session.gone is not None:  # it has ended while nobody used it
             await session.close()
-        if session is None or is_fresh:
-            session = await self._connect(ErrorSource.WINDOW_CREATION)
+            session = None
+        session = session or await self._connect(ErrorSource.WINDOW_CREATION)
         window = McpWindow(
             session,
             self._mapped,
@@ -130,22 +120,11 @@ class McpBrowser(Browser):
             leftovers=self._leftovers,
         )
         try:
-            if is_fresh:
-                await self._check_tools(session)
             await window.open(request.start_url)
         except BaseException:
             await asyncio.shield(window.close())
             raise
         return window
-
-    async def _check_tools(self, session: McpSession) -> None:
-        tools = await self._list_tools(session, ErrorSource.WINDOW_CREATION)
-        if changes := _changes(self._survey.tools or (), tools):
-            raise StopRun(
-                ErrorSource.BROWSER,
-                f"the MCP server {self.config.label()} has changed its tools since the run began: "
-                f"{changes}. Run again.",
-            )
 
     async def close(self) -> None:
         """Forget the server; windows close their own sessions. Never raises."""
@@ -168,15 +147,3 @@ def _notes(config: McpBrowserConfig, mapped: Mapped) -> Iterator[str]:
             "the address of the page is not known once a tool was called: no `pattern` under browser.tools "
             "tells it"
         )
-
-
-def _changes(before: Sequence[ForeignTool], after: Sequence[ForeignTool]) -> str:
-    """Return which tools differ, by name and arguments."""
-    old: dict[str, Any] = {tool.name: tool.schema for tool in before}
-    new: dict[str, Any] = {tool.name: tool.schema for tool in after}
-    kinds = {
-        "new": [name for name in new if name not in old],
-        "gone": [name for name in old if name not in new],
-        "with other arguments": [name for name in new if name in old and new[name] != old[name]],
-    }
-    return "; ".join(f"{kind}: {', '.join(names[:_MOST_LISTED])}" for kind, names in kinds.items() if names)

@@ -17,8 +17,6 @@ from pytest_browsereval.browsers.base import BrowserConfig, Survey
 from pytest_browsereval.errors import ConfigError, Fault
 from pytest_browsereval.features.mcp_browser.browser import McpBrowser
 from pytest_browsereval.features.mcp_browser.mapping import ToolUses
-from pytest_browsereval.features.mcp_browser.process import Program
-from pytest_browsereval.features.mcp_browser.wire import Endpoint
 from pytest_browsereval.redaction.marks import HIDDEN
 from pytest_browsereval.redaction.names import SHORTEST_SECRET, is_secret_name
 
@@ -163,14 +161,6 @@ class McpBrowserConfig(BrowserConfig):
     def is_shared(self) -> bool:
         """Whether all sessions act in one browser."""
         return self.url is not None and self.sessions != "isolated"
-
-    @property
-    def endpoint(self) -> Endpoint:
-        """Where the server is, with what it is started or asked with."""
-        plain = {name: value.get_secret_value() for name, value in self.headers.items()}
-        variables = {name: value.get_secret_value() for name, value in self.env.items()}
-        program = Program(self.command, self.cwd or Path.cwd(), variables) if self.command else None
-        return Endpoint(self.url, plain, program, self.label())
 
 
 def _check_packages() -> None:

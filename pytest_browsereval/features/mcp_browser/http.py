@@ -5,10 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import logging
 import re
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Mapping
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -29,7 +27,6 @@ _NOT_FOUND = 404
 _SESSION = "mcp-session-id"
 """With this header, 404 says that the server knows the session no more."""
 _TOO_LARGE = "the answer is too large"
-_SDK_LOG = logging.getLogger("mcp.client.streamable_http")
 
 
 class Watch:
@@ -62,21 +59,6 @@ def http_client(endpoint_url: str, headers: Mapping[str, str], watch: Watch) -> 
     own = {"accept-encoding": "identity", **headers}
     timeout = httpx2.Timeout(_CONNECT_S, read=None)
     return httpx2.AsyncClient(headers=own, timeout=timeout, transport=_watch_transport(endpoint_url, watch))
-
-
-@contextmanager
-def without_own_limit_in_log() -> Iterator[None]:
-    """Keep tracebacks of our own limit out of the SDK's log while the block runs."""
-
-    def is_news(record: logging.LogRecord) -> bool:  # one of each block's own, to be removed with it
-        error = record.exc_info[1] if record.exc_info else None
-        return str(error) != _TOO_LARGE
-
-    _SDK_LOG.addFilter(is_news)
-    try:
-        yield
-    finally:
-        _SDK_LOG.removeFilter(is_news)
 
 
 def _watch_transport(endpoint_url: str, watch: Watch) -> httpx2.AsyncBaseTransport:

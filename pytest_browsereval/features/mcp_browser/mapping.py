@@ -116,8 +116,6 @@ class Mapped:
     uses: Mapping[Purpose, ToolUse]
     schemas: Mapping[str, dict[str, Any]]
     """The argument schemas of the server's tools, by name."""
-    server: str | None = None
-    """The known server that was recognised."""
 
     def get(self, purpose: Purpose) -> ToolUse | None:
         """Return the use of a tool for a purpose."""
@@ -158,12 +156,12 @@ def map_tools(declared: ToolUses, tools: Sequence[ForeignTool], *, has_process: 
     """
     schemas = {tool.name: tool.schema for tool in tools}
     # By its tools: names and versions of servers change, and forks keep neither.
-    known = next((server for server in KNOWN if server.marks <= schemas.keys()), None)
+    known = next((uses for marks, uses in KNOWN.values() if marks <= schemas.keys()), None)
     uses: dict[Purpose, ToolUse] = {}
     problems: list[str] = []
     for purpose in PURPOSES:
         own: ToolUse | None = getattr(declared, purpose)
-        use = own or (_find_known_use(known.uses.get(purpose), schemas) if known else None)
+        use = own or (_find_known_use(known.get(purpose), schemas) if known else None)
         if use is None:
             if purpose not in ("pages", "address") and not (purpose == "close" and has_process):
                 problems.append(f"tools.{purpose} names no tool, and the server is not a known one")
@@ -174,7 +172,7 @@ def map_tools(declared: ToolUses, tools: Sequence[ForeignTool], *, has_process: 
             )
         else:
             uses[purpose] = _complete_arguments(purpose, use, schemas[use.tool])
-    mapped = Mapped(uses, schemas, known.name if known else None)
+    mapped = Mapped(uses, schemas)
     problems += _problems(mapped)
     if problems:
         raise MappingProblem(_describe_problems(problems, schemas))

@@ -8,13 +8,15 @@ import os
 import re
 import subprocess
 import tempfile
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 from pytest_browsereval.processes import supervise_command
 from pytest_browsereval.redaction.known import beginning, ending
+
+if TYPE_CHECKING:
+    from pytest_browsereval.features.mcp_browser.config import McpBrowserConfig
 
 GRACE_S = 2.0
 """Between asking a server to end and the next, less polite step."""
@@ -35,34 +37,26 @@ _BYTES_READ = 16_384
 _CONTROL = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|[^\t\n\x20-\x7e\x80-\U0010ffff]")
 
 
-@dataclass(frozen=True)
-class Program:
-    """What is started, once for each session."""
-
-    command: Sequence[str]
-    cwd: Path
-    env: Mapping[str, str] = field(default_factory=dict)
-
-    def environment(self) -> dict[str, str]:
-        """Return the variables of the process."""
-        return {**{name: os.environ[name] for name in INHERITED if name in os.environ}, **self.env}
-
-
 class ServerProcess:
     """One running server. Its folder, ``{folder}`` in the command, is removed when it has ended.
+
+    Args:
+        config: what it is started with.
 
     Raises:
         OSError: it cannot be started.
     """
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, config: McpBrowserConfig) -> None:
         # A file and not a pipe: a pipe that nobody reads stops the server once it is full.
         self._output: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 closed by end()
         self._folder = tempfile.TemporaryDirectory(prefix="browsereval-mcp-", ignore_cleanup_errors=True)
         self._writer: asyncio.StreamWriter | None = None
         self._reader = asyncio.StreamReader()
         self._last_words: list[str] = []
-        words = [word.replace("{folder}", self._folder.name) for word in program.command]
+        words = [word.replace("{folder}", self._folder.name) for word in config.command]
+        variables = {name: os.environ[name] for name in INHERITED if name in os.environ}
+        variables |= {name: value.get_secret_value() for name, value in config.env.items()}
         try:
             # Not asyncio's own: that would kill the supervisor when its loop is lost, before that has
             # ended the server.
@@ -72,8 +66,8 @@ class ServerProcess:
                 stdout=subprocess.PIPE,
                 stderr=self._output,
                 bufsize=0,
-                cwd=program.cwd,
-                env=program.environment(),
+                cwd=config.cwd or Path.cwd(),
+                env=variables,
                 start_new_session=True,  # Ctrl-C is for pytest; the server ends when its pipe closes
             )
         except OSError:

@@ -8,20 +8,7 @@ read the texts that tools answer with: the groups ``page``, ``url`` and ``title`
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
-
-
-@dataclass(frozen=True)
-class KnownServer:
-    """One server, recognised by tools that it alone has."""
-
-    name: str
-    marks: frozenset[str]
-    """The tools that have to be listed, all of them."""
-    uses: Mapping[str, Mapping[str, Any]]
-    """As a config's ``tools`` would be written."""
-
 
 _PLAYWRIGHT_PAGE = r"(?m)^### Page\n- Page URL: (?P<url>.*)(?:\n- Page Title: (?P<title>.*))?$"
 _DEVTOOLS_PAGE = r"(?m)^(?P<page>\d+): (?:(?P<title>.*) \()?(?P<url>\S+?)\)? \[selected\]$"
@@ -29,9 +16,8 @@ _BROWSEROS_TABS = r"(?m)^\[{page}\] (?P<url>\S+)(?: \((?P<title>.*)\))?$"
 _BROWSEROS_PAGES = r"(?m)^{page}\. (?P<title>.*) \(tab \d+\)\n   (?P<url>\S+)$"
 _PICTURE = {"page": "{page}", "format": "{format}", "quality": "{quality}"}
 
-KNOWN = (
-    KnownServer(
-        "Playwright MCP",
+KNOWN: Mapping[str, tuple[frozenset[str], Mapping[str, Mapping[str, Any]]]] = {
+    "Playwright MCP": (
         frozenset({"browser_navigate", "browser_snapshot", "browser_take_screenshot"}),
         {
             "navigate": {"tool": "browser_navigate", "arguments": {"url": "{url}"}},
@@ -44,8 +30,7 @@ KNOWN = (
             "address": {"tool": "browser_evaluate", "arguments": {"function": "() => {script}"}},
         },
     ),
-    KnownServer(
-        "BrowserOS (16 tools)",
+    "BrowserOS (16 tools)": (
         frozenset({"tabs", "navigate", "snapshot", "screenshot", "act"}),
         {
             "navigate": {
@@ -60,8 +45,7 @@ KNOWN = (
             "pages": {"tool": "tabs", "arguments": {"action": "list"}, "pattern": _BROWSEROS_TABS},
         },
     ),
-    KnownServer(
-        "BrowserOS (60 tools)",
+    "BrowserOS (60 tools)": (
         frozenset({"get_active_page", "new_page", "take_snapshot", "take_screenshot", "close_page"}),
         {
             "navigate": {
@@ -75,8 +59,7 @@ KNOWN = (
             "pages": {"tool": "list_pages", "pattern": _BROWSEROS_PAGES},
         },
     ),
-    KnownServer(
-        "Chrome DevTools MCP",
+    "Chrome DevTools MCP": (
         frozenset({"list_pages", "navigate_page", "take_snapshot", "take_screenshot"}),
         {
             "navigate": {
@@ -100,5 +83,6 @@ KNOWN = (
             },
         },
     ),
-)
-"""In this order: the first whose marks are all listed is taken."""
+}
+"""The tools that have to be listed, all of them, and uses as a config's ``tools`` would be written. The first
+whose tools are all listed is taken."""

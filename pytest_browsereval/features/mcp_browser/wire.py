@@ -10,9 +10,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator
 from contextvars import Context
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -23,15 +23,15 @@ from pytest_browsereval.features.mcp_browser.http import (
     Watch,
     http_client,
     replace_halves,
-    without_own_limit_in_log,
 )
-from pytest_browsereval.features.mcp_browser.process import Program, ServerProcess
-from pytest_browsereval.model.spans import current_ids
+from pytest_browsereval.features.mcp_browser.process import ServerProcess
 from pytest_browsereval.redaction.known import beginning
 
 if TYPE_CHECKING:
     from mcp import Client
     from mcp.client._transport import TransportStreams
+
+    from pytest_browsereval.features.mcp_browser.config import McpBrowserConfig
 
 CLOSE_S = 10.0
 """How long a connection may take to close before it is given up."""
@@ -59,17 +59,6 @@ class Answer:
     """Base64, as they came."""
 
 
-@dataclass(frozen=True)
-class Endpoint:
-    """Where the server is: a URL, or a program that is started for each session."""
-
-    url: str | None = None
-    headers: Mapping[str, str] = field(default_factory=dict)
-    program: Program | None = None
-    label: str = ""
-    """What messages call it."""
-
-
 _BROKEN_OFF = ("ReadError", "WriteError", "CloseError")
 """How ``httpx`` calls the end of a connection, mostly without a text."""
 
@@ -78,11 +67,11 @@ class McpSession:
     """One session with a server.
 
     Args:
-        endpoint: the server.
+        config: where the server is, or what it is started with.
     """
 
-    def __init__(self, endpoint: Endpoint) -> None:
-        self._endpoint = endpoint
+    def __init__(self, config: McpBrowserConfig) -> None:
+        self._config = config
         self._watch = Watch()
         self._client: Client | None = None
         self._process: ServerProcess | None = None
@@ -141,7 +130,7 @@ class McpSession:
     async def _connect(self) -> AsyncIterator[Client]:
         from mcp import Client
 
-        transport = self._over_stdio() if self._endpoint.program else self._over_http()
+        transport = self._over_stdio() if self._config.command else self._over_http()
         # Without its cache: a server that changes its tools has to be noticed.
         async with Client(transport, cache=None) as client:
             yield client
@@ -164,14 +153,14 @@ class McpSession:
     async def _over_http(self) -> AsyncIterator[TransportStreams]:
         from mcp.client.streamable_http import streamable_http_client
 
-        endpoint_url = self._endpoint.url or ""
+        endpoint_url = self._config.url or ""
+        headers = {name: value.get_secret_value() for name, value in self._config.headers.items()}
         url = urlsplit(endpoint_url)._replace(query="").geturl()
-        with without_own_limit_in_log():
-            async with (
-                http_client(endpoint_url, self._endpoint.headers, self._watch) as client,
-                streamable_http_client(url, http_client=client, max_sse_event_size=ANSWER_BYTES) as streams,
-            ):
-                yield streams
+        async with (
+            http_client(endpoint_url, headers, self._watch) as client,
+            streamable_http_client(url, http_client=client, max_sse_event_size=ANSWER_BYTES) as streams,
+        ):
+            yield streams
 
     # -- over standard input and output
 
@@ -181,8 +170,7 @@ class McpSession:
         from mcp.shared.message import SessionMessage
         from mcp_types import jsonrpc_message_adapter
 
-        assert self._endpoint.program is not None  # noqa: S101 asked by the caller
-        process = self._process = ServerProcess(self._endpoint.program)
+        process = self._process = ServerProcess(self._config)
         heard, inbox = anyio.create_memory_object_stream[SessionMessage | Exception](0)
         outbox, said = anyio.create_memory_object_stream[SessionMessage](0)
 
@@ -247,8 +235,7 @@ class McpSession:
             TimeoutError: it took too long; the session goes on.
         """
         async with asyncio.timeout(limit_s), self._one_at_a_time:
-            with _parent_span():
-                result = await self._ask(self._connection().call_tool(name, arguments))
+            result = await self._ask(self._connection().call_tool(name, arguments))
         texts, pictures = [], []
         for block in result.content:
             if block.type == "text":
@@ -317,34 +304,12 @@ class McpSession:
 
     def _describe_loss(self, what: str) -> str:
         """Return a sentence about the server, with what it said last over HTTP or to standard error."""
-        parts = f"the MCP server {self._endpoint.label} {what}."
+        parts = f"the MCP server {self._config.label()} {what}."
         if self._watch.refusal:
             parts += f" It answered {self._watch.refusal}."
         if self._process is not None:
             parts += self._process.describe_end()
         return parts
-
-
-@contextlib.contextmanager
-def _parent_span() -> Iterator[None]:
-    """Have the SDK name the span of the attempt's tool call in ``_meta.traceparent``.
-
-    By OpenTelemetry's own context, and not by ``meta``: if the user has instrumented this process, a span of
-    the SDK's comes between, which joins the attempt's trace as well.
-    https://modelcontextprotocol.io/community/seps/414-request-meta
-    """
-    if (ids := current_ids()) is None:
-        yield
-        return
-    from opentelemetry import context, trace
-
-    trace_id, span_id = (int(text, 16) for text in ids)
-    parent = trace.SpanContext(trace_id, span_id, is_remote=True, trace_flags=trace.TraceFlags(1))
-    token = context.attach(trace.set_span_in_context(trace.NonRecordingSpan(parent)))
-    try:
-        yield
-    finally:
-        context.detach(token)
 
 
 def _sentence(error: BaseException) -> str:

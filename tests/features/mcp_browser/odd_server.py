@@ -32,9 +32,6 @@ HUGE = 50_000_000
 MORE_TOOLS = "ODD_MORE_TOOLS"
 """The variable that names a file; the tools in it, one a line, are listed beside the others."""
 
-META = "ODD_META"
-"""The variable that names a file, to which the metadata of each call is added."""
-
 TEXT = {"type": "string"}
 
 Json = dict[str, Any]
@@ -130,8 +127,6 @@ async def misbehave(how: str) -> Json:
         raise Refused(-32603, "no more pages today")
     if how == "fork":
         return said(json.dumps({"child": forked()}))
-    if how == "change":
-        more_tools("leap")
     return said("x" * {"huge": HUGE, "long": 100_000}.get(how, 1), is_error=how == "fail")
 
 
@@ -139,10 +134,8 @@ def forked() -> int:
     return subprocess.Popen(["sleep", "3600"], start_new_session=True, stdout=subprocess.DEVNULL).pid
 
 
-def more_tools(*names: str) -> list[str]:
+def more_tools() -> list[str]:
     file = Path(os.environ.get(MORE_TOOLS, "nothing"))
-    if names:
-        file.write_text(" ".join(names))
     return file.read_text().split() if file.is_file() else []
 
 
@@ -176,9 +169,6 @@ async def answered(method: str, params: Json) -> Json:
     if method == "tools/list":
         return listed(params.get("cursor"))
     if method == "tools/call":
-        if file := os.environ.get(META):
-            with Path(file).open("a") as notes:  # noqa: ASYNC230 a line
-                notes.write(f"{json.dumps([params['name'], params.get('_meta')])}\n")
         return await called(params["name"], params.get("arguments") or {})
     raise Refused(-32601, f"there is no method {method}")
 

@@ -31,7 +31,6 @@ from pytest_browsereval.features.mcp_browser.window import OUTPUT_LENGTH, McpWin
 from pytest_browsereval.features.mcp_browser.wire import Answer
 from pytest_browsereval.testing.browsers import BrowserConformance
 from tests.features.mcp_browser import odd
-from tests.features.mcp_browser.odd_server import MORE_TOOLS
 from tests.support import PageServer, Run, has_ended, pass_time, until
 
 
@@ -282,25 +281,6 @@ def test_what_cannot_be_done_is_a_fault(run: Run) -> None:
         run(browser.open_window(WindowRequest("row", setup_script="1")))
     with pytest.raises(StopRun, match="DevTools protocol"):
         run(browser.open_window(WindowRequest("row", wants_cdp=True)))
-
-
-def test_tools_that_change_stop_the_run(run: Run, tmp_path: Path, page: str) -> None:
-    """A server that lists other tools in the middle of a run is named with the difference."""
-    config = odd.over_stdio(env={MORE_TOOLS: str(tmp_path / "more")})
-
-    async def work() -> str:
-        browser = config.build()
-        await browser.start()
-        window = await browser.open_window(WindowRequest("one", page))
-        await window.call_tool("misbehave", {"how": "change"})
-        await window.close()
-        with pytest.raises(StopRun) as caught:
-            await browser.open_window(WindowRequest("two", page))
-        await browser.close()
-        return str(caught.value)
-
-    assert "has changed its tools since the run began: new: leap." in run(work())
-    no_server_is_left(run)
 
 
 HOLDER = """

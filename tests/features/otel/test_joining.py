@@ -1,17 +1,13 @@
-"""Spans of others join the trace of an attempt: of an instrumented program, and of an MCP server."""
+"""Spans of an instrumented program join the trace of an attempt."""
 
 from __future__ import annotations
 
-import json
 import os
-from pathlib import Path
 
 import pytest
 
 from pytest_browsereval import AgentContext, open_run
-from pytest_browsereval.model.spans import current_ids, derive_ids
-from tests.features.mcp_browser import odd
-from tests.features.mcp_browser.odd_server import META
+from pytest_browsereval.model.spans import current_ids
 from tests.features.otel.receiver import Receiver, read_attributes
 from tests.hooks.small_evals import Evals, row
 
@@ -62,28 +58,6 @@ def test_spans_of_a_program_join_its_attempt(
     assert (theirs.trace_id, theirs.parent_span_id) == (ours.trace_id, ours.span_id)
     assert ours.start_time_unix_nano <= theirs.start_time_unix_nano
     assert theirs.end_time_unix_nano <= ours.end_time_unix_nano
-
-
-def test_an_mcp_server_learns_which_call_it_serves(evals: Evals, tmp_path: Path) -> None:
-    """`_meta.traceparent` of a tool call names its span; that of other requests names the attempt."""
-    told = tmp_path / "meta.jsonl"
-    env = {META: str(told)}
-    browser = {"type": "mcp", "command": [*odd.PROGRAM, "stdio"], "tools": odd.USES, "env": env}
-    solution = [{"tool": "look"}, {"tool": "look"}, {"tool": "done", "answer": "right"}]
-    (evals.path / "site").mkdir()
-    (evals.path / "site/index.html").write_text("<h1>Shop</h1>")
-    evals.write_rows(row("a", solution=solution, start_url="{shop}/"))
-    evals.write_config(browser=browser, sites={"shop": {"static": "site"}})
-    assert evals.run("shop.eval.yaml").ret == pytest.ExitCode.OK
-    (attempt,) = open_run(str(evals.run_folder())).attempts
-    meta = [tuple(json.loads(line)) for line in told.read_text().splitlines()]
-    name = f"shop.eval.yaml::{attempt.id}"
-    own = {"traceparent": derive_ids(name).traceparent}
-    parts = [derive_ids(name, f"call/call-{number}") for number in (1, 2)]
-    calls = [{"traceparent": ids.traceparent} for ids in parts]
-    assert meta[0] == ("go", own)
-    assert [sent for name, sent in meta if name == "look"] == calls
-    assert [sent for name, sent in meta if name == "draw"] == [own] * 3  # of the start, and after each call
 
 
 def test_evals_of_one_name_in_one_session_have_traces_of_their_own(
