@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import os
 import re
-import tempfile
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
@@ -26,8 +24,6 @@ from pytest_browsereval.features.record.steps import Item
 from pytest_browsereval.redaction.text import well_formed
 
 LONGEST_ID = 48
-LOCK_S = 10.0
-"""How long another recording may take to write its row."""
 NAMES = {
     "new-password": "NEW_PASSWORD",
     "one-time-code": "ONE_TIME_CODE",
@@ -184,7 +180,7 @@ def append_row(path: Path, row: Mapping[str, Any]) -> str:
         UsageError: it cannot be written.
         DatasetError: it is no dataset any more.
     """
-    with _hold(path), refuse_unwritable(path):
+    with refuse_unwritable(path):
         query_id = _choose_free(str(row["query_id"]), read_ids(path))
         text = format_row({**row, "query_id": query_id}) + "\n"
         # Without a buffer, which would write the rest when it is closed.
@@ -220,22 +216,3 @@ def _check_file(path: Path) -> None:
 def _write_all(file: FileIO, data: bytes) -> None:
     while data:  # a full disk may take a part
         data = data[file.write(data) :]
-
-
-@contextlib.contextmanager
-def _hold(path: Path) -> Iterator[None]:
-    """Let one recording at a time write to a file.
-
-    The lock is in the folder of temporary files, and stays: to remove one that another process is about to
-    lock would leave two with it. Where it cannot be had in time, the row is written anyway.
-    """
-    from filelock import FileLock  # takes 10 ms
-
-    name = hashlib.sha256(os.fsencode(path.resolve())).hexdigest()[:16]
-    lock = FileLock(Path(tempfile.gettempdir(), f"browsereval-record-{name}.lock"), timeout=LOCK_S)
-    with contextlib.suppress(OSError, NotImplementedError):
-        lock.acquire()
-    try:
-        yield
-    finally:
-        lock.release()
