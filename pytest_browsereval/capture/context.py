@@ -106,7 +106,6 @@ class CaptureContext:
         self.span_id: str | None = None
         """What the part's messages are nested in."""
         self.sizes = Shortener(
-            config.folder,
             config.max_message_bytes,
             redact=config.redact,
             on_cut=lambda text: self.add_warning(ErrorSource.MESSAGE_LOGGING, text),

@@ -1,11 +1,10 @@
-"""Size limit of a message: cuts longer values, and keeps each whole in a file of its own."""
+"""Size limit of a message: cuts longer values."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
 from hashlib import sha256
-from pathlib import Path
 from typing import Any, TypeVar
 
 from pytest_browsereval.model.messages import Message
@@ -15,12 +14,6 @@ T = TypeVar("T")
 
 MAX_MESSAGE_BYTES = 2 * 1024 * 1024
 """Of a message, if the config does not say."""
-
-MAX_WHOLE_BYTES = 64 * 1024 * 1024
-"""Of the file that keeps a text whole."""
-
-WHOLE = "whole"
-"""The folder of these files, in the attempt's."""
 
 _FIELDS = ("content", "reasoning", "instruction", "summary", "result", "params")
 """What messages hold that others have written."""
@@ -36,7 +29,6 @@ class Shortener:
     """Cuts texts of an attempt to a size.
 
     Args:
-        folder: the attempt's, which exists.
         max_bytes: of a text.
         redact: replaces secrets in a text, before it is cut.
         on_cut: called with a sentence about each text that was cut.
@@ -44,13 +36,11 @@ class Shortener:
 
     def __init__(
         self,
-        folder: Path,
         max_bytes: int,
         *,
         redact: Callable[[str], str] = str,
         on_cut: Callable[[str], object] = lambda _: None,
     ) -> None:
-        self._folder = folder / WHOLE
         self.max_bytes = max_bytes
         self._redact = redact
         self._on_cut = on_cut
@@ -115,20 +105,8 @@ class Shortener:
         if (known := self._cut.get(key)) is not None:
             return known
         safe = self._redact(well_formed(text)).encode()  # before it is cut: half a secret is not found
-        where = self._keep(safe)
         shown = safe[: max(0, self.max_bytes - _MARK_BYTES)].decode(errors="ignore")
         message = f"cut at {len(shown.encode())} of {len(safe)} bytes"
-        self._on_cut(f"a text was {message} (limits.max_message_bytes is {self.max_bytes}); {where}")
-        self._cut[key] = made = f"{shown}\n[{message}; {where}]"
+        self._on_cut(f"a text was {message} (limits.max_message_bytes is {self.max_bytes})")
+        self._cut[key] = made = f"{shown}\n[{message}]"
         return made
-
-    def _keep(self, safe: bytes) -> str:
-        """Write the whole text down; returns what to say of that."""
-        name = f"{len(self._cut) + 1:03}.txt"
-        try:
-            self._folder.mkdir(exist_ok=True)
-            (self._folder / name).write_bytes(safe[:MAX_WHOLE_BYTES])
-        except OSError as error:
-            return f"the rest was not kept: {error.strerror}"
-        part = "" if len(safe) <= MAX_WHOLE_BYTES else f"the first {MAX_WHOLE_BYTES} bytes of "
-        return f"{part}the whole is in {WHOLE}/{name}"

@@ -1,4 +1,4 @@
-"""What models and tools send without end: cut where the limit is, kept whole once, or refused."""
+"""What models and tools send without end: cut where the limit is, or refused."""
 
 from __future__ import annotations
 
@@ -37,31 +37,30 @@ def attempt_of(evals: Evals, name: str = "a") -> Path:
     return folder
 
 
-def test_an_answer_that_is_too_long_is_cut_and_kept_once(evals: Evals) -> None:
-    """Log and metadata have its beginning, how much was cut and where all of it is: in one file."""
+def test_an_answer_that_is_too_long_is_cut(evals: Evals) -> None:
+    """Log and metadata have its beginning, and how much was cut."""
     evals.write_rows(row("a", graders=[{"type": "answer", "match": "includes"}], answer="right"))
     with ScriptedModel([says(LONG)]) as server:
         evals.write_config(agent=model(server.base_url))
         result = evals.run("shop.eval.yaml")
     assert result.ret == 0, result.stdout.str()
     folder = attempt_of(evals)
-    assert holders(folder, END) == ["whole/001.txt"]
-    assert (folder / "whole/001.txt").read_text() == LONG
+    assert holders(folder, END) == []
     metadata = json.loads((folder / "metadata.json").read_text())
     assert len(metadata["final_answer"].encode()) <= MAX_MESSAGE_BYTES
-    assert metadata["final_answer"].endswith(f"of {len(LONG)} bytes; the whole is in whole/001.txt]")
+    assert metadata["final_answer"].endswith(f"of {len(LONG)} bytes]")
     (warning,) = (one["message"] for one in metadata["warnings"] if "cut at" in one["message"])
     assert f"limits.max_message_bytes is {MAX_MESSAGE_BYTES}" in warning
 
 
-def test_arguments_that_are_too_long_are_kept_once(evals: Evals) -> None:
+def test_arguments_that_are_too_long_are_refused(evals: Evals) -> None:
     """A call with them is refused, and the model goes on."""
     evals.write_rows(row("a"))
     with ScriptedModel([done(LONG), done("right")]) as server:
         evals.write_config(agent=model(server.base_url))
         result = evals.run("shop.eval.yaml")
     assert result.ret == 0, result.stdout.str()
-    assert holders(attempt_of(evals), END) == ["whole/001.txt"]
+    assert holders(attempt_of(evals), END) == []
 
 
 TOOLS = """
@@ -97,7 +96,7 @@ async def solve(context):
 
 
 def test_outputs_and_arguments_of_tools_are_limited(evals: Evals) -> None:
-    """The agent gets what is recorded; arguments beyond the limit are refused, and kept once."""
+    """The agent gets what is recorded; arguments beyond the limit are refused."""
     evals.pytester.makeconftest(TOOLS)
     (evals.path / "my_agent.py").write_text(AGENT)
     evals.write_rows(row("a"))
@@ -111,8 +110,6 @@ def test_outputs_and_arguments_of_tools_are_limited(evals: Evals) -> None:
     folder = attempt_of(evals)
     assert 3000 < int((evals.path / "handed.txt").read_text()) <= 4096
     assert (folder / "messages.jsonl").stat().st_size < 16_000
-    assert [path.name for path in sorted((folder / "whole").iterdir())] == ["001.txt", "002.txt"]
-    assert (folder / "whole/001.txt").stat().st_size == 30_000_000
     assert "The arguments are too large" in (folder / "messages.jsonl").read_text()
 
 
