@@ -34,21 +34,26 @@ Notches = Annotated[int, Field(ge=1, le=100, description="Notches of the wheel, 
 Text = Annotated[str, Field(max_length=100_000, description="The text.")]
 NOTCH_PX = 120
 
+_PLAIN_KEYS = (
+    *("Enter", "Tab", "Escape", "Backspace", "Delete", "Insert", "Home", "End"),
+    *("PageUp", "PageDown", "Space", "Shift", "Alt", "Control", "Meta"),
+    *(f"Arrow{way}" for way in ("Up", "Down", "Left", "Right")),
+    *(f"F{number}" for number in range(1, 13)),
+)
 _KEY_NAMES = {
-    "ctrl": "Control",
-    "cmd": "Meta",
-    "command": "Meta",
-    "option": "Alt",
-    "esc": "Escape",
+    **{name.lower(): name for name in _PLAIN_KEYS},
+    **{name.removeprefix("Arrow").lower(): name for name in _PLAIN_KEYS if name.startswith("Arrow")},
     "return": "Enter",
+    "esc": "Escape",
     "del": "Delete",
-    "pageup": "PageUp",
-    "pagedown": "PageDown",
-    "up": "ArrowUp",
-    "down": "ArrowDown",
-    "left": "ArrowLeft",
-    "right": "ArrowRight",
+    "spacebar": "Space",
+    "page_up": "PageUp",
+    "page_down": "PageDown",
+    "ctrl": "Control",
+    "option": "Alt",
+    **dict.fromkeys(("cmd", "command", "win", "super"), "Meta"),
 }
+"""Names as the browser takes them, by those that models write, in small letters."""
 
 
 @tool
@@ -103,7 +108,7 @@ async def press_key(
     target: Target | None = None,
 ) -> str:
     """Press a key or a combination of keys, in an element or where the focus is."""
-    name = _key(key)
+    name = name_key(key)
     if target is None:
         is_lost = len(name) == 1 and await finds_no_focus(window)
         await window.page.keyboard.press(name)
@@ -113,7 +118,8 @@ async def press_key(
     return f"Pressed {name} in {shorten(target, 80)}."
 
 
-def _key(key: str) -> str:
+def name_key(key: str) -> str:
+    """Return a key, or a combination, as the browser names it: ``Control+A``, ``Enter``."""
     if len(key) == 1 or not key.strip("+ "):
         return "Space" if key == " " else key
     # `Control++` is Control and the plus key: the second plus separates nothing.

@@ -10,6 +10,7 @@ from typing import Any
 from pytest_browsereval.errors import nearest
 from pytest_browsereval.features.pointing.actions import KINDS, Action, BadAction
 from pytest_browsereval.redaction.known import beginning, ending
+from pytest_browsereval.tools.input import name_key
 
 LONGEST_TEXT = 20_000
 """Characters at the end of a reply that are searched for JSON."""
@@ -76,25 +77,6 @@ _POINTS = ("coordinate", "coordinates", "position", "point", "start_box")
 _STARTS = ("start", "start_coordinate", "start_point", "start_position", "from")
 _ENDS = ("end", "end_coordinate", "end_point", "end_position", "to", "destination", "end_box")
 
-_PLAIN_KEYS = (
-    *("Enter", "Tab", "Escape", "Backspace", "Delete", "Insert", "Home", "End"),
-    *("PageUp", "PageDown", "Space", "Shift", "Alt", "Control", "Meta"),
-)
-_KEYS = {
-    **{name.lower(): name for name in _PLAIN_KEYS},
-    **{f"arrow{way.lower()}": f"Arrow{way}" for way in ("Up", "Down", "Left", "Right")},
-    **{way.lower(): f"Arrow{way}" for way in ("Up", "Down", "Left", "Right")},
-    **{f"f{number}": f"F{number}" for number in range(1, 13)},
-    "return": "Enter",
-    "esc": "Escape",
-    "del": "Delete",
-    "spacebar": "Space",
-    "page_up": "PageUp",
-    "page_down": "PageDown",
-    "ctrl": "Control",
-    "option": "Alt",
-    **dict.fromkeys(("cmd", "command", "win", "super"), "Meta"),
-}
 _OBJECT = re.compile(r'\{\s{0,100}"')
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 _EMACS = re.compile(r"((?:[CSM]-)+)(.+)")
@@ -270,14 +252,6 @@ def _scrolling(flat: Mapping[str, Any], fields: Mapping[str, Any], unit: str) ->
 def key_name(given: Any) -> str:
     """Return a key, or a combination, by the names that the tools know: ``Control+A``, ``Enter``."""
     text = "+".join(map(str, given)) if isinstance(given, list) else str(given)
-    if len(text) == 1:
-        return "Space" if text == " " else text
-    emacs = _EMACS.fullmatch(text.strip())
-    if emacs:
-        return "+".join([*(_EMACS_KEYS[letter] for letter in emacs[1][::2]), _key(emacs[2])])
-    return "+".join(_key(part) for part in text.strip().replace("++", "+\0").split("+"))
-
-
-def _key(part: str) -> str:
-    part = part.strip().replace("\0", "+")
-    return _KEYS.get(part.lower(), part)
+    if emacs := _EMACS.fullmatch(text.strip()):
+        text = "+".join([*(_EMACS_KEYS[letter] for letter in emacs[1][::2]), emacs[2]])
+    return name_key(text)
