@@ -49,7 +49,6 @@ _PARENT_S = 0.25
 """How often we look whether our starter lives. Linux could send a signal, but it does so when the thread that
 has started us ends, too."""
 _IS_LINUX = sys.platform == "linux"
-_OWN_GROUP = None if sys.platform == "win32" else 0
 
 
 def supervise_command(
@@ -109,7 +108,7 @@ def main(
                 command,
                 stdin=subprocess.PIPE if relay else given,
                 bufsize=0,
-                process_group=_OWN_GROUP,
+                process_group=0,
                 preexec_fn=(lambda: _end_with(me)) if _IS_LINUX else None,  # noqa: PLW1509 no thread yet
             )
     except OSError as error:
@@ -140,7 +139,7 @@ def run_attached(command: list[str], grace_s: float) -> int:
         [sys.executable, "-I", "-S", me, _ALONE, str(grace_s), *command],
         stdin=subprocess.PIPE,
         bufsize=0,
-        process_group=_OWN_GROUP,  # who kills our group must not kill the supervisor with us
+        process_group=0,  # who kills our group must not kill the supervisor with us
     )
     pipe = child.stdin
     assert pipe is not None  # noqa: S101 it is ours
@@ -209,9 +208,6 @@ def _end_after_it(child: subprocess.Popen[bytes], grace_s: float) -> None:
 
 def _end_all(child: subprocess.Popen[bytes], grace_s: float) -> None:
     """End what the command has started: ask, wait, kill. It may have gone already."""
-    if sys.platform == "win32":
-        child.kill()
-        return
     deadline = time.monotonic() + grace_s
     if grace_s:
         _send(child, signal.SIGTERM)

@@ -81,22 +81,16 @@ class Candidate:
 
 
 @dataclass(frozen=True)
-class Binary:
+class Binary(Candidate):
     """A browser that has been launched."""
 
-    path: Path | None
-    """None for one of Playwright's own."""
-    name: str
-    version: str
-    is_headless_shell: bool
-    source: str
+    version: str = ""
     draws_text: bool = True
     """False: there is no font, and pages with text crash. Only :func:`find_binary` looks."""
 
     def __str__(self) -> str:
         """Return what the header and the manifest call it."""
-        where = f"{self.source}: {self.path}" if self.path else self.source
-        return f"{self.name} {self.version} ({where})"
+        return super().__str__().replace(self.name, f"{self.name} {self.version}", 1)
 
 
 def candidates(explicit: str | Path | None = None, *, headed: bool = False) -> list[Candidate]:
@@ -151,11 +145,6 @@ def _usual_places(system: str) -> Iterator[tuple[str, Path]]:
         for applications in (Path("/Applications"), Path.home() / "Applications"):
             for name in (chrome, chromium):
                 yield name, applications / f"{name}.app" / "Contents" / "MacOS" / name
-    elif system == "win32":
-        for variable in ("PROGRAMFILES", "PROGRAMFILES(X86)", "LOCALAPPDATA"):
-            if folder := os.environ.get(variable):
-                yield chrome, Path(folder) / "Google" / "Chrome" / "Application" / "chrome.exe"
-                yield chromium, Path(folder) / "Chromium" / "Application" / "chrome.exe"
     else:
         yield chrome, Path("/opt/google/chrome/chrome")
 
@@ -200,9 +189,7 @@ def playwright_features_off() -> tuple[str, ...]:
     return ()
 
 
-def launch_arguments(
-    candidate: Candidate | Binary, *, headed: bool = False, args: Sequence[str] = ()
-) -> list[str]:
+def launch_arguments(candidate: Candidate, *, headed: bool = False, args: Sequence[str] = ()) -> list[str]:
     """Return the switches to add to Playwright's own.
 
     ``--no-sandbox`` is not among them: Playwright adds it unless it is told ``chromium_sandbox=True``.
@@ -268,8 +255,7 @@ async def launch_first(
         except Error as error:
             tried.append((candidate, reason(str(error))))
         else:
-            name, is_shell = candidate.name, candidate.is_headless_shell
-            return browser, Binary(candidate.path, name, browser.version, is_shell, candidate.source)
+            return browser, Binary(**vars(candidate), version=browser.version)
     raise StopRun(ErrorSource.BROWSER, no_browser_message(tried))
 
 

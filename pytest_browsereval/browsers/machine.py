@@ -27,7 +27,7 @@ class Machine:
     """The facts that decide how a browser gets onto this machine."""
 
     system: str
-    """As in ``sys.platform``: ``linux``, ``darwin``, ``win32``."""
+    """As in ``sys.platform``: ``linux``, ``darwin``."""
     is_debian: bool
     """It has apt-get and is Debian or one of its children."""
     is_ubuntu: bool
@@ -86,8 +86,7 @@ def driver_folder() -> Path | None:
 def driver_node() -> str:
     """Return the Node that Playwright starts its driver with."""
     # Playwright reads the variable too, so the same Node is tried.
-    own = (driver_folder() or Path()) / ("node.exe" if sys.platform == "win32" else "node")
-    return os.environ.get("PLAYWRIGHT_NODEJS_PATH", str(own))
+    return os.environ.get("PLAYWRIGHT_NODEJS_PATH", str((driver_folder() or Path()) / "node"))
 
 
 async def driver_trouble(node: str | None = None) -> str | None:

@@ -16,7 +16,7 @@ from pytest_browsereval.browsers.origin_filter import OriginFilter
 from pytest_browsereval.browsers.playwright.clipboard import SharedClipboard
 from pytest_browsereval.browsers.playwright.contexts import PageOptions
 from pytest_browsereval.browsers.playwright.origins import EVERYTHING, AllowedOrigins, shorten
-from pytest_browsereval.browsers.playwright.place import Place, WindowEvents, WindowRules
+from pytest_browsereval.browsers.playwright.place import Place, WindowRules
 from pytest_browsereval.browsers.playwright.starting import go_to_start
 from pytest_browsereval.browsers.playwright.waiting import is_closed_error, playwright_error, quietly
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
@@ -66,8 +66,9 @@ class Connection:
         self.has_ended = False
         self._lost = lost
         self._windows: set[PlaywrightWindow] = set()
-        self._by_target: dict[str, PlaywrightWindow] = {}
-        self._clipboard = SharedClipboard(browser)
+        self.by_target: dict[str, PlaywrightWindow] = {}
+        """The window of each page, by the page's target id."""
+        self.clipboard = SharedClipboard(browser)
         self._session: CDPSession | None = None
         self._ending: asyncio.Task[None] | None = None
         browser.on("disconnected", lambda _: self._on_disconnected())
@@ -92,13 +93,13 @@ class Connection:
     def _on_target(self, event: dict[str, Any]) -> None:
         # Playwright tells of a new page only once its first response is there; this comes at once.
         target = event["targetInfo"]
-        opener = self._by_target.get(target.get("openerId", ""))
+        opener = self.by_target.get(target.get("openerId", ""))
         if opener is not None:
             opener.expect_tab()
-            self._by_target[target["targetId"]] = opener
+            self.by_target[target["targetId"]] = opener
 
     def _on_target_gone(self, event: dict[str, Any]) -> None:
-        self._by_target.pop(event["targetId"], None)
+        self.by_target.pop(event["targetId"], None)
 
     async def new_window(self, options: dict[str, Any], rules: WindowRules) -> PlaywrightWindow:
         """Open an isolated window with one empty tab."""
@@ -109,8 +110,7 @@ class Connection:
 
     async def window_in(self, place: Place, rules: WindowRules) -> PlaywrightWindow:
         """Open a window in a context that is there."""
-        events = WindowEvents(self._by_target.__setitem__, self._on_closed, self._clipboard.answer)
-        window = PlaywrightWindow(place, rules, events)
+        window = PlaywrightWindow(place, rules, self)
         self._windows.add(window)
         try:
             await window.open()
@@ -119,15 +119,16 @@ class Connection:
             raise
         return window
 
-    async def _on_closed(self, window: PlaywrightWindow, in_time: bool) -> None:  # noqa: FBT001 -- an event
+    async def on_closed(self, window: PlaywrightWindow, *, in_time: bool) -> None:
+        """Forget a window that has closed, or that could not be closed in time."""
         self._windows.discard(window)
-        self._clipboard.forget(window)
+        self.clipboard.forget(window)
         if window.place.origins is not None:
             await window.place.origins.close()
         # In place: the windows that are open write into this very mapping.
-        targets = [key for key, value in self._by_target.items() if value is window]
+        targets = [key for key, value in self.by_target.items() if value is window]
         for target in targets:
-            del self._by_target[target]
+            del self.by_target[target]
         if window.place.is_guest and in_time:
             await asyncio.gather(*map(self._close_target, targets))
         if not in_time:

@@ -1,18 +1,16 @@
-"""Where a window is, what it may do, and whom it tells."""
+"""Where a window is, and what it may do."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pytest_browsereval.browsers.playwright.origins import EVERYTHING, AllowedOrigins
 
 if TYPE_CHECKING:
-    from playwright.async_api import BrowserContext, Dialog, Page
+    from playwright.async_api import BrowserContext, Page
 
     from pytest_browsereval.browsers.origin_filter import OriginFilter
-    from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 
 
 @dataclass(frozen=True)
@@ -62,15 +60,3 @@ class Place:
         if self.viewport is not None:
             width, height = self.viewport
             await page.set_viewport_size({"width": width, "height": height})
-
-
-@dataclass(frozen=True)
-class WindowEvents:
-    """What a window tells the connection that it belongs to."""
-
-    attached: Callable[[str, PlaywrightWindow], None]
-    """A page of it is known by this target id."""
-    closed: Callable[[PlaywrightWindow, bool], Awaitable[None]]
-    """It has closed; False: it could not be closed in time."""
-    copying: Callable[[PlaywrightWindow, Dialog], Coroutine[Any, Any, None]]
-    """A page of it is about to use the clipboard, and goes on once the dialog is answered."""

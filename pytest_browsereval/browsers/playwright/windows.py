@@ -14,13 +14,15 @@ from pytest_browsereval.browsers.playwright.guard import OriginGuard
 from pytest_browsereval.browsers.playwright.origins import cap_text, shorten
 from pytest_browsereval.browsers.playwright.page_text import read_title, take_snapshot
 from pytest_browsereval.browsers.playwright.pictures import Camera
-from pytest_browsereval.browsers.playwright.place import Place, WindowEvents, WindowRules
+from pytest_browsereval.browsers.playwright.place import Place, WindowRules
 from pytest_browsereval.browsers.playwright.tabs import NoTab, Notes, OpenTab, Tabs, notice
 from pytest_browsereval.browsers.playwright.waiting import DialogWatch, Pace, playwright_error, quietly
 from pytest_browsereval.model.messages import Hit
 
 if TYPE_CHECKING:
     from playwright.async_api import BrowserContext, CDPSession, Dialog, Frame, Page, Response
+
+    from pytest_browsereval.browsers.playwright.chromium import Connection
 
 T = TypeVar("T")
 
@@ -33,15 +35,15 @@ class PlaywrightWindow(Window):
     Args:
         place: the context that it is in.
         rules: its limits.
-        events: called with what the connection has to know.
+        connection: to its browser, which hears of its pages, of its end and of what it copies.
     """
 
-    def __init__(self, place: Place, rules: WindowRules, events: WindowEvents) -> None:
+    def __init__(self, place: Place, rules: WindowRules, connection: Connection) -> None:
         self.window_id = next(_window_ids)
         self.context = place.context
         self.rules = rules
         self.place = place
-        self._events = events
+        self._connection = connection
         self._notes = Notes()
         self._dialogs = DialogWatch()
         self._camera = Camera(self._dialogs, self._attach)
@@ -288,7 +290,7 @@ class PlaywrightWindow(Window):
                 self._downloads.expect()
                 self._dialogs.spawn(dialog.accept())
             elif dialog.message.startswith(QUESTION):
-                self._dialogs.spawn(self._events.copying(self, dialog))
+                self._dialogs.spawn(self._connection.clipboard.answer(self, dialog))
             else:
                 self._dialogs.on_dialog(dialog)
 
@@ -434,7 +436,7 @@ class PlaywrightWindow(Window):
         info = await session.send("Target.getTargetInfo")
         # Pages of the browser's user open tabs of theirs, which are none of ours.
         if page not in self._not_ours:
-            self._events.attached(info["targetInfo"]["targetId"], self)
+            self._connection.by_target[info["targetInfo"]["targetId"]] = self
         if self.place.cdp_url is not None:  # Playwright does not report a dialog that others have answered
             session.on("Page.javascriptDialogClosed", lambda _: self._dialogs.forget(page))
             await session.send("Page.enable")
@@ -464,7 +466,7 @@ class PlaywrightWindow(Window):
             self._tabs.clear()
             # Also after a close that failed: work that waits for a dialog would wait for ever.
             await self._dialogs.end()
-            await self._events.closed(self, is_in_time)
+            await self._connection.on_closed(self, in_time=is_in_time)
 
     async def _leave(self) -> None:
         if not self.place.is_guest:
