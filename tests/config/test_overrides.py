@@ -33,7 +33,6 @@ def test_any_key_can_be_set(load: Load, subtests: pytest.Subtests) -> None:
         ("dataset.select.ids=[a, b]", lambda c: c.dataset[0].select.ids, ("a", "b")),
         ("graders=[answer]", lambda c: [g.type for g in c.graders], ["answer"]),
         ("browser.headless=false", lambda c: c.browser.headless, False),
-        ("browseros.headless=false", lambda c: c.browser.headless, False),
         ("tools.pointer=off", lambda c: c.tools, {"pointer": False}),
         ("gate.min_pass_rate=0.5", lambda c: (c.is_gated, c.gate.min_pass_rate), (True, 0.5)),
         ("lanes=4", lambda c: c.lanes, 4),

@@ -11,7 +11,7 @@ from pytest_browsereval.browsers.binary import VARIABLE
 from pytest_browsereval.testing.evals import EvalDriver
 from tests.hooks.small_evals import Evals, row
 
-NOTE = "*windows are not shown: no browser here starts with any. It runs headless; --eval-headed says why*"
+NOTE = "*browseros.headless is not used: --eval-headed shows windows.*"
 
 
 @pytest.fixture(autouse=True)

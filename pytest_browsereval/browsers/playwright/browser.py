@@ -8,19 +8,16 @@ from typing import Any, Literal, Self
 
 from pydantic import model_validator
 
-from pytest_browsereval.browsers.base import Survey, WindowRequest
-from pytest_browsereval.browsers.binary import candidates, find_binary, launch_first, reason
+from pytest_browsereval.browsers.base import WindowRequest
+from pytest_browsereval.browsers.binary import candidates, launch_first, reason
 from pytest_browsereval.browsers.driver import start_driver, stop_driver
 from pytest_browsereval.browsers.playwright.chromium import ChromiumBrowser, Connection, filter_traffic
 from pytest_browsereval.browsers.playwright.contexts import PageOptions
 from pytest_browsereval.browsers.playwright.place import Place, WindowRules
 from pytest_browsereval.browsers.playwright.waiting import is_closed_error
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
-from pytest_browsereval.errors import ConfigError, ErrorSource, StopRun
+from pytest_browsereval.errors import ErrorSource, StopRun
 
-NO_WINDOWS = (
-    "windows are not shown: no browser here starts with any. It runs headless; --eval-headed says why"
-)
 PORT_S = 10.0
 """How long a browser may take to say at which port it listens."""
 LENT_ARGS = ("--remote-debugging-port=0", "--enable-automation")
@@ -37,8 +34,8 @@ class PlaywrightBrowserConfig(PageOptions):
     """A Chromium of our own, driven by Playwright."""
 
     type: Literal["playwright"] = "playwright"
-    headless: bool | Literal["auto"] = True
-    """False shows the windows, which needs a display and a full Chromium; ``auto`` shows them if it can."""
+    headless: bool = True
+    """False shows the windows, which needs a display and a full Chromium."""
     binary: str | None = None
     """Path or name of the browser; by default the best one on this machine is looked for."""
     args: tuple[str, ...] = ()
@@ -62,18 +59,8 @@ class PlaywrightBrowserConfig(PageOptions):
             ConfigError: the named browser cannot be meant, or there is no stored state.
         """
         if self.binary is not None:
-            candidates(self.binary, headed=self.headless is False)
+            candidates(self.binary, headed=not self.headless)
         return super().prepare(base_dir)
-
-    async def survey(self) -> Survey:
-        """Find out whether windows are shown, if that depends on the machine."""
-        if self.headless != "auto":
-            return Survey()
-        try:
-            await find_binary(self.binary, headed=True)
-        except (StopRun, ConfigError):
-            return Survey(notes=(NO_WINDOWS,))
-        return Survey()
 
     def build(self) -> PlaywrightBrowser:
         """Return the browser, not started yet."""
@@ -133,11 +120,6 @@ async def _launch(config: PlaywrightBrowserConfig, *, context: dict[str, Any] | 
         StopRun: source *browser*; the message tells what to type next.
         ConfigError: the named browser cannot be meant.
     """
-    if config.headless == "auto":
-        try:
-            return await _launch(config.model_copy(update={"headless": False}), context=context)
-        except (StopRun, ConfigError):
-            config = config.model_copy(update={"headless": True})
     for _ in range(2):
         try:
             return await _launch_once(config, context)

@@ -31,7 +31,7 @@ class BrowserOSBlock(Block):
     load_extensions: bool = False
     """Not used here."""
     headless: bool = False
-    """True: windows are not shown. False: they are shown where this machine can."""
+    """Not used here: windows are shown by ``--eval-headed``."""
 
 
 class Leftovers(Block):
@@ -141,8 +141,6 @@ def _select_browser(draft: Draft) -> str:
     # A block in the file chooses a browser; `--eval-set browser.headless=false` only changes one.
     is_options = isinstance(own, dict) and not _kind(own) and draft.is_overridden(("browser",))
     if own is not None and not is_options:
-        if _kind(own) in ("", "playwright"):
-            _move_headless(draft)
         return "`browser` selects another browser"
     given = draft.tree.get("browseros")
     block = given if isinstance(given, dict) else {}
@@ -157,18 +155,11 @@ def _select_browser(draft: Draft) -> str:
         draft.notes.append("browseros.server_url is not used: agents act at points, which its tools cannot.")
     if has_port:
         return _attach(draft, "base_cdp_port", {"type": "cdp", "url": f"http://127.0.0.1:{port}"})
-    _move_headless(draft)
-    return "no address of a running browser is given"
-
-
-def _move_headless(draft: Draft) -> None:
-    """Show windows if the file says so and this machine can."""
     # BrowserOS shows windows by default, so its files have `headless: false` without a need for windows.
-    block = draft.tree.get("browseros")
-    path = ("browseros", "headless")
-    if isinstance(block, dict) and block.get("headless") is False and not draft.is_overridden(path):
-        block["headless"] = "auto"
-    draft.move(path, ("browser", "headless"))
+    if isinstance(block.get("headless"), bool) and not block.pop("headless"):
+        key = draft.format_keys(("browseros", "headless"))
+        draft.notes.append(f"{key} is not used: --eval-headed shows windows.")
+    return "no address of a running browser is given"
 
 
 def _agents(tree: dict[str, Any]) -> list[Any]:
