@@ -63,7 +63,6 @@ def record_row(arguments: argparse.Namespace) -> int:
         return 1
     known = config.variable_values() if config else {}
     names = propose_names(recorded.items, known, os.environ, prefix_of(heading.start_url))
-    names = {value: _ask_name(name, arguments) for value, name in names.items()}
     row = make_row(heading, recorded.items, names, recorded.sites)
     _say("Trying the row: its steps have to pass, and doing nothing has to fail ...")
     values = {name: value for value, name in names.items()}
@@ -71,8 +70,8 @@ def record_row(arguments: argparse.Namespace) -> int:
         problems = find_problems(arguments.door, row, values, config, arguments.eval_set)
     for problem in problems:
         _say(f"The row does not hold: {problem}")
-    if problems and not arguments.keep_anyway:
-        _say("Nothing was written; --keep-anyway writes such a row. This is it:")
+    if problems:
+        _say("Nothing was written. This is the row:")
         _say(format_row(row))
         return 1
     if arguments.out is None:
@@ -193,21 +192,9 @@ def _ask_heading(arguments: argparse.Namespace) -> Heading:
 def _ask_query() -> str:
     if not sys.stdin.isatty():
         raise UsageError('there is no query. Write --query "...": what an agent is to do.')
-    return _ask("What is an agent to do? ")
-
-
-def _ask(question: str) -> str:
     # `input` would print the question where the row is printed.
-    print(question, end="", file=sys.stderr, flush=True)
+    print("What is an agent to do? ", end="", file=sys.stderr, flush=True)
     return input()
-
-
-def _ask_name(name: str, arguments: argparse.Namespace) -> str:
-    """Return the name of a variable: what a person types, else the proposed one."""
-    if arguments.query is not None or not sys.stdin.isatty():
-        return name
-    given = _ask(f"A secret was typed. The row names it by a variable; which? [{name}] ").strip()
-    return given if given.isidentifier() and given.isascii() else name
 
 
 # -- the window
@@ -262,9 +249,6 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         help="an eval config whose sites and browser the row is made with",
     )
     add_overrides(parser)
-    parser.add_argument(
-        "--keep-anyway", action="store_true", help="write the row even if its own steps do not pass"
-    )
     parser.add_argument("--headless", action="store_true", help="show no window, which is for tests")
 
 

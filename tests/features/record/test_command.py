@@ -172,10 +172,8 @@ def test_from_the_window_to_a_green_run(
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("forked")
-def test_a_row_that_does_not_hold(
-    shop: Path, drive: Drive, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Doing nothing must not pass: the row is shown and not written, unless that is asked for."""
+def test_a_row_that_does_not_hold(shop: Path, drive: Drive, capsys: pytest.CaptureFixture[str]) -> None:
+    """Doing nothing must not pass: the row is shown and not written."""
 
     async def act(hands: Hands) -> None:
         await hands.press("Check text")
@@ -199,9 +197,6 @@ def test_a_row_that_does_not_hold(
     assert "The row does not hold: the agent `noop` passes: all checks hold on the start page" in err
     assert '{"query_id": "look"' in err
     assert not Path("rows.jsonl").exists()
-    monkeypatch.setattr(validation, "find_problems", lambda *_: ["it does not hold"])  # as was just found
-    assert main([*command, "--keep-anyway"]) == 0
-    assert [row["query_id"] for row in read(Path("rows.jsonl"))] == ["look"]
 
 
 @pytest.mark.slow
