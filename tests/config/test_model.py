@@ -24,7 +24,7 @@ def test_a_config_is_frozen(load: Load) -> None:
 
 def test_copies_know_their_file(load: Load, tmp_path: Path) -> None:
     """A copy with other variants still has its file, notes and gate."""
-    config = load(SMALL + "gate: {}\nrestart_server_per_task: true\n")
+    config = load(SMALL + "gate: {}\nrestart_server_per_task: true\n", is_clean=False)
     copy = config.model_copy(update={"variants": {"b": config.variants["default"]}})
     assert (copy.path, copy.base_dir, copy.notes) == (config.path, tmp_path / "evals", config.notes)
     assert copy.is_gated
