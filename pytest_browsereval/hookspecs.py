@@ -146,16 +146,15 @@ def pytest_browsereval_start(config: pytest.Config) -> None:
 
 
 @pytest.hookspec(firstresult=True)
-def pytest_browsereval_bring_run(
-    config: pytest.Config, eval_config: EvalConfig, url: str | None
-) -> Path | None:
+def pytest_browsereval_bring_run(config: pytest.Config, eval_config: EvalConfig) -> Path | None:
     """Called in each process before a config's run is made: return the folder into which you brought a run.
+
+    It is what there is of this run, which another session has begun; None for nothing. Not called where the
+    command line names an earlier run.
 
     Args:
         config: pytest's.
         eval_config: whose run it is to be.
-        url: of the run that the command line names; return None if it is not one of yours. None: the command
-            line names no earlier run; return what there is of this one, which another machine has begun.
     """
 
 

@@ -27,7 +27,7 @@ parts=$(sbatch --parsable --array="${2:-1-$EVAL_PARTS}" --job-name="$EVAL_NAME-$
 #SBATCH --signal=B:TERM@60
 exec browsereval supervise --accept 1,5 pytest -p no:cacheprovider --eval-config="$EVAL_CONFIG" \
     --eval-set "gate=$EVAL_GATE" --eval-shard="$SLURM_ARRAY_TASK_ID/$EVAL_PARTS" --eval-output="$EVAL_OUTPUT" \
-    --eval-run-name="$RUN_NAME" --eval-accept-done
+    --eval-run-name="$RUN_NAME"
 END_OF_PART
 )
 parts=${parts%%;*}

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from pytest_browsereval.commands.base import open_door
 from pytest_browsereval.errors import UsageError
-from pytest_browsereval.redaction.address import plain_url
 
 if TYPE_CHECKING:
     from pytest_browsereval.door import Door
@@ -137,10 +136,9 @@ def _fetch(
     door: Door, url: str, *, before: str | None = None, is_changed: bool = False, with_files: bool = True
 ) -> list[Path]:
     if is_changed:
-        shown = plain_url(url)
-        raise UsageError(
-            f"{shown} cannot be changed. Run `browsereval pull {shown} -o FOLDER`, and give that folder."
-        )
+        from pytest_browsereval.run.lookup import describe_unchangeable
+
+        raise UsageError(describe_unchangeable(url))
     return door.fetch_run(url, before, with_files=with_files)
 
 

@@ -26,11 +26,10 @@ from pytest_browsereval.hooks.prefetch import Prefetch
 from pytest_browsereval.hooks.records import RecordKeeping
 from pytest_browsereval.hooks.share import Share
 from pytest_browsereval.hooks.surroundings import Surroundings
-from pytest_browsereval.redaction.address import plain_url
 from pytest_browsereval.redaction.known import redact_known
 from pytest_browsereval.run.active import ActiveRun, EarlierRun, TrialChoice, Trials
 from pytest_browsereval.run.cassettes import CassetteSource
-from pytest_browsereval.run.lookup import LATEST, LATEST_ON, run_folder
+from pytest_browsereval.run.lookup import LATEST, LATEST_ON, describe_unchangeable, run_folder
 from pytest_browsereval.run.new_trials import NewTrials
 from pytest_browsereval.run.shards import Parts
 from pytest_browsereval.run.store import RunStore, home_of, new_run_id
@@ -175,7 +174,7 @@ class EvalSession:
         if "://" in given or given.startswith(LATEST_ON) or (url is not None and given == LATEST):
             return self._choose_baseline(loaded, given, url)
         earlier = self.find_earlier_run()
-        if given == LATEST and earlier and not earlier.is_remote:  # a run is not compared with itself
+        if given == LATEST and earlier:  # a run is not compared with itself
             own = run_folder(loaded, earlier.run, base, before=before, is_empty_allowed=True)
             return run_folder(loaded, given, base, before=own)
         return run_folder(loaded, given, base, before=before)
@@ -189,7 +188,7 @@ class EvalSession:
         place = home_of(loaded.output_dir, loaded.name)
         home = str(place) if url is None else f"{url.rstrip('/')}/{place.name}"
         own = self.run_id
-        if (earlier := self.find_earlier_run()) is not None and not earlier.is_remote:
+        if (earlier := self.find_earlier_run()) is not None:
             base = self.config.invocation_params.dir
             own = run_folder(loaded, earlier.run, base, before=own, is_empty_allowed=True).name
         found = given if "://" in given else self.door.choose_run(given, home, own)
@@ -209,10 +208,9 @@ class EvalSession:
         """
         loaded = self._choose_agent(loaded)
         earlier, brought = self.find_earlier_run(), None
-        if earlier is None or earlier.is_remote:
-            brought = self._bring(loaded, earlier)
-        if earlier is None and brought is not None:
-            earlier = self.find_earlier_run(brought)
+        if earlier is None:
+            brought = self.config.hook.pytest_browsereval_bring_run(config=self.config, eval_config=loaded)
+            earlier = None if brought is None else self.find_earlier_run(brought)
         if earlier is None:
             return self._activate(loaded, baseline=baseline)
         run, option = earlier.run, earlier.option
@@ -226,19 +224,6 @@ class EvalSession:
             loaded, run, base, before=self.run_id, is_empty_allowed=is_empty_allowed
         )
         return self._activate(loaded, earlier.make, folder=folder, baseline=baseline)
-
-    def _bring(self, loaded: EvalConfig, earlier: EarlierRun | None) -> Path | None:
-        """Return the folder into which a run at a URL was brought; None if there is none of the config.
-
-        Raises:
-            UsageError: the one that the command line names cannot be had.
-        """
-        url = None if earlier is None else earlier.run
-        hook = self.config.hook.pytest_browsereval_bring_run
-        found: Path | None = hook(config=self.config, eval_config=loaded, url=url)
-        if url is not None and found is None:
-            raise UsageError(f"{plain_url(url)}: nothing that is installed reads runs at such a URL.")
-        return found
 
     def _activate(
         self,
@@ -291,13 +276,16 @@ class EvalSession:
             brought: the folder of one that another machine has begun.
 
         Raises:
-            UsageError: options contradict each other.
+            UsageError: options contradict each other, or the run is at a URL.
         """
         hook = self.config.hook.pytest_browsereval_earlier_run
         found: list[EarlierRun] = hook(config=self.config, brought=brought)
         if len(found) > 1:
             options = " and ".join(sorted(f"--eval-{one.option}" for one in found))
             raise UsageError(f"{options} name an earlier run each. Leave one out.")
+        for one in found:
+            if "://" in one.run:
+                raise UsageError(describe_unchangeable(one.run))
         return found[0] if found else None
 
     def check_attempts(self) -> None:

@@ -31,9 +31,6 @@ class RemoteRuns(Protocol):
     def find_parts(self, run: str) -> PartsThere:
         """Return what is there of a run."""
 
-    def list_in(self, folder: str) -> list[str]:
-        """Return the names of the objects in a folder, without those of its folders."""
-
     def read(self, paths: Iterable[str]) -> Sequence[bytes | None]:
         """Return objects by their paths, several at once; None for one that is not there."""
 

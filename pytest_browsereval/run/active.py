@@ -175,7 +175,7 @@ class EarlierRun:
     option: str
     """The option without ``--eval-``: the verb for what is done with the run, such as ``regrade``."""
     run: str
-    """As the option names it: a folder, a URL, an id, or ``latest``."""
+    """As the option names it: a folder, an id, or ``latest``."""
     make: Callable[[ActiveRun], Trials]
     """Makes the source of the trials.
 
@@ -184,11 +184,6 @@ class EarlierRun:
     """
     is_empty_allowed: bool = False
     """Whether the run may have no attempt yet."""
-
-    @property
-    def is_remote(self) -> bool:
-        """Whether the run is at a URL."""
-        return "://" in self.run
 
 
 @dataclass(kw_only=True, eq=False)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Self
 
 from pytest_browsereval.config_text import format_path
 from pytest_browsereval.errors import ConfigError
+from pytest_browsereval.redaction.address import plain_url
 from pytest_browsereval.run.journal import JOURNAL
 from pytest_browsereval.run.store import home_of
 from pytest_browsereval.runs.run import StoredRun
@@ -38,6 +39,12 @@ MOST_LISTED = 5
 
 _SECOND = re.compile(r"\d{8}T\d{6}Z(?=-)")
 """How the id of a run begins."""
+
+
+def describe_unchangeable(url: str) -> str:
+    """Return why a run at a URL is not what a command or an option changes, and what to type."""
+    shown = plain_url(url)
+    return f"{shown} cannot be changed. Run `browsereval pull {shown} -o FOLDER`, and give that folder."
 
 
 def is_run(folder: Path, *, is_empty_allowed: bool = False) -> bool:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import os
 import signal
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -43,13 +45,15 @@ def _run(arguments: argparse.Namespace) -> int:
     request, ended = checked.request, tasks.Ended()
     print(f"run {request.name} in {request.of} parts, {len(checked.done)} of them done: {checked.url}")
     if numbers := [number for number in range(1, request.of + 1) if number not in checked.done]:
-        is_far = arguments.address is not None
-        copied = arguments.working_dir.absolute() if is_far and arguments.working_dir else None
-        with tasks.connected(arguments.address, copied, checked.config.output_dir):
-            if is_far:
-                request = tasks.check_nodes(checked, is_copied=copied is not None)
-            with tasks.ending_signals():  # Ray has set handlers of its own
-                ended = tasks.run_parts(request, numbers, arguments.cpus, arguments.max_retries)
+        copied = None
+        if arguments.address is not None and arguments.working_dir is not None:
+            copied = arguments.working_dir.absolute()
+            request = replace(request, config=os.path.relpath(request.config, copied), folder=None)
+        with (
+            tasks.connected(arguments.address, copied, checked.config.output_dir),
+            tasks.ending_signals(),  # Ray has set handlers of its own
+        ):
+            ended = tasks.run_parts(request, numbers, arguments.cpus, arguments.max_retries)
     return finish(checked, ended, arguments)
 
 

@@ -51,7 +51,7 @@ def _finish(checked: Checked, ended: Ended, arguments: argparse.Namespace, again
     done = sorted(checked.find_parts().done)  # a task may have died after its part was done
     empty = {number for number, result in ended.results.items() if result.code == 5}
     missing = [number for number in range(1, of + 1) if number not in done and number not in empty]
-    if not (missing or arguments.again) and empty.issuperset(ended.results):
+    if not (missing or arguments.again) and checked.done.issuperset(done):
         # Else a name that is never changed would be green each night without a run.
         _say(
             f"{checked.url} was done already, and nothing was run. Take another --name for another run. To "

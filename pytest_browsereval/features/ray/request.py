@@ -88,7 +88,7 @@ class Request:
     def arguments(self, number: int, results: Path) -> list[str]:
         """Return the command line of pytest for a part, whose runs on the node are in a folder."""
         sets = (f"output_dir={json.dumps(str(results))}", f"gate={self.gate}")
-        named = [f"--eval-output={self.url}", f"--eval-run-name={self.name}", "--eval-accept-done"]
+        named = [f"--eval-output={self.url}", f"--eval-run-name={self.name}"]
         words = [*self.common(), *self.division(number), *named]
         return [*words, *(word for one in sets for word in ("--eval-set", one))]
 
@@ -257,21 +257,13 @@ def _find_url(arguments: argparse.Namespace, config: EvalConfig) -> str:
 
 
 def _find_done(checked: Checked, *, is_named: bool) -> Checked:
-    """Return a request that knows which parts are done, which are of the same config and rows."""
+    """Return a request that knows which parts are done; merge compares config, rows and options of all."""
     there, request = checked.find_parts() if is_named else PartsThere(checked.request.of, {}), checked.request
     if there.of != request.of:
         raise UsageError(
             f"{checked.url} is a run in {format_count(there.of, 'part')}. Write --parts {there.of}, or "
             "another --name."
         )
-    for number in sorted(there.done)[:1]:  # as a resume checks it
-        copy = checked.door.fetch_run(f"{checked.url}/parts/{number}-of-{request.of}")[0]
-        plan = _plan(request, [*request.common(), f"--eval-resume={copy}", *request.division(number)])
-        if lacks := sum(one["trials"]["least"] for one in plan["evals"]):
-            raise UsageError(
-                f"part {number} of {checked.url} is done without {format_count(lacks, 'trial')} that this "
-                "command selects. Give the options of then (-k, --eval-limit), or take another --name."
-            )
     return replace(checked, done=frozenset(there.done))
 
 

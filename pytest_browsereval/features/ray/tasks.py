@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import shutil
@@ -10,17 +9,14 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NoReturn
-from urllib.parse import urlsplit
-from urllib.request import url2pathname
 
-from pytest_browsereval.commands.base import version_of
 from pytest_browsereval.errors import UsageError
-from pytest_browsereval.features.ray.request import Checked, Request
+from pytest_browsereval.features.ray.request import Request
 from pytest_browsereval.model.display import one_line
 from pytest_browsereval.processes import attach_command
 from pytest_browsereval.redaction.known import redact_known
@@ -220,90 +216,3 @@ def _sum_up(code: int, lines: Sequence[str], run: Path | None) -> PartResult:
     stopped = "the budget is used up" if summary.get("over_budget") else stopped
     tail = tuple(redact_known(line)[:LONGEST] for line in lines[-TAIL:])
     return PartResult(code, tail, int(summary.get("trials", 0)), int(summary.get("passed", 0)), stopped)
-
-
-# -- what nodes have
-
-
-def describe_node(files: Sequence[str], base: str = "") -> str:
-    """Return what a node has of what it needs, to be compared with what is here.
-
-    Args:
-        files: paths there.
-        base: the folder that they are relative to; the current one by default, which Ray may have copied.
-    """
-    found = [f"pytest-browsereval {version_of('pytest-browsereval')}"]
-    for name in files:
-        path = Path(base, name)
-        try:
-            content = b"" if path.is_dir() else path.read_bytes()
-            found.append(f"{name}: {hashlib.sha256(content).hexdigest()[:12]}")
-        except OSError as error:
-            found.append(f"{name}: {error.strerror}")
-    return "\n".join(found)
-
-
-def ask_nodes(question: Callable[[Sequence[str]], str], given: Sequence[str]) -> dict[str, str]:
-    """Return what each node answers to a question, by its address.
-
-    Args:
-        question: a function that nodes can import.
-        given: what it is called with.
-    """
-    import ray
-    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy as Place
-
-    ask = ray.remote(num_cpus=0, max_retries=0)(question)
-    nodes = [node for node in ray.nodes() if node["Alive"]]
-    places = [Place(node["NodeID"], soft=False) for node in nodes]
-    refs = [ask.options(scheduling_strategy=place).remote(list(given)) for place in places]
-    found = {}
-    for node, ref in zip(nodes, refs, strict=True):
-        try:
-            found[str(node["NodeManagerAddress"])] = str(ray.get(ref))
-        except ray.exceptions.RayError as error:
-            found[str(node["NodeManagerAddress"])] = _describe_failure(error)
-    return found
-
-
-def check_nodes(checked: Checked, *, is_copied: bool) -> Request:
-    """Return the request as nodes need it, once each has the files and the version of this machine.
-
-    Args:
-        checked: what is asked for.
-        is_copied: whether Ray copies the folder that pytest runs in.
-
-    Raises:
-        UsageError: a node differs; with its address and what it has.
-    """
-    request, config, base = checked.request, checked.config, str(checked.request.folder)
-    files = [config.path, *(one.file(config.base_dir) for one in config.dataset)]
-    names = [os.path.relpath(file, base) if is_copied else str(file) for file in files]
-    parts = urlsplit(request.url)
-    with _marked(Path(url2pathname(parts.path)) if parts.scheme == "file" else None, request.name) as marks:
-        needed = [*names, *([] if is_copied else [base]), *marks]
-        here = describe_node(needed, base)
-        differing = {node: said for node, said in ask_nodes(describe_node, needed).items() if said != here}
-    for node, said in differing.items():
-        lines = [line for line in said.splitlines() if line not in here.splitlines()] or [said]
-        raise UsageError(
-            f"node {node} is not as this machine: {one_line('; '.join(lines), 500)}. Install the same "
-            "version there, and give the config by --working-dir, a shared disk or an image; an --output "
-            "that is a folder has to be on a shared disk."
-        )
-    return replace(request, config=names[0], folder=None) if is_copied else request
-
-
-@contextmanager
-def _marked(folder: Path | None, name: str) -> Iterator[list[str]]:
-    """Give a new file in a folder: nodes that see it share the disk."""
-    if folder is None:
-        yield []
-        return
-    folder.mkdir(parents=True, exist_ok=True)
-    mark = folder / f".mark-{name}"
-    mark.write_text(name)
-    try:
-        yield [str(mark)]
-    finally:
-        mark.unlink(missing_ok=True)

@@ -10,23 +10,14 @@ from pathlib import Path
 from pytest_browsereval.commands.base import Command
 from pytest_browsereval.commands.runs import HELP, find_run
 from pytest_browsereval.errors import UsageError
-from pytest_browsereval.redaction.address import plain_url
 from pytest_browsereval.run_files import load_written
 
 
 def regrade(arguments: argparse.Namespace) -> int:
     """Have pytest grade a run again and return its exit code: 0, or 1 if the gate or a trial is not met."""
     config = Path(arguments.config) if arguments.config else None
-    run: Path | str
-    if "://" in arguments.run_name:  # pytest makes a copy, beside the other runs of the config
-        run = arguments.run_name
-        if config is None:
-            raise UsageError(
-                f"which config is to grade {plain_url(arguments.run_name)}? Name it by --config FILE."
-            )
-    else:
-        run = find_run(arguments.door, arguments.run_name, config, is_changed=True)
-        config = config or _config_of(run)
+    run = find_run(arguments.door, arguments.run_name, config, is_changed=True)
+    config = config or _config_of(run)
     sets = [f"--eval-set=judge.{text}" for text in arguments.judge_set]
     options = [f"--eval-config={config}", f"--eval-regrade={run}", f"--eval-regrade-rows={arguments.rows}"]
     # A process of its own loads conftests and plug-ins as any run does.

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import timedelta
 from functools import partial
-from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import SplitResult, urlsplit
 
@@ -21,7 +20,6 @@ from pytest_browsereval.redaction.address import plain_urls
 from pytest_browsereval.redaction.known import redact_known
 
 if TYPE_CHECKING:
-    from obstore import Attributes
     from obstore.store import ObjectStore
 
 KEYS: Mapping[str, tuple[tuple[str, ...], ...]] = {
@@ -130,10 +128,8 @@ class Bucket:
         Raises:
             RemoteError: it cannot be written.
         """
-        has_kinds = not self.url.startswith("file:")
-        kind: Attributes | None = {"Content-Type": _find_kind(path)} if has_kinds else None
         with _explain(self.url):
-            run_apart(partial(self._store.put, path, content, attributes=kind))
+            run_apart(partial(self._store.put, path, content))
 
     def put_new(self, path: str, content: bytes) -> bool:
         """Write an object that is not there yet; return whether it is ours.
@@ -196,6 +192,16 @@ class Bucket:
             found = run_apart(lambda: self._store.list_with_delimiter(path)["objects"])
         return sorted(str(one["path"]).rpartition("/")[2] for one in found)
 
+    def list_all(self, path: str) -> list[str]:
+        """Return the paths of all objects below a folder, as seen from it.
+
+        Raises:
+            RemoteError: they cannot be listed.
+        """
+        with _explain(self.url):
+            found = run_apart(lambda: [one["path"] for some in self._store.list(path) for one in some])
+        return sorted(str(one).partition(f"{path}/")[2] for one in found)
+
     def delete(self, path: str) -> None:
         """Remove an object.
 
@@ -221,26 +227,6 @@ class Bucket:
                 f"{self.url}: this store ignores `If-None-Match`, so it cannot tell which of two writers "
                 "counts. Take one that knows conditional writes, as S3, Google Cloud Storage and Azure do."
             )
-
-
-_PAGES = {".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8"}
-_HARMLESS = {
-    ".jpeg": "image/jpeg",
-    ".png": "image/png",
-    ".webp": "image/webp",
-    ".json": "application/json",
-    ".jsonl": "text/plain; charset=utf-8",
-}
-
-
-def _find_kind(path: str) -> str:
-    """Return as what a bucket serves an object, if it is a web site.
-
-    What attempts have left is no page: the markup of a site that was visited would run there as ours.
-    """
-    suffix = PurePosixPath(path).suffix
-    kinds = _HARMLESS if "/tasks/" in path else _HARMLESS | _PAGES
-    return kinds.get(suffix, "application/octet-stream")
 
 
 def _parse(url: str) -> SplitResult:

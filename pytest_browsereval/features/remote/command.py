@@ -1,4 +1,4 @@
-"""``push``, ``pull`` and ``claim``: runs to a URL and back, and who decides about one there."""
+"""``push`` and ``pull``: runs to a URL and back."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ def push(arguments: argparse.Namespace) -> int:
         arguments.door, arguments.run_name, arguments.config, is_empty_allowed=True, is_changed=True
     )
     pushed = Push.of_run(run, arguments.url, arguments.name)
+    pushed.part.bucket.check_conditions()
     if incomplete := lacking(StoredRun(run)):  # what is done does not change: nor by a resume
         pushed.send()
         raise UsageError(
@@ -40,21 +41,6 @@ def pull(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def claim(arguments: argparse.Namespace) -> int:
-    """Note for whom a run is decided about; it is refused to anybody else."""
-    from pytest_browsereval.features.remote.bucket import RemoteError
-    from pytest_browsereval.features.remote.claims import claim_verdict
-    from pytest_browsereval.features.remote.pull import find_parts, split_url
-
-    run, part = split_url(arguments.url)
-    if part:
-        raise RemoteError(
-            f"{arguments.url} is a part, and nobody decides about it alone. Name the run: {run}."
-        )
-    claim_verdict(find_parts(run)[0].bucket, arguments.by)
-    return 0
-
-
 def _push_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run_name", metavar="RUN", help=HELP)
     parser.add_argument("url", metavar="URL", help="the folder of all runs, such as s3://bucket/evals")
@@ -67,18 +53,7 @@ def _pull_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", metavar="FOLDER", type=Path, required=True, help="of the copy")
 
 
-def _claim_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("url", metavar="URL", help="of a run")
-    parser.add_argument("--by", metavar="WHO", required=True, help="the id of the job that decides")
-
-
 COMMANDS = (
     Command("push", "put a run at a URL, where other machines and commands read it", push, _push_arguments),
     Command("pull", "bring a run from a URL into a folder", pull, _pull_arguments),
-    Command(
-        "claim",
-        "note which job decides about a run at a URL; exit 4 if another one has",
-        claim,
-        _claim_arguments,
-    ),
 )

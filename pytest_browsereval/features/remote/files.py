@@ -1,27 +1,22 @@
-"""Which files of a run folder are objects at a URL: all, but for locks and the mark of the try."""
+"""Which files of a run folder are objects at a URL: all, but for locks."""
 
 from __future__ import annotations
 
 import hashlib
 import os
 import re
-from collections.abc import Collection, Iterator
-from contextlib import suppress
+from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
 from pytest_browsereval.features.remote.bucket import RemoteError
 from pytest_browsereval.report.links import PAGE
 from pytest_browsereval.run.locks import LOCKS
-from pytest_browsereval.runs.attempt import find_place
-from pytest_browsereval.runs.lines import ATTEMPTS, parse_line
-
-MARKER = ".remote.json"
-"""In a run folder: where it was pushed to, and as which try; at the URL: what that has sent."""
+from pytest_browsereval.runs.lines import ATTEMPTS
 
 _ODD = re.compile(r"[\\:\x00-\x1f\x7f\ud800-\udfff]")
 """Characters that no name of a file has: not on Windows, not in a bucket, or not in UTF-8."""
 
-_NONE_OF_A_RUN = frozenset(("", ".", "..", LOCKS, MARKER))
+_NONE_OF_A_RUN = frozenset(("", ".", "..", LOCKS))
 """Names that are none of a run's; an empty one begins an absolute path, or stands between two slashes."""
 
 _OTHERS = frozenset((PAGE, f"{PurePosixPath(PAGE).stem}.files", "tasks"))
@@ -61,7 +56,7 @@ def list_paths(root: Path, folder: str = "") -> Iterator[str]:
         entries = sorted(listed, key=lambda one: one.name)
     for entry in entries:
         path = f"{folder}/{entry.name}" if folder else entry.name
-        if path in (LOCKS, MARKER):
+        if path == LOCKS:
             continue
         if entry.is_dir(follow_symlinks=False):
             yield from list_paths(root, path)
@@ -78,35 +73,17 @@ def describe_content(content: bytes) -> str:
     return f"{len(content)}-{hashlib.sha256(content).hexdigest()}"
 
 
-def take_known(path: str, content: bytes | None, known: str) -> bytes | None:
+def take_known(path: str, content: bytes | None, known: str | None) -> bytes | None:
     """Return an object if it is what it has to be; None if it is missing or something else.
 
     Args:
         path: of the file.
         content: of the object.
-        known: its size and its SHA-256.
+        known: its size and its SHA-256; None where nobody knows.
     """
+    if content is None or known is None:
+        return content
     size = known.partition("-")[0]
-    if content is not None and path.startswith(f"{ATTEMPTS}/") and size.isdecimal():
+    if path.startswith(f"{ATTEMPTS}/") and size.isdecimal():
         content = content[: int(size)]  # lines were appended since
-    return content if content is not None and describe_content(content) == known else None
-
-
-def cut_lines(content: bytes, there: Collection[str], root: Path) -> bytes:
-    """Return lines of attempts up to the first of which the evidence is here and not there.
-
-    Args:
-        content: of a file of ``attempts/``.
-        there: the folders of attempts that were sent.
-        root: the run's folder.
-    """
-    end = 0
-    for line in content.splitlines(keepends=True):
-        if not line.endswith(b"\n"):
-            break
-        with suppress(ValueError):
-            data = parse_line(line[:-1])
-            if data is not None and (place := find_place(data)) not in there and (root / place).is_dir():
-                break
-        end += len(line)
-    return content[:end]
+    return content if describe_content(content) == known else None

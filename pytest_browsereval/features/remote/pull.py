@@ -1,35 +1,26 @@
-"""Brings a run from a URL: into a folder of somebody's choice, or once into the cache."""
+"""Brings a run from a URL: into a folder that the user names, or once into the cache."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import platform
 import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_browsereval.features.remote.bucket import Bucket, RemoteError
 from pytest_browsereval.features.remote.claims import PARTS, Done, Part, list_parts
-from pytest_browsereval.features.remote.files import is_of_run, take_known
-from pytest_browsereval.features.remote.push import Marker, read_marker
+from pytest_browsereval.features.remote.files import check_path, is_of_run, take_known
 from pytest_browsereval.features.remote.threads import map_apart
-from pytest_browsereval.run.lookup import PARTIAL, Runs
-from pytest_browsereval.run.shards import Parts, Shard
-from pytest_browsereval.run.store import COPY, RunStore, check_new
+from pytest_browsereval.run.lookup import PARTIAL
+from pytest_browsereval.run.shards import Parts
+from pytest_browsereval.run.store import COPY, check_new
 from pytest_browsereval.run_files import write_whole
 from pytest_browsereval.runs.attempt import find_place
 from pytest_browsereval.runs.lines import ATTEMPTS, list_files, parse_line, read_raw
-
-NAMES = "files.json"
-"""Next to a copy in the cache: the names of the files in it."""
-
-MOST_LOOKED_AT = 50
-"""Of the newest run folders of this machine, for the one that a try has left."""
 
 _PART_OF_RUN = re.compile(rf"(.+)/{PARTS}/(\d+-of-\d+)")
 
@@ -132,45 +123,39 @@ def _keep(part: Part, done: Done, cache: Path, *, with_files: bool) -> Path:
     """
     url, name = part.bucket.url, part.bucket.url.rpartition("/")[2]
     name += f"-{part.name}" if part.shard.of > 1 else ""
-    keys = (f"{url}/{part.prefix(done.token)}\0{kind}" for kind in ("light", "whole"))
-    light, whole = (cache / hashlib.sha256(key.encode()).hexdigest()[:16] / name for key in keys)
-    if there := next((one for one in (light, whole)[with_files:] if _has_all(one)), None):
-        return there
-    folder = whole if with_files else light
-    shutil.rmtree(folder.parent, ignore_errors=True)
-    with _new_folder(folder.parent) as begun:
-        copy = begun / name
-        _bring_done(part, done, copy, with_files=with_files)
-        write_whole(begun / NAMES, json.dumps(_list_files(copy)))
-    return folder
-
-
-def _has_all(folder: Path) -> bool:
-    """Whether a copy has all files that were brought: systems remove old ones from caches one by one."""
-    try:
-        names = json.loads((folder.parent / NAMES).read_bytes())
-        return (folder / "tasks").is_dir() and set(names) <= set(_list_files(folder))
-    except (OSError, ValueError, TypeError):
-        return False
-
-
-def _list_files(folder: Path) -> list[str]:
-    return [path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()]
+    for is_whole in (with_files, True):
+        key = f"{url}/{part.prefix(done.token)}\0{is_whole}"
+        folder = cache / hashlib.sha256(key.encode()).hexdigest()[:16] / name
+        # Systems remove old files from caches one by one.
+        if all((folder / path).is_file() for path in done.files if is_whole or is_of_run(path)):
+            return folder
+        if is_whole == with_files:
+            wanted = folder
+    shutil.rmtree(wanted.parent, ignore_errors=True)
+    _bring_done(part, done, wanted, with_files=with_files)
+    return wanted
 
 
 def _bring_done(part: Part, done: Done, folder: Path, *, with_files: bool = True) -> None:
     """Bring the files of a try into a folder that is there only when all of them are as they have to be."""
-    paths = [path for path in done.files if with_files or is_of_run(path)]
+    files = {path: known for path, known in done.files.items() if with_files or is_of_run(path)}
     with _new_folder(folder) as begun:
-        (begun / "tasks").mkdir()
         if not with_files:
             (begun / PARTIAL).write_text(part.bucket.url, encoding="utf-8")
-        for path in _bring(part, done.token, {path: done.files[path] for path in paths}, begun):
+        for path in _bring(part, done.token, files, begun):
             raise RemoteError(f"{part.bucket.url}/{part.prefix(done.token)}/{path} is missing or damaged.")
 
 
-def _bring(part: Part, token: str, files: Mapping[str, str], folder: Path) -> list[str]:
-    """Bring files of a try; return the paths of those that are missing or damaged."""
+def _bring(part: Part, token: str, files: Mapping[str, str | None], folder: Path) -> list[str]:
+    """Bring files of a try; return the paths of those that are missing or damaged.
+
+    Args:
+        part: of which it is.
+        token: of the try.
+        files: size and hash of each, by its path; None where nobody knows.
+        folder: for them; a new one.
+    """
+    (folder / "tasks").mkdir()
 
     def bring(path: str) -> str:
         content = take_known(path, part.bucket.get(f"{part.prefix(token)}/{path}"), files[path])
@@ -207,110 +192,43 @@ def _new_folder(folder: Path) -> Iterator[Path]:
 # -- what was interrupted
 
 
-@dataclass(frozen=True)
-class Interrupted:
-    """A try that was not finished."""
+def bring_interrupted(part: Part, folder: Path) -> bool:
+    """Bring what there is of a part that is not done into a new folder; return whether there is an attempt.
 
-    part: Part
-    token: str
-    files: Mapping[str, str]
-    """What it has sent."""
-
-    @property
-    def attempts(self) -> set[str]:
-        """The folders of the attempts that it has finished."""
-        return {path.rpartition("/")[0] for path in self.files if path.endswith(f"/{COPY}")}
-
-
-def find_interrupted(part: Part) -> Interrupted | None:
-    """Return the try of a part that has most; None if none has an attempt to go on from.
-
-    The last one need not have most: it may have ended before it had sent on what the one before it had.
+    Of several tries the one that has most is brought: the last one may have ended before it had sent on what
+    the one before it had.
 
     Raises:
-        RemoteError: the store cannot be used, or what is there is damaged.
+        RemoteError: the store cannot be used, the run's manifest is missing, or the folder is not new.
     """
-    tokens = filter(None, dict.fromkeys(part.holders()))
-    tries = [Interrupted(part, token, part.sent(token)) for token in tokens]
-    best = max(tries, key=lambda one: len(one.attempts), default=None)
-    return best if best is not None and best.attempts else None
-
-
-def find_own(home: Path, part: Part) -> Path | None:
-    """Return the folder of the try that holds a part, if it was made on this machine and has ended.
-
-    It has what was finished after the last sending. On another machine that shares the disk nobody can tell
-    that the try has ended.
-
-    Args:
-        home: the folder of the eval's runs.
-        part: which one.
-
-    Raises:
-        RemoteError: the store cannot be used.
-    """
-    if not (holders := part.holders()):
-        return None
-    for root in Runs(home, (home,)).newest_first()[:MOST_LOOKED_AT]:
-        with suppress(RemoteError):
-            is_own = read_marker(root) == Marker(part.bucket.url, str(holders[-1]), platform.node())
-            if is_own and RunStore(root).locks.is_idle():
-                return root
-    return None
-
-
-def bring_run(url: str, shard: Shard | None, folder: Path) -> None:
-    """Bring a run at a URL into a new folder, in which it is resumed or graded again.
-
-    Args:
-        url: of a run, or of one part of it: one that is done, or what there is of it.
-        shard: which part; None for the only one.
-        folder: of the copy.
-
-    Raises:
-        UsageError: there is no such run, nothing of it is finished, or the store cannot be used.
-    """
-    parts = find_parts(url)
-    of_it = [part for part in parts if shard in (None, part.shard)]
-    if len(of_it) != 1:
-        of = f"has {', '.join(part.path for part in parts)}, and this session is --eval-shard={shard}"
-        several = f"is a run in {len(parts)} parts: resume one of them with --eval-shard=I/N, or give"
-        raise RemoteError(
-            f"{url} {several} {url}/{parts[0].path}." if shard is None else f"{url} {of}. Name that part."
-        )
-    part = of_it[0]
-    if (done := part.done()) is not None:
-        _bring_done(part, done, folder)
-    elif (found := find_interrupted(part)) is not None:
-        bring_interrupted(found, folder)
-    else:
-        raise RemoteError(f"{url}: no attempt of {part.path} is finished there. Run it anew.")
-
-
-def bring_interrupted(found: Interrupted, folder: Path) -> None:
-    """Bring it into a new folder: an attempt of which anything is missing or damaged is left out.
-
-    Raises:
-        RemoteError: the store cannot be used, the run's manifest is damaged, or the folder is not new.
-    """
+    tries = {token: part.bucket.list_all(part.prefix(token)) for token in part.list_tries()}
+    token, paths = max(tries.items(), key=lambda one: len(_list_finished(one[1])), default=("", []))
+    if not _list_finished(paths):
+        return False
     with _new_folder(folder) as begun:
-        damaged = set(_bring(found.part, found.token, found.files, begun))
-        if "manifest.json" in damaged:
-            raise RemoteError(f"{found.part.url}: manifest.json is missing or damaged.")
-        whole = set()
-        for place in found.attempts:
-            if any(path.startswith(f"{place}/") for path in damaged):
-                shutil.rmtree(begun / place)
-            else:
-                whole.add(place)
-        _cut_lines(begun, whole)
+        missing = _bring(part, token, {check_path(path, part.url): None for path in paths}, begun)
+        if missing or "manifest.json" not in paths:
+            raise RemoteError(f"{part.url}: {(*missing, 'manifest.json')[0]} is missing.")
+        _remove_unfinished(begun, _list_finished(paths))
+    return True
 
 
-def _cut_lines(root: Path, whole: set[str]) -> None:
-    """Remove the lines of attempts that are not there: these are made again."""
+def _list_finished(paths: Sequence[str]) -> set[str]:
+    """Return the folders of attempts that are there."""
+    return {path.rpartition("/")[0] for path in paths if path.endswith(f"/{COPY}")}
+
+
+def _remove_unfinished(root: Path, there: set[str]) -> None:
+    """Remove lines of attempts that are not there, and attempts without a line: these are made again."""
+    with_line = set()
     for name in list_files(root):
-        kept = [line for _, line in read_raw(root, name) if _find_place(line) in whole]
+        places = {line: _find_place(line) for _, line in read_raw(root, name)}
+        kept = [line for line, place in places.items() if place in there]
+        with_line |= {places[line] for line in kept}
         write_whole(root / ATTEMPTS / name, b"".join(line + b"\n" for line in kept))
+    for attempt in root.glob("tasks/*/*/*/*"):
+        if attempt.relative_to(root).as_posix() not in with_line:
+            shutil.rmtree(attempt)
 
 
 def _find_place(line: bytes) -> str:

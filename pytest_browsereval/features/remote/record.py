@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from pathlib import Path
 
-from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.remote.bucket import Bucket
 from pytest_browsereval.features.remote.claims import list_parts
 from pytest_browsereval.features.remote.threads import map_apart
@@ -38,15 +36,8 @@ class BucketRuns:
         parts = list_parts(Bucket.open(f"{self.url}/{run}"))
         done = zip(parts, map_apart(lambda part: part.done(), parts), strict=True)
         folders = {part.shard.number: f"{run}/{part.prefix(one.token)}" for part, one in done if one}
-        begun_at = ""
-        if parts and not folders:
-            with suppress(UsageError, IndexError):
-                begun_at = str(parts[0].claims()[0].get("at", ""))
+        begun_at = parts[0].begun_at() if parts and not folders else ""
         return PartsThere(parts[0].shard.of if parts else 0, folders, begun_at)
-
-    def list_in(self, folder: str) -> list[str]:
-        """Return the names of the objects in a folder, without those of its folders."""
-        return self._bucket.list_files(folder)
 
     def read(self, paths: Iterable[str]) -> list[bytes | None]:
         """Return objects by their paths, several at once; None for one that is not there."""

@@ -9,8 +9,8 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable
-from concurrent.futures import Future
-from typing import Any, TypeVar
+from contextlib import suppress
+from typing import TypeVar
 
 IN_FLIGHT = 16
 """Requests at once. More gain little with one bucket."""
@@ -31,30 +31,30 @@ def map_apart(work: Callable[[Given], Result], items: Iterable[Given]) -> list[R
 
     Nothing more is begun after the first error, which is raised once nothing is under way any more.
     """
-    left = deque((Future[Result](), item) for item in items)
-    futures = [future for future, _ in left]
-    ways = range(min(IN_FLIGHT, len(left)))
-    threads = [threading.Thread(target=_settle, args=(work, left), name="bucket", daemon=True) for _ in ways]
-    for thread in threads:
-        thread.start()
+    left = deque(enumerate(items))
+    found: dict[int, Result] = {}
+    errors: list[BaseException] = []
+
+    def settle() -> None:
+        with suppress(IndexError):  # until nothing is left
+            while True:
+                place, item = left.popleft()
+                try:
+                    found[place] = work(item)
+                except BaseException as error:  # noqa: BLE001 it is raised where the result is waited for
+                    errors.append(error)
+                    left.clear()
+
+    threads = [
+        threading.Thread(target=settle, name="bucket", daemon=True) for _ in range(min(IN_FLIGHT, len(left)))
+    ]
     try:
-        return [future.result() for future in futures]
-    except Exception:
-        left.clear()
+        for thread in threads:
+            thread.start()
         for thread in threads:
             thread.join()
-        raise
     finally:
         left.clear()
-
-
-def _settle(work: Callable[[Any], Any], left: deque[tuple[Future[Any], Any]]) -> None:
-    while left:
-        try:
-            future, item = left.popleft()
-        except IndexError:  # another thread was quicker
-            return
-        try:
-            future.set_result(work(item))
-        except BaseException as error:  # noqa: BLE001 it is raised where the result is waited for
-            future.set_exception(error)
+    if errors:
+        raise errors[0]
+    return [found[place] for place in sorted(found)]

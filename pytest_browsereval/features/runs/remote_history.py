@@ -25,7 +25,6 @@ from pytest_browsereval.features.runs.digest import (
 from pytest_browsereval.features.runs.history import History, mark_runs
 from pytest_browsereval.model.display import list_json_parts
 from pytest_browsereval.model.remote import PartsThere, RemoteRuns
-from pytest_browsereval.report.links import PAGE
 from pytest_browsereval.run.manifest import RESUMES_FILE
 from pytest_browsereval.run_files import open_written, write_whole
 from pytest_browsereval.runs.summary_file import SUMMARY, parse_summary
@@ -105,8 +104,6 @@ def _digest(runs: RemoteRuns, run: str, there: PartsThere) -> RunDigest:
         if is_whole or len(there.done) < there.of:
             update["note"] = f"made in {len(there.done)} parts" if is_whole else done
         update["parts"] = ()  # none of them is a run of its own here
-    elif PAGE in runs.list_in(folders[0]):
-        update["page"] = f"{folders[0]}/{PAGE}"
     return digest.model_copy(update=update)
 
 

@@ -24,7 +24,7 @@ def part_words(config: str, shard: str, url: str) -> list[str]:
     return [
         *("browsereval", "supervise", "--accept", "1,5", "pytest", "-p", "no:cacheprovider"),
         *(f"--eval-config={config}", "--eval-set", "gate={}", f"--eval-shard={shard}"),
-        *(f"--eval-output={url}", "--eval-run-name=nightly", "--eval-accept-done"),
+        *(f"--eval-output={url}", "--eval-run-name=nightly"),
     ]
 
 
@@ -161,28 +161,29 @@ def test_the_manifest_fits_together() -> None:
     ]
 
 
-@pytest.mark.parametrize("code", [0, 1, 4])
-def test_the_verdict_of_the_manifest_waits_for_all_parts(evals: Evals, code: int) -> None:
+@pytest.mark.parametrize(("code", "pushed"), [(0, 0), (1, 1), (3, 3), (0, 4)])
+def test_the_verdict_of_the_manifest_waits_for_all_parts(evals: Evals, code: int, pushed: int) -> None:
     """Merge is asked until it does; then the exit code is the gate's, and the output ends with its file.
 
-    Of a run that is decided already, for another Job, nothing is decided.
+    A Job that is created anew decides nothing by what an earlier one has run: the merged run is there.
     """
     _, verdict = read_manifest()
     stand_in = (
-        'case $1 in merge) [ "$(wc -l <calls)" -ge 3 ] ;; claim) [ "$CODE" != 4 ] ;; '
+        'case $1 in merge) [ "$(wc -l <calls)" -ge 3 ] ;; push) [ "$CODE" = "$PUSHED" ] ;; '
         'gate) echo "<xml>" >"${4#*=}"; exit $CODE ;; esac'
     )
     for name, body in {"browsereval": f'echo "$@" >>calls; {stand_in}', "sleep": 'echo "$@" >>naps'}.items():
         (evals.path / name).write_text(f"#!/bin/sh\n{body}\n")
         (evals.path / name).chmod(0o755)
     shell = [word.replace("/tmp/", f"{evals.path}/") for word in container(verdict)["command"]]  # noqa: S108 of a pod
-    env = {"PATH": f"{evals.path}:/usr/bin:/bin", "CODE": str(code), "JOB": "job-1"}
+    env = {"PATH": f"{evals.path}:/usr/bin:/bin", "CODE": str(code), "PUSHED": str(pushed)}
     done = subprocess.run(shell, cwd=evals.path, env=env, capture_output=True, text=True, check=False)
-    is_decided = code == 4
-    assert (done.returncode, done.stdout) == (code, "" if is_decided else "<xml>\n")
-    url = "s3://bucket/evals/quickstart/nightly"
+    is_decided = pushed == 4
+    assert (done.returncode, done.stdout) == ((4, "") if is_decided else (code, "<xml>\n"))
+    url, whole = "s3://bucket/evals/quickstart/nightly", f"{evals.path}/whole"
     calls = [line.split() for line in (evals.path / "calls").read_text().splitlines()]
     assert [call[:2] for call in calls[:3]] == [["merge", url]] * 3
-    assert calls[3] == ["claim", url, "--by=job-1"]
-    assert [call[:2] for call in calls[4:]] == ([] if is_decided else [["gate", f"{evals.path}/whole"]])
+    assert calls[3][:2] == ["gate", whole]
+    push = ["push", whole, "s3://bucket/evals", "--name=nightly-whole"]
+    assert calls[4:] == ([] if code > 1 else [push])
     assert (evals.path / "naps").read_text() == "60\n60\n"

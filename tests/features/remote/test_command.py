@@ -43,7 +43,6 @@ READ = {
     "flakes": "runs, the oldest first",
     "gate": "pass rate 75.0% (3 of 4 judged)",
     "merge": "one run is merged with nothing",  # parts of one are: test_push_and_pull.py
-    "regrade": "pass rate 75.0% (3 of 4 judged)",
     "show": "4 selected, 3 passed, 1 failed",
     "view": "4 attempts",
 }
@@ -61,8 +60,8 @@ def test_all_commands_that_take_a_run_are_tested() -> None:
     assert {name for name, command in commands.choices.items() if _takes_run(command)} == COMMANDS.keys()
 
 
-SLOW = ("regrade", "doctor")
-"""Commands that start a process, or a browser."""
+SLOW = ("doctor",)
+"""Commands that start a browser."""
 
 
 @pytest.mark.parametrize(
@@ -97,7 +96,7 @@ def test_a_command_takes_a_url_or_refuses_it(
 
 
 def test_options_that_name_a_run_take_a_url(evals: Evals, bucket: str) -> None:
-    """--eval-resume and --eval-regrade: test_resume.py."""
+    """But for those that change the run."""
     url = pushed(evals, written(evals), bucket)
     args = ["--eval-baseline", url, "--eval-shard=1/2", "--eval-shard-by", url, "--eval-set", "gate={}"]
     run = evals.run("shop.eval.yaml", *args)
@@ -110,7 +109,11 @@ def test_options_name_a_run_that_is_there(evals: Evals, bucket: str) -> None:
     """Else one sentence says so, and nothing runs."""
     written(evals)
     url = f"{bucket}/shop/gone"
-    for name in ("baseline", "resume", "regrade", "shard-by"):
+    for name in ("resume", "regrade"):
+        run = evals.run("shop.eval.yaml", f"--eval-{name}={url}")
+        assert (name, run.ret, run.folders) == (name, pytest.ExitCode.USAGE_ERROR, ())
+        assert f"Run `browsereval pull {url} -o FOLDER`" in run.stdout.str() + run.stderr.str()
+    for name in ("baseline", "shard-by"):
         run = evals.run("shop.eval.yaml", f"--eval-{name}={url}", "--eval-shard=1/2")
         assert (name, run.ret, run.folders) == (name, pytest.ExitCode.USAGE_ERROR, ())
         printed = run.stdout.str() + run.stderr.str()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import re
 import shutil
 from collections.abc import Callable
@@ -131,22 +130,6 @@ def test_a_copy_that_others_read_is_not_touched(evals: Evals, bucket: str, cache
     before = {path: path.read_bytes() for path in cache.rglob("*") if path.is_file()}
     assert evals.run_command("view", url).ret == 0
     assert {path: path.read_bytes() for path in before if path.is_file()} == before
-
-
-@pytest.mark.parametrize("command", ["show", "view"])
-def test_a_copy_is_there_only_with_the_names_of_its_files(
-    evals: Evals, bucket: str, cache: Path, monkeypatch: pytest.MonkeyPatch, command: str
-) -> None:
-    """Another process would take one without them for a copy that lacks files, and remove it."""
-    url = pushed(evals, written(evals), bucket)
-
-    def full(path: Path, content: str) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    with monkeypatch.context() as patch:
-        patch.setattr("pytest_browsereval.features.remote.pull.write_whole", full)
-        assert "No space left on device" in evals.run_command(command, url).stderr.str()
-    assert [path for path in cache.rglob("*") if path.is_file()] == []
 
 
 @pytest.mark.parametrize(

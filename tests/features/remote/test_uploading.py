@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 from urllib.request import url2pathname
@@ -13,7 +12,6 @@ import pytest
 from pytest_browsereval.features.remote.bucket import Bucket, RemoteError
 from pytest_browsereval.features.remote.claims import Part
 from pytest_browsereval.features.remote.files import list_paths
-from pytest_browsereval.features.remote.push import Push
 from pytest_browsereval.run.shards import Shard
 from tests.features.remote.test_push_and_pull import bucket, cache, objects
 from tests.hooks.small_evals import Evals, row
@@ -115,7 +113,7 @@ def test_a_session_that_was_taken_over_does_not_take_it_back(
 
     def overtaken(self: Bucket, path: str, content: bytes) -> None:
         put(self, path, content)
-        if ".remote.json" in path and not any(other in one.read_text() for one in objects(evals, "claim-*")):
+        if "/attempts/" in path and not any(other in one.read_text() for one in objects(evals, "claim-*")):
             Part(self, Shard(1, 1)).claim(other)
 
     monkeypatch.setattr(Bucket, "put", overtaken)
@@ -269,15 +267,14 @@ def test_attempts_go_once_and_nothing_from_outside(
 ) -> None:
     """An agent's program can append a line, and make links."""
     monkeypatch.setattr("pytest_browsereval.features.remote.hooks.INTERVAL_S", 0.02)
-    given: list[Path] = []
-    send = Push.send_attempts
+    given: list[str] = []
+    put = Bucket.put
 
-    def watched(self: Push, folders: Iterable[Path]) -> None:
-        folders = list(folders)
-        send(self, folders)  # what fails, while a line is being forged, is tried again
-        given.extend(folders)
+    def watched(self: Bucket, path: str, content: bytes) -> None:
+        put(self, path, content)
+        given.extend([path] * path.endswith("/metadata.json"))
 
-    monkeypatch.setattr(Push, "send_attempts", watched)
+    monkeypatch.setattr(Bucket, "put", watched)
     outside = evals.path / "outside"
     outside.mkdir()
     (outside / "private.json").write_text("{}")

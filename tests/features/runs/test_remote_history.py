@@ -43,7 +43,7 @@ def write(evals: Evals) -> None:
 
 
 def test_runs_at_a_url_are_listed(evals: Evals, bucket: str) -> None:
-    """Each with its gate, as those of a folder; the page lies beside them and links to theirs."""
+    """Each with its gate, as those of a folder; the page lies next to them."""
     write(evals)
     send(evals, bucket, "one")
     evals.write_config(gate={"min_pass_rate": 0.9}, limits={"max_steps": 7})
@@ -56,9 +56,7 @@ def test_runs_at_a_url_are_listed(evals: Evals, bucket: str) -> None:
     assert second["variants"][0]["not_comparable_with"] == "shop/one"
     shown = evals.run_command("runs", bucket)
     assert shown.outlines[-1] == f"page: {bucket}/runs.html"
-    (page,) = objects(evals, "runs.html")
-    assert (page.parent / first["page"]).is_file()
-    assert first["page"] in page.read_text()
+    assert len(objects(evals, "runs.html")) == 1
 
 
 def test_a_run_of_parts_is_one_line(evals: Evals, bucket: str) -> None:
