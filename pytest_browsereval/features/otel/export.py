@@ -40,8 +40,6 @@ class OtelExport(ExportConfig):
     headers: dict[str, SecretStr] = Field(default_factory=dict)
     """Headers of every request, such as ``Authorization: Bearer ${TOKEN}``, besides those of
     ``OTEL_EXPORTER_OTLP_HEADERS``."""
-    product: Literal["phoenix", "mlflow"] | None = None
-    """The product behind the endpoint, if it has scores of its own: grades are then sent as these as well."""
     content: bool = False
     """Whether texts are sent too: queries, answers, replies, arguments and results of tools, reasons; never
     those of protected rows."""
@@ -96,13 +94,11 @@ class OtelExport(ExportConfig):
         """
         self.preflight(base_dir)
         from pytest_browsereval.features.otel.receiver import Receiver, send_run
-        from pytest_browsereval.features.otel.scores import scores_for
         from pytest_browsereval.features.otel.trace import TraceMaker
 
         headers = {name: value.get_secret_value() for name, value in self.headers.items()}
         with Receiver(self.url, headers) as receiver:
-            scores = scores_for(self.product, receiver, run.eval)
             maker = TraceMaker(run, with_content=self.content)
-            trials, lost = send_run(maker, receiver, scores)
+            trials, lost = send_run(maker, receiver)
         redact = Redactor((*self.secrets(), *receiver.list_secrets())).redact
         return Exported(plain_url(self.url), trials, lost=tuple(map(redact, (*lost, *maker.damages))))

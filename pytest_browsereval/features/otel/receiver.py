@@ -8,8 +8,7 @@ import logging
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Protocol, Self
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, Any, Self
 
 import requests
 from opentelemetry.exporter.otlp.proto.http import trace_exporter
@@ -24,7 +23,6 @@ from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import SpanExportResult
 from opentelemetry.util.re import parse_env_headers
 
-from pytest_browsereval.features.otel.export import PATH
 from pytest_browsereval.model.display import format_count, one_line
 from pytest_browsereval.redaction.names import SHORTEST_SECRET
 
@@ -39,40 +37,6 @@ MOST_REFUSALS = 3
 """After so many the receiver is given up: what it refuses it looks at, which takes its time."""
 FINAL = frozenset({401, 403, 404, 405, 408, 429})
 """Answers that the next request would get as well."""
-
-
-class Scores(Protocol):
-    """Sends grades as scores of a product."""
-
-    def send(self, made: MadeTrace) -> bool:
-        """Send those of an attempt that was sent; return whether all are there."""
-
-
-class Losses:
-    """What a receiver has not taken, of one kind."""
-
-    def __init__(self) -> None:
-        self._refusals = 0
-        self.is_over = False
-        """Whether nothing of the kind is sent any more."""
-        self.why = ""
-        """Why the latest loss was one; not redacted."""
-
-    def add(self, why: str, status: int | None = None) -> None:
-        """Note a loss.
-
-        Args:
-            why: the reason.
-            status: of the answer; None if there was none.
-        """
-        self._refusals += 1
-        self.why = one_line(why if status is None else f"HTTP status {status}, {why}", 300)
-        is_final = status is not None and (status >= 500 or status in FINAL)
-        self.is_over = self.is_over or is_final or self._refusals >= MOST_REFUSALS
-
-    def end(self, why: str) -> None:
-        """Note that the receiver is away."""
-        self.why, self.is_over = self.why if self.is_over else why, True
 
 
 class Receiver:
@@ -91,7 +55,11 @@ class Receiver:
         self._exporter = OTLPSpanExporter(
             endpoint=url, headers=self._headers, session=self._session, timeout=_read_timeout_s()
         )
-        self.traces, self.calls = Losses(), Losses()
+        self._refusals = 0
+        self.is_over = False
+        """Whether nothing is sent any more."""
+        self.why = ""
+        """Why the latest spans were lost; not redacted."""
 
     def __enter__(self) -> Self:
         logging.getLogger(trace_exporter.__name__).addFilter(_drop)
@@ -105,7 +73,7 @@ class Receiver:
 
     def send(self, spans: Iterable[ReadableSpan]) -> bool:
         """Send spans in one request, and return whether all of them have arrived."""
-        if self.traces.is_over:
+        if self.is_over:
             return False
         self._session.forget()
         is_sent = False
@@ -113,58 +81,33 @@ class Receiver:
             is_sent = self._exporter.export(tuple(spans)) is SpanExportResult.SUCCESS
         answer, error = self._session.answer, self._session.error
         if error is not None:
-            self._end(error)
+            self.why, self.is_over = _describe(error), True
         elif answer is None:
-            self.traces.add("the spans cannot be written as OTLP")
+            self._refuse("the spans cannot be written as OTLP")
         elif not is_sent or answer.status_code >= 300:  # newer versions take a redirect for success
-            self.traces.add(answer.reason, answer.status_code)
+            self._refuse(answer.reason, answer.status_code)
         elif refused := _read_refusal(answer):
-            self.traces.add(refused, answer.status_code)
+            self._refuse(refused, answer.status_code)
         else:
             return True
         return False
 
-    def _end(self, error: Exception) -> None:
-        for losses in (self.traces, self.calls):
-            losses.end(_describe(error))
+    def _refuse(self, why: str, status: int | None = None) -> None:
+        """Note that spans were not taken.
+
+        Args:
+            why: the reason.
+            status: of the answer; None if there was none.
+        """
+        self._refusals += 1
+        self.why = one_line(why if status is None else f"HTTP status {status}, {why}", 300)
+        is_final = status is not None and (status >= 500 or status in FINAL)
+        self.is_over = is_final or self._refusals >= MOST_REFUSALS
 
     def list_secrets(self) -> list[str]:
         """Return the values of all headers, which a receiver may repeat."""
         values = [value for value in self._headers.values() if len(value) >= SHORTEST_SECRET]
         return [*values, *(word for value in values for word in value.split()[1:])]
-
-    def has_header(self, name: str) -> bool:
-        """Return whether each request has a header."""
-        return name.lower() in self._headers
-
-    def add_header(self, name: str, value: str) -> None:
-        """Give each request another header."""
-        self._session.headers[name] = value
-
-    def call(self, method: str, path: str, body: Any = None) -> dict[str, Any] | None:
-        """Return what an interface of the product other than OTLP answers; None if that is lost.
-
-        Args:
-            method: of HTTP.
-            path: what stands in the URL instead of OTLP's own path.
-            body: JSON.
-        """
-        if self.calls.is_over:
-            return None
-        parts = urlsplit(self.url)
-        url = parts._replace(path=parts.path.removesuffix(PATH) + path, query="").geturl()
-        try:
-            answer = self._session.request(
-                method, url, json=body, headers=self._headers, timeout=_read_timeout_s()
-            )
-        except requests.RequestException as error:
-            self._end(error)
-            return None
-        with contextlib.suppress(ValueError):
-            if answer.status_code < 300 and isinstance(found := answer.json(), dict):
-                return found
-        self.calls.add(answer.reason, answer.status_code)
-        return None
 
 
 def _read_headers() -> dict[str, str]:
@@ -235,33 +178,28 @@ def _read_refusal(answer: requests.Response) -> str:
     return f"{format_count(refused, 'span')} refused: {message}" if refused else ""
 
 
-def send_run(maker: TraceMaker, receiver: Receiver, scores: Scores | None) -> tuple[int, tuple[str, ...]]:
+def send_run(maker: TraceMaker, receiver: Receiver) -> tuple[int, tuple[str, ...]]:
     """Send the attempts of a run.
 
     Args:
         maker: makes their traces.
         receiver: sends them.
-        scores: sends their grades, if the receiver has scores.
 
     Returns:
         How many trials were sent, and what was lost, in lines; the first says how much and why.
     """
     sent: set[str] = set()
-    lost_scores = 0
     for batch in _make_batches(maker):
         if receiver.send(span for made in batch for span in made.spans):
             sent.update(made.attempt.id for made in batch)
-            lost_scores += sum(not scores.send(made) for made in batch) if scores else 0
-        if receiver.traces.is_over:  # the other traces need not be made
+        if receiver.is_over:  # the other traces need not be made
             break
     attempts = maker.run.attempts
     missing = [one for one in attempts if one.id not in sent]
     lines = []
     if missing:
-        lines.append(f"{len(missing)} of {format_count(len(attempts), 'attempt')}: {receiver.traces.why}")
+        lines.append(f"{len(missing)} of {format_count(len(attempts), 'attempt')}: {receiver.why}")
         lines += [f"{one.trial_id} was not sent" for one in missing if one.counts]
-    if lost_scores:
-        lines.append(f"the scores of {format_count(lost_scores, 'attempt')}: {receiver.calls.why}")
     return sum(one.counts for one in attempts if one.id in sent), tuple(lines)
 
 

@@ -58,12 +58,7 @@ class MadeTrace:
     """The trace of an attempt."""
 
     attempt: StoredAttempt
-    ids: SpanIds
-    """Of its root."""
     spans: tuple[ReadableSpan, ...]
-    grades: Mapping[str, GraderResult]
-    has_content: bool
-    """Whether texts are in it."""
     size: int
     """About how many characters its texts have."""
 
@@ -126,7 +121,7 @@ class TraceMaker:
         if damage := read_log(attempt.folder)[1]:
             self.damages.append(f"{attempt.query_id}: {damage}")
         spans, self._collector.spans = tuple(self._collector.spans), []
-        return MadeTrace(attempt, one.root, spans, one.metadata.grader_results, one.has_content, one.size)
+        return MadeTrace(attempt, spans, one.size)
 
 
 def _resource(run: StoredRun) -> Resource:
@@ -153,7 +148,6 @@ class _AttemptSpans:
         self.metadata = attempt.metadata
         self.has_content = maker.with_content and not attempt.is_protected
         self.id = _made_as(attempt, self.metadata)
-        self.root = derive_ids(self.id)
         self.size = 0
         self._parts: set[str] = set()
         self._begin = _time(parse_time(self.metadata.started_at), 0)

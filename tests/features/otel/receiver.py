@@ -1,8 +1,7 @@
-"""A receiver of traces over a real socket: takes what OTLP sends, and what products take beside it."""
+"""A receiver of traces over a real socket: takes what OTLP sends."""
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -41,10 +40,6 @@ class Receiver:
         self.spans: list[Span] = []
         self.resources: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
-        self.calls: list[tuple[str, str, Any]] = []
-        """Beside OTLP: method, path, JSON."""
-        self.answers: dict[str, Any] = {}
-        """What is answered to these, by path; a number is a status."""
         self.sizes: list[int] = []
         """Bytes of each request."""
         self.url = ""
@@ -93,10 +88,7 @@ def _handler(receiver: Receiver) -> type[BaseHTTPRequestHandler]:
             elif mood == "page":
                 self._answer(200, b"<h1>Hello</h1>", "text/html; charset=utf-8")
             elif not self.path.endswith("/v1/traces"):
-                receiver.calls.append((self.command, self.path, json.loads(body) if body else None))
-                found = receiver.answers.get(self.path, {})
-                status, said = (found, {}) if isinstance(found, int) else (200, found)
-                self._answer(status, json.dumps(said).encode(), "application/json")
+                self._answer(404, b"")
             elif mood == "partly":
                 answer = ExportTraceServiceResponse()
                 answer.partial_success.rejected_spans = 2
@@ -106,7 +98,7 @@ def _handler(receiver: Receiver) -> type[BaseHTTPRequestHandler]:
                 receiver.take(body)
                 self._answer(200, b"")
 
-        do_POST = do_GET = do_PATCH = _serve
+        do_POST = do_GET = _serve
 
     return Handler
 

@@ -7,7 +7,6 @@ import shutil
 import socket
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import pytest
 from opentelemetry import trace
@@ -295,76 +294,6 @@ def test_a_log_that_is_damaged_is_a_loss(
     assert done.ret == 1
     assert len(receiver.roots) == 24
     done.stderr.fnmatch_lines(["lost: wrong: *messages.jsonl:1 is damaged: *"])
-
-
-# -- scores of products
-
-
-def test_phoenix_gets_annotations(evals: Evals, mixed_run: Path, receiver: Receiver) -> None:
-    """A verdict and the grades for each trial, on the span of its last attempt; without reasons."""
-    figures = read_figures(mixed_run)
-    assert send(evals, mixed_run, receiver.url, "--product", "phoenix").ret == 0
-    assert {call[:2] for call in receiver.calls} == {("POST", "/v1/span_annotations")}
-    data = [one for _, _, body in receiver.calls for one in body["data"]]
-    verdicts = [one for one in data if one["name"] == "browsereval.verdict"]
-    assert Counter(one["result"]["label"] for one in verdicts) == {
-        "passed": figures.passed,
-        "failed": figures.failed,
-        "errored": figures.errored,
-    }
-    assert {one["result"].get("score") for one in verdicts} == {1.0, 0.0, None}
-    assert {one["name"] for one in data} == {"browsereval.verdict", "answer"}
-    assert {one["span_id"] for one in data} <= {span.span_id.hex() for span in receiver.spans}
-    assert {one["identifier"] for one in data} == {"pytest-browsereval"}
-    assert not any("explanation" in one["result"] for one in data)
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        ("phoenix", "/v1/span_annotations", 422, "HTTP status 422, Unprocessable Entity"),
-        ("phoenix", "/v1/span_annotations", 404, "HTTP status 404, Not Found"),
-        ("phoenix", "/v1/span_annotations", [], "HTTP status 200, OK"),
-        ("mlflow", "/api/2.0/mlflow/experiments/search", 501, "HTTP status 501, Not Implemented"),
-        (
-            "mlflow",
-            "/api/2.0/mlflow/experiments/search",
-            {"experiments": 7},
-            "it does not answer as MLflow does",
-        ),
-    ],
-)
-def test_lost_scores_are_said(
-    evals: Evals, mixed_run: Path, receiver: Receiver, wrong: tuple[str, str, Any, str]
-) -> None:
-    """The traces are there, and how many scores are not; few calls are tried."""
-    product, path, answer, why = wrong
-    receiver.answers[path] = answer
-    done = send(evals, mixed_run, receiver.url, "--product", product)
-    assert done.ret == 1
-    assert done.outlines == [f"otel: 18 of 18 trials in {receiver.url}/v1/traces"]
-    assert done.errlines == [f"lost: the scores of 18 attempts: {why}"]
-    assert len(receiver.calls) <= 6
-    assert len(receiver.roots) == 24
-
-
-def test_mlflow_gets_feedback_in_an_experiment(evals: Evals, mixed_run: Path, receiver: Receiver) -> None:
-    """One is made for the eval; what is there of ours already is replaced, and what others said is not."""
-    receiver.answers["/api/2.0/mlflow/experiments/create"] = {"experiment_id": "41"}
-    ids = derive_ids(f"shop.eval.yaml::shop/{mixed_run.name}/wrong/plays/1/1")
-    known = [
-        {"assessment_name": "answer", "assessment_id": "a-1", "source": {"source_id": "pytest-browsereval"}},
-        {"assessment_name": "browsereval.verdict", "assessment_id": "a-2", "source": {"source_id": "ada"}},
-    ]
-    path = f"/api/3.0/mlflow/traces/tr-{ids.trace_id}"
-    receiver.answers[path] = {"trace": {"trace_info": {"assessments": known}}}
-    assert send(evals, mixed_run, receiver.url, "--product", "mlflow").ret == 0
-    sent = [headers for headers in receiver.headers if "x-mlflow-experiment-id" in headers]
-    assert {headers["x-mlflow-experiment-id"] for headers in sent} == {"41"}
-    ours = [(method, url.removeprefix(path)) for method, url, _ in receiver.calls if url.startswith(path)]
-    assert ours == [("GET", ""), ("POST", "/assessments"), ("PATCH", "/assessments/a-1")]
-    (verdict,) = (body["assessment"] for method, url, body in receiver.calls if url == f"{path}/assessments")
-    assert (verdict["assessment_name"], verdict["feedback"]) == ("browsereval.verdict", {"value": False})
 
 
 def test_what_is_missing_is_said(evals: Evals, mixed_run: Path, monkeypatch: pytest.MonkeyPatch) -> None:

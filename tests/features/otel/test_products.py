@@ -146,9 +146,9 @@ def sent_run(mixed_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return copy
 
 
-def send(evals: Evals, run: Path, url: str, product: str, times: int) -> None:
+def send(evals: Evals, run: Path, url: str, times: int) -> None:
     for _ in range(times):
-        done = evals.run_command("export", str(run), "--to=otel", "--endpoint", url, "--product", product)
+        done = evals.run_command("export", str(run), "--to=otel", "--endpoint", url)
         assert done.ret == 0, done.stderr.str()
 
 
@@ -193,7 +193,7 @@ def count_kinds(run: Path) -> dict[str, int]:
 
 
 def test_phoenix(evals: Evals, sent_run: Path, phoenix: str) -> None:
-    """Sent twice, spans and annotations are there once, and their figures are those of `summary.json`."""
+    """Sent twice, spans are there once, and their figures are those of `summary.json`."""
     check_phoenix(evals, sent_run, phoenix, MIXED_KINDS, times=2)
 
 
@@ -209,7 +209,7 @@ def ids_of(attempt: StoredAttempt) -> SpanIds:
 def check_phoenix(
     evals: Evals, sent_run: Path, phoenix: str, kinds: Mapping[str, int], times: int = 1
 ) -> None:
-    send(evals, sent_run, phoenix, "phoenix", times)
+    send(evals, sent_run, phoenix, times)
     run, figures = open_run(str(sent_run)), read_figures(sent_run)
 
     def find_projects() -> list[dict[str, Any]]:
@@ -219,12 +219,7 @@ def check_phoenix(
     (project,) = find_projects()
     home = f"{phoenix}/v1/projects/{project['id']}"
 
-    def list_scores() -> list[dict[str, Any]]:
-        ids = [ids_of(one).span_id for one in run.attempts]
-        found = read_all(f"{home}/span_annotations", span_ids=ids)
-        return [one for one in found if one["name"] == "browsereval.verdict"]
-
-    wait_for(lambda: len(list_scores()) >= figures.trials, "all verdicts are there")  # put into another one
+    wait_for(lambda: len(read_all(f"{home}/spans")) >= sum(kinds.values()), "all spans are there")
     spans = read_all(f"{home}/spans")
     assert Counter(one["span_kind"] for one in spans) == kinds
     roots = [one["attributes"] for one in spans if one["parent_id"] is None]
@@ -232,38 +227,40 @@ def check_phoenix(
               for way, name in (("input", "prompt"), ("output", "completion"))}
              for one in spans if one["span_kind"] == "LLM"]  # fmt: skip
     assert make_figures(roots, calls) == figures
-    scores = list_scores()
-    assert len(scores) == figures.trials
-    counted = [one["result"]["score"] for one in scores if one["result"]["score"] is not None]
-    assert sum(counted) / len(counted) == figures.pass_rate
 
 
-def test_mlflow(evals: Evals, sent_run: Path, mlflow: str) -> None:
-    """Sent twice, traces and feedback are there once, and their figures are those of `summary.json`."""
-    check_mlflow(evals, sent_run, mlflow, MIXED_KINDS, times=2)
+def test_mlflow(evals: Evals, sent_run: Path, mlflow: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sent twice, traces are there once, and their figures are those of `summary.json`."""
+    check_mlflow(evals, sent_run, mlflow, MIXED_KINDS, patch=monkeypatch, times=2)
 
 
-def test_mlflow_has_the_figures_of_an_example(evals: Evals, example_run: Path, mlflow: str) -> None:
+def test_mlflow_has_the_figures_of_an_example(
+    evals: Evals, example_run: Path, mlflow: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Of a real browser, with pages and rows of other makers."""
-    check_mlflow(evals, example_run, mlflow, count_kinds(example_run))
+    check_mlflow(evals, example_run, mlflow, count_kinds(example_run), patch=monkeypatch)
 
 
-def check_mlflow(evals: Evals, sent_run: Path, mlflow: str, kinds: Mapping[str, int], times: int = 1) -> None:
-    send(evals, sent_run, mlflow, "mlflow", times)
+def check_mlflow(
+    evals: Evals,
+    sent_run: Path,
+    mlflow: str,
+    kinds: Mapping[str, int],
+    *,
+    patch: pytest.MonkeyPatch,
+    times: int = 1,
+) -> None:
     run, figures = open_run(str(sent_run)), read_figures(sent_run)
-    experiments = HTTP.post(f"{mlflow}/api/2.0/mlflow/experiments/search", json={"max_results": 10}).json()
-    (home,) = (one["experiment_id"] for one in experiments["experiments"] if one["name"] == run.eval)
+    made = HTTP.post(f"{mlflow}/api/2.0/mlflow/experiments/create", json={"name": run.eval}).json()
+    home = made["experiment_id"]
+    patch.setenv("OTEL_EXPORTER_OTLP_HEADERS", f"x-mlflow-experiment-id={home}")
+    send(evals, sent_run, mlflow, times)
     place = {"type": "MLFLOW_EXPERIMENT", "mlflow_experiment": {"experiment_id": home}}
     found = HTTP.post(
         f"{mlflow}/api/3.0/mlflow/traces/search", json={"locations": [place], "max_results": 500}
     ).json()["traces"]
     assert {one["trace_id"] for one in found} == {f"tr-{ids_of(one).trace_id}" for one in run.attempts}
     assert len(found) == figures.attempts
-    scores = [score for one in found for score in one.get("assessments", ())]
-    verdicts = [one["feedback"] for one in scores if one["assessment_name"] == "browsereval.verdict"]
-    assert len(verdicts) == figures.trials
-    judged = [one["value"] for one in verdicts if one.get("value") is not None]
-    assert sum(judged) / len(judged) == figures.pass_rate
     spans = []
     for one in found:
         query = {"trace_id": one["trace_id"]}
