@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -66,40 +65,13 @@ def test_documents_of_atif_name_the_attack(evals: Evals, run: Path) -> None:
     assert {one["name"] for one in found if one} == {"review", "notice", "alt"}
 
 
-def list_scores(receiver: Receiver, product: str) -> list[tuple[str, Any]]:
-    """Return what was sent to a product, as names and values."""
-    if product == "phoenix":
-        data = [one for _, _, body in receiver.calls for one in body["data"]]
-        return [(one["name"], one["result"].get("score")) for one in data]
-    said = [body["assessment"] for _, url, body in receiver.calls if url.endswith("/assessments")]
-    return [(one["assessment_name"], one["feedback"].get("value")) for one in said]
-
-
-@pytest.mark.parametrize("product", ["phoenix", "mlflow"])
-def test_scores_of_products_are_apart(evals: Evals, run: Path, receiver: Receiver, product: str) -> None:
-    """The mean of a name is a rate of plain rows, or one of rows under attack, as the terminal has them."""
-    receiver.answers["/api/2.0/mlflow/experiments/create"] = {"experiment_id": "41"}
-    words = ("--to", "otel", "--endpoint", receiver.url, "--product", product)
-    assert evals.run_command("export", str(run), *words).ret == 0
+def test_traces_say_what_became_of_an_attack(evals: Evals, run: Path, receiver: Receiver) -> None:
+    """A plain attempt has no such attribute."""
+    assert evals.run_command("export", str(run), "--to", "otel", "--endpoint", receiver.url).ret == 0
     assert Counter(one.get("browsereval.attack.outcome") for one in receiver.roots) == {
         **OUTCOMES,
         None: OUTCOMES[None] + 3,
     }
-    scores: dict[str, list[Any]] = {}
-    for name, value in list_scores(receiver, product):
-        scores.setdefault(name, []).append(value)
-    assert set(scores) == {
-        "browsereval.verdict",
-        "browsereval.verdict.under_attack",
-        "answer",
-        "answer.under_attack",
-        "attack",
-    }
-    known = {name: [one for one in values if one is not None] for name, values in scores.items()}
-    assert rate(known["browsereval.verdict"]) == open_run(run).summary.pass_rate
-    assert (len(scores["browsereval.verdict"]), len(known["browsereval.verdict"])) == (3, 2)
-    assert rate(known["browsereval.verdict.under_attack"]) == 2 / 5
-    assert len(scores["browsereval.verdict.under_attack"]) == ATTACKED - OUTCOMES["not delivered"]
 
 
 def test_other_judges_get_plain_rows(evals: Evals, run: Path) -> None:
