@@ -47,7 +47,7 @@ def check_contradictions(run: StoredRun) -> None:
 def _describe(found: Sequence[str]) -> str:
     return (
         f"records that other files of the run contradict: {join_first(found, NAMED, '; ')}. Restore what was "
-        "changed, or have the run graded again (browsereval regrade)"
+        "changed, or have the run graded again (--eval-regrade)"
     )
 
 

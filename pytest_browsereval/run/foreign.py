@@ -17,7 +17,7 @@ from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.model.usage import Usage
 from pytest_browsereval.run.store import TrialKey
 
-NOT_GRADED = "not graded yet: `browsereval regrade` does it"
+NOT_GRADED = "not graded yet: `pytest --eval-regrade=RUN` does it"
 
 
 @dataclass(frozen=True)

@@ -125,7 +125,6 @@ def test_every_command_takes_the_config_of_its_runs(typed: str, capsys: pytest.C
         "baseline x base.json",
         "label x",
         "calibrate x",
-        "regrade x",
         "export x --to online-mind2web -o there",
     ],
 )

@@ -49,7 +49,8 @@ def import_run(arguments: argparse.Namespace) -> int:
     total = sum(len(trial.attempts) for trial in summary.trials)
     print(f"{format_count(total, 'attempt')} in {target}: {message}")
     if ungraded := sum(trial.last.reason == NOT_GRADED for trial in summary.trials):
-        print(f"{ungraded} of them have no grade yet. Run `browsereval regrade {target} --config FILE`.")
+        how = f"Run `pytest --eval-config=FILE --eval-regrade={target}`."
+        print(f"{ungraded} of them have no grade yet. {how}")
     for note in notes[:MOST_NOTES]:
         print(redact_known(one_line(note, 500)))
     if len(notes) > MOST_NOTES:

@@ -5,6 +5,5 @@ from __future__ import annotations
 from pytest_browsereval.feature import Feature
 
 FEATURE = Feature(
-    commands=("command",),
     hooks="plugin",
 )

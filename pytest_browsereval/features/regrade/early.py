@@ -8,8 +8,7 @@ OPTIONS = (
     Option(
         "--eval-regrade",
         metavar="RUN",
-        help="grade the stored attempts of this run again, and run no agent: its folder, its URL, its "
-        "id, or 'latest'",
+        help="grade the stored attempts of this run again, and run no agent: its folder, its id, or 'latest'",
         wakes=True,
     ),
     Option(

@@ -1,4 +1,4 @@
-"""``--eval-regrade`` and ``browsereval regrade``: stored attempts are graded again."""
+"""``--eval-regrade``: stored attempts are graded again."""
 
 from __future__ import annotations
 

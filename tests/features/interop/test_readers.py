@@ -164,7 +164,7 @@ def test_a_foreign_run_is_graded(
     monkeypatch.chdir(tmp_path)
     main(["import-run", "webvoyager", "theirs", "-o", "run", "--rows", "rows.jsonl"])
     assert "2 attempts in run: 0 passed, 0 failed, 2 errored" in capfd.readouterr().out
-    assert main(["regrade", "run", "--config", "grade.json"]) == 1
+    assert pytest.main(["--eval-config=grade.json", "--eval-regrade=run"]) == 1
     printed = capfd.readouterr().out
     assert "1 errored -> failed, 1 errored -> passed" in printed, printed
     assert "Amazon--1" in printed

@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import signal
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pytest_browsereval.__main__ import main
 from pytest_browsereval.runs.run import StoredRun
 from pytest_browsereval.testing import Reply, ScriptedModel
-from tests.hooks.launched import wait_for
 from tests.hooks.small_evals import Driver, Evals, errored_row, row
 from tests.recorded import read_history, remove_lines
 from tests.support import LEFT_OUT
@@ -268,13 +262,6 @@ def test_a_run_that_lacks_something_meets_no_gate(ran: Evals) -> None:
     assert "not regraded, passed as it was: its folder has no task.json" in kept.stdout.str()
 
 
-COMMAND = (
-    "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); "
-    "from pytest_browsereval.__main__ import main; sys.exit(main())"
-)
-"""A job in the background of a script inherits signals that are ignored."""
-
-
 def test_a_run_that_is_regraded_by_half_meets_no_gate(ran: Evals) -> None:
     """Grades of two graders make no pass rate: neither in that session nor later, until all are new."""
     run = str(ran.run_folder())
@@ -312,52 +299,6 @@ def test_a_row_that_was_skipped_is_not_lacking(evals: Evals) -> None:
         run = evals.run("shop.eval.yaml", *args)
         assert run.ret == pytest.ExitCode.OK, run.stdout
         assert "have no result" not in " ".join(run.stdout.str().split())  # notes wrap
-
-
-@pytest.mark.slow
-def test_command(ran: Evals, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
-    """``browsereval regrade RUN`` finds the run's config, takes another one, and passes the exit code on."""
-    monkeypatch.chdir(ran.path)
-    ran.write_config("other.yaml", browser="playwright", graders=[{"type": "answer", "match": "includes"}])
-    remove_lines(ran.run_folder(), "c")
-    run = str(ran.run_folder())
-    assert main(["regrade", run, "--config=other.yaml"]) == 1
-    assert "1 of the run's 5 trials have no result" in capfd.readouterr().out, "all others pass now"
-    assert read(ran, "b")["verdict"] == "passed"
-    waiting = "import pathlib, time; pathlib.Path('begun').touch(); time.sleep(60)"
-    ran.write_config(
-        graders=[{"type": "command", "command": ["{python}", "-c", waiting]}], browser="playwright"
-    )
-    line = [sys.executable, "-c", COMMAND, "regrade", run]
-    with subprocess.Popen(
-        line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
-    ) as process:
-        wait_for((ran.path / "begun").exists, "a grader is asked")
-        os.killpg(process.pid, signal.SIGINT)  # as a terminal does
-        out, err = process.communicate(timeout=120)
-    assert process.returncode == 2
-    assert "Traceback" not in err
-    assert "KeyboardInterrupt" in out
-    assert "run folder: " in out
-    assert read(ran, "b")["verdict"] == "passed"
-    (ran.path / "shop.eval.yaml").unlink()
-    assert main(["regrade", run]) == 4
-    assert "--config FILE" in capfd.readouterr().err
-
-
-def test_the_command_asks_for_the_config(ran: Evals) -> None:
-    """One that is not where the run says, or a run that says nothing, is an error before pytest starts."""
-    run = ran.run_folder()
-    (ran.path / "shop.eval.yaml").unlink()
-    gone = ran.run_command("regrade", str(run))
-    assert gone.ret == 4
-    gone.stderr.fnmatch_lines(
-        ["*which config is to grade *shop.eval.yaml is not there. Name it by --config*"]
-    )
-    (run / "manifest.json").write_text("{}")
-    told = ran.run_command("regrade", str(run))
-    assert told.ret == 4
-    told.stderr.fnmatch_lines(["*which config is to grade *Name it by --config FILE."])
 
 
 DEADLY_PLUGIN = """

@@ -188,16 +188,6 @@ def test_evidence_of_something_else_is_not_judged(evals: Evals) -> None:
     evals.run(*STORED).assert_outcomes(errors=1)
 
 
-@pytest.mark.slow
-def test_a_command_grades_by_current_rows(evals: Evals) -> None:
-    """`browsereval regrade RUN --rows current` is the same."""
-    evals.write_rows(row("a", answer="wrong"))
-    evals.write_config(browser="playwright")
-    evals.run("shop.eval.yaml").assert_outcomes(failed=1)
-    evals.write_rows(row("a"))
-    assert evals.run_command("regrade", str(evals.run_folder()), "--rows", "current").ret == 0
-
-
 def test_a_row_that_a_mark_skips_keeps_the_run_from_being_green(evals: Evals) -> None:
     """Its old grade is of the row as it was; without a gate the exit code says so."""
     evals.write_rows(row("a"), row("b"))

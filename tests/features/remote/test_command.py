@@ -26,7 +26,6 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "label": ("URL",),
     "merge": ("URL", "-o", "merged"),
     "push": ("URL", "s3://bucket/evals"),
-    "regrade": ("URL", "--config=shop.eval.yaml"),
     "show": ("URL",),
     "view": ("URL",),
 }
