@@ -30,8 +30,8 @@ class StoredTask(BaseModel):
     """Graders that could not observe the page, and why."""
     row_hash: str = ""
     """Of the row as it was read; empty in attempts of earlier versions, whose ``metadata.json`` has it."""
-    observed: dict[str, str] | None = None
-    """What graders observed the page for (``observation_keys``); None in attempts of earlier versions."""
+    observed: dict[str, str] = Field(default_factory=dict)
+    """What graders observed the page for (``observation_keys``)."""
 
 
 def read_stored(folder: Path) -> StoredTask:

@@ -242,20 +242,8 @@ class StoredPlan(Plan):
             raise DatasetError(
                 f"{where}: its graders hold a secret, which is not stored. Write the graders into the config."
             )
-        return self.read_stored_graders(own, where)
-
-    def read_stored_graders(self, stored: StoredTask, where: str) -> tuple[GraderConfig, ...]:
-        """Return the graders that an attempt was judged by.
-
-        Args:
-            stored: of the attempt.
-            where: what a message calls it.
-
-        Raises:
-            DatasetError: they are no graders here.
-        """
         # An imported attempt has none: its row's own ones have not been asked yet.
-        return tuple(read_graders(stored.graders or stored.task.graders, self._registry, where))
+        return tuple(read_graders(own.graders or own.task.graders, self._registry, where))
 
     def _check_trust(
         self, entry: StoredEntry, graders: Iterable[GraderConfig], stored: StoredTask, where: str

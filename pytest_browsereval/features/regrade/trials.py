@@ -18,7 +18,7 @@ from pytest_browsereval.features.regrade.current_rows import CurrentPlan
 from pytest_browsereval.features.regrade.evidence import read_evidence
 from pytest_browsereval.features.regrade.redacted import settle_redacted
 from pytest_browsereval.features.regrade.stored_plan import StoredEntry, StoredPlan
-from pytest_browsereval.features.regrade.unobserved import OBSERVED_ELSE, list_observations, why_unobserved
+from pytest_browsereval.features.regrade.unobserved import OBSERVED_ELSE, why_unobserved
 from pytest_browsereval.graders.base import Recorded
 from pytest_browsereval.graders.verdicts import PassWhen
 from pytest_browsereval.model.display import format_count, join_first
@@ -51,11 +51,10 @@ STORED_ROWS = (
 
 @dataclass(frozen=True)
 class JudgedRow:
-    """The row that a stored attempt was judged by, and what its graders had observed."""
+    """The row that a stored attempt was judged by, and which graders lack what they would have observed."""
 
     ready: Trial
     stored: StoredTask
-    observed: Mapping[str, str]
     unobserved: Mapping[str, str]
 
     def save(self, saver: TrajectorySaver) -> None:
@@ -67,7 +66,7 @@ class JudgedRow:
             self.stored.site_urls,
             {**self.stored.unobserved, **missing},
             row_hash=self.ready.row_hash,
-            observed=self.observed,
+            observed=self.stored.observed,
         )
 
 
@@ -298,16 +297,11 @@ class RegradedTrials(Trials):
             usage=old.usage,
             redact=self.run.redact,
         )
-        keys = list_observations(self.plan, entry, stored, ready, self.run.redact)
         by = None if old.derived is None else old.derived.by
         unobserved = {
             grader.label: why
             for grader in ready.graders
-            if (
-                why := why_unobserved(
-                    grader, ready.task, stored, evidence, keys, redact=self.run.redact, by=by
-                )
-            )
+            if (why := why_unobserved(grader, ready.task, stored, evidence, redact=self.run.redact, by=by))
         }
         grading = Grading()
         (entry.folder / REGRADING_OUTPUT_FILE).unlink(missing_ok=True)
@@ -335,7 +329,7 @@ class RegradedTrials(Trials):
             why = grading.why_it_stops()
             old = await asyncio.to_thread(self._record_payment, entry.folder, grading)
             return _keep_errored(old, self.run.redact(why)).model_copy(update={"stops_run": True})
-        row = JudgedRow(ready, stored, keys, unobserved)
+        row = JudgedRow(ready, stored, unobserved)
         return await asyncio.to_thread(self._save, entry.folder, grading, row)
 
     # -- the record

@@ -7,13 +7,10 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from pytest_browsereval.errors import DatasetError
-from pytest_browsereval.features.regrade.stored_plan import StoredEntry, StoredPlan
 from pytest_browsereval.graders.base import GraderConfig
 from pytest_browsereval.graders.nested import observation_keys, parts_of
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.redaction.text import redact_json
-from pytest_browsereval.run.plan import Trial
 from pytest_browsereval.runs.folder import StoredTask
 
 NOT_OBSERVED = "the run did not observe it for this grader. Run the task again"
@@ -24,34 +21,11 @@ OBSERVED_ELSE = (
 )
 
 
-def list_observations(
-    plan: StoredPlan, entry: StoredEntry, stored: StoredTask, ready: Trial, redact: Callable[[str], str]
-) -> dict[str, str]:
-    """Return what graders observed an attempt for; of earlier versions it is told from row and graders.
-
-    Args:
-        plan: reads stored graders.
-        entry: the trial.
-        stored: of its attempt.
-        ready: what judges it now, which is the whole row where that is the same.
-        redact: takes secrets out of a text.
-    """
-    if stored.observed is not None:
-        return stored.observed
-    is_same = ready.row_hash == entry.metadata.row_hash
-    task = ready.task if is_same and stored.task.protected else stored.task
-    try:
-        return observation_keys(plan.read_stored_graders(stored, entry.name), task, redact)
-    except (DatasetError, ValueError):  # a secret in a block is not stored
-        return observation_keys(ready.graders, ready.task, redact) if is_same else {}
-
-
 def why_unobserved(
     grader: GraderConfig,
     task: Task,
     stored: StoredTask,
     evidence: Mapping[str, JsonValue],
-    keys: Mapping[str, str],
     *,
     redact: Callable[[str], str],
     by: str | None = None,
@@ -63,7 +37,6 @@ def why_unobserved(
         task: that it judges by now.
         stored: of the attempt.
         evidence: of the attempt.
-        keys: of ``list_observations``.
         redact: takes secrets out of a text.
         by: what the row was derived by; a grader of that name says what became of it.
     """
@@ -74,7 +47,7 @@ def why_unobserved(
     if label not in evidence and label not in asked:
         return NOT_OBSERVED if _needs_window(grader, task) else None
     now = observation_keys([grader], task, redact)
-    if all(keys.get(key) == now[key] for key in now):
+    if all(stored.observed.get(key) == now[key] for key in now):
         return None
     return _describe_derived(grader, stored, redact) if label == by else OBSERVED_ELSE
 
