@@ -25,8 +25,12 @@ from pytest_browsereval.run.record import make_metadata
 from pytest_browsereval.run.store import RunStore, TrialKey
 
 
-def write_run(attempts: Iterable[Imported], target: Path, kind: str, source: Path) -> RunStore:
+def write_run(
+    attempts: Iterable[Imported], target: Path, kind: str, source: Path
+) -> tuple[RunStore, list[str]]:
     """Make a run folder of foreign attempts; it is there as a whole or not at all.
+
+    Returns its store, and what of the attempts could not be taken over.
 
     Args:
         attempts: one for each task, or the tries of one in their order; each is written before the next is
@@ -40,11 +44,13 @@ def write_run(attempts: Iterable[Imported], target: Path, kind: str, source: Pat
         OSError: it cannot be written.
     """
     seen: dict[tuple[TrialKey, int], Path] = {}
+    notes: list[str] = []
     started_at: str | None = None
     with make_run(target, "import") as store:
         for attempt in attempts:
             _check_id(attempt, seen)
             _write(attempt, store)
+            notes += (f"note: {attempt.task.query_id}: {one.message}" for one in attempt.warnings)
             started_at = min(filter(None, (started_at, attempt.started_at)), default=None)
         store.write_manifest(
             {
@@ -57,7 +63,7 @@ def write_run(attempts: Iterable[Imported], target: Path, kind: str, source: Pat
         )
         # No process of this run was ever in flight.
         shutil.rmtree(store.root / "in-flight", ignore_errors=True)
-    return RunStore(target, worker="import")
+    return RunStore(target, worker="import"), notes
 
 
 def _check_id(attempt: Imported, seen: dict[tuple[TrialKey, int], Path]) -> None:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,7 +14,6 @@ from pytest_browsereval.model.display import format_count, one_line
 from pytest_browsereval.redaction.known import redact_known
 
 if TYPE_CHECKING:
-    from pytest_browsereval.door import Door
     from pytest_browsereval.run.foreign import Imported
 
 MOST_NOTES = 100
@@ -30,17 +28,15 @@ def import_run(arguments: argparse.Namespace) -> int:
     from pytest_browsereval.run.foreign import NOT_GRADED
     from pytest_browsereval.runs.run import StoredRun
 
-    _report_left_out(arguments.door)
     source, target = Path(arguments.folder), Path(arguments.output)
     attempts: Iterator[Imported] = read_run(arguments.door, arguments.kind, source)
     if arguments.rows is not None:
         dataset = JsonLinesConfig(path=Path(arguments.rows))
         rows = {ref.query_id: dataset.read(ref) for ref in dataset.index(Path.cwd())}
         attempts = with_rows(attempts, rows)
-    notes: list[str] = []
     try:
         with _naming(arguments.kind):  # what it returns may hold anything
-            store = write_run(_watch(attempts, notes), target, arguments.kind, source)
+            store, notes = write_run(attempts, target, arguments.kind, source)
         summary = StoredRun(store.root).summary
         store.write_summary({"selected": len(summary.trials), **summary.as_json()})
     except OSError as error:
@@ -58,13 +54,6 @@ def import_run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _watch(attempts: Iterable[Imported], notes: list[str]) -> Iterator[Imported]:
-    """Yield the attempts, and note what of them could not be taken over."""
-    for attempt in attempts:
-        notes += (f"note: {attempt.task.query_id}: {one.message}" for one in attempt.warnings)
-        yield attempt
-
-
 @contextmanager
 def _naming(name: str) -> Iterator[None]:
     """Have an error say which format it is of.
@@ -79,16 +68,6 @@ def _naming(name: str) -> Iterator[None]:
     except BaseException as error:  # a package's own code, which may call sys.exit
         message = f"the format {name!r} broke: {describe_error(error)}. Fix the plug-in."
         raise PluginError(message) from error
-
-
-def _report_left_out(door: Door) -> None:
-    """Print which formats are left out, and why: the one that is asked for may have a namesake."""
-    from pytest_browsereval.features.interop.readers import find_formats
-
-    left_out: list[str] = []
-    find_formats(door, left_out)
-    for sentence in left_out:
-        print(redact_known(f"browsereval: {sentence}"), file=sys.stderr)
 
 
 def _import_arguments(parser: argparse.ArgumentParser) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,38 +11,38 @@ from pytest_browsereval.contracts import describe_value
 from pytest_browsereval.door import Door
 from pytest_browsereval.errors import PluginError, UsageError, describe_error, nearest
 from pytest_browsereval.features.interop.files import check_tree
+from pytest_browsereval.redaction.known import redact_known
 from pytest_browsereval.run.foreign import Imported, ImportFormat
 
 HOOK = "pytest_browsereval_run_formats"
 
 
-def find_formats(door: Door, left_out: list[str]) -> dict[str, ImportFormat]:
-    """Return the formats by their names; what is left out gets a sentence in the list."""
+def _report(sentence: str) -> None:
+    """Say which format is left out, and why: the one that is asked for may have a namesake."""
+    sys.stderr.write(redact_known(f"browsereval: {sentence}\n"))
+
+
+def find_format(door: Door, name: str) -> ImportFormat:
+    """Return the format of a name, and print which others are left out.
+
+    Raises:
+        UsageError: there is none; the message has those that there are.
+    """
     found: dict[str, ImportFormat] = {}
     owners: dict[str, str] = {}
-    for owner, one in door.ask_each(HOOK, left_out.append):
+    for owner, one in door.ask_each(HOOK, _report):
         if not isinstance(one, ImportFormat):
-            left_out.append(f"{owner}: {HOOK} returned {one!r}, which is not a format.")
+            _report(f"{owner}: {HOOK} returned {one!r}, which is not a format.")
         elif one.name in found:
-            left_out.append(
+            _report(
                 f"{owner} and {owners[one.name]} both have an ImportFormat {one.name!r}. That of "
                 f"{owners[one.name]} is used; rename the other one."
             )
         else:
             found[one.name], owners[one.name] = one, owner
-    return found
-
-
-def find_format(door: Door, name: str) -> ImportFormat:
-    """Return the format of that name.
-
-    Raises:
-        UsageError: there is none; the message has those that there are.
-    """
-    known = find_formats(door, [])
-    if name not in known:
-        raise UsageError(f"unknown format {name!r}.{nearest(name, known)} Formats: {', '.join(known)}.")
-    return known[name]
+    if name not in found:
+        raise UsageError(f"unknown format {name!r}.{nearest(name, found)} Formats: {', '.join(found)}.")
+    return found[name]
 
 
 def read_run(door: Door, name: str, place: Path) -> Iterator[Imported]:

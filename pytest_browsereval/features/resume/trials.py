@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -24,7 +22,6 @@ from pytest_browsereval.run.selection import read_selected
 from pytest_browsereval.run.session import Session, describe
 from pytest_browsereval.run.shards import Parts, Shard, read_shard
 from pytest_browsereval.run.store import TrialKey
-from pytest_browsereval.run_files import read_written
 from pytest_browsereval.runs.attempt import StoredAttempt
 from pytest_browsereval.runs.run import StoredRun
 
@@ -119,8 +116,8 @@ class ResumedTrials(NewTrials):
             self._wanted |= selected if self._wanted else selected | stored.keys()
         here = describe(self.run, "")
         drift = [*self._config_drift(here), *self._row_drift(entries, stored)]
-        if not self._anyway and (new := [line for line in drift if line not in self._read_accepted()]):
-            raise ConfigError(_refusal(store.root, new))
+        if drift and not self._anyway:
+            raise ConfigError(_refusal(store.root, drift))
         flights = store.in_flight() if self.run.is_planned else store.take_flight("*")
         cut_off = [flight for flight in flights if not flight.is_recorded]
         if not self.run.is_planned:
@@ -158,18 +155,6 @@ class ResumedTrials(NewTrials):
             yield "its manifest.json is missing or damaged, so what the run was made of is unknown"
             return
         yield from differences(before, here, besides=NO_MATTER)
-
-    def _read_accepted(self) -> frozenset[str]:
-        """Return the differences that an earlier session has resumed the run with all the same.
-
-        Whoever was asked once is not asked again: what else has changed since is another line.
-        """
-        accepted: set[str] = set()
-        with contextlib.suppress(OSError):
-            for line in read_written(self.run.store.root / RESUMES_FILE).splitlines():
-                with contextlib.suppress(ValueError, TypeError, AttributeError):  # a line that was cut
-                    accepted.update(json.loads(line).get("differences", ()))
-        return frozenset(accepted)
 
     def _row_drift(self, entries: list[Entry], stored: dict[TrialKey, StoredAttempt]) -> Iterator[str]:
         edited = [

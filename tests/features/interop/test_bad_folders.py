@@ -148,7 +148,7 @@ def test_hostile_ids_stay_inside(query_id: str, tmp_path: Path) -> None:
     metadata = json.loads((task / "metadata.json").read_text())
     write_json(task / "metadata.json", {**metadata, "query_id": query_id})
     target = tmp_path / "ours"
-    store = write_run(read_run(open_door(), "browseros", task.parent), target, "browseros", task.parent)
+    store, _ = write_run(read_run(open_door(), "browseros", task.parent), target, "browseros", task.parent)
     (attempt,) = StoredRun(store.root).attempts
     assert attempt.query_id == query_id
     assert attempt.folder.resolve().relative_to(target.resolve()).parts[0] == "tasks"

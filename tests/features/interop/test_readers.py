@@ -42,7 +42,7 @@ def source(tmp_path: Path) -> Path:
 
 
 def imported(kind: str, source: Path, tmp_path: Path) -> RunStore:
-    return write_run(read_run(open_door(), kind, source), tmp_path / "ours", kind, source)
+    return write_run(read_run(open_door(), kind, source), tmp_path / "ours", kind, source)[0]
 
 
 def only(store: RunStore) -> tuple[Path, TaskMetadata]:

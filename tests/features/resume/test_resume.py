@@ -180,23 +180,6 @@ def test_edited_rows_are_refused_and_run_again_anyway(shop: Evals) -> None:
     assert results(shop)["bad"] == ("passed", 2)
 
 
-def test_what_was_accepted_is_not_asked_again(shop: Evals) -> None:
-    """A plain resume goes on after ``--eval-resume-anyway``; what has changed since is refused by itself."""
-    cut(shop)
-    agent = {"type": "function", "function": "my_agent:solve"}
-    shop.write_rows(row("bad", answer="wrong"), row("b"), row("c"))
-    shop.write_config(agent=agent, retries=1, limits={"max_steps": 7})
-    shop.run("shop.eval.yaml", "--eval-resume", "--eval-resume-anyway").assert_outcomes(passed=3)
-    again = shop.run("shop.eval.yaml", "--eval-resume")
-    again.assert_outcomes(passed=3)
-    again.stdout.fnmatch_lines(["*resumed anyway: config.limits.max_steps: 100 -> 7"])
-    shop.write_config(agent=agent, retries=1, limits={"max_steps": 8})
-    result = shop.run("shop.eval.yaml", "--eval-resume")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*  config.limits.max_steps: 100 -> 8"])
-    assert "rows" not in result.stderr.str().partition("Undo")[0]
-
-
 def test_rows_that_are_gone_are_told(shop: Evals) -> None:
     """They stay in the run, and the run is not complete without them."""
     cut(shop)
