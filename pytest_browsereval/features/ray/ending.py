@@ -105,7 +105,7 @@ def _describe_problems(ended: Ended, missing: Sequence[int]) -> Iterator[str]:
         if (result := ended.results.get(number)) is None:
             yield f"part {number}: no result: {ended.failures.get(number, 'it was not run')}"
             continue
-        yield f"part {number}: {result.stopped or f'exit code {result.code}'}. The last lines of pytest:"
+        yield f"part {number}: exit code {result.code}. The last lines of pytest:"
         yield from (f"  {line}" for line in result.tail[-10:])
         if result.folder:
             yield f"  its run folder is still on the node: {result.folder}"

@@ -44,13 +44,11 @@ class PartResult:
     tail: tuple[str, ...] = ()
     trials: int = 0
     passed: int = 0
-    stopped: str = ""
-    """Why trials were not run; "" if all were."""
     folder: str = ""
     """The run folder on the node where the run could not be sent whole; "" else."""
 
     def __str__(self) -> str:
-        return self.stopped or f"exit code {self.code}, {self.passed:,} of {self.trials:,} trials passed"
+        return f"exit code {self.code}, {self.passed:,} of {self.trials:,} trials passed"
 
 
 @dataclass
@@ -199,7 +197,7 @@ def run_part(request: Request, number: int) -> PartResult:
         name = signal.Signals(code - KILLED if code > 0 else -code).name
         raise PartKilled(f"pytest was ended by {name}")  # Ray prints it as it is: no text of a page
     result = _sum_up(code, lines, run)
-    is_sent = any(line.startswith("sent to ") for line in lines) or (code in (0, 1, 5) and not result.stopped)
+    is_sent = code == 5 or any(line.startswith("sent to ") for line in lines)
     if run is not None and not is_sent:
         kept = Path(tempfile.mkdtemp(prefix="browsereval-part-")) / run.name
         result = replace(result, folder=str(shutil.move(run, kept)))
@@ -212,7 +210,5 @@ def _sum_up(code: int, lines: Sequence[str], run: Path | None) -> PartResult:
     if run is not None:
         with suppress(OSError, ValueError):
             summary = dict(json.loads((run / "summary.json").read_bytes()))
-    stopped = "trials have no result" if summary.get("not_run") else ""
-    stopped = "the budget is used up" if summary.get("over_budget") else stopped
     tail = tuple(redact_known(line)[:LONGEST] for line in lines[-TAIL:])
-    return PartResult(code, tail, int(summary.get("trials", 0)), int(summary.get("passed", 0)), stopped)
+    return PartResult(code, tail, int(summary.get("trials", 0)), int(summary.get("passed", 0)))

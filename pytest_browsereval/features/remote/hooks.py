@@ -15,12 +15,11 @@ from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.datasets.ids import safe_folder
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.remote.bucket import Bucket, RemoteError
-from pytest_browsereval.features.remote.claims import OvertakenError, Part
+from pytest_browsereval.features.remote.claims import OvertakenError, Part, check_division
 from pytest_browsereval.features.remote.plugin import BROUGHT
 from pytest_browsereval.features.remote.pull import bring_interrupted
 from pytest_browsereval.features.remote.push import Push, check_name
 from pytest_browsereval.hooks.controller import Controller
-from pytest_browsereval.hooks.items import EvalItem
 from pytest_browsereval.hooks.names import is_eval, runs_nothing
 from pytest_browsereval.hooks.session import EvalSession
 from pytest_browsereval.redaction.known import redact_known
@@ -31,7 +30,7 @@ from pytest_browsereval.run.store import home_of
 INTERVAL_S = 120.0
 """How long an attempt that is finished waits at most before it goes."""
 CHECK_S = 5.0
-"""How often is looked whether another try has taken a part over."""
+"""How often parts are claimed, and is looked whether another try has taken one over."""
 
 
 class Uploading:
@@ -56,7 +55,6 @@ class Uploading:
         self._brought: dict[str, str | None] = {}
         """The folders that runs were brought into, by the names of the evals."""
         self._pushes: dict[ActiveRun, Push] = {}
-        self._claimed: set[ActiveRun] = set()
         self._is_over = threading.Event()
 
     def check(self) -> None:
@@ -119,7 +117,7 @@ class Uploading:
         return Part(bucket, Shard(1, 1) if given is None else read_shard(given))
 
     def _check_free(self, part: Part) -> None:
-        """Refuse a part that is done: its run would be made and could not be sent.
+        """Refuse a part that is done, or was divided otherwise: its run would be made and could not be sent.
 
         An engine may start a part again that was done as its machine was lost, so it gets the exit code of a
         part that has no row.
@@ -128,6 +126,7 @@ class Uploading:
             UsageError: it is done, or the bucket cannot be used.
             pytest.exit.Exception: it is done, and this is all that the session is about.
         """
+        check_division(part)
         if part.done() is None:
             return
         message = (
@@ -155,8 +154,10 @@ class Uploading:
                     f"--eval-output={self.url} is for new runs. Grade again first, then push the run: "
                     "`browsereval push RUN URL --name NAME`."
                 )
-            items = (item for item in session.items if isinstance(item, EvalItem))
-            self._begin(active_run, has_rows=any(item.active_run is active_run for item in items))
+            try:
+                self._check_free(self._push_of(active_run).part)
+            except UsageError as error:
+                raise pytest.UsageError(redact_known(str(error))) from None
         self._has_begun = True
         thread = threading.Thread(target=self._send_in_background, name="browsereval-upload", daemon=True)
         thread.start()
@@ -201,43 +202,12 @@ class Uploading:
         """
         is_whole = active_run in self._controller.summaries and exit_code in (0, 1)
         push = self._push_of(active_run)
-        push.check_claim()
+        push.hold()
         if is_whole and not self._lacks(active_run):
             push.finish()
             return f"sent to {push.url}", "green"
         push.send()
         return f"sent to {push.url}, and not done: the run is not complete. Resume it, then push it", "yellow"
-
-    @pytest.hookimpl(optionalhook=True, trylast=True)
-    def pytest_xdist_node_collection_finished(self, ids: list[str]) -> None:
-        """Claim what a worker has rows of: this process has none, and the first result may take an hour."""
-        for path, active_run in self._session.runs.items():
-            if active_run not in self._claimed:
-                start = f"{self._session.nodeid_of(path)}::"
-                self._begin(active_run, has_rows=any(one.startswith(start) for one in ids))
-
-    def _begin(self, active_run: ActiveRun, *, has_rows: bool) -> None:
-        """Claim the part that a run is, so that an earlier try which still runs stops.
-
-        One that has no row here is not claimed: nothing of it would ever be there.
-
-        Raises:
-            pytest.UsageError: it is done, or the bucket cannot be used.
-        """
-        try:
-            push = self._push_of(active_run)
-            self._check_free(push.part)
-            if not has_rows:
-                return
-            self._claimed.add(active_run)
-            has_taken_over = push.take_over()
-        except UsageError as error:
-            raise pytest.UsageError(redact_known(str(error))) from None
-        reporter: Any = self._session.config.pluginmanager.get_plugin("terminalreporter")
-        if has_taken_over and reporter is not None:
-            reporter.write_line(
-                f"{push.part.url}: taken over from an earlier try, which stops if it still runs"
-            )
 
     def _push_of(self, active_run: ActiveRun) -> Push:
         """Return the push of a run, which may not be there yet.
@@ -270,7 +240,7 @@ class Uploading:
             for active_run in list(runs):
                 push = self._push_of(active_run)
                 try:
-                    push.check_claim()
+                    push.hold()
                     if is_due:
                         push.send_finished()
                 except OvertakenError as error:

@@ -86,24 +86,17 @@ class Push:
         bucket = Bucket.open(f"{url.rstrip('/')}/{eval_name}/{name}", is_written=True)
         return cls(root, Part(bucket, Shard(1, 1) if parts is None else Shard(parts.have[0], parts.of)))
 
-    def take_over(self) -> bool:
-        """Claim the part, so that an earlier session which still works on it stops; return whether one did.
+    def hold(self) -> None:
+        """Claim the part once the run has begun, so that an earlier session which still works on it stops.
 
         Raises:
-            RemoteError: the run was divided otherwise, or the store cannot be used.
-        """
-        check_division(self.part)
-        self._claim = self.part.claim(self._token)
-        return self._claim > 1
-
-    def check_claim(self) -> None:
-        """Stop where another session has taken the part over since this one has claimed it.
-
-        Raises:
-            OvertakenError: one has.
+            OvertakenError: another session has claimed it since.
             RemoteError: the store cannot be used.
         """
-        if self._claim and self.part.is_taken_over(self._claim):
+        if not self._claim:
+            if (self.root / "manifest.json").is_file():
+                self._claim = self.part.claim(self._token)
+        elif self.part.is_taken_over(self._claim):
             raise OvertakenError(
                 f"{self.part.url}: another try has taken this part over, and its work is to count."
             )
@@ -155,7 +148,8 @@ class Push:
             files = {path: describe_content(self._read(path)) for path in list_paths(self.root)}
         else:
             files = self.send()
-            self.check_claim()
+            if self._claim:
+                self.hold()
             done = self.part.finish(Done(self._token, files))
         if done.files != files:
             raise RemoteError(

@@ -64,7 +64,6 @@ def test_the_same_command_goes_on_elsewhere(evals: Evals, bucket: str) -> None:
     run.stdout.fnmatch_lines(
         [
             "*note: resuming run * 1 of 4 trials have a result, 3 to run*",
-            f"{bucket}/shop/nightly/parts/1-of-1: taken over from an earlier try, which stops if it *",
             f"sent to {bucket}/shop/nightly",
         ]
     )
