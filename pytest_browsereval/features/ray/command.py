@@ -57,32 +57,6 @@ def _run(arguments: argparse.Namespace) -> int:
     return finish(checked, ended, arguments)
 
 
-def _number(text: str) -> float:
-    """Return a number above 0.
-
-    Raises:
-        ValueError: it is none.
-    """
-    number = float(text)
-    if not 0 < number < 10_000:
-        raise ValueError(text)
-    return number
-
-
-def _count(text: str) -> int:
-    """Return 0 or more.
-
-    Raises:
-        ValueError: it is less.
-    """
-    if int(text) < 0:
-        raise ValueError(text)
-    return int(text)
-
-
-_number.__name__, _count.__name__ = "number", "count"  # as argparse names them
-
-
 def _arguments(parser: argparse.ArgumentParser) -> None:
     from pytest_browsereval.features.ray.ending import DEFAULTS
     from pytest_browsereval.hooks.names import positive_integer
@@ -98,9 +72,9 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     add("--again", action="store_true", help=text)
     add("--address", help="of a cluster, such as auto on one of its nodes (default: one on this machine)")
     text = "cores that a part takes (default: %(default)g)"
-    add("--cpus", metavar="N", type=_number, default=DEFAULTS["cpus"], help=text)
+    add("--cpus", metavar="N", type=float, default=DEFAULTS["cpus"], help=text)
     text = "how often a part is started again whose node or worker has died (default: %(default)s)"
-    add("--max-retries", metavar="N", type=_count, default=DEFAULTS["max_retries"], help=text)
+    add("--max-retries", metavar="N", type=int, default=DEFAULTS["max_retries"], help=text)
     text = "have Ray copy this folder, with the config, to all nodes"
     add("--working-dir", metavar="FOLDER", type=Path, help=text)
     text = "give nodes this variable of this machine, such as the key of a model (repeatable)"

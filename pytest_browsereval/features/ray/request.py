@@ -202,6 +202,8 @@ def _check_machine(arguments: argparse.Namespace, folder: Path) -> None:
     file: Path | None = arguments.junit_xml
     if file is not None and (file.is_dir() or not file.absolute().parent.is_dir()):
         raise UsageError(f"--junit-xml {file}: this is a folder, or there is none for it.")
+    if not 0 < arguments.cpus < 10_000 or arguments.max_retries < 0:
+        raise UsageError("--cpus has to be more than 0, and --max-retries 0 or more.")
     if arguments.address is None and arguments.cpus > (cores := os.cpu_count() or 1):
         raise UsageError(f"--cpus {arguments.cpus:g}: this machine has {format_count(cores, 'core')}.")
     if not (arguments.working_dir is None or arguments.config.absolute().is_relative_to(folder)):

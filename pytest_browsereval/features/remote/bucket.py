@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import SplitResult, urlsplit
 
 from pytest_browsereval.errors import UsageError
-from pytest_browsereval.features.bucket import parse_bucket
 from pytest_browsereval.features.remote.threads import run_apart
 from pytest_browsereval.model.display import one_line
-from pytest_browsereval.redaction.address import plain_urls
+from pytest_browsereval.redaction.address import plain_url, plain_urls
 from pytest_browsereval.redaction.known import redact_known
 
 if TYPE_CHECKING:
@@ -230,10 +229,36 @@ class Bucket:
 
 
 def _parse(url: str) -> SplitResult:
+    """Return the parts of a URL, such as ``s3://bucket/folder`` or ``file:///folder``.
+
+    Raises:
+        RemoteError: runs cannot lie there; the message has no login, query or fragment of it.
+    """
+    shown = redact_known(plain_url(url))
+    if not url.isprintable():  # `urlsplit` leaves some out in silence, and a terminal obeys others
+        raise RemoteError(f"{shown!a} is not the URL of a folder: it has characters that do not print.")
     try:
-        return parse_bucket(url)
-    except UsageError as error:
-        raise RemoteError(redact_known(str(error))) from None
+        parts = urlsplit(url)
+        has_login = parts.username is not None or parts.password is not None
+    except ValueError:  # its text may have the login
+        raise RemoteError(f"{shown!a} is not a URL.") from None
+    if has_login:
+        raise RemoteError(
+            f"a URL must not have a key in it ({parts.scheme}://...@{parts.hostname}): it would be printed "
+            "and stored. Put the key into the environment."
+        )
+    if parts.scheme not in KEYS:
+        begins = ", ".join(f"{scheme}://" for scheme in KEYS)
+        raise RemoteError(
+            f"{shown!a} is not the URL of a folder in which runs can lie. It begins with {begins}."
+        )
+    if parts.scheme == "file":
+        example, has_place = "file:///shared/folder", bool(parts.path.strip("/")) and not parts.netloc
+    else:
+        example, has_place = f"{parts.scheme}://bucket/folder", bool(parts.netloc)
+    if not has_place or "?" in url or "#" in url:
+        raise RemoteError(f"{shown!a} is not the URL of a folder. Write `{example}`.")
+    return parts
 
 
 def _check_key(parts: SplitResult, environment: Mapping[str, str]) -> None:

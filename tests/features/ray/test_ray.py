@@ -144,6 +144,8 @@ def test_without_ray_the_command_says_what_to_install(small: Evals, monkeypatch:
         (("--junit-xml", "no/such/folder.xml"), "--junit-xml no/such/folder.xml"),
         (("--", "--eval-baseline=gone"), "gone"),
         (("--cpus", "9999"), "--cpus 9999: this machine has"),
+        (("--cpus", "0"), "--cpus has to be more than 0"),
+        (("--max-retries", "-1"), "--max-retries 0 or more"),
         (("--env", "NOT_SET_ANYWHERE"), "--env NOT_SET_ANYWHERE: this variable is not set here."),
         (("--working-dir", "below"), "is not in the --working-dir"),
         (("--", "--eval-shard=1/2"), "--eval-shard cannot be given to parts of a run: it is --parts."),
@@ -174,9 +176,7 @@ def test_bad_input_is_refused_before_anything_is_started(
     assert engine.numbers == []
 
 
-@pytest.mark.parametrize(
-    "words", [("--parts", "0"), ("--parts", "x"), ("--cpus", "0"), ("--max-retries", "-1")]
-)
+@pytest.mark.parametrize("words", [("--parts", "0"), ("--parts", "x"), ("--cpus", "x")])
 def test_numbers_are_numbers(small: Evals, words: tuple[str, ...]) -> None:
     """They are refused as argparse refuses them."""
     run = start(small, *words)

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_browsereval.features.bucket import SCHEMES
-from pytest_browsereval.features.remote.bucket import KEYS, Bucket, RemoteError
+from pytest_browsereval.features.remote.bucket import Bucket, RemoteError
 from tests.features.remote.test_push_and_pull import bucket, cache, objects, pushed, written
 from tests.hooks.small_evals import Evals
 
@@ -91,11 +90,6 @@ def test_what_was_sent_counts(evals: Evals, bucket: str, monkeypatch: pytest.Mon
     monkeypatch.setattr("pytest_browsereval.features.remote.push.read_written", written_on)
     url = pushed(evals, run, bucket)
     assert evals.run_command("view", url).ret == 0
-
-
-def test_urls_are_those_that_have_keys() -> None:
-    """A scheme more would have no key to look for, one less could not be typed."""
-    assert set(SCHEMES) == set(KEYS)
 
 
 def test_a_server_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
