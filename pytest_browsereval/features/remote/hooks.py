@@ -104,7 +104,8 @@ class Uploading:
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
         """Tell a worker: it must not look itself, since the session's own try is there by then."""
-        node.workerinput[BROUGHT] = self._brought
+        if self._name is not None:
+            node.workerinput[BROUGHT] = self._brought
 
     def _find_part(self, eval_name: str, name: str) -> Part:
         """Return what a run is at the URL.
@@ -233,18 +234,18 @@ class Uploading:
         )  # an earlier try has selected more rows
 
     def _send_in_background(self) -> None:
-        runs = self._runs()
+        overtaken: set[ActiveRun] = set()
         due = time.monotonic() + INTERVAL_S
         while not self._is_over.wait(min(CHECK_S, INTERVAL_S)):
             is_due = time.monotonic() >= due
-            for active_run in list(runs):
+            for active_run in (one for one in self._runs() if one not in overtaken):
                 push = self._push_of(active_run)
                 try:
                     push.hold()
                     if is_due:
                         push.send_finished()
                 except OvertakenError as error:
-                    runs.remove(active_run)
+                    overtaken.add(active_run)
                     active_run.outages.end(str(error))
                 except (UsageError, OSError):
                     pass  # the end of the session tells what is missing then

@@ -72,14 +72,16 @@ def pytest_browsereval_bring_run(config: pytest.Config, eval_config: EvalConfig)
     if not is_worker(config):
         uploading = config.stash.get(uploading_key, None)
         return None if uploading is None else uploading.bring(eval_config)
-    given: Mapping[str, str | None] = config.workerinput.get(BROUGHT, {})  # type: ignore[attr-defined]
-    if given and eval_config.name not in given:
+    given: Mapping[str, str | None] | None = config.workerinput.get(BROUGHT)  # type: ignore[attr-defined]
+    if given is None:
+        return None
+    if eval_config.name not in given:
         from pytest_browsereval.errors import UsageError
 
         raise UsageError(
             f"{eval_config.path}: with -n, name evals whose runs are at a URL by --eval-config=FILE."
         )
-    found = given.get(eval_config.name)
+    found = given[eval_config.name]
     return None if found is None else Path(found)
 
 
