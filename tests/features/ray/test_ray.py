@@ -428,7 +428,7 @@ def test_a_budget_that_is_used_up_is_not_green(engine: Engine) -> None:
     )
     run = start(engine.evals)
     assert run.ret == 3
-    assert "part 1: exit code 3. The last lines of pytest:" in run.stdout.str()
+    assert "part 1: exit code 1. The last lines of pytest:" in run.stdout.str()
     assert "budget" in run.stdout.str()
 
 
