@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -32,6 +34,7 @@ from tests.features.interop.foreign import (
     write_json,
     write_lines,
 )
+from tests.support import LEFT_OUT
 
 
 @pytest.fixture
@@ -164,8 +167,10 @@ def test_a_foreign_run_is_graded(
     monkeypatch.chdir(tmp_path)
     main(["import-run", "webvoyager", "theirs", "-o", "run", "--rows", "rows.jsonl"])
     assert "2 attempts in run: 0 passed, 0 failed, 2 errored" in capfd.readouterr().out
-    assert pytest.main(["--eval-config=grade.json", "--eval-regrade=run"]) == 1
-    printed = capfd.readouterr().out
+    again = [sys.executable, "-m", "pytest", *LEFT_OUT, "--eval-config=grade.json", "--eval-regrade=run"]
+    done = subprocess.run(again, capture_output=True, text=True, check=False)
+    printed = done.stdout
+    assert done.returncode == 1, printed
     assert "1 errored -> failed, 1 errored -> passed" in printed, printed
     assert "Amazon--1" in printed
     assert json.loads((tmp_path / "run" / "summary.json").read_text())["passed"] == 1
