@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import product
 from statistics import fmean
 from typing import TYPE_CHECKING
 
@@ -146,7 +147,8 @@ RULES: tuple[Callable[[_Judged], Iterable[RuleResult]], ...] = (
     lambda one: _miss_undecided(one.gate, one.against),
     _check_plugged,
 )
-"""What each gives results of, in the order of the report: a new rule is a line here."""
+"""What each gives results of, in the order of the report. A new rule is a key of ``GateConfig`` and a line
+here, or one of ``MEASURES`` or ``FIGURES`` if it limits what a judged trial takes."""
 
 
 def _miss_undecided(gate: GateConfig, against: Sequence[RuleResult]) -> Iterator[RuleResult]:
@@ -391,42 +393,41 @@ def _max_cost(cost: float | None, ceiling: float) -> RuleResult:
     return _ceiling("max_cost_usd", cost, ceiling, figures, f"${plain(ceiling, digits)}")
 
 
+def _duration_s(one: StoredAttempt) -> float | None:
+    took_ms = one.total_duration_ms
+    return None if took_ms is None or not math.isfinite(took_ms) else took_ms / 1000
+
+
+MEASURES: Mapping[str, tuple[str, Callable[[Sequence[float]], float]]] = {
+    "mean": ("mean", fmean),
+    "p95": ("95th percentile", lambda values: percentile(values, 0.95)),
+}
+"""What a ceiling limits of a figure of all judged trials, in a word. Its key is ``max_MEASURE_FIGURE``."""
+FIGURES: Mapping[str, tuple[str, str, Callable[[StoredAttempt], float | None]]] = {
+    "steps": ("how many", "steps", lambda one: one.total_steps),
+    "duration_s": ("how long", "s", _duration_s),
+}
+"""The figures of a trial that have a ceiling: question, unit, and what reads it; None is not known."""
+
+
 def _per_trial(data: Iterable[StoredAttempt], gate: GateConfig) -> Iterator[RuleResult]:
     """Yield the rules on what a judged trial takes, by its last attempt: steps and time."""
     judged = [one for one in data if one.verdict is not Verdict.ERRORED]
-    if gate.max_mean_steps is not None:
-        yield _max_mean_steps([one.total_steps for one in judged], gate.max_mean_steps)
-    if gate.max_p95_steps is not None:
-        yield _of_all("max_p95_steps", [one.total_steps for one in judged], gate.max_p95_steps, "steps")
-    durations = [one.total_duration_ms for one in judged]
-    for name in ("max_mean_duration_s", "max_p95_duration_s"):
-        if (ceiling := getattr(gate, name)) is not None:
-            known = [ms / 1000 for ms in durations if ms is not None and math.isfinite(ms)]
-            if unknown := len(durations) - len(known):
-                message = (
-                    f"how long {unknown:,} of {format_count(len(durations), 'judged trial')} "
-                    "took is not known"
-                )
-                yield RuleResult(name, is_met=False, message=message)
-            else:
-                yield _of_all(name, known, ceiling, "s")
-
-
-def _of_all(name: str, values: Sequence[float], ceiling: float, unit: str) -> RuleResult:
-    if not values:
-        return RuleResult(name, is_met=False, message="no trial was judged")
-    is_mean = name.startswith("max_mean_")
-    value = fmean(values) if is_mean else percentile(values, 0.95)
-    kind = "mean" if is_mean else "95th percentile"
-    shown = plain(value, digits_apart(ceiling, value, write=plain, least=2))
-    figures = f"{kind} of {format_count(len(values), 'judged trial')} {shown} {unit}"
-    return _ceiling(name, value, ceiling, figures, f"{ceiling:g} {unit}")
-
-
-def _max_mean_steps(steps: Sequence[int], ceiling: float) -> RuleResult:
-    if not steps:
-        return RuleResult("max_mean_steps", is_met=False, message="no trial was judged")
-    mean = fmean(steps)
-    shown = plain(mean, digits_apart(ceiling, mean, write=plain))
-    figures = f"{shown} steps a trial ({sum(steps):,} in {len(steps):,})"
-    return _ceiling("max_mean_steps", mean, ceiling, figures, f"{ceiling:g}")
+    for (figure, (asked, unit, read)), measure in product(FIGURES.items(), MEASURES):
+        name = f"max_{measure}_{figure}"
+        ceiling: float | None = getattr(gate, name, None)
+        if ceiling is None:
+            continue
+        values = [read(one) for one in judged]
+        known = [value for value in values if value is not None]
+        if not values:
+            yield RuleResult(name, is_met=False, message="no trial was judged")
+        elif unknown := len(values) - len(known):
+            count = f"{unknown:,} of {format_count(len(values), 'judged trial')}"
+            yield RuleResult(name, is_met=False, message=f"{asked} {count} took is not known")
+        else:
+            word, of_all = MEASURES[measure]
+            value = of_all(known)
+            shown = plain(value, digits_apart(ceiling, value, write=plain, least=2))
+            figures = f"{word} of {format_count(len(known), 'judged trial')} {shown} {unit}"
+            yield _ceiling(name, value, ceiling, figures, f"{ceiling:g} {unit}")

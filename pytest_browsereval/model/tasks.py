@@ -29,6 +29,16 @@ class RowMetadata(BaseModel):
     """The original row, if an importer has kept it."""
 
 
+SITUATION = ("query", "start_url", "setup_script", "sites")
+"""Keys of a row that an agent works by: where one of them has changed, its attempt is one at another task."""
+JUDGED_BY = ("graders", "answer", "rubric", "checks", "milestones", "evals", "revision")
+"""Keys of a row that its attempts are judged by."""
+OTHER_KEYS = (
+    *("query_id", "dataset", "metadata", "tags", "level", "protected"),
+    *("solution", "depends_on", "requires_reset"),
+)
+"""Keys of a row that change no result of an agent: a resumed run may reuse what there is."""
+
 _LISTS = ("graders", "checks", "milestones", "solution", "tags", "depends_on", "evals", "sites")
 
 
@@ -98,9 +108,7 @@ class Task(BaseModel):
 
     def content_hash(self) -> str:
         """Return 16 hex digits over what defines the task: an edited task has another hash."""
-        # Tags, ids of other rows and the metadata change no result, so a resumed run may reuse old ones.
-        fields = {"query", "start_url", "graders", "answer", "rubric", "checks", "revision"}
-        # Only if it is set: tasks without it keep the hash that earlier runs have on disk.
-        fields |= {name for name in ("evals", "milestones") if getattr(self, name)}
-        text = json.dumps(self.model_dump(mode="json", include=fields), sort_keys=True)
+        # Without defaults: a key that is new leaves the hashes of rows without it as runs have them on disk.
+        given = self.model_dump(mode="json", include={*SITUATION, *JUDGED_BY}, exclude_defaults=True)
+        text = json.dumps(given, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -8,6 +8,8 @@ import pytest
 
 from pytest_browsereval.analysis.gate import decide
 from pytest_browsereval.config import GateConfig
+from pytest_browsereval.config.gate import OF_ATTACKS
+from pytest_browsereval.features.view.gate import choose_trials
 from pytest_browsereval.model.rules import RuleResult
 from pytest_browsereval.report.table import totals
 from pytest_browsereval.runs.summary import RunSummary
@@ -149,7 +151,10 @@ def test_money_and_steps_have_ceilings() -> None:
     assert rule(summary(*(attempt(n, cost_usd=0.1) for n in "abc")), "max_cost_usd", max_cost_usd=0.3).is_met
     assert rule(run, "max_mean_steps", max_mean_steps=5.5).is_met
     more = rule(run, "max_mean_steps", max_mean_steps=5)
-    assert (more.is_met, more.message) == (False, "5.5 steps a trial (11 in 2) is over 5")
+    assert (more.is_met, more.message) == (
+        False,
+        "mean of 2 judged trials 5.50 steps is over 5 steps",
+    )
     unknown = rule(summary(attempt("a", cost_usd=None)), "max_cost_usd", max_cost_usd=9)
     assert (unknown.is_met, unknown.message[:21]) == (False, "the cost is not known")
     assert not rule(summary(attempt("c", ERRORED)), "max_mean_steps", max_mean_steps=9).is_met
@@ -190,6 +195,21 @@ def test_no_ceiling_is_met_by_nothing(name: str) -> None:
     found = rule(unknown, name, **{name: 99})
     told = "how long 1 of 2 judged trials took is not known"
     assert (found.is_met, found.message == told) == ((True, False) if "steps" in name else (False, True))
+
+
+# These are decided by features, or limit no single figure of trials.
+BY_FEATURES = {*OF_ATTACKS, "min_progress"}
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in GateConfig.model_fields if name.startswith(("min_", "max_"))]
+)
+def test_each_limit_is_decided_and_shown(name: str) -> None:
+    """A limit that nothing decides would be met by everything, and one without trials leads nowhere."""
+    of_run = () if name in BY_FEATURES else {one.name for one in decide(MIXED, GateConfig(**{name: 1}))}
+    assert name in BY_FEATURES or name in of_run
+    compared = name in ("max_regressions", "max_drop")  # these name their tasks
+    assert compared or choose_trials(name)
 
 
 @pytest.mark.parametrize("first", [True, False])
@@ -375,7 +395,7 @@ def many() -> RunSummary:
         ("min_pass_rate", 0.9997, "pass rate 99.967% (2999/3000) is under 99.970%"),
         ("max_cost_usd", 0.02999, "cost $0.03000 is over $0.02999"),
         ("max_mean_duration_s", 1.999, "mean of 3,000 judged trials 2.000 s is over 1.999 s"),
-        ("max_mean_steps", 2.98, "3.00 steps a trial (9,000 in 3,000) is over 2.98"),
+        ("max_mean_steps", 2.98, "mean of 3,000 judged trials 3.00 steps is over 2.98 steps"),
     ],
 )
 def test_a_miss_by_little_reads_as_one(name: str, limit: float, message: str) -> None:

@@ -8,14 +8,11 @@ from pytest_browsereval.datasets.reader import read_row
 from pytest_browsereval.errors import DatasetError
 from pytest_browsereval.features.regrade.stored_plan import StoredEntry, StoredPlan
 from pytest_browsereval.graders.base import GraderConfig
-from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.model.tasks import SITUATION, Task
 from pytest_browsereval.redaction.text import redact_json
 from pytest_browsereval.run.plan import Entry, Trial
 from pytest_browsereval.run.row_graders import check_that_all_is_read, read_graders
 from pytest_browsereval.runs.folder import StoredTask, read_stored
-
-SITUATION = ("query", "start_url", "setup_script", "sites")
-"""Keys of a row that an agent works by: where one of them has changed, its attempt is one at another task."""
 
 HOW = "grade by the rows that the run has stored (--eval-regrade-rows=stored), or leave it out"
 

@@ -28,12 +28,11 @@ CHOICES: Mapping[str, Mapping[str, str]] = {
     "min_attacks_delivered": {"outcome": "not delivered"},
     "min_progress": {"sort": "progress"},
     "max_cost_usd": {"sort": "-cost"},
-    "max_mean_steps": {"sort": "-steps"},
-    "max_p95_steps": {"sort": "-steps"},
-    "max_mean_duration_s": {"sort": "-ms"},
-    "max_p95_duration_s": {"sort": "-ms"},
+    "_steps": {"sort": "-steps"},
+    "_duration_s": {"sort": "-ms"},
 }
-"""Which trials of the page's table have decided a rule: as its address chooses them."""
+"""Which trials of the page's table have decided a rule, by its name or by how that ends; as the address of
+the page chooses them."""
 
 # What stands in a page that was written before its gate was decided. The data comes after all that is in its
 # head, and has no `>` of its own, so the last one is it.
@@ -66,7 +65,13 @@ def _choose(name: str, block: Mapping[str, Any], tasks: Sequence[str]) -> Mappin
         return {"verdict": "failed", FACETS[kind]: value}
     if kind == "must_pass" and value is not None:
         return {"id": value}
-    return CHOICES.get(kind, {}) if kind == "min_progress" else CHOICES.get(name, {})
+    return choose_trials(kind if kind == "min_progress" else name)
+
+
+def choose_trials(rule: str) -> Mapping[str, str]:
+    """Return how the address of the page chooses the trials that have decided a rule; empty for none."""
+    ends = (key for key in CHOICES if key.startswith("_") and rule.endswith(key))
+    return CHOICES.get(next(ends, rule), {})
 
 
 def read_stored(run: Path) -> list[list[Any]] | None:
