@@ -55,15 +55,15 @@ PAYLOADS = {
 
 WITH = """
 from types import SimpleNamespace
-from pytest_browsereval.llm import conversation
+from pytest_browsereval.features import conversation
 
 conversation.secrets = SimpleNamespace(token_hex=lambda size: "5e0c71d9a8b3f246")
 """
 """One code for all attempts, so that the server has to read the beginning of the prompt once only."""
 
 WITHOUT = """
-from pytest_browsereval.agents import single
-from pytest_browsereval.llm.conversation import Conversation
+from pytest_browsereval.features.single_agent import agent as single
+from pytest_browsereval.features.conversation import Conversation
 
 single.FENCES = ""
 Conversation.fence = lambda self, text: text

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from pytest_browsereval.agents.base import AgentConfig as AgentConfig
     from pytest_browsereval.agents.base import AgentContext as AgentContext
     from pytest_browsereval.agents.base import AgentEvaluator as AgentEvaluator
-    from pytest_browsereval.agents.sync_context import SyncAgentContext as SyncAgentContext
     from pytest_browsereval.browsers.base import Browser as Browser
     from pytest_browsereval.browsers.base import BrowserConfig as BrowserConfig
     from pytest_browsereval.browsers.base import ForeignResult as ForeignResult
@@ -47,6 +46,7 @@ if TYPE_CHECKING:
     from pytest_browsereval.features.attack import AttackConfig as AttackConfig
     from pytest_browsereval.features.attack import Goal as Goal
     from pytest_browsereval.features.attack import Placer as Placer
+    from pytest_browsereval.features.sync_context import SyncAgentContext as SyncAgentContext
     from pytest_browsereval.graders.base import Golden as Golden
     from pytest_browsereval.graders.base import GraderConfig as GraderConfig
     from pytest_browsereval.graders.base import Recorded as Recorded
@@ -111,7 +111,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "agents.base": "AgentConfig AgentContext AgentEvaluator",
-    "agents.sync_context": "SyncAgentContext",
+    "features.sync_context": "SyncAgentContext",
     "runs.passrate": "PassRate",
     "runs.run": "StoredRun",
     "runs.summary": "RunSummary",

@@ -37,7 +37,6 @@ GROUP = "pytest_browsereval"
 MEMBERS = Feature(
     members={
         "agent": {
-            "single tool-loop": "agents.single:SingleConfig",
             "scripted": "agents.scripted:ScriptedConfig",
             "noop": "agents.noop:NoopConfig",
         },

@@ -51,7 +51,10 @@ WITHIN_A_ROW = {
     ("hookspecs", "commands"): "the specification names what a hook returns",
     ("testing", "__main__"): "the driver of evals runs the command in its own process",
     ("commands", "hookspecs"): "a command's plugin manager has the hooks",
-    ("benchmarks", "features"): "attacks of WASP are of the family that `features.attack` is for",
+    (
+        "benchmarks",
+        "features",
+    ): "leaves of both rooms share judges, verifiers and the family of attacks",
 }
 
 LEAVES = ("benchmarks", "features")
@@ -83,7 +86,7 @@ DOORS: dict[str, set[str]] = {
     "PIL": {
         "features.pointing.pictures",
         "features.mcp_browser.window",
-        "graders.judging.pictures",
+        "features.judge_pictures",
         "testing.blank",
     },  # made smaller, or other
 }

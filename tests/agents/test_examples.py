@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from pytest_browsereval.agents.single import SingleAgent, SingleConfig
+from pytest_browsereval.features.single_agent.agent import SingleAgent, SingleConfig
 from pytest_browsereval.llm.client import ChatClient
 from pytest_browsereval.testing import ModelRequest, ScriptedModel, done, says
 from tests.agents.desk import TOOLS_BY_NAME, Desk

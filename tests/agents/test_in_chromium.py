@@ -14,12 +14,12 @@ import pytest
 
 from pytest_browsereval.agents.base import AgentConfig, AgentContext
 from pytest_browsereval.agents.scripted import ScriptedConfig
-from pytest_browsereval.agents.single import SingleConfig
 from pytest_browsereval.browsers.base import WindowRequest
 from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowser
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.capture.context import CaptureContext, CaptureContextConfig
 from pytest_browsereval.features.function_agent.agent import FunctionConfig
+from pytest_browsereval.features.single_agent.agent import SingleConfig
 from pytest_browsereval.llm.client import close_clients
 from pytest_browsereval.model.messages import Message, ToolCallMessage, ToolResultMessage
 from pytest_browsereval.model.tasks import Task

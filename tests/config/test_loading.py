@@ -153,7 +153,7 @@ sites: {my-shop: {static: x}}
 nmae: x
 """
     agents, graders = registry.list_names("agent"), registry.list_names("grader")
-    assert agents.startswith("single, tool-loop, ")
+    assert agents.startswith("scripted, noop, ")
     assert graders.startswith("answer, page_state, ")
     keys = (
         "agent, attacks, browser, budget, capture, cassettes, dataset, export, gate, graders, "

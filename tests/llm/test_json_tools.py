@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.agents.single import SingleAgent, SingleConfig
+from pytest_browsereval.features.single_agent.agent import SingleAgent, SingleConfig
 from pytest_browsereval.llm.client import ChatClient
 from pytest_browsereval.llm.completion import Completion
 from pytest_browsereval.llm.config import LLMConfig

@@ -10,7 +10,6 @@ import pytest
 
 from pytest_browsereval.agents.noop import NoopConfig
 from pytest_browsereval.agents.scripted import ScriptedConfig
-from pytest_browsereval.agents.single import SingleConfig
 from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowserConfig
 from pytest_browsereval.door import builtin_registry
 from pytest_browsereval.features.function_agent.agent import FunctionConfig
@@ -18,6 +17,7 @@ from pytest_browsereval.features.orchestrator.agent import OrchestratorExecutorC
 from pytest_browsereval.features.pointing.computer_use import ComputerUseConfig
 from pytest_browsereval.features.pointing.visual_action import VisualActionConfig
 from pytest_browsereval.features.programs.agent import CommandAgentConfig
+from pytest_browsereval.features.single_agent.agent import SingleConfig
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.testing import (
     AgentConformance,

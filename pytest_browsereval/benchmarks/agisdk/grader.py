@@ -24,15 +24,15 @@ from pytest_browsereval.benchmarks.agisdk.checks import (
 from pytest_browsereval.browsers.base import Window
 from pytest_browsereval.browsers.playwright.origins import origin_of
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
+from pytest_browsereval.features.judge import Given, Judge
+from pytest_browsereval.features.judge_replies import JudgeReply
+from pytest_browsereval.features.model_grader import GRACE_S, ModelGrader, Opinion, give_answer, give_task
+from pytest_browsereval.features.verifiers import run_verifier
 from pytest_browsereval.graders.base import Golden, GraderFault, Recorded, hash_bytes
 from pytest_browsereval.graders.criteria import compute_share, list_failed, make_criterion, summarize
-from pytest_browsereval.graders.judging.base import GRACE_S, ModelGrader, Opinion, give_answer, give_task
-from pytest_browsereval.graders.judging.judge import Given, Judge
-from pytest_browsereval.graders.judging.replies import JudgeReply
 from pytest_browsereval.graders.observing import live_page, open_further_tab, open_page, parse_state
 from pytest_browsereval.graders.page_values import NoValue
 from pytest_browsereval.graders.values import show
-from pytest_browsereval.graders.verifiers import run_verifier
 from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.needs import TIMEOUT_S, Needs

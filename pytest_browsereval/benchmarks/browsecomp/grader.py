@@ -7,8 +7,9 @@ from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from pytest_browsereval.graders.base import GraderFault, Recorded
-from pytest_browsereval.graders.judging.base import (
+from pytest_browsereval.features.judge import Judge
+from pytest_browsereval.features.judge_replies import JudgeReply, Replies
+from pytest_browsereval.features.model_grader import (
     ModelGrader,
     Opinion,
     fail_unanswered,
@@ -16,8 +17,7 @@ from pytest_browsereval.graders.judging.base import (
     give_reference,
     give_task,
 )
-from pytest_browsereval.graders.judging.judge import Judge
-from pytest_browsereval.graders.judging.replies import JudgeReply, Replies
+from pytest_browsereval.graders.base import GraderFault, Recorded
 from pytest_browsereval.graders.values import clip
 from pytest_browsereval.model.grades import Criterion, Verdict
 from pytest_browsereval.model.tasks import Task

@@ -17,11 +17,11 @@ from pytest_browsereval.browsers.base import Window
 from pytest_browsereval.browsers.playwright.origins import origin_of
 from pytest_browsereval.config_text import file_inside
 from pytest_browsereval.errors import ConfigError
+from pytest_browsereval.features.verifiers import run_verifier
 from pytest_browsereval.graders.base import Golden, GraderConfig, GraderFault, Recorded, hash_bytes
 from pytest_browsereval.graders.observing import fetch_json, has_page, live_page
 from pytest_browsereval.graders.page_values import NoValue
 from pytest_browsereval.graders.values import show
-from pytest_browsereval.graders.verifiers import run_verifier
 from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
 from pytest_browsereval.model.tasks import RowMetadata, Task
 from pytest_browsereval.needs import Needs

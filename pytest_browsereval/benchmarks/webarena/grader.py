@@ -23,12 +23,12 @@ from pytest_browsereval.benchmarks.webarena.rules import (
     read_rules,
 )
 from pytest_browsereval.browsers.base import Window
+from pytest_browsereval.features.judge import Given, Judge
+from pytest_browsereval.features.judge_pictures import Shown
+from pytest_browsereval.features.judge_replies import JudgeReply
+from pytest_browsereval.features.model_grader import ModelGrader, Opinion, give_task
 from pytest_browsereval.graders.base import Golden, GraderFault, Recorded
 from pytest_browsereval.graders.criteria import list_failed
-from pytest_browsereval.graders.judging.base import ModelGrader, Opinion, give_task
-from pytest_browsereval.graders.judging.judge import Given, Judge
-from pytest_browsereval.graders.judging.pictures import Shown
-from pytest_browsereval.graders.judging.replies import JudgeReply
 from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.needs import TIMEOUT_S, Needs

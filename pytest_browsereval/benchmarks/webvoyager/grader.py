@@ -8,8 +8,10 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from pytest_browsereval.graders.base import Recorded
-from pytest_browsereval.graders.judging.base import (
+from pytest_browsereval.features.judge import Judge, Part
+from pytest_browsereval.features.judge_pictures import Shown, evidence_of, load_pictures
+from pytest_browsereval.features.judge_replies import JudgeReply, Replies
+from pytest_browsereval.features.model_grader import (
     ModelGrader,
     Opinion,
     fail_unanswered,
@@ -17,9 +19,7 @@ from pytest_browsereval.graders.judging.base import (
     give_reference,
     give_task,
 )
-from pytest_browsereval.graders.judging.judge import Judge, Part
-from pytest_browsereval.graders.judging.pictures import Shown, evidence_of, load_pictures
-from pytest_browsereval.graders.judging.replies import JudgeReply, Replies
+from pytest_browsereval.graders.base import Recorded
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.runs.folder import find_pictures
 

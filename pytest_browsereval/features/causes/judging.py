@@ -13,9 +13,9 @@ from pytest_browsereval.config import load_config
 from pytest_browsereval.errors import TerminationReason, UsageError
 from pytest_browsereval.features.causes.groups import Causes, Group, Member, Names
 from pytest_browsereval.features.causes.report import describe_member, name_member
+from pytest_browsereval.features.judge import Given, Judge
+from pytest_browsereval.features.judge_replies import JudgeReply
 from pytest_browsereval.graders.base import Recorded
-from pytest_browsereval.graders.judging.judge import Given, Judge
-from pytest_browsereval.graders.judging.replies import JudgeReply
 from pytest_browsereval.llm.client import check_key, close_clients
 from pytest_browsereval.model.display import one_line
 from pytest_browsereval.model.tasks import Task

@@ -10,18 +10,18 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from pytest_browsereval.graders.base import GraderFault, Recorded
-from pytest_browsereval.graders.judging.base import (
+from pytest_browsereval.features.judge import Given, Judge, Part
+from pytest_browsereval.features.judge_pictures import Shown, load_pictures, sample_evenly
+from pytest_browsereval.features.judge_replies import JudgeReply, Replies
+from pytest_browsereval.features.judge_steps import Step, give_actions, load_steps
+from pytest_browsereval.features.model_grader import (
     ModelGrader,
     Opinion,
     give_answer,
     give_reference,
     give_task,
 )
-from pytest_browsereval.graders.judging.judge import Given, Judge, Part
-from pytest_browsereval.graders.judging.pictures import Shown, load_pictures, sample_evenly
-from pytest_browsereval.graders.judging.replies import JudgeReply, Replies
-from pytest_browsereval.graders.judging.steps import Step, give_actions, load_steps
+from pytest_browsereval.graders.base import GraderFault, Recorded
 from pytest_browsereval.model.grades import Criterion, Verdict
 from pytest_browsereval.runs.folder import find_pictures
 from pytest_browsereval.tools.base import ENDINGS

@@ -10,21 +10,21 @@ from typing import ClassVar, Literal
 
 from pydantic import Field, JsonValue
 
+from pytest_browsereval.features.judge import Given, Judge, Part
+from pytest_browsereval.features.judge_pictures import Shown, evidence_of, load_pictures, sample_evenly
+from pytest_browsereval.features.judge_replies import JudgeReply, Replies
+from pytest_browsereval.features.judge_steps import give_actions, load_steps
 from pytest_browsereval.features.judges import relevance, rubrics, scoring
 from pytest_browsereval.features.judges.rubrics import Rubric, get_rubric, read_rubric
 from pytest_browsereval.features.judges.scoring import Scored, Scores, SeenScores, settle_scores
-from pytest_browsereval.graders.base import GraderFault, Recorded
-from pytest_browsereval.graders.judging.base import (
+from pytest_browsereval.features.model_grader import (
     ModelGrader,
     Opinion,
     doubt_failure,
     give_answer,
     give_task,
 )
-from pytest_browsereval.graders.judging.judge import Given, Judge, Part
-from pytest_browsereval.graders.judging.pictures import Shown, evidence_of, load_pictures, sample_evenly
-from pytest_browsereval.graders.judging.replies import JudgeReply, Replies
-from pytest_browsereval.graders.judging.steps import give_actions, load_steps
+from pytest_browsereval.graders.base import GraderFault, Recorded
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.runs.folder import number_of
 

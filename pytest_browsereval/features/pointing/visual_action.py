@@ -10,7 +10,6 @@ from urllib.parse import urlsplit
 from pydantic import ConfigDict, Field, field_validator
 
 from pytest_browsereval.agents.base import AgentContext, AgentEvaluator
-from pytest_browsereval.agents.tool_loop import Picture
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.errors import ConfigError, ErrorSource, Fault, TerminationReason
 from pytest_browsereval.features.pointing.actions import (
@@ -24,6 +23,7 @@ from pytest_browsereval.features.pointing.actions import (
 from pytest_browsereval.features.pointing.pictures import Sight
 from pytest_browsereval.features.pointing.service import ActionService, as_text, shown
 from pytest_browsereval.features.pointing.spellings import read_action
+from pytest_browsereval.features.tool_loop import Picture
 from pytest_browsereval.llm.client import needs_keys
 from pytest_browsereval.llm.config import BOTH_SPELLINGS, SHORTEST_KEY, ApiKey, read_key
 from pytest_browsereval.llm.retries import RetryPolicy

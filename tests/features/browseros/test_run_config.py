@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.agents.single import SingleConfig
 from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowserConfig
 from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.features.browseros.agents import _CONVERTERS, PAIRS
 from pytest_browsereval.features.browseros.reader import BrowserOSReader
 from pytest_browsereval.features.browseros.run_config import Leftovers
+from pytest_browsereval.features.single_agent.agent import SingleConfig
 
 Load = Callable[..., EvalConfig]
 Refused = Callable[..., list[str]]

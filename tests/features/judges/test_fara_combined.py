@@ -18,10 +18,10 @@ from pytest_browsereval.features.judges.fara import (
     Results,
     Rule,
 )
-from pytest_browsereval.graders.judging.base import Opinion
+from pytest_browsereval.features.model_grader import Opinion
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.testing import refuses
-from tests.graders.judging.bench import Bench, aligned, made, numbers_in, ratings, scores, sight
+from tests.features.judging.bench import Bench, aligned, made, numbers_in, ratings, scores, sight
 
 MADE = made(25, 25, 25, 25)
 

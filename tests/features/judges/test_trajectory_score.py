@@ -12,19 +12,19 @@ from pydantic import ValidationError
 
 from pytest_browsereval.capture.message_log import MessageLogger
 from pytest_browsereval.errors import Fault
+from pytest_browsereval.features.judge_steps import list_steps
 from pytest_browsereval.features.judges.trajectory_score import (
     TrajectoryScoreGrader,
     compute_success_ratio,
     score_by_rules,
 )
-from pytest_browsereval.graders.judging.base import ModelGrader
-from pytest_browsereval.graders.judging.steps import list_steps
+from pytest_browsereval.features.model_grader import ModelGrader
 from pytest_browsereval.llm.client import close_clients
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.messages import AssistantMessage, Message, UserMessage
 from pytest_browsereval.testing import ModelRequest, Reply, ScriptedModel
-from tests.graders.judging.asking import in_form, judge_at
-from tests.graders.judging.test_steps import called, gave
+from tests.features.judging.asking import in_form, judge_at
+from tests.features.judging.test_steps import called, gave
 from tests.graders.support import make_recorded, make_task
 
 OK, REFUSED = {"ok": True, "output": "done"}, {"ok": False, "output": "no such element"}

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from pytest_browsereval.errors import Fault
-from pytest_browsereval.graders.judging.replies import LONGEST, Fence
-from pytest_browsereval.graders.judging.steps import give_actions, load_steps
-from tests.graders.judging.asking import recorded_in
-from tests.graders.judging.bench import Bench
+from pytest_browsereval.features.judge_replies import LONGEST, Fence
+from pytest_browsereval.features.judge_steps import give_actions, load_steps
+from tests.features.judging.asking import recorded_in
+from tests.features.judging.bench import Bench
 
 
 def test_actions_are_facts_one_a_line(tmp_path: Path) -> None:

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.agents.single import SingleAgent, SingleConfig
 from pytest_browsereval.browsers.base import PictureFormat
 from pytest_browsereval.door import builtin_registry
 from pytest_browsereval.errors import ConfigError, Fault, LimitReached, StopRun, TerminationReason
+from pytest_browsereval.features.single_agent.agent import SingleAgent, SingleConfig
 from pytest_browsereval.llm.client import ChatClient, close_clients
 from pytest_browsereval.llm.retries import RetryPolicy
 from pytest_browsereval.model.messages import AssistantMessage, ToolCallMessage, ToolResultMessage

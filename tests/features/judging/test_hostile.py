@@ -18,20 +18,20 @@ from pytest_browsereval.benchmarks.mind2web import grader as mind2web
 from pytest_browsereval.benchmarks.mind2web.grader import Mind2WebGrader
 from pytest_browsereval.benchmarks.webarena.grader import WebArenaGrader
 from pytest_browsereval.door import builtin_registry
+from pytest_browsereval.features import judge_replies as replies
 from pytest_browsereval.features.judges import relevance
 from pytest_browsereval.features.judges.fara import FaraMultimodalGrader
 from pytest_browsereval.features.judges.performance import PerformanceGrader
 from pytest_browsereval.features.judges.trajectory_score import TrajectoryScoreGrader
+from pytest_browsereval.features.model_grader import ModelGrader
 from pytest_browsereval.graders.base import Recorded
-from pytest_browsereval.graders.judging import replies
-from pytest_browsereval.graders.judging.base import ModelGrader
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.testing import ModelRequest, Reply, ScriptedModel, says
 from tests.benchmarks.browsecomp import test_grader as test_browsecomp
 from tests.benchmarks.mind2web import test_grader as test_mind2web
 from tests.features.judges import test_performance
-from tests.graders.judging.asking import graded, judge_at
-from tests.graders.judging.bench import Bench, sight
+from tests.features.judging.asking import graded, judge_at
+from tests.features.judging.bench import Bench, sight
 from tests.graders.support import make_task
 
 CODE = "0123456789abcdef"

@@ -10,13 +10,13 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from pytest_browsereval.agents.base import AgentConfig, AgentContext, AgentEvaluator
-from pytest_browsereval.agents.tool_loop import Eyes, ToolLoop
-from pytest_browsereval.agents.tool_selection import Focus, TurnRule, check_rules
 from pytest_browsereval.errors import nearest
+from pytest_browsereval.features.conversation import Conversation
+from pytest_browsereval.features.tool_loop import Eyes, ToolLoop
+from pytest_browsereval.features.tool_selection import Focus, TurnRule, check_rules
 from pytest_browsereval.llm.client import ChatClient, chat_client, check_key
 from pytest_browsereval.llm.completion import Completion
 from pytest_browsereval.llm.config import LLMConfig
-from pytest_browsereval.llm.conversation import Conversation
 from pytest_browsereval.model.results import AgentResult
 from pytest_browsereval.needs import Needs
 from pytest_browsereval.tools.base import Tool

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from pytest_browsereval.agents.single import SingleConfig
-from pytest_browsereval.agents.tool_selection import TurnRule, check_rules
 from pytest_browsereval.errors import ErrorSource, Fault
+from pytest_browsereval.features.single_agent.agent import SingleConfig
+from pytest_browsereval.features.tool_selection import TurnRule, check_rules
 from pytest_browsereval.llm.client import close_clients
 from pytest_browsereval.model.messages import ToolCallMessage, ToolResultMessage
 from pytest_browsereval.testing import ScriptedModel, call, calls, done, says

@@ -11,17 +11,17 @@ from PIL import Image
 
 from pytest_browsereval.door import builtin_registry
 from pytest_browsereval.errors import ErrorSource, Fault
+from pytest_browsereval.features import judge as judge_module
+from pytest_browsereval.features.judge import Judge
+from pytest_browsereval.features.judge_pictures import Shown
+from pytest_browsereval.features.model_grader import ModelGrader, Opinion
 from pytest_browsereval.graders.base import Recorded
-from pytest_browsereval.graders.judging import judge as judge_module
-from pytest_browsereval.graders.judging.base import ModelGrader, Opinion
-from pytest_browsereval.graders.judging.judge import Judge
-from pytest_browsereval.graders.judging.pictures import Shown
 from pytest_browsereval.llm.judge import JudgeConfig
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.providers import PROVIDERS
 from pytest_browsereval.runs.folder import find_pictures
 from pytest_browsereval.testing import ModelRequest, Reply, ScriptedModel, says
-from tests.graders.judging.asking import (
+from tests.features.judging.asking import (
     RULES,
     AskingGrader,
     Said,
