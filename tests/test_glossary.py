@@ -21,7 +21,7 @@ PROPER_NAMES = """
 WEB = """
     address app banner bucket cdp clipboard console dom download endpoint event frame har html http input link
     llm local log login mcp navigation origin page pointer popup pull push redirect remote
-    response script search server service stdio
+    response script search server service
     stream timeline token trace view viewer wire
 """
 CODE = """

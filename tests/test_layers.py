@@ -75,13 +75,9 @@ BETWEEN_MEMBERS = {
 DOORS: dict[str, set[str]] = {
     "openai": {"llm.wire"},
     "genai_prices": {"llm.prices"},
-    "mcp": {
-        "features.mcp_browser.wire",
-        "features.programs.server.served",
-        "features.programs.server.stdio",
-    },  # asked, served, passed on
+    "mcp": {"features.mcp_browser.wire", "features.programs.server.served"},  # asked, served
     "uvicorn": {"features.programs.server.http"},
-    "httpx2": {"features.mcp_browser.http", "features.programs.server.stdio"},
+    "httpx2": {"features.mcp_browser.http"},
     "jsonschema": {"tools.foreign"},
     "PIL": {
         "features.pointing.pictures",

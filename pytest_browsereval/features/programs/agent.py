@@ -63,8 +63,8 @@ class CommandAgentConfig(AgentConfig):
     """What the program reads, with ``{task}``, ``{start_url}``, ``{max_steps}``, ``{timeout_s}``."""
     stdin: Literal["none", "task"] = "none"
     """What its standard input is: nothing, or the prompt."""
-    mcp: Literal["http", "stdio", "off"] = "http"
-    """How it gets the attempt's tools: by HTTP, by a bridge for stdio, or not at all."""
+    mcp: Literal["http", "off"] = "http"
+    """How it gets the attempt's tools: by HTTP, or not at all."""
     mcp_config: McpFile = McpFile()
     """The file that tells it where they are."""
     cdp: bool = False
@@ -110,9 +110,7 @@ class CommandAgentConfig(AgentConfig):
         placeholders.check(words, IN_COMMANDS, "command")
         placeholders.check(list(self.env.values()), IN_COMMANDS, "env")
         placeholders.check(self.prompt, IN_PROMPTS, "prompt")
-        for form in ("http", "stdio"):
-            content = getattr(self.mcp_config, form)
-            placeholders.check(content, mcp_file.PLACEHOLDERS, f"mcp_config.{form}")
+        placeholders.check(self.mcp_config.content, mcp_file.PLACEHOLDERS, "mcp_config.content")
         used = {*placeholders.names_in(words), *placeholders.names_in(list(self.env.values()))}
         for name, has, key in (
             ("model", self.model is not None, "model: NAME"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
@@ -14,11 +13,11 @@ from pytest_browsereval.features.programs.placeholders import filled
 from pytest_browsereval.features.programs.rules import InnerPath
 
 URL_VARIABLE, TOKEN_VARIABLE = "BROWSEREVAL_MCP_URL", "BROWSEREVAL_MCP_TOKEN"
-"""Variables that every program gets; the bridge for stdio reads them too."""
+"""Variables that every program gets."""
 
-PLACEHOLDERS = ("mcp_url", "mcp_token", "python", "output_dir")
+PLACEHOLDERS = ("mcp_url", "mcp_token", "output_dir")
 
-_HTTP: dict[str, JsonValue] = {
+_CONTENT: dict[str, JsonValue] = {
     "mcpServers": {
         "browser": {
             "type": "http",
@@ -27,21 +26,12 @@ _HTTP: dict[str, JsonValue] = {
         }
     }
 }
-_STDIO: dict[str, JsonValue] = {
-    "mcpServers": {
-        "browser": {
-            "command": "{python}",
-            "args": ["-m", "pytest_browsereval.features.programs.server.stdio"],
-            "env": {URL_VARIABLE: "{mcp_url}", TOKEN_VARIABLE: "{mcp_token}"},
-        }
-    }
-}
 
 
 class McpFile(BaseModel):
     """What is written for the program before it starts; the token is taken out when it has ended.
 
-    Placeholders in the texts: ``{mcp_url}``, ``{mcp_token}``, ``{python}``, ``{output_dir}``.
+    Placeholders in the texts: ``{mcp_url}``, ``{mcp_token}``, ``{output_dir}``.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -50,27 +40,22 @@ class McpFile(BaseModel):
     """The file, in the attempt's ``agent`` folder."""
     format: Literal["json", "toml"] = "json"
     """How it is written."""
-    http: dict[str, JsonValue] = Field(default_factory=lambda: _HTTP)
-    """Its content with ``mcp: http``."""
-    stdio: dict[str, JsonValue] = Field(default_factory=lambda: _STDIO)
-    """Its content with ``mcp: stdio``."""
+    content: dict[str, JsonValue] = Field(default_factory=lambda: _CONTENT)
+    """What is in it, in the form that the program reads."""
 
-    def text(self, form: str, values: Mapping[str, str]) -> str:
-        """Return the content for ``http`` or ``stdio``, with the placeholders filled in."""
-        content = filled(self.http if form == "http" else self.stdio, {**values, "python": sys.executable})
-        return as_toml(content) if self.format == "toml" else json.dumps(content, indent=1) + "\n"
-
-    def write(self, folder: Path, form: str, values: Mapping[str, str]) -> Path:
-        """Write it, for its owner alone to read, and return its path.
+    def write(self, folder: Path, values: Mapping[str, str]) -> Path:
+        """Write it with its placeholders filled in, for its owner alone to read, and return its path.
 
         Raises:
             OSError: it cannot be written.
         """
+        content = filled(self.content, values)
+        text = as_toml(content) if self.format == "toml" else json.dumps(content, indent=1) + "\n"
         path = folder / self.path
         path.parent.mkdir(parents=True, exist_ok=True)
         # Made before it has content: the token in it lets anybody use the browser.
         path.touch(mode=0o600)
-        path.write_text(self.text(form, values), encoding="utf-8")
+        path.write_text(text, encoding="utf-8")
         return path
 
 

@@ -116,7 +116,7 @@ class ProgramPlayer(AgentEvaluator):
         env = self._env(endpoint, values)
         if endpoint is not None:
             own = {"mcp_url": endpoint.url, "mcp_token": endpoint.token, "output_dir": str(self._folder)}
-            path = self._config.mcp_config.write(self._folder, self._config.mcp, own)
+            path = self._config.mcp_config.write(self._folder, own)
             values["mcp_config"] = str(path)
         # Registered before the program starts, so that it runs after that has ended.
         stack.push_async_callback(self._keep_files, endpoint.token if endpoint else "")

@@ -2,8 +2,8 @@
 
 ``claude``, ``codex`` and ``gemini`` stand in for the command lines of these names: they read the form of
 config that each of them reads, from where it reads it, and print what it prints. ``cdp`` drives the browser
-by the DevTools protocol; ``clicks`` clicks twice by MCP. Over HTTP the protocol is spoken by hand, as a
-client of its own would; over stdio by the client of the SDK.
+by the DevTools protocol; ``clicks`` clicks twice by MCP, which is spoken by hand, as a client of
+its own would.
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ import re
 import sys
 import tomllib
 import urllib.request
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -72,23 +71,6 @@ class Spoken:
         return self.ask("tools/call", {"name": tool, "arguments": arguments})
 
 
-@asynccontextmanager
-async def connected(url: str | None, headers: dict[str, str], block: dict[str, Any]) -> AsyncIterator[Call]:
-    if url is not None:
-        yield Spoken(url, headers).call
-        return
-    from mcp import Client, StdioServerParameters
-
-    # As clients do, it hands on few of its own variables.
-    bridge = StdioServerParameters(command=block["command"], args=block["args"], env=block.get("env"))
-    async with Client(bridge) as client:
-
-        async def call(tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
-            return (await client.call_tool(tool, arguments)).model_dump(mode="json", by_alias=True)
-
-        yield call
-
-
 async def order(call_tool: Call, prompt: str) -> str:
     """Order what the task says, by what the tools show of the page."""
     name = re.findall(r"Order a mug for (\w+)\.", prompt)[-1]
@@ -119,9 +101,9 @@ async def claude(words: list[str]) -> None:
     given = parser.parse_args(words)
     block = read_config(given.mcp_config)
     say(type="system", subtype="init", model=given.model, tools=["mcp__browser__click"])
-    async with connected(block.get("url"), block.get("headers", {}), block) as call:
-        answer = await order(call, sys.stdin.read())
-        await call("done", {"answer": answer})
+    call = Spoken(block["url"], block["headers"]).call
+    answer = await order(call, sys.stdin.read())
+    await call("done", {"answer": answer})
     content = [{"type": "text", "text": "I ordered it."}, {"type": "tool_use", "name": "mcp__browser__done"}]
     say(type="assistant", message={"role": "assistant", "content": content, "usage": {"input_tokens": 7}})
     usage = {"input_tokens": 100, "cache_read_input_tokens": 50, "output_tokens": 20}
@@ -159,16 +141,12 @@ async def codex(words: list[str]) -> None:
     config = tomllib.loads((Path(os.environ["CODEX_HOME"]) / "config.toml").read_text())
     block = config["mcp_servers"]["browser"]
     assert os.environ["CODEX_API_KEY"]
-    headers = {}
-    if "url" in block:
-        headers["Authorization"] = f"Bearer {os.environ[block['bearer_token_env_var']]}"
-    else:
-        block["env"] = {name: os.environ[name] for name in block["env_vars"]}
+    headers = {"Authorization": f"Bearer {os.environ[block['bearer_token_env_var']]}"}
     say(type="thread.started", thread_id="t-1")
     say(type="turn.started")
-    async with connected(block.get("url"), headers, block) as call:
-        answer = await order(call, sys.stdin.read())
-        await leak(call)
+    call = Spoken(block["url"], headers).call
+    answer = await order(call, sys.stdin.read())
+    await leak(call)
     say(type="item.completed", item={"id": "item_0", "type": "reasoning", "text": "Hm."})
     say(type="item.completed", item={"id": "item_1", "type": "agent_message", "text": answer})
     say(type="turn.completed", usage={"input_tokens": 90, "cached_input_tokens": 60, "output_tokens": 9})
@@ -181,8 +159,7 @@ async def gemini(words: list[str]) -> None:
     given = parser.parse_args(words)
     block = read_config(".gemini/settings.json")
     assert block["trust"] is True
-    async with connected(block.get("httpUrl"), block.get("headers", {}), block) as call:
-        answer = await order(call, given.prompt)
+    answer = await order(Spoken(block["httpUrl"], block["headers"]).call, given.prompt)
     tokens = {"prompt": 70, "candidates": 5, "thoughts": 3, "cached": 10, "total": 78}
     models = {"gemini-a": {"api": {"totalRequests": 2}, "tokens": tokens}}
     models["gemini-b"] = {"api": {"totalRequests": 1}, "tokens": {**tokens, "prompt": 30}}
@@ -209,10 +186,10 @@ async def cdp(words: list[str]) -> None:
 
 async def clicks(words: list[str]) -> None:
     url, token = os.environ["BROWSEREVAL_MCP_URL"], os.environ["BROWSEREVAL_MCP_TOKEN"]
-    async with connected(url, {"Authorization": f"Bearer {token}"}, {}) as call:
-        for _ in range(2):
-            await call("click", {"target": "role=button"})
-        await call("done", {"answer": "clicked"})
+    call = Spoken(url, {"Authorization": f"Bearer {token}"}).call
+    for _ in range(2):
+        await call("click", {"target": "role=button"})
+    await call("done", {"answer": "clicked"})
 
 
 if __name__ == "__main__":

@@ -15,16 +15,14 @@ from tests.support import has_ended
 CLIENT = '''
 import asyncio, json, os, sys
 import httpx2
-from mcp import Client, StdioServerParameters
+from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
 def server():
     """The server of the config file that the command line names, in the form that most programs read."""
     block = json.load(open(sys.argv[1]))["mcpServers"]["browser"]
-    if "url" in block:
-        http = httpx2.AsyncClient(headers=block["headers"], timeout=60)
-        return streamable_http_client(block["url"], http_client=http)
-    return StdioServerParameters(command=block["command"], args=block["args"], env=block["env"])
+    http = httpx2.AsyncClient(headers=block["headers"], timeout=60)
+    return streamable_http_client(block["url"], http_client=http)
 
 async def call(client, name, **arguments):
     result = await client.call_tool(name, arguments)

@@ -25,8 +25,7 @@ from tests.support import pass_time, until
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("form", ["http", "stdio"])
-def test_a_program_works_with_the_attempt_s_tools(make_desk: MakeDesk, form: str) -> None:
+def test_a_program_works_with_the_attempt_s_tools(make_desk: MakeDesk) -> None:
     """A client in another process reads the config file, calls tools and ends with done."""
     desk = make_desk(screenshots="after")
     code = """
@@ -35,7 +34,7 @@ def test_a_program_works_with_the_attempt_s_tools(make_desk: MakeDesk, form: str
             print(await call(client, "clik"))
             await call(client, "done", answer=await call(client, "snapshot"))
         """
-    result = run(desk, code, client=True, mcp=form)
+    result = run(desk, code, client=True)
     assert result == AgentResult("button Buy\nclicked button Buy")
     assert desk.called == ["click", "clik", "snapshot", "done"]
     assert log(desk).startswith("Clicked button Buy.\nunknown tool 'clik'.")
@@ -386,7 +385,7 @@ def test_wrong_blocks_are_refused(subtests: pytest.Subtests) -> None:
         ({"command": ["x", "{mcp_config}"], "mcp": "off"}, r"Write `mcp: http`"),
         ({"command": ["x"], "env": {"A": "{no}"}}, r"env has the placeholder \{no\}"),
         ({"command": ["x"], "prompt": "{cdp_url}"}, r"prompt has the placeholder \{cdp_url\}"),
-        ({"command": ["x"], "mcp_config": {"http": {"a": ["{x}"]}}}, r"mcp_config\.http has the placeholder"),
+        ({"command": ["x"], "mcp_config": {"content": {"a": ["{x}"]}}}, r"mcp_config\.content has the"),
         ({"preset": "claude"}, r"unknown preset 'claude'\. Did you mean 'claude-code'\?"),
         ({"command": ["x"], "answer": {"json": "a b"}}, r"'a b' is not a JMESPath expression"),
         ({"command": ["x"], "answer": {"file": "../up"}}, r"'\.\./up' is not a path inside"),

@@ -35,7 +35,7 @@ def test_toml_is_what_toml_readers_read() -> None:
 
 def test_the_file_is_its_owner_s_and_in_the_folder(tmp_path: Path) -> None:
     """It is written where the program looks, with the placeholders filled in."""
-    path = McpFile(path=".gemini/settings.json").write(tmp_path, "http", VALUES)
+    path = McpFile(path=".gemini/settings.json").write(tmp_path, VALUES)
     assert path == tmp_path / ".gemini/settings.json"
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     server = json.loads(path.read_text())["mcpServers"]["browser"]

@@ -66,14 +66,12 @@ def attempts(evals: Evals, *names: str) -> dict[str, TaskMetadata]:
 
 @pytest.mark.slow
 def test_programs_of_others_play_whole_attempts(evals: Evals) -> None:
-    """By HTTP, by stdio and by CDP, each in its own form of config; the page they leave is what counts."""
+    """By MCP and by CDP, each in its own form of config; the page they leave is what counts."""
     leaks = {"env": {"TOKEN_FILE": str(evals.path / "tokens.txt")}}
     cdp_words = ["{python}", str(OUTSIDE), "cdp", "{cdp_url}"]
     variants = {
         "claude": {"preset": "claude-code", "model": "opus"},
-        "claude-stdio": {"preset": "claude-code", "model": "opus", "mcp": "stdio"},
         "codex": {"preset": "codex", **leaks},
-        "codex-stdio": {"preset": "codex", "mcp": "stdio", **leaks},
         "gemini": {"preset": "gemini"},
         "cdp": {"command": cdp_words, "cdp": True, "mcp": "off"},
     }
@@ -82,22 +80,22 @@ def test_programs_of_others_play_whole_attempts(evals: Evals) -> None:
     made = attempts(evals)
     assert {name: (each.final_answer, each.total_steps) for name, each in made.items()} == {
         **dict.fromkeys(variants, ("A-3", 5)),
-        **dict.fromkeys(("codex", "codex-stdio"), ("A-3", 6)),
+        "codex": ("A-3", 6),
         "cdp": ("A-3", 2),
     }
     used = {
         name: (u.input_tokens, u.output_tokens, u.cache_read_tokens, u.requests, u.cost_usd)
         for name, u in ((name, each.usage) for name, each in made.items())
     }
-    assert used["claude"] == used["claude-stdio"] == (150, 20, 50, 6, 0.0123)
+    assert used["claude"] == (150, 20, 50, 6, 0.0123)
     assert used["codex"] == (90, 9, 60, 1, None)
     assert used["gemini"] == (100, 16, 20, 3, None)
     assert used["cdp"] == (10, 1, 0, 1, 0.5)
     warned = {name: each.warnings[0].source for name, each in made.items() if each.warnings}
-    assert warned == {"codex": "tool", "codex-stdio": "tool"}, "they call a tool that is not there"
+    assert warned == {"codex": "tool"}, "it calls a tool that is not there"
     assert_recorded(evals.run_folder(), made)
     shown = (evals.path / "tokens.txt").read_text().split()
-    assert len(set(shown)) == 2  # each attempt has one of its own, and none of them is written anywhere
+    assert len(shown) == 1  # it is written nowhere else
     assert files_with(evals.run_folder(), *shown) == []
 
 
@@ -116,8 +114,8 @@ def assert_recorded(folder: Path, made: dict[str, TaskMetadata]) -> None:
         assert len(pictures) == made[name].screenshot_count > 1
         assert (path.parent / "agent/stdout.log").stat().st_size
     assert files_with(folder, "sk-0123456789abcdef") == []
-    configs = [path for path in folder.rglob("agent/mcp.json") if "stdio" not in str(path)]
-    assert "${BROWSEREVAL_MCP_TOKEN}" in configs[0].read_text()
+    (config,) = folder.rglob("agent/mcp.json")
+    assert "${BROWSEREVAL_MCP_TOKEN}" in config.read_text()
 
 
 WILD = """

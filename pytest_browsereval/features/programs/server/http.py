@@ -1,24 +1,22 @@
-"""The HTTP server of a loop: one port on 127.0.0.1, one path and token for each attempt that is running."""
+"""The HTTP server of an attempt: a port of 127.0.0.1 of its own, and a token."""
 
 from __future__ import annotations
 
 import asyncio
 import hmac
-import re
 import secrets
 import socket
 import sys
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager, nullcontext
+from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
 from contextvars import Context
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
 
 from pytest_browsereval.capture.context import CaptureContext
 from pytest_browsereval.errors import ErrorSource
-from pytest_browsereval.features.programs.server.served import Receive, Scope, Send, ToolboxServer
+from pytest_browsereval.features.programs.server.served import App, Receive, Scope, Send, ToolboxServer
 from pytest_browsereval.features.programs.server.toolbox import SharedToolbox
 from pytest_browsereval.local_server import HOST
 from pytest_browsereval.tools.toolbox import Toolbox
@@ -38,13 +36,8 @@ SETTINGS: dict[str, Any] = {
 }
 """A server that says nothing of itself, in the terminal or in its answers."""
 
-_PATH = re.compile(r"/([0-9a-f]+)/mcp/?")
+PATH = "/mcp"
 _TOKEN_PREFIX = secrets.token_hex(16)
-
-
-def new_token() -> str:
-    """Return a token for one attempt. All tokens of this process begin alike."""
-    return _TOKEN_PREFIX + secrets.token_hex(16)
 
 
 def common_part() -> str:
@@ -60,102 +53,7 @@ class Endpoint:
     token: str
     toolbox: SharedToolbox
     refused: int = 0
-    """Requests to its path without its token."""
-
-
-class ToolServer:
-    """Serves attempts of one loop, for as long as there is one."""
-
-    def __init__(self) -> None:
-        self._lock = asyncio.Lock()
-        self._attempts: dict[str, tuple[Endpoint, ToolboxServer]] = {}
-        self._listener: socket.socket | None = None
-        self._server: Server | None = None
-
-    async def open(self, toolbox: SharedToolbox) -> tuple[str, Endpoint]:
-        """Serve a toolbox; returns its key and where it is."""
-        async with self._lock:
-            try:
-                return await self._admit(toolbox)
-            except BaseException:
-                await self._stop_if_idle()
-                raise
-
-    async def _admit(self, toolbox: SharedToolbox) -> tuple[str, Endpoint]:
-        if self._listener is None:
-            # Requests are no part of the attempt that happened to need the server first.
-            await asyncio.create_task(self._start(), context=Context())
-        assert self._listener is not None  # noqa: S101 set by the start
-        port = self._listener.getsockname()[1]
-        served = ToolboxServer(toolbox, (f"{HOST}:{port}", f"localhost:{port}"))
-        await served.start()
-        key = secrets.token_hex(8)
-        endpoint = Endpoint(f"http://{HOST}:{port}/{key}/mcp", new_token(), toolbox)
-        self._attempts[key] = (endpoint, served)
-        return key, endpoint
-
-    async def close(self, key: str) -> None:
-        """Serve it no more, and stop with the last one."""
-        _, served = self._attempts.pop(key)  # from here on its token opens nothing
-        await served.close()
-        async with self._lock:
-            await self._stop_if_idle()
-
-    # -- the server
-
-    async def _start(self) -> None:
-        import uvicorn
-
-        # Opened here, so that the port is known before the first request.
-        listener = socket.create_server((HOST, 0))
-        config = uvicorn.Config(self, **SETTINGS)
-        config.load()
-        server = uvicorn.Server(config)
-        server.lifespan = config.lifespan_class(config)
-        try:
-            # Not serve(): that would take over the signal handlers of pytest.
-            await server.startup(sockets=[listener])
-        except BaseException:
-            listener.close()
-            raise
-        self._listener, self._server = listener, server
-
-    async def _stop_if_idle(self) -> None:
-        if self._attempts or self._server is None:
-            return
-        server, listener = self._server, self._listener
-        self._server = self._listener = None
-        # Connections that programs keep open would hold the end up.
-        server.force_exit = True
-        await server.shutdown(sockets=[listener] if listener else None)
-
-    # -- requests
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request: only who shows the token of a running attempt gets to its tools."""
-        match = _PATH.fullmatch(scope["path"])
-        if match is None:
-            await _refuse(send, 404, "nothing is served here")
-            return
-        entry = self._attempts.get(match[1])
-        given = dict(scope["headers"]).get(b"authorization", b"")
-        # Compared in any case, so that the time does not tell which attempts run.
-        expected = f"Bearer {entry[0].token if entry else new_token()}".encode()
-        if not hmac.compare_digest(given, expected) or entry is None:
-            if entry is not None:
-                entry[0].refused += 1
-            await _refuse(send, 401, "the token is missing, wrong, or of an attempt that is over")
-            return
-        await entry[1].handle(scope, receive, send)
-
-
-async def _refuse(send: Send, status: int, why: str) -> None:
-    headers = [(b"content-type", b"text/plain"), (b"www-authenticate", b"Bearer")]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": why.encode()})
-
-
-_servers: WeakKeyDictionary[asyncio.AbstractEventLoop, ToolServer] = WeakKeyDictionary()
+    """Requests without its token."""
 
 
 @asynccontextmanager
@@ -178,18 +76,72 @@ async def serving(
     for name in ("uvicorn", "mcp.server.lowlevel"):
         if name not in sys.modules:  # that takes most of a second, while the other lanes go on
             await asyncio.to_thread(import_module, name)
-    server = _servers.setdefault(asyncio.get_running_loop(), ToolServer())
-    key, endpoint = await server.open(SharedToolbox(tools, capture, kits))
+    stack, toolbox = AsyncExitStack(), SharedToolbox(tools, capture, kits)
     try:
+        # Opened here, so that the port is known before the first request.
+        listener = stack.enter_context(socket.create_server((HOST, 0)))
+        port = listener.getsockname()[1]
+        endpoint = Endpoint(f"http://{HOST}:{port}{PATH}", _TOKEN_PREFIX + secrets.token_hex(16), toolbox)
+        stack.callback(_tell_refused, endpoint, capture)
+        served = ToolboxServer(toolbox, (f"{HOST}:{port}", f"localhost:{port}"))
+        # Requests are no part of what the attempt does itself.
+        listening = asyncio.create_task(_listen(listener, _guard(endpoint, served)), context=Context())
+        stack.push_async_callback(_stop, await listening, listener)
+        stack.push_async_callback(served.close)
+        await served.start()
         # A program may think while its pictures are drawn, unless it drives the page without the tools.
         async with nullcontext() if capture.window.cdp_url is not None else capture.going_ahead():
             yield endpoint
     finally:
-        await asyncio.shield(asyncio.ensure_future(server.close(key)))
-        late = endpoint.toolbox.late_calls
-        for count, what in (
-            (endpoint.refused, "requests for its tools had no token or a wrong one"),
-            (late, "tool calls came after the task was over, and were refused"),
-        ):
-            if count:
-                capture.add_warning(ErrorSource.AGENT, f"{count} {what}")
+        await asyncio.shield(asyncio.ensure_future(stack.aclose()))
+
+
+def _tell_refused(endpoint: Endpoint, capture: CaptureContext) -> None:
+    for count, what in (
+        (endpoint.refused, "requests for its tools had no token or a wrong one"),
+        (endpoint.toolbox.late_calls, "tool calls came after the task was over, and were refused"),
+    ):
+        if count:
+            capture.add_warning(ErrorSource.AGENT, f"{count} {what}")
+
+
+async def _listen(listener: socket.socket, app: App) -> Server:
+    import uvicorn
+
+    config = uvicorn.Config(app, **SETTINGS)
+    config.load()
+    server = uvicorn.Server(config)
+    server.lifespan = config.lifespan_class(config)
+    # Not serve(): that would take over the signal handlers of pytest.
+    await server.startup(sockets=[listener])
+    return server
+
+
+async def _stop(server: Server, listener: socket.socket) -> None:
+    # Connections that programs keep open would hold the end up.
+    server.force_exit = True
+    await server.shutdown(sockets=[listener])
+
+
+def _guard(endpoint: Endpoint, served: ToolboxServer) -> App:
+    """Return what answers requests: those that show the token of the running attempt get to its tools."""
+    expected = f"Bearer {endpoint.token}".encode()
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["path"].rstrip("/") != PATH:
+            await _refuse(send, 404, "nothing is served here")
+            return
+        given = dict(scope["headers"]).get(b"authorization", b"")
+        if not hmac.compare_digest(given, expected) or endpoint.toolbox.is_closed:
+            endpoint.refused += 1
+            await _refuse(send, 401, "the token is missing, wrong, or of an attempt that is over")
+            return
+        await served.handle(scope, receive, send)
+
+    return answer
+
+
+async def _refuse(send: Send, status: int, why: str) -> None:
+    headers = [(b"content-type", b"text/plain"), (b"www-authenticate", b"Bearer")]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": why.encode()})

@@ -50,7 +50,8 @@ class SharedToolbox:
         self._turn = asyncio.Lock()
         self._context = contextvars.copy_context()
         self._running: set[asyncio.Task[Answer]] = set()
-        self._is_closed = False
+        self.is_closed = False
+        """Whether its attempt is over."""
         self.was_asked = False
         """Whether a program has asked which tools there are, or has called one."""
         self.late_calls = 0
@@ -81,7 +82,7 @@ class SharedToolbox:
     async def _take_turn(self, name: str, arguments: dict[str, Any]) -> Answer:
         self.was_asked = True
         async with self._turn:
-            if self.ending is not None or self._is_closed:
+            if self.ending is not None or self.is_closed:
                 return Answer(ok=False, output=f"The attempt is over: {self.ending or 'it was stopped'}.")
             if self._tools.is_done:
                 self.late_calls += 1
@@ -125,7 +126,7 @@ class SharedToolbox:
 
     async def close(self) -> None:
         """Take no more calls, and cut off those that are running."""
-        self._is_closed = True
+        self.is_closed = True
         running = list(self._running)
         for task in running:
             task.cancel()

@@ -3,8 +3,6 @@ from __future__ import annotations
 import asyncio
 import base64
 import gc
-import os
-import sys
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any
@@ -12,7 +10,7 @@ from typing import Any
 import httpx2
 import psutil
 import pytest
-from mcp import Client, StdioServerParameters
+from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.types import CallToolResult, ImageContent, TextContent
 
@@ -130,19 +128,17 @@ def test_only_the_token_of_a_running_attempt_opens_it(make_desk: MakeDesk) -> No
 
             async with serving(one.tools, one.capture) as mine:
                 async with serving(other.tools, other.capture) as theirs:
-                    assert mine.url.rpartition(":")[2] != theirs.url.rpartition(":")[2]
-                    assert mine.url.split("/")[2] == theirs.url.split("/")[2]  # one server, one port
+                    assert mine.url != theirs.url  # each has a port of its own
                     assert mine.token.startswith(common_part())
                     assert mine.token != theirs.token
                     assert await ask(mine.url, theirs.token) == 401
                     assert await ask(mine.url, common_part()) == 401
                     assert (await http.post(mine.url)).status_code == 401
-                    base = mine.url.removesuffix("/mcp").rpartition("/")[0]
-                    assert await ask(f"{base}/{'0' * 16}/mcp", mine.token) == 401
+                    base = mine.url.removesuffix("/mcp")
                     assert await ask(f"{base}/.well-known/oauth-protected-resource", mine.token) == 404
                     assert await ask(mine.url, mine.token, Host="evil.test") == 421
                     assert await ask(mine.url, mine.token, Origin="http://evil.test") == 403
-                assert await ask(theirs.url, theirs.token) == 401  # its attempt is over, mine is not
+                assert not listens_here(theirs)  # its attempt is over, mine is not
                 assert await ask(mine.url, mine.token) not in (401, 404)
             assert not listens_here(mine)
 
@@ -233,37 +229,8 @@ def test_a_call_goes_on_without_its_caller(make_desk: MakeDesk) -> None:
     ]
 
 
-@pytest.mark.slow
-def test_a_client_that_knows_only_stdio_is_bridged(make_desk: MakeDesk) -> None:
-    """The bridge program lists and calls the same tools; without address and token it says what it needs."""
-    desk = make_desk(tools=TOOLS, screenshots="after")
-    desk.kits = (Toolkit("notes", "Notes", PAPER_TOOLS, policy=(Policy("Note what you see."),)),)
-    command = [sys.executable, "-m", "pytest_browsereval.features.programs.server.stdio"]
-
-    async def work(endpoint: Endpoint) -> None:
-        variables = {"BROWSEREVAL_MCP_URL": endpoint.url, "BROWSEREVAL_MCP_TOKEN": endpoint.token}
-        bridge = StdioServerParameters(command=command[0], args=command[1:], env={**os.environ, **variables})
-        async with Client(bridge) as client:
-            assert str(client.instructions).endswith("\n\nNotes:\n- Note what you see.")
-            assert len((await client.list_tools()).tools) == 5
-            assert (await client.call_tool("click", {"target": "nothing"})).is_error
-            assert len((await client.call_tool("screenshot", {})).content) == 2
-            await client.call_tool("done", {"answer": "through the bridge"})
-        bare = await asyncio.create_subprocess_exec(
-            *command, env={"PATH": os.environ["PATH"]}, stderr=asyncio.subprocess.PIPE
-        )
-        _, said = await bare.communicate()
-        assert (bare.returncode, said.decode().split(" must")[0]) == (
-            2,
-            "BROWSEREVAL_MCP_URL and BROWSEREVAL_MCP_TOKEN",
-        )
-
-    serve(desk, work)
-    assert desk.called == ["click", "screenshot", "done"]
-
-
-def test_nothing_listens_once_the_last_attempt_is_over(make_desk: MakeDesk) -> None:
-    """Port and connections are closed, a staying client's too; the next attempt has a new server."""
+def test_nothing_listens_once_the_attempt_is_over(make_desk: MakeDesk) -> None:
+    """Port and connections are closed, a staying client's too."""
     desk = make_desk()
 
     async def course() -> None:
