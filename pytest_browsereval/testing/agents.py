@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
 
@@ -23,14 +23,13 @@ from pytest_browsereval.model.messages import Message, ToolCallMessage, ToolResu
 from pytest_browsereval.model.results import AgentResult
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.redaction.redactor import Redactor
-from pytest_browsereval.testing.browsers import Conformance, limit
+from pytest_browsereval.testing.browsers import Conformance, Kept
 from pytest_browsereval.testing.site import ConformanceSite
 from pytest_browsereval.tools.runner import WindowToolRunner
 from pytest_browsereval.tools.toolbox import Toolbox
 from pytest_browsereval.tools.toolkits import CATALOG, resolve_tools
 
-T = TypeVar("T")
-
+BROWSER = PlaywrightBrowserConfig()
 # The task is small; the limit is for machines under load.
 EXECUTE_S = 60.0
 # Between the cancellation and the end of the agent: the machine may be busy.
@@ -53,22 +52,10 @@ class Attempted:
 
 
 @dataclass(frozen=True)
-class SharedBrowser:
-    """A loop with a real browser, which the tests of a class share."""
-
-    runner: asyncio.Runner
-    browser: Browser
-
-    def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Run a coroutine on the loop, with a limit."""
-        return self.runner.run(limit(work))
-
-
-@dataclass(frozen=True)
 class AttemptMaker:
     """Makes attempts of one agent at one row, each in a fresh window."""
 
-    shared: SharedBrowser
+    kept: Kept
     config: AgentConfig
     task: Task
     folder: Path
@@ -76,11 +63,15 @@ class AttemptMaker:
 
     @asynccontextmanager
     async def context(
-        self, max_steps: int = 30, max_tokens: int | None = None, max_cost_usd: float | None = None
+        self,
+        browser: Browser,
+        max_steps: int = 30,
+        max_tokens: int | None = None,
+        max_cost_usd: float | None = None,
     ) -> AsyncIterator[AgentContext]:
         """Open a window at the start page and yield all that an agent is built with."""
         config, task = self.config, self.task
-        manager = WindowManager(self.shared.browser)
+        manager = WindowManager(browser)
         window = await manager.create_window("row", task.start_url, wants_cdp=config.needs().cdp)
         attempt = self.folder / "attempt"
         attempt.mkdir(parents=True)
@@ -112,14 +103,14 @@ class AttemptMaker:
     def make(self, **limits: Any) -> Attempted:
         """Make one attempt; the limits are those of ``context``."""
 
-        async def work() -> Attempted:
-            async with self.context(**limits) as context:
+        async def work(browser: Browser) -> Attempted:
+            async with self.context(browser, **limits) as context:
                 result, ending = await _execute(context)
                 capture = context.capture
                 said, limit = capture.messages.messages, capture.limits.reached
                 return Attempted(result, ending, said, capture.steps, limit)
 
-        return self.shared.run(work())
+        return self.kept.run(BROWSER, work)
 
 
 class AgentConformance(Conformance):
@@ -134,16 +125,6 @@ class AgentConformance(Conformance):
                 return AcmeAgentConfig(model="scripted", base_url=model.base_url)
     """
 
-    @pytest.fixture(scope="class")
-    @classmethod
-    def shared(cls) -> Iterator[SharedBrowser]:
-        """Return a loop with a running browser."""
-        browser = PlaywrightBrowserConfig().build()
-        with asyncio.Runner() as runner:
-            runner.run(browser.start())
-            yield SharedBrowser(runner, browser)
-            runner.run(browser.close())
-
     @pytest.fixture
     def task(self, site: ConformanceSite) -> Task:
         """Return the row."""
@@ -156,10 +137,10 @@ class AgentConformance(Conformance):
 
     @pytest.fixture
     def maker(
-        self, shared: SharedBrowser, config: AgentConfig, task: Task, tmp_path: Path, base_dir: Path
+        self, kept: Kept, config: AgentConfig, task: Task, tmp_path: Path, base_dir: Path
     ) -> AttemptMaker:
         """Return what makes attempts of the agent."""
-        return AttemptMaker(shared, config, task, tmp_path, base_dir)
+        return AttemptMaker(kept, config, task, tmp_path, base_dir)
 
     def test_its_config_is_a_member(self, config: AgentConfig, base_dir: Path) -> None:
         """The class names its type, has a label, and shows no secret in either its JSON or its label."""
@@ -208,8 +189,8 @@ class AgentConformance(Conformance):
     def test_it_can_be_cancelled(self, maker: AttemptMaker) -> None:
         """Cancelled while it works, it ends soon, gives no answer and leaves no task of its own running."""
 
-        async def work() -> None:
-            async with maker.context() as context:
+        async def work(browser: Browser) -> None:
+            async with maker.context(browser) as context:
                 before = asyncio.all_tasks()
                 execution = asyncio.ensure_future(maker.config.build(context).execute())
                 await asyncio.sleep(0.05)
@@ -227,18 +208,18 @@ class AgentConformance(Conformance):
                         break
                 assert not left, f"left running: {left}"
 
-        maker.shared.run(work())
+        maker.kept.run(BROWSER, work)
 
     def test_it_notices_that_the_browser_died(self, maker: AttemptMaker) -> None:
         """In a window whose browser has gone, the attempt ends; it does not work on for ever."""
 
-        async def work() -> None:
-            async with maker.context() as context:
+        async def work(browser: Browser) -> None:
+            async with maker.context(browser) as context:
                 assert isinstance(context.window, PlaywrightWindow)
                 await context.window.context.close()  # past the window, as a browser that dies does
                 await _execute(context)
 
-        maker.shared.run(work())
+        maker.kept.run(BROWSER, work)
 
 
 async def _execute(context: AgentContext) -> tuple[AgentResult | None, Exception | None]:

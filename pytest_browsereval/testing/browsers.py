@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -74,6 +74,14 @@ class Kept:
             await browser.close()
 
 
+@contextmanager
+def keep_browser() -> Iterator[Kept]:
+    """Yield what keeps a browser while the block runs."""
+    with asyncio.Runner() as runner:
+        yield (kept := Kept(runner))
+        kept.end()
+
+
 class Conformance:
     """What the suites have in common."""
 
@@ -87,6 +95,13 @@ class Conformance:
         """Return the site that windows open, and tasks are about."""
         with ConformanceSite() as site:
             yield site
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def kept(cls) -> Iterator[Kept]:
+        """Return what keeps a browser for the next test."""
+        with keep_browser() as kept:
+            yield kept
 
 
 class BrowserConformance(Conformance):
@@ -109,14 +124,6 @@ class BrowserConformance(Conformance):
             yield browser
         finally:
             await browser.close()
-
-    @pytest.fixture(scope="class")
-    @classmethod
-    def kept(cls) -> Iterator[Kept]:
-        """Return what keeps a browser for the next test."""
-        with asyncio.Runner() as runner:
-            yield (kept := Kept(runner))
-            kept.end()
 
     def test_its_config_is_a_member(self, config: BrowserConfig) -> None:
         """The class names its type, and its JSON reads back as the same block, without secrets."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,7 +9,6 @@ import pytest
 
 from pytest_browsereval.agents.noop import NoopConfig
 from pytest_browsereval.agents.scripted import ScriptedConfig
-from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowserConfig
 from pytest_browsereval.door import builtin_registry
 from pytest_browsereval.features.function_agent.agent import FunctionConfig
 from pytest_browsereval.features.orchestrator.agent import OrchestratorExecutorConfig
@@ -28,7 +26,7 @@ from pytest_browsereval.testing import (
     calls,
     done,
 )
-from pytest_browsereval.testing.agents import SharedBrowser
+from pytest_browsereval.testing.browsers import Kept, keep_browser
 from pytest_browsereval.testing.site import ConformanceSite
 from tests.features.pointing.service import Service
 
@@ -42,12 +40,9 @@ def clicks_then_ends(request: ModelRequest) -> Reply:
 
 
 @pytest.fixture(scope="module")
-def browser_of_all() -> Iterator[SharedBrowser]:
-    with asyncio.Runner() as runner:
-        browser = PlaywrightBrowserConfig().build()
-        runner.run(browser.start())
-        yield SharedBrowser(runner, browser)
-        runner.run(browser.close())
+def browser_of_all() -> Iterator[Kept]:
+    with keep_browser() as kept:
+        yield kept
 
 
 class OurConformance(AgentConformance):
@@ -55,7 +50,7 @@ class OurConformance(AgentConformance):
 
     @pytest.fixture(scope="class")
     @classmethod
-    def shared(cls, browser_of_all: SharedBrowser) -> SharedBrowser:
+    def kept(cls, browser_of_all: Kept) -> Kept:
         return browser_of_all
 
 
