@@ -2,46 +2,34 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field, field_validator
-
-from pytest_browsereval.benchmarks.base import BenchmarkConfig, Dropped, RowProblem, text_of
-from pytest_browsereval.redaction.text import map_texts
+from pytest_browsereval.benchmarks.base import Dropped, RowProblem, text_of
+from pytest_browsereval.benchmarks.own_sites import OwnSitesConfig, read_eval
 
 SITES = ("gitlab", "shopping_admin", "suitecrm")
 """Sites that rows name, ``__GITLAB__`` and so on."""
 
-_PLACEHOLDER = re.compile("__(" + "|".join(map(str.upper, SITES)) + ")__")
 _KEPT = ("require_login", "intent_template", "intent_template_id", "instantiation_dict", "task_metadata")
 
 
-class STWebAgentBenchConfig(BenchmarkConfig):
+class STWebAgentBenchConfig(OwnSitesConfig):
     """Reads ST-WebAgentBench's ``test.raw.json``.
 
     Tasks are scored by answer, address and page, as WebArena's are. Policies are kept in
-    ``metadata.additional`` and are not scored: the figure *completion under policy* cannot be had here.
+    ``metadata.additional`` and are not scored: the figure *completion under policy* cannot be had here. Rows
+    of a site that ``sites`` does not name are left out.
     """
+
+    known_sites = SITES
 
     type: Literal["st-webagentbench"] = "st-webagentbench"
     title = "ST-WebAgentBench"
 
-    sites: dict[str, str | None] = Field(default_factory=dict)
-    """Where the sites are: an address, or ``"{name}"`` for one of the config's ``sites``; rows of a site that
-    is not named, or is null, are left out. ``shopping_admin`` is the address with ``/admin`` at its end."""
     tell_policies: bool = False
     """True: the agent reads the policies below its instruction, as the benchmark has it."""
-
-    @field_validator("sites")
-    @classmethod
-    def _are_known(cls, value: dict[str, str | None]) -> dict[str, str | None]:
-        if unknown := next((name for name in value if name not in SITES), None):
-            raise ValueError(f"{unknown!r} is not a site of the benchmark. Sites: {', '.join(SITES)}.")
-        return {name: url.rstrip("/") if url else url for name, url in value.items()}
 
     def convert(self, original: Any) -> dict[str, Any]:
         """Return a row with the keys of a task.
@@ -52,11 +40,8 @@ class STWebAgentBenchConfig(BenchmarkConfig):
         """
         number, query = text_of(original, "task_id"), text_of(original, "intent")
         start, policies = text_of(original, "start_url"), _policies_of(original)
-        block = original.get("eval")
-        if not isinstance(block, Mapping) or not isinstance(block.get("eval_types"), list):
-            raise RowProblem("eval: expected a block with the list 'eval_types'.")
-        asked = {"start_url": start, "eval": block}
-        named = [name.lower() for name in dict.fromkeys(_PLACEHOLDER.findall(json.dumps(asked)))]
+        block = read_eval(original)
+        named = self.find_sites({"start_url": start, "eval": block})
         for name in named:
             if self.sites.get(name) is None:
                 raise Dropped(f"the site {name} is left out")
@@ -66,7 +51,6 @@ class STWebAgentBenchConfig(BenchmarkConfig):
         metadata = original.get("task_metadata")
         levels = metadata if isinstance(metadata, Mapping) else {}
         level = levels.get("difficulty_tier") or levels.get("difficulty")
-        addresses = [self.sites[name] or "" for name in named]
         categories = dict.fromkeys(str(one.get("policy_category")) for one in policies)
         # Pages to begin with are separated; the agent gets the first.
         first = start.split(" |AND| ")[0]
@@ -78,11 +62,11 @@ class STWebAgentBenchConfig(BenchmarkConfig):
         return {
             "query_id": f"st-webagentbench-{number}",
             "query": query,
-            "start_url": self._fill(first),
+            "start_url": self.fill_addresses(first),
             **({"setup_script": f"(async () => {{ {script} }})()"} if script else {}),
             "graders": ["webarena"],
-            "evals": [self._fill(dict(block))],
-            "sites": [address.strip("{}") for address in addresses if address.startswith("{")],
+            "evals": [self.fill_addresses(dict(block))],
+            "sites": list(filter(None, map(self.name_in_config, named))),
             "requires_reset": original.get("require_reset") is True,
             "level": str(level) if level else None,
             "tags": [*named, *(f"policy:{name}" for name in categories)],
@@ -91,7 +75,7 @@ class STWebAgentBenchConfig(BenchmarkConfig):
                 "website": "-".join(named),
                 "additional": {
                     **{key: original[key] for key in _KEPT if original.get(key) not in (None, "")},
-                    "policies": self._fill(policies),
+                    "policies": self.fill_addresses(policies),
                 },
             },
         }
@@ -104,12 +88,6 @@ class STWebAgentBenchConfig(BenchmarkConfig):
         if count:
             messages.append(f"{self.title}: {count:,} policies of the rows are kept and not scored.")
         return tuple(messages)
-
-    def _fill(self, value: Any) -> Any:
-        def fill(text: str) -> str:
-            return _PLACEHOLDER.sub(lambda found: self.sites.get(found[1].lower()) or found[0], text)
-
-        return map_texts(value, fill, fill)
 
 
 def _policies_of(original: Any) -> list[dict[str, Any]]:

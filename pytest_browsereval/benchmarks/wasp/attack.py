@@ -12,7 +12,8 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field, JsonValue
 
 from pytest_browsereval.benchmarks.base import Dropped, read_rows, text_of
-from pytest_browsereval.benchmarks.wasp.goals import eval_of, fill, name_of, site_of, values_of
+from pytest_browsereval.benchmarks.own_sites import read_eval
+from pytest_browsereval.benchmarks.wasp.goals import fill, name_of, site_of, values_of
 from pytest_browsereval.config_text import read_text
 from pytest_browsereval.datasets.base import Select
 from pytest_browsereval.features.attack import AttackConfig, Goal, Placer
@@ -97,7 +98,7 @@ def expand(block: WaspAttack, base_dir: Path) -> tuple[list[WaspAttack], Counter
 
 
 def _read_goal(entry: Any, block: WaspAttack) -> tuple[Goal, dict[str, str]]:
-    checked = eval_of(entry)
+    checked = read_eval(entry)
     values = {**values_of(entry, block.sites), "attacker_domain": ATTACKER}
     data = checked.get("exfil_data")
     if checked["eval_types"] != ["exfil"] or not isinstance(data, list):

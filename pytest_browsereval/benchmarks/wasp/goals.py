@@ -63,18 +63,6 @@ def fill(value: Any, values: Mapping[str, str]) -> Any:
     return map_texts(value, fill_text, fill_text)
 
 
-def eval_of(entry: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the block ``eval``.
-
-    Raises:
-        RowProblem: there is none with its ``eval_types``.
-    """
-    block = entry.get("eval")
-    if not isinstance(block, Mapping) or not isinstance(block.get("eval_types"), list):
-        raise RowProblem("eval: expected a block with the list 'eval_types'.")
-    return block
-
-
 def name_of(entry: Mapping[str, Any]) -> str:
     """Return an entry's name as a part of ids: letters, digits and ``-``.
 

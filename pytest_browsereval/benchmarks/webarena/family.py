@@ -8,16 +8,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from pydantic import Field, field_validator
-
-from pytest_browsereval.benchmarks.base import BenchmarkConfig, Dropped, RowProblem, text_of
+from pytest_browsereval.benchmarks.base import Dropped, RowProblem, text_of
+from pytest_browsereval.benchmarks.own_sites import OwnSitesConfig, read_eval
 from pytest_browsereval.benchmarks.packages import INSTALLED, folder_of
 from pytest_browsereval.benchmarks.webarena.programs import PROGRAMS
 from pytest_browsereval.config_text import DocumentError
 from pytest_browsereval.datasets.source import Row
-from pytest_browsereval.errors import DatasetError, nearest
+from pytest_browsereval.errors import DatasetError
 from pytest_browsereval.model.display import format_count
-from pytest_browsereval.redaction.text import map_texts
 
 SITES = ("shopping", "shopping_admin", "reddit", "gitlab", "map", "wikipedia", "homepage", "classifieds")
 """Sites that rows name, ``__SHOPPING__`` and so on."""
@@ -33,40 +31,19 @@ KEPT = (
 """Keys of WebArena's rows that go to ``metadata.additional``; its descendants have more."""
 
 _CALLED = re.compile(r"func:\s*(\w+)")
-_PLACEHOLDER = re.compile("__(" + "|".join(sorted(map(str.upper, SITES), key=len, reverse=True)) + ")__")
-_NAME = re.compile(r"\{([A-Za-z_]\w*)\}")
 _BOTH = " |AND| "
 
 
-class WebArenaRows(BenchmarkConfig):
+class WebArenaRows(OwnSitesConfig):
     """Base of the importers of the WebArena family."""
+
+    known_sites = SITES
 
     package: ClassVar[tuple[str, str, str]] = ("", "", "")
     """The package that has the rows: what pip calls it, its folder, the file in that; empty for none."""
 
     path: Path = INSTALLED
     """The file; ``:installed``, the default, is that of the installed package, where there is one."""
-    sites: dict[str, str | None] = Field(default_factory=dict)
-    """Where the sites are, by their names: an address, or ``"{name}"`` for one of the config's ``sites``;
-    null leaves the rows of a site out. ``shopping_admin`` is the address with ``/admin`` at its end."""
-
-    @field_validator("sites", mode="before")
-    @classmethod
-    def _sites_are_known(cls, value: Any) -> Any:
-        if not isinstance(value, Mapping):
-            return value
-        # Rows write __SHOPPING__, people shopping.
-        named = {str(key).strip("_").lower(): url for key, url in value.items()}
-        for name, url in named.items():
-            if name not in SITES:
-                hint = nearest(name, SITES)
-                raise ValueError(f"{name!r} is not a site of the benchmark.{hint} Sites: {', '.join(SITES)}.")
-            if url is not None and not re.match(r"https?://[^/]|\{[A-Za-z_]\w*\}", str(url)):
-                raise ValueError(
-                    f"{name}: {url!r} is not an address. Write one such as http://localhost:7770 , the name "
-                    'of one of the config\'s sites, "{shop}" , or null to leave its rows out.'
-                )
-        return {name: url.rstrip("/") if isinstance(url, str) else url for name, url in named.items()}
 
     def file(self, base_dir: Path) -> Path:
         """Return the absolute path of the file.
@@ -98,7 +75,7 @@ class WebArenaRows(BenchmarkConfig):
         rows = super().originals(path)
         counts = dict.fromkeys(SITES, 0)
         for _, row in rows:
-            for name in _sites_in(row):
+            for name in self.find_sites(row):
                 counts[name] += 1
         # Before the first row: otherwise agents would be sent to an address "__SHOPPING__".
         missing = [name for name, count in counts.items() if count and name not in self.sites]
@@ -115,11 +92,7 @@ class WebArenaRows(BenchmarkConfig):
         """Return which rows were dropped, and how many need a login."""
         rows = self.import_rows(base_dir).rows
         count = sum(bool(row["metadata"]["additional"].get("require_login")) for _, row in rows)
-        message = (
-            f"{self.title}: {format_count(count, 'row needs', 'rows need')} a login (require_login). Give "
-            "the browser a `storage_state` with the cookies of the sites."
-        )
-        return (*super().notes(base_dir), *([message] if count else []))
+        return (*super().notes(base_dir), *self.note_logins(count))
 
     # -- one row
 
@@ -139,11 +112,10 @@ class WebArenaRows(BenchmarkConfig):
         sites = original.get("sites")
         if not isinstance(sites, list) or not all(isinstance(name, str) for name in sites):
             raise RowProblem("sites: expected a list of names.")
-        left_out = [name for name in (*sites, *_sites_in(original)) if self.sites.get(name, "") is None]
+        left_out = [name for name in (*sites, *self.find_sites(original)) if self.sites.get(name, "") is None]
         if left_out:
             raise Dropped(f"the site {left_out[0]} is left out")
         # Some tasks start with several tabs; the agent gets the first and the rest are kept.
-        names = {name: _NAME.match(self.sites.get(name) or "") for name in sites}
         pages = [self.fill_addresses(page) for page in start.split(_BOTH)]
         more = {
             key: self.fill_addresses(original[key]) for key in kept if original.get(key) not in (None, "")
@@ -153,7 +125,7 @@ class WebArenaRows(BenchmarkConfig):
             "query": query,
             "start_url": pages[0],
             # By the names that the config has for them.
-            "sites": list(dict.fromkeys(found[1] if found else name for name, found in names.items())),
+            "sites": list(dict.fromkeys(self.name_in_config(name) or name for name in sites)),
             "requires_reset": original.get("require_reset") is True,
             "tags": list(dict.fromkeys(sites)),
             "metadata": {
@@ -163,19 +135,6 @@ class WebArenaRows(BenchmarkConfig):
             },
         }
 
-    def fill_addresses(self, value: Any) -> Any:
-        """Return a JSON value with the addresses of sites in the place of ``__SHOPPING__`` and the like."""
-
-        def fill(text: str) -> str:
-            return _PLACEHOLDER.sub(lambda found: self.sites.get(found[1].lower()) or found[0], text)
-
-        return map_texts(value, fill, fill)
-
-
-def _sites_in(row: Any) -> list[str]:
-    text = json.dumps(row, ensure_ascii=False, default=str)
-    return [name.lower() for name in dict.fromkeys(_PLACEHOLDER.findall(text))]
-
 
 def evals_of(original: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the block ``eval`` of a row.
@@ -184,9 +143,7 @@ def evals_of(original: Mapping[str, Any]) -> Mapping[str, Any]:
         RowProblem: there is none with its ``eval_types``.
         Dropped: it calls a program, or compares pictures, as no grader here does.
     """
-    block = original.get("eval")
-    if not isinstance(block, Mapping) or not isinstance(block.get("eval_types"), list):
-        raise RowProblem("eval: expected a block with the list 'eval_types'.")
+    block = read_eval(original)
     # Anywhere in the block: programs stand in addresses, locators and contents.
     called = _CALLED.findall(json.dumps(block))
     if unknown := next((name for name in called if name not in PROGRAMS), None):

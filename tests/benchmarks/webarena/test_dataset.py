@@ -118,9 +118,7 @@ def test_a_login_is_told() -> None:
     """The run would fail row by row without one."""
     made = dataset("webarena", ROW, {**ROW, "task_id": 8, "require_login": False})
     (note,) = made.notes(Path())
-    assert note.startswith(
-        "WebArena: 1 row needs a login (require_login). Give the browser a `storage_state`"
-    )
+    assert note.startswith("WebArena: 1 row needs a login. Give the browser a `storage_state`")
 
 
 def test_a_missing_site_is_told_once_with_what_to_write() -> None:
