@@ -13,9 +13,16 @@ from pydantic import JsonValue
 from pytest_browsereval.config_text import DocumentError, format_path, parse, read_text
 from pytest_browsereval.config_text.json_text import json_value
 from pytest_browsereval.datasets.base import DatasetConfig, RowRef
-from pytest_browsereval.datasets.rows import RELATING, RowIndex, changed_file, refuse, to_task
+from pytest_browsereval.datasets.rows import (
+    RELATING,
+    RowIndex,
+    changed_file,
+    refuse,
+    refuse_unreadable,
+    to_task,
+)
 from pytest_browsereval.datasets.selection import select_rows
-from pytest_browsereval.datasets.source import Row, State, read_table, refuse_unreadable, state_of
+from pytest_browsereval.features.row_source import Row, State, read_table, state_of
 from pytest_browsereval.model.display import format_count
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.session_caches import cache_for_session

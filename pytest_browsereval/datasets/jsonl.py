@@ -11,9 +11,8 @@ from typing import Any, BinaryIO, Literal
 from pytest_browsereval.config_text import DocumentError
 from pytest_browsereval.config_text.json_text import json_value
 from pytest_browsereval.datasets.base import RowRef, Select
-from pytest_browsereval.datasets.rows import RowFile, RowIndex
+from pytest_browsereval.datasets.rows import RowFile, RowIndex, refuse_unreadable
 from pytest_browsereval.datasets.selection import select_rows
-from pytest_browsereval.datasets.source import refuse_unreadable
 from pytest_browsereval.model.tasks import Task
 
 BOM = b"\xef\xbb\xbf"

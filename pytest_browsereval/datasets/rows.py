@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar, NoReturn
 
 from pydantic import Field, ValidationError, field_validator
 
-from pytest_browsereval.config_text import format_path
+from pytest_browsereval.config_text import DocumentError, format_path, unreadable
 from pytest_browsereval.datasets.base import DatasetConfig, RowRef
 from pytest_browsereval.errors import DatasetError, nearest
 from pytest_browsereval.model.tasks import RowMetadata, Task
@@ -232,6 +233,21 @@ class RowIndex:
                 f"{format_path(self.path)}: the file has no rows. Write one task per line or entry."
             )
         return list(self._refs.values())
+
+
+@contextmanager
+def refuse_unreadable(path: Path) -> Iterator[None]:
+    """Turn errors of reading a file into errors that name it.
+
+    Raises:
+        DatasetError: the file cannot be read.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise DatasetError(f"{format_path(path)}: {unreadable(path, error)}") from None
+    except DocumentError as error:
+        raise DatasetError(error.locate(format_path(path))) from None
 
 
 def refuse(problems: Sequence[str]) -> NoReturn:

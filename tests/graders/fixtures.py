@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from pytest_browsereval.benchmarks import second_tab
 from pytest_browsereval.benchmarks.webarena import pages
 from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowser
 from pytest_browsereval.graders import observing, patterns
@@ -24,7 +25,7 @@ def patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a busy machine take its time; tests of a limit make it short again."""
     monkeypatch.setattr(observing, "READ_LIMIT_S", PATIENCE_S)
     monkeypatch.setattr(pages, "PICTURE_LIMIT_S", PATIENCE_S)
-    monkeypatch.setattr(observing, "OPEN_LIMIT_S", PATIENCE_S)
+    monkeypatch.setattr(second_tab, "OPEN_LIMIT_S", PATIENCE_S)
     monkeypatch.setattr(patterns, "SEARCH_LIMIT_S", PATIENCE_S)
 
 

@@ -21,6 +21,7 @@ from pytest_browsereval.benchmarks.agisdk.checks import (
     read_verdict,
     reads_state,
 )
+from pytest_browsereval.benchmarks.second_tab import open_further_tab, open_page
 from pytest_browsereval.browsers.base import Window
 from pytest_browsereval.browsers.playwright.origins import origin_of
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
@@ -30,7 +31,7 @@ from pytest_browsereval.features.model_grader import GRACE_S, ModelGrader, Opini
 from pytest_browsereval.features.verifiers import run_verifier
 from pytest_browsereval.graders.base import Golden, GraderFault, Recorded, hash_bytes
 from pytest_browsereval.graders.criteria import compute_share, list_failed, make_criterion, summarize
-from pytest_browsereval.graders.observing import live_page, open_further_tab, open_page, parse_state
+from pytest_browsereval.graders.observing import live_page, parse_state
 from pytest_browsereval.graders.page_values import NoValue
 from pytest_browsereval.graders.values import show
 from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict

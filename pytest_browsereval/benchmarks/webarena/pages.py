@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import JsonValue
 
+from pytest_browsereval.benchmarks.second_tab import limit_work, open_further_tab, open_page
 from pytest_browsereval.benchmarks.webarena.programs import address_of, expression_of
 from pytest_browsereval.benchmarks.webarena.rules import PictureTarget, Rules, Target
 from pytest_browsereval.browsers.base import Window
@@ -71,8 +72,8 @@ async def _open_at(window: PlaywrightWindow, url: str | None) -> AsyncIterator[N
     if url is None:
         yield
         return
-    async with observing.open_further_tab(window):
-        await observing.open_page(window, url)
+    async with open_further_tab(window):
+        await open_page(window, url)
         await window.settle()
         yield
 
@@ -117,7 +118,7 @@ async def _draw_pictures(window: PlaywrightWindow, asked: PictureTarget) -> list
     # The class may be that of the picture or of what holds it.
     selector = f"{place}:is({_PICTURES}), {place} :is({_PICTURES})" if place else _PICTURES
     late = f"the pictures of the page took more than {PICTURE_LIMIT_S:g} s to draw"
-    async with observing.limit_work(PICTURE_LIMIT_S, late, "the pictures of the page cannot be drawn"):
+    async with limit_work(PICTURE_LIMIT_S, late, "the pictures of the page cannot be drawn"):
         found = window.page.locator(selector).filter(visible=True)
         count = min(await found.count(), MAX_PICTURES)
         await found.evaluate_all(_DECODED)

@@ -1,17 +1,14 @@
-"""The files that rows come from: their state, their tables, and errors that name them."""
+"""The files that rows come from: their state, and their tables."""
 
 from __future__ import annotations
 
 import csv
 import io
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from pytest_browsereval.config_text import DocumentError, format_path, unreadable
-from pytest_browsereval.errors import DatasetError
+from pytest_browsereval.config_text import DocumentError
 from pytest_browsereval.redaction.known import beginning
 
 Row = tuple[int, Any]
@@ -32,21 +29,6 @@ def state_of(path: Path) -> State:
     with os.scandir(path) as entries:
         states = sorted((entry.name, entry.stat()) for entry in entries if entry.is_file())
     return tuple((name, state.st_mtime_ns, state.st_size) for name, state in states)
-
-
-@contextmanager
-def refuse_unreadable(path: Path) -> Iterator[None]:
-    """Turn errors of reading a file into errors that name it.
-
-    Raises:
-        DatasetError: the file cannot be read.
-    """
-    try:
-        yield
-    except OSError as error:
-        raise DatasetError(f"{format_path(path)}: {unreadable(path, error)}") from None
-    except DocumentError as error:
-        raise DatasetError(error.locate(format_path(path))) from None
 
 
 def _check_delimiter(header: list[str], delimiter: str) -> None:
