@@ -21,7 +21,6 @@ from pytest_browsereval.testing import (
     refuses,
     says,
     sends,
-    tool_problems,
 )
 from pytest_browsereval.tools.base import Tool, tool
 
@@ -304,7 +303,8 @@ def test_each_breach_of_the_contract_is_named() -> None:
         return ""
 
     bad = Tool("pressIt", "One. Two. Three.", Arguments, body)
-    problems = "; ".join(tool_problems(bad))
+    with pytest.raises(AssertionError, match="tool 'pressIt'") as caught:
+        check_tool(bad)
     for told in (
         "'pressIt' is not snake_case",
         "3 sentences",
@@ -314,9 +314,7 @@ def test_each_breach_of_the_contract_is_named() -> None:
         "'thePoint' is nested",
         "'names' is nested",
     ):
-        assert told in problems
-    with pytest.raises(AssertionError, match="tool 'pressIt'"):
-        check_tool(bad)
+        assert told in str(caught.value)
 
 
 def test_a_tool_without_a_description_is_refused() -> None:
@@ -330,4 +328,5 @@ def test_a_tool_without_a_description_is_refused() -> None:
         return ""
 
     assert asyncio.run(body(None)) == ""  # type: ignore[arg-type]
-    assert "0 sentences" in "; ".join(tool_problems(Tool("press", "", Nothing, body)))
+    with pytest.raises(AssertionError, match="0 sentences"):
+        check_tool(Tool("press", "", Nothing, body))

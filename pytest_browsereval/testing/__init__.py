@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pytest_browsereval.testing.agents import AgentConformance as AgentConformance
     from pytest_browsereval.testing.browsers import BrowserConformance as BrowserConformance
-    from pytest_browsereval.testing.calling import call_problems as call_problems
     from pytest_browsereval.testing.calling import check_calls as check_calls
     from pytest_browsereval.testing.calling import open_window as open_window
     from pytest_browsereval.testing.evals import EvalDriver as EvalDriver
@@ -29,18 +28,16 @@ if TYPE_CHECKING:
     from pytest_browsereval.testing.site import ConformanceSite as ConformanceSite
     from pytest_browsereval.testing.toolkits import check_tool as check_tool
     from pytest_browsereval.testing.toolkits import check_toolkit as check_toolkit
-    from pytest_browsereval.testing.toolkits import tool_problems as tool_problems
-    from pytest_browsereval.testing.toolkits import toolkit_problems as toolkit_problems
 
 _HOMES = {
     "agents": "AgentConformance",
     "browsers": "BrowserConformance",
-    "calling": "call_problems check_calls open_window",
+    "calling": "check_calls open_window",
     "evals": "EvalDriver EvalRun",
     "model_server": "ModelRequest ScriptedModel",
     "replies": "Call Reply call calls done refuses says sends",
     "site": "ConformanceSite",
-    "toolkits": "check_tool check_toolkit tool_problems toolkit_problems",
+    "toolkits": "check_tool check_toolkit",
 }
 """The public names of each module."""
 _PLACES = {name: module for module, names in _HOMES.items() for name in names.split()}

@@ -49,14 +49,20 @@ async def open_window(
             await running.close()
 
 
-async def call_problems(
+async def check_calls(
     tool: Tool, window: Window, *, good: Sequence[Arguments], bad: Sequence[Arguments] = ()
-) -> list[str]:
-    """Return what of its contract a tool breaks when it is called; nothing if it keeps it.
+) -> None:
+    """Assert that a tool keeps its contract when it is called.
 
     The contract: with good arguments it says in a text of its own what it has done; with bad ones it
     refuses, by :class:`ToolError` or by its schema, and raises nothing else. Unknown arguments, and required
-    ones that are missing, are tried as well. Outputs of more than 200 characters are warned of.
+    ones that are missing, are tried as well. Outputs of more than 200 characters are warned of::
+
+        async def work():
+            async with open_window() as window:
+                await check_calls(write_note, window, good=[{"text": "milk"}], bad=[{"text": ""}])
+
+        asyncio.run(work())
 
     Args:
         tool: is called once with each of the arguments, in this order.
@@ -65,6 +71,7 @@ async def call_problems(
         bad: arguments that it has to refuse.
 
     Raises:
+        AssertionError: it does not; all problems are named.
         ValueError: there are no good arguments.
     """
     if not good:
@@ -78,27 +85,6 @@ async def call_problems(
         # Every further call would report the dead window again.
         if window.dead:
             break
-    return problems
-
-
-async def check_calls(
-    tool: Tool, window: Window, *, good: Sequence[Arguments], bad: Sequence[Arguments] = ()
-) -> None:
-    """Assert that a tool keeps its contract when it is called; see :func:`call_problems`.
-
-    ::
-
-        async def work():
-            async with open_window() as window:
-                await check_calls(write_note, window, good=[{"text": "milk"}], bad=[{"text": ""}])
-
-        asyncio.run(work())
-
-    Raises:
-        AssertionError: it does not; all problems are named.
-        ValueError: there are no good arguments.
-    """
-    problems = await call_problems(tool, window, good=good, bad=bad)
     if problems:
         raise AssertionError(f"tool {tool.name!r}: " + "; ".join(problems))
 

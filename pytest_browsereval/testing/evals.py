@@ -288,17 +288,6 @@ class EvalDriver:
                     ret = leaving.code if isinstance(leaving.code, int) else 1
             return self._run(ret, _read(out), _read(err), began, before)
 
-    def run_folder(self, eval_name: str = "shop", below: str = "") -> Path:
-        """Return the newest run folder of an eval; for one with an ``output_dir`` see ``EvalRun.folder``.
-
-        Args:
-            eval_name: the eval's name.
-            below: the folder of its config, relative to this one; looked at are the runs in its ``results``.
-        """
-        # A run that was killed as it began has a folder without a manifest.
-        manifests = (self.path / below / "results" / eval_name).glob("*/manifest.json")
-        return max(manifests, key=lambda manifest: manifest.stat().st_mtime_ns).parent
-
     def _run(
         self, ret: int, out: str, err: str, began: float, before: Mapping[Path, tuple[int, ...]]
     ) -> EvalRun:

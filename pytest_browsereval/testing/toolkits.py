@@ -16,12 +16,20 @@ _SENTENCE_END = re.compile(r"[.!?](?=\s|$)")
 _ABBREVIATION = re.compile(r"\b(e\.g|i\.e|etc|vs)\.", re.IGNORECASE)
 
 
-def tool_problems(tool: Tool) -> list[str]:
-    """Return what of the tool contract a tool breaks; nothing if it keeps it.
+def check_tool(tool: Tool) -> None:
+    """Assert that a tool keeps the tool contract.
 
     The contract: a snake_case name of at most 64 characters, a description of one or two sentences,
     a flat schema that refuses unknown arguments, and plain JSON throughout.
+
+    Raises:
+        AssertionError: it does not; all problems are named.
     """
+    if problems := _tool_problems(tool):
+        raise AssertionError(f"tool {tool.name!r}: " + "; ".join(problems))
+
+
+def _tool_problems(tool: Tool) -> list[str]:
     problems = []
     if not _NAME.fullmatch(tool.name) or len(tool.name) > 64:
         problems.append(f"the name {tool.name!r} is not snake_case of at most 64 characters")
@@ -32,17 +40,6 @@ def tool_problems(tool: Tool) -> list[str]:
             f"{tool.description!r}"
         )
     return problems + _schema_problems(tool.schema)
-
-
-def check_tool(tool: Tool) -> None:
-    """Assert that a tool keeps the tool contract; see :func:`tool_problems`.
-
-    Raises:
-        AssertionError: it does not; all problems are named.
-    """
-    problems = tool_problems(tool)
-    if problems:
-        raise AssertionError(f"tool {tool.name!r}: " + "; ".join(problems))
 
 
 def _schema_problems(schema: dict[str, Any]) -> list[str]:
@@ -87,8 +84,8 @@ _QUOTED = re.compile(r"`([^`]*)`")
 _SNAKE = re.compile(r"\b[a-z][a-z0-9]*(?:_[a-z0-9]+)+\b")
 
 
-def toolkit_problems(kit: Toolkit) -> list[str]:
-    """Return what a toolkit breaks of its contract; nothing if it keeps it.
+def check_toolkit(kit: Toolkit) -> None:
+    """Assert that a toolkit keeps its contract.
 
     The contract: tools that keep theirs; names that no built-in tool or toolkit has; a policy of short
     lines of plain text, each of which names no tool but those that it ``needs``; a directive that names
@@ -96,28 +93,22 @@ def toolkit_problems(kit: Toolkit) -> list[str]:
 
     Args:
         kit: what ``ToolkitConfig.build()`` has returned.
+
+    Raises:
+        AssertionError: it does not; all problems are named.
     """
     problems = [] if kit.label.strip() else ["the label is empty"]
     if not kit.tools:
         problems.append("it has no tools")
     for tool in kit.tools:
-        problems += [f"tool {tool.name!r}: {problem}" for problem in tool_problems(tool)]
+        problems += [f"tool {tool.name!r}: {problem}" for problem in _tool_problems(tool)]
     # A built-in toolkit would clash with itself.
     if CATALOG.get(kit.key) is not kit:
         try:
             check_names((*CATALOG.values(), kit))
         except ValueError as error:
             problems.append(str(error))
-    return [*problems, *_policy_problems(kit), *_directive_problems(kit)]
-
-
-def check_toolkit(kit: Toolkit) -> None:
-    """Assert that a toolkit keeps its contract; see :func:`toolkit_problems`.
-
-    Raises:
-        AssertionError: it does not; all problems are named.
-    """
-    problems = toolkit_problems(kit)
+    problems += [*_policy_problems(kit), *_directive_problems(kit)]
     if problems:
         raise AssertionError(f"toolkit {kit.key!r}: " + "; ".join(problems))
 

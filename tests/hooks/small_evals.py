@@ -67,6 +67,17 @@ class Evals(Driver):
         defaults = {**agent, "dataset": "rows.jsonl", "browser": "blank", "retries": 0}
         return super().write_config(name, **{**defaults, **keys})
 
+    def run_folder(self, eval_name: str = "shop", below: str = "") -> Path:
+        """Return the newest run folder of an eval.
+
+        Args:
+            eval_name: the eval's name.
+            below: the folder of its config, relative to this one; looked at are the runs in its ``results``.
+        """
+        # A run that was killed as it began has a folder without a manifest.
+        manifests = (self.path / below / "results" / eval_name).glob("*/manifest.json")
+        return max(manifests, key=lambda manifest: manifest.stat().st_mtime_ns).parent
+
     def _run_program(
         self, command: Sequence[str], env: Mapping[str, str], limit_s: float
     ) -> subprocess.CompletedProcess[bytes]:
