@@ -20,7 +20,7 @@ _DATE = re.compile(
     re.IGNORECASE,
 )
 
-RELATIVE = word(
+_RELATIVE = word(
     "tomorrow",
     "today",
     "tonight",
@@ -30,8 +30,6 @@ RELATIVE = word(
     r"in (?:\d+|two|three|a few) (?:days|weeks|months)",
     r"(?:\d+|two|three) (?:days|weeks|months) (?:from now|ago|later)",
 )
-# Names of months and days state a date without a year.
-INCOMPLETE = word(_MONTH, r"(?:mon|tues|wednes|thurs|fri|satur|sun)day")
 
 _NOW = word(
     r"what time is it",
@@ -76,7 +74,7 @@ def expired_date(row: Row, given: Given) -> Iterator[Finding]:
 
 def relative_date(row: Row, given: Given) -> Iterator[Finding]:
     """Find words that mean another day in each run: browsers have no frozen clock."""
-    if found := RELATIVE.search(row.task.query):
+    if found := _RELATIVE.search(row.task.query):
         is_fixed = any(True for _ in row.expectations())
         yield row.report(
             "relative-date",

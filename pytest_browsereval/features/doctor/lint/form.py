@@ -1,4 +1,4 @@
-"""Rules about the row itself: its id, its addresses, values that must not be there."""
+"""Rules about the row itself: its addresses, values that must not be there, texts that are too short."""
 
 from __future__ import annotations
 
@@ -9,18 +9,12 @@ from pytest_browsereval.datasets.rows import TYPE_BY_SUFFIX
 from pytest_browsereval.features.doctor.lint.base import Finding, Given, Row
 from pytest_browsereval.sites import names_in, unknown_sites
 
-_UNSAFE_ID = re.compile(r"[/\\\x00-\x1f\x7f]|\.\.|^\s|\s$")
+SHORT = 2
+"""An expected text of so few characters is found on almost any page."""
+
 _MARK = re.compile(r"__[A-Z][A-Z0-9_]*?__")
 _PORT = re.compile(r"\b(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\]):(\d{2,5})\b")
 _PROTECTED = re.compile(r"browsecomp|bu[-_ ]?bench|stealth[-_ ]?bench|gaia|assistantbench", re.IGNORECASE)
-
-
-def unsafe_id(row: Row, _: Given) -> Iterator[Finding]:
-    """Find ids that are not plain names."""
-    query_id = row.task.query_id
-    if found := _UNSAFE_ID.search(query_id):
-        message = f"the id has {found[0]!r}; folders and node ids are made of an encoded form."
-        yield row.note("unsafe-id", message, "Choose an id of letters, digits, '.', '_' and '-'.")
 
 
 def missing_start_url(row: Row, _: Given) -> Iterator[Finding]:
@@ -69,4 +63,17 @@ def plain_gold(row: Row, _: Given) -> Iterator[Finding]:
         yield row.warning("plain-gold", message, advice)
 
 
-RULES = (unsafe_id, missing_start_url, unresolved_placeholder, baked_port, plain_gold)
+def underspecified_answer(row: Row, _: Given) -> Iterator[Finding]:
+    """Find expected texts that other texts hold by chance."""
+    is_loose = any(getattr(g, "match", "") == "includes" for g in row.graders)
+    for key, text in row.expectations():
+        is_contained = key.endswith((".contains", ".text")) or (key.startswith("answer") and is_loose)
+        if is_contained and len(text.strip()) <= SHORT:
+            yield row.warning(
+                "underspecified-answer",
+                f"{key}: {row.quote(text)} is so short that wrong answers hold it too.",
+                "Expect more of the text, or compare numbers (match: number) or the whole (match: exact).",
+            )
+
+
+RULES = (missing_start_url, unresolved_placeholder, baked_port, plain_gold, underspecified_answer)

@@ -9,15 +9,14 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from pytest_browsereval.config import EvalConfig
-from pytest_browsereval.features.doctor.lint import dates, form, goals
+from pytest_browsereval.features.doctor.lint import dates, form
 from pytest_browsereval.features.doctor.lint.base import Finding, Given, Level, Row, Rule
 from pytest_browsereval.features.doctor.lint.loading import Loaded, load
 from pytest_browsereval.features.doctor.lint.runs import ask_runs
-from pytest_browsereval.features.doctor.lint.stored import attempts_of
 from pytest_browsereval.registry import Registry
 
 # Each looks at one row at a time.
-RULES: tuple[Rule, ...] = (*form.RULES, *dates.RULES, *goals.RULES)
+RULES: tuple[Rule, ...] = (*form.RULES, *dates.RULES)
 
 
 async def lint(
@@ -46,7 +45,7 @@ async def lint(
     given = Given(config, today, loaded.rows)
     findings = list(loaded.findings)
     findings += (found for row in given.rows for rule in RULES for found in rule(row, given))
-    findings += ask_runs(given, attempts_of(runs))
+    findings += ask_runs(given, runs)
     if online:
         findings += await ask_pages(given.rows)
     return tuple(sorted(findings, key=lambda found: list(Level).index(found.level)))
