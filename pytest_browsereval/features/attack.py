@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Protocol, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast
 
 from pydantic import Field, JsonValue, field_validator
 
@@ -18,13 +18,6 @@ if TYPE_CHECKING:
     from playwright.async_api import BrowserContext
 
     from pytest_browsereval.config.model import EvalConfig
-
-
-class PayloadFile(Block):
-    """A payload in a file of its own."""
-
-    file: str = Field(min_length=1)
-    """The path, relative to the config; UTF-8."""
 
 
 class Goal(Block):
@@ -114,7 +107,7 @@ class AttackConfig(Component):
 
     name: VariantName | None = None
     """What reports call the attack, and the end of its rows' ids, ``ROW.under.NAME``; by default the type."""
-    payload: Annotated[str, Field(min_length=1)] | PayloadFile
+    payload: str = Field(min_length=1)
     """What the agent meets. ``{goal}`` stands for what the goal says, ``{attacker}`` for the base URL of the
     attacker's origin, and the names of sites in braces for theirs; ``{{word}}`` is the text ``{word}``."""
     goal: Goal

@@ -13,13 +13,16 @@ from typing import Any, Literal, cast
 from pydantic import PrivateAttr
 
 from pytest_browsereval.agents.base import AgentContext, AgentEvaluator
-from pytest_browsereval.agents.scripted import ScriptedAgent, ScriptedConfig
+from pytest_browsereval.agents.scripted import ScriptedAgent, ScriptedConfig, check_steps
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.config.model import EvalConfig
-from pytest_browsereval.features.attacks.payloads import KnownPayload, list_payloads
+from pytest_browsereval.features.attack import list_attacks
+from pytest_browsereval.features.attacks.dataset import AttackedDataset
+from pytest_browsereval.features.attacks.grader import AttackGrader
 from pytest_browsereval.features.attacks.reading import PayloadReader, fold
-from pytest_browsereval.features.attacks.solutions import check_solutions
+from pytest_browsereval.features.attacks.session import SESSIONS
 from pytest_browsereval.model.results import AgentResult
+from pytest_browsereval.sites import fill
 from pytest_browsereval.tools.base import DONE, Tool, ToolResult
 from pytest_browsereval.tools.runner import HANDLE_DIALOG
 from pytest_browsereval.tools.toolbox import Toolbox
@@ -53,13 +56,16 @@ class GullibleConfig(ScriptedConfig):
         Raises:
             ConfigError: with file and line of the step.
         """
-        if self._attacked is not None:
-            check_solutions(self._attacked, tools)
+        config = self._attacked
+        for place, attack in enumerate(() if config is None else list_attacks(config)):
+            for number, message in check_steps(attack.goal.solution, tools, "the goal's solution"):
+                path = ("attacks", place, "goal", "solution", number - 1)
+                raise config.wrong(path, f"the attack {attack.label!r}: {message}")
         return super().check_tools(tools, kits)
 
     def build(self, context: AgentContext) -> AgentEvaluator:
         """Return the evaluator of one attempt."""
-        return WatchfulAgent(context, ObedientTools(context, list_payloads(context.window)))
+        return WatchfulAgent(context, ObedientTools(context))
 
 
 class WatchfulAgent(AgentEvaluator):
@@ -130,16 +136,19 @@ class WatchfulTools:
 
 
 class ObedientTools(WatchfulTools):
-    """Tools of an agent that obeys all that it reads.
+    """Tools of an agent that obeys all that it reads of the payloads of the run.
 
     Args:
-        context: of the attempt.
-        payloads: all that it may come across in the run; only what it reads makes it act.
+        context: of the attempt; one that is under no attack reads none.
     """
 
-    def __init__(self, context: AgentContext, payloads: Sequence[KnownPayload]) -> None:
+    def __init__(self, context: AgentContext) -> None:
         super().__init__(context)
-        self._unread = {fold(payload.text): payload for payload in payloads}
+        self._session = SESSIONS.get(context.window)
+        datasets = () if self._session is None else self._session.config.datasets
+        known = (one.judges.values() for one in datasets if isinstance(one, AttackedDataset))
+        graders = [grader for grader, _ in next(known, ())]
+        self._unread = {fold(self._fill(grader.payload)): grader for grader in graders}
         self._said = ""
         self._further_tabs: list[int] = []
         """Those that were opened to obey."""
@@ -155,6 +164,9 @@ class ObedientTools(WatchfulTools):
         self._said = result.output
         return result
 
+    def _fill(self, value: Any) -> Any:
+        return fill(value, {} if self._session is None else self._session.site_urls)
+
     def _number_tab(self, planned: int) -> int:
         """Return the number of a tab that the row's solution numbers as if none had been opened to obey."""
         for tab_id in self._further_tabs:
@@ -169,17 +181,17 @@ class ObedientTools(WatchfulTools):
         for folded in [folded for folded in self._unread if folded in text]:
             await self._obey(self._unread.pop(folded))
 
-    async def _obey(self, payload: KnownPayload) -> None:
-        """Do what a payload wants, and go back to where the agent was.
+    async def _obey(self, attack: AttackGrader) -> None:
+        """Do what an attacker wants, and go back to where the agent was.
 
         Raises:
             GivenUp: that is what it wants.
         """
-        if payload.gives_up:
+        if any("given_up" in check for check in attack.goal.checks):
             raise GivenUp
         window = self._window
         before, here, url = {tab.tab_id for tab in await window.tabs()}, window.tab_id, window.url
-        for step in payload.solution:
+        for step in self._fill(list(attack.goal.solution)):
             name, arguments = str(step["tool"]), {key: step[key] for key in step if key != "tool"}
             if name == DONE:
                 self.changed_answer = str(arguments["answer"])

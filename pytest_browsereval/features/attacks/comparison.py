@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -17,7 +18,7 @@ from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.runs.attempt import StoredAttempt
 from pytest_browsereval.runs.summary import RunSummary
 from pytest_browsereval.runs.trial import StoredTrial
-from pytest_browsereval.stats.paired import Method, Paired, Split, compare_pairs
+from pytest_browsereval.stats.paired import Method, Split, compare_pairs
 from pytest_browsereval.stats.permutation import Cell, compute_p_value
 
 
@@ -40,75 +41,34 @@ class Side:
     @property
     def trials(self) -> tuple[StoredTrial, ...]:
         """Those that count."""
-        all_of = self.summary.trials
-        return tuple(one for one in all_of if self.variant in (None, one.last.variant))
+        return tuple(one for one in self.summary.trials if self.variant in (None, one.last.variant))
 
     @property
+    def attempts(self) -> list[StoredAttempt]:
+        """The last one of each of them."""
+        return [one.last for one in self.trials]
+
+    @cached_property
     def figures(self) -> RunFigures:
-        """What happened."""
+        """What happened.
+
+        Raises:
+            UsageError: there was no attack.
+        """
         found = find_figures(RunSummary(self.trials))
         if found is None:
             raise UsageError(f"{self.label} has no attempt under attack, so there is nothing to compare.")
         return found
 
 
-@dataclass(frozen=True)
-class Measured:
-    """A rate on both sides."""
-
-    name: str
-    first: float | None
-    """Over the pairs."""
-    second: float | None
-    pairs: int
-    unpaired: int
-    """Attempts that count on one side only."""
-    paired: Paired
-    """The difference, second less first, over rows."""
-
-    def as_json(self) -> dict[str, Any]:
-        """Return it as plain values."""
-        ends = self.paired.interval
-        return {
-            "first": self.first,
-            "second": self.second,
-            "pairs": self.pairs,
-            "unpaired": self.unpaired,
-            "rows": self.paired.tasks,
-            "difference": self.paired.value,
-            "interval": ends and ends.as_json(),
-            "p_value": self.paired.p_value,
-            "test": str(self.paired.test),
-        }
-
-
-@dataclass(frozen=True)
-class AttackComparison:
-    """Two sides under the same attacks."""
-
-    first: Side
-    second: Side
-    measures: tuple[Measured, ...]
-    """Attack success, utility under attack, utility."""
-    edited: tuple[str, ...] = ()
-    """Rows that are not what they were, which are in no pair: the two results are of different tasks."""
-
-    def as_json(self) -> dict[str, Any]:
-        """Return it as plain values."""
-        return {
-            "first": {"name": self.first.label, **self.first.figures.as_json()},
-            "second": {"name": self.second.label, **self.second.figures.as_json()},
-            "differences": {one.name: one.as_json() for one in self.measures},
-            "edited_rows": list(self.edited),
-        }
-
-
 _Key = tuple[str, str | None, str, int]
 """Base row, attack, variant where it matters, trial."""
 
 
-def compare_sides(first: Side, second: Side) -> AttackComparison:
-    """Compare two sides.
+def compare_sides(first: Side, second: Side) -> dict[str, Any]:
+    """Return as plain values what differs between two sides: ``differences`` by the names of rates.
+
+    ``edited_rows`` are not what they were, and in no pair: the two results are of different tasks.
 
     Raises:
         UsageError: they were not under the same attacks, have no attempt in common, or no such variant.
@@ -120,26 +80,32 @@ def compare_sides(first: Side, second: Side) -> AttackComparison:
             raise UsageError(
                 f"{side.folder} has no variant {side.variant!r}.{hint} It has: {', '.join(names)}."
             )
-    check_attacks(first, second)
-    with_variant = first.variant is None and len({one.last.variant for one in first.trials}) > 1
-    a, b = (_index(side.trials, with_variant=with_variant) for side in (first, second))
-    edited = _list_edited(a, b)
-    a, b = ({key: one for key, one in side.items() if key[0] not in edited} for side in (a, b))
-    measures = (
-        _measure("attack_success", a, b, _is_compromised),
-        _measure("utility_under_attack", a, b, _is_useful),
-        _measure("utility", a, b, _is_passed),
+    _check_attacks(first, second)
+    with_variant = first.variant is None and len({one.variant for one in first.attempts}) > 1
+    a, b = (
+        {(base_of(o), name_of(o), o.variant if with_variant else "", o.trial): o for o in side.attempts}
+        for side in (first, second)
     )
-    if not measures[0].pairs:
+    hashes = ((key[0], a[key].row_hash, b[key].row_hash) for key in a.keys() & b.keys())
+    edited = sorted({row for row, before, after in hashes if before and after and before != after})
+    a, b = ({key: one for key, one in side.items() if key[0] not in edited} for side in (a, b))
+    rates = {"attack_success": _is_compromised, "utility_under_attack": _is_useful, "utility": _is_passed}
+    differences = {name: _measure(a, b, value) for name, value in rates.items()}
+    if not differences["attack_success"]["pairs"]:
         left_out = f" Rows that were edited are left out: {join_first(edited, 5)}." if edited else ""
         raise UsageError(
             f"{first.label} and {second.label} have no pair of attempts in which an attack was delivered."
             f"{left_out}"
         )
-    return AttackComparison(first, second, measures, edited)
+    sides = {"first": first, "second": second}
+    return {
+        **{place: {"name": side.label, **side.figures.as_json()} for place, side in sides.items()},
+        "differences": differences,
+        "edited_rows": edited,
+    }
 
 
-def check_attacks(first: Side, second: Side) -> None:
+def _check_attacks(first: Side, second: Side) -> None:
     """Check that both sides were under the same attacks.
 
     Raises:
@@ -160,26 +126,16 @@ def check_attacks(first: Side, second: Side) -> None:
         )
 
 
-def _index(trials: Iterable[StoredTrial], *, with_variant: bool) -> dict[_Key, StoredAttempt]:
-    data = (one.last for one in trials)
-    return {(base_of(one), name_of(one), one.variant if with_variant else "", one.trial): one for one in data}
-
-
-def _list_edited(
-    first: Mapping[_Key, StoredAttempt], second: Mapping[_Key, StoredAttempt]
-) -> tuple[str, ...]:
-    """Return the rows that are not the same on the two sides, by their hashes."""
-    hashes = ((key[0], first[key].row_hash, second[key].row_hash) for key in first.keys() & second.keys())
-    return tuple(sorted({row for row, before, after in hashes if before and after and before != after}))
-
-
 def _measure(
-    name: str,
     first: Mapping[_Key, StoredAttempt],
     second: Mapping[_Key, StoredAttempt],
     value: Callable[[StoredAttempt], bool | None],
-) -> Measured:
-    """Return a rate on both sides; attempts for which ``value`` returns None do not count."""
+) -> dict[str, Any]:
+    """Return a rate on both sides, over the pairs, and the difference, second less first, over rows.
+
+    Attempts for which ``value`` returns None do not count; those that count on one side only are
+    ``unpaired``.
+    """
     before, after = (
         {key: found for key, one in side.items() if (found := value(one)) is not None}
         for side in (first, second)
@@ -195,14 +151,18 @@ def _measure(
     gained, lost = (sum(sign * mean > 0 for mean in means) for sign in (1, -1))
     split = None if is_single else Split(gained, lost, compute_p_value(tasks), Method.EXCHANGE)
     count = len(shared)
-    return Measured(
-        name,
-        sum(before[key] for key in shared) / count if count else None,
-        sum(after[key] for key in shared) / count if count else None,
-        count,
-        len(before) + len(after) - 2 * count,
-        compare_pairs(means, split=split),
-    )
+    paired = compare_pairs(means, split=split)
+    return {
+        "first": sum(before[key] for key in shared) / count if count else None,
+        "second": sum(after[key] for key in shared) / count if count else None,
+        "pairs": count,
+        "unpaired": len(before) + len(after) - 2 * count,
+        "rows": paired.tasks,
+        "difference": paired.value,
+        "interval": paired.interval and paired.interval.as_json(),
+        "p_value": paired.p_value,
+        "test": str(paired.test),
+    }
 
 
 def _cell(pairs: list[tuple[bool, bool]]) -> Cell:

@@ -7,7 +7,6 @@ import sys
 from collections.abc import Iterator, Sequence
 
 from pytest_browsereval.config.model import EvalConfig
-from pytest_browsereval.errors import ConfigError
 from pytest_browsereval.features.attack import AttackConfig, list_attacks
 from pytest_browsereval.features.attacks.collector import TOKEN_VARIABLE
 from pytest_browsereval.features.attacks.dataset import AttackedDataset
@@ -44,7 +43,7 @@ def derive_rows(config: EvalConfig) -> EvalConfig:
     Raises:
         ConfigError: an attack cannot be delivered or judged.
     """
-    attacks = tuple(_read_payload(config, place) for place in range(len(config.attacks)))
+    attacks = list_attacks(config)
     _check(config, attacks)
     names_attacker = any(f"{{{ATTACKER}}}" in one.model_dump_json() for one in attacks)
     sites = {**config.sites, ATTACKER: COLLECTOR} if names_attacker else config.sites
@@ -124,17 +123,3 @@ def _find_lacking(
     if goal.needs_requests and f"{{{ATTACKER}}}" not in attack.model_dump_json():
         why = "a `request` goes to the attacker's origin, and nothing names {attacker}. "
         yield ("goal",), f"{why}Write {{attacker}} where the payload or `say` has its address."
-
-
-def _read_payload(config: EvalConfig, place: int) -> AttackConfig:
-    """Return an attack with its payload as a text, its file read."""
-    attack = list_attacks(config)[place]
-    if isinstance(attack.payload, str):
-        return attack
-    try:
-        text = (config.base_dir / attack.payload.file).read_text(encoding="utf-8").strip()
-    except (OSError, ValueError) as error:
-        why = f"the file cannot be read: {error}. Name a text file in UTF-8, relative to the config."
-        wrong: ConfigError = config.wrong(("attacks", place, "payload", "file"), why)
-        raise wrong from None
-    return attack.model_copy(update={"payload": text})

@@ -31,7 +31,6 @@ class AttackedDataset(DatasetConfig):
     type: Literal["under_attack"] = "under_attack"
     of: Annotated[DatasetConfig, MemberOf("dataset")]
     attacks: tuple[Annotated[AttackConfig, MemberOf("attack")], ...]
-    """With their payloads as texts."""
 
     _rows: Sequence[RowRef] = PrivateAttr(default=())
     _chosen: list[RowRef] = PrivateAttr(default_factory=list)
@@ -111,7 +110,7 @@ class AttackedDataset(DatasetConfig):
 
     def _make_grader(self, attack: AttackConfig) -> AttackGrader:
         """Return what judges attempts under an attack, whose payload names only sites any more."""
-        payload = str(attack.payload).replace("{goal}", attack.goal.say)
+        payload = attack.payload.replace("{goal}", attack.goal.say)
         return AttackGrader(
             attack=attack.label,
             channel=attack.channel or attack.type,

@@ -6,7 +6,7 @@ errored, are in no rate, and always counted.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -143,38 +143,24 @@ class RunFigures:
         return count_figures(self.attacked)
 
     @cached_property
-    def attacks(self) -> dict[str, Figures]:
-        """By attack, the most successful ones first."""
-        found = self._group(lambda one: one.name)
-        return {name: found[name] for name in sorted(found, key=lambda name: _rank(name, found[name]))}
-
-    @cached_property
-    def channels(self) -> dict[str, Figures]:
-        """By channel."""
-        return self._group(lambda one: one.channel)
-
-    @cached_property
-    def goals(self) -> dict[str, Figures]:
-        """By the attacker's goal."""
-        return self._group(lambda one: one.goal)
-
-    @cached_property
-    def variants(self) -> dict[str, tuple[PassRate, Figures]]:
-        """By variant: utility without attack, and what happened under attack."""
-        return {
-            name: (
-                pass_rate(one for one in self.plain if one.variant == name),
-                count_figures(one for one in self.attacked if one.variant == name),
-            )
-            for name in sorted({one.variant for one in self.attacked})
-        }
-
-    def _group(self, key: Callable[[Derived], str]) -> dict[str, Figures]:
-        groups: dict[str, list[StoredAttempt]] = {}
+    def groups(self) -> dict[str, dict[str, Figures]]:
+        """By attack, the most successful ones first; by channel, by the attacker's goal, and by variant."""
+        parts: dict[str, dict[str, list[StoredAttempt]]] = {}
         for one in self.attacked:
-            if one.derived is not None:
-                groups.setdefault(key(one.derived), []).append(one)
-        return {name: count_figures(groups[name]) for name in sorted(groups)}
+            facts = self.facts[str(name_of(one))]
+            names = {
+                "attack": facts.name,
+                "channel": facts.channel,
+                "goal": facts.goal,
+                "variant": one.variant,
+            }
+            for kind, name in names.items():
+                parts.setdefault(kind, {}).setdefault(name, []).append(one)
+        found = {
+            kind: {name: count_figures(attempts) for name, attempts in sorted(part.items())}
+            for kind, part in parts.items()
+        }
+        return found | {"attack": dict(sorted(found["attack"].items(), key=_rank))}
 
     def as_json(self) -> dict[str, Any]:
         """Return all figures as plain values."""
@@ -186,20 +172,24 @@ class RunFigures:
                 **rate_as_json(self.utility),
             },
             "under_attack": self.whole.as_json(),
-            "by_attack": {
-                name: {"channel": self.facts[name].channel, "goal": self.facts[name].goal, **one.as_json()}
-                for name, one in self.attacks.items()
-            },
-            "by_channel": {name: one.as_json() for name, one in self.channels.items()},
-            "by_goal": {name: one.as_json() for name, one in self.goals.items()},
-            "by_variant": {
-                name: {"utility": rate_as_json(plain), **one.as_json()}
-                for name, (plain, one) in self.variants.items()
+            **{
+                f"by_{kind}": {
+                    name: {**self._describe(kind, name), **one.as_json()} for name, one in part.items()
+                }
+                for kind, part in self.groups.items()
             },
         }
 
+    def _describe(self, kind: str, name: str) -> dict[str, Any]:
+        """Return what is known of a group besides its figures."""
+        if kind == "attack":
+            return {"channel": self.facts[name].channel, "goal": self.facts[name].goal}
+        plain = [one for one in self.plain if one.variant == name]
+        return {"utility": rate_as_json(pass_rate(plain))} if kind == "variant" else {}
 
-def _rank(name: str, one: Figures) -> tuple[float, int, str]:
+
+def _rank(group: tuple[str, Figures]) -> tuple[float, int, str]:
+    name, one = group
     return (2.0 if one.success.value is None else -one.success.value, -one.compromised, name)
 
 

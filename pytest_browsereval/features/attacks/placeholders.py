@@ -31,7 +31,7 @@ def find_unknown(attack: AttackConfig, known: Collection[str]) -> Iterator[tuple
     """Yield what stands in braces in an attack and stands for nothing: where, and what to write.
 
     Args:
-        attack: its payload, the file read, its goal and options.
+        attack: its payload, its goal and options.
         known: names that stand for something.
     """
     goal = attack.goal

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_browsereval.hooks.names import is_worker
-
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -24,16 +22,6 @@ if TYPE_CHECKING:
     from pytest_browsereval.model.tasks import Task
     from pytest_browsereval.run.active import ActiveRun
     from pytest_browsereval.runs.run import StoredRun
-
-
-def pytest_browsereval_start(config: pytest.Config) -> None:
-    """Report what came of attacks."""
-    if is_worker(config):
-        return
-    from pytest_browsereval.features.attacks.hooks import AttackTable
-    from pytest_browsereval.hooks.controller import controller_key
-
-    config.pluginmanager.register(AttackTable(config.stash[controller_key]), "browsereval-attack-table")
 
 
 def pytest_browsereval_prepare_window(
@@ -110,6 +98,6 @@ def pytest_browsereval_find_cause(
     """Return that an attempt obeyed its attack."""
     if metadata.derived is None:
         return None
-    from pytest_browsereval.features.attacks.hooks import find_attack_cause
+    from pytest_browsereval.features.attacks.outcome import find_attack_cause
 
     return find_attack_cause(metadata)

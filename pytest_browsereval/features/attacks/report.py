@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
-from pytest_browsereval.features.attacks.comparison import AttackComparison, Measured
 from pytest_browsereval.features.attacks.figures import Figures, RunFigures, find_interval
 from pytest_browsereval.features.attacks.rules import describe_left_out
 from pytest_browsereval.model.display import format_count, join_first, one_line, percent
@@ -12,9 +12,6 @@ from pytest_browsereval.report.report import Report, Row, Table
 from pytest_browsereval.report.table import format_interval
 from pytest_browsereval.runs.passrate import PassRate
 from pytest_browsereval.stats.paired import RESAMPLES, SEED
-
-MOST_ROWS = 10
-"""Attacks in the table at the end of a run."""
 
 MOST_NAMES = 5
 """Of attacks in a line; the rest is counted."""
@@ -32,9 +29,12 @@ def describe_figures(found: RunFigures) -> Iterator[str]:
     yield f"utility {_rate(found.utility)}, under attack {_rate(whole.utility, with_ends=True)}"
     harmless = f", {format_count(whole.harmless, 'harmless failure')}" if whole.delivered else ""
     yield f"attack success {_rate(whole.success, with_ends=True)}{harmless}"
+    attacks = found.groups["attack"]
+    if hits := [f"{one_line(name, 60)} ({_count(one)})" for name, one in attacks.items() if one.compromised]:
+        yield f"attacks that succeeded: {join_first(hits, MOST_NAMES)}"
     if left_out := describe_left_out(whole):
         yield f"of {format_count(whole.attempts, 'attempt')} under attack {left_out}: in no rate"
-    if unmet := [one_line(name, 60) for name, one in found.attacks.items() if not one.delivered]:
+    if unmet := [one_line(name, 60) for name, one in attacks.items() if not one.delivered]:
         yield f"delivered in no attempt: {join_first(unmet, MOST_NAMES)}"
 
 
@@ -54,26 +54,6 @@ def _rate(rate: PassRate, *, with_ends: bool = False) -> str:
 _HEAD = ("compromised", "success (95 %)", "utility")
 
 
-def tabulate_attacks(found: RunFigures, most: int = MOST_ROWS) -> Table:
-    """Return a table of the attacks, the most successful ones first.
-
-    Args:
-        found: the figures.
-        most: how many are shown; the rest is counted.
-    """
-    labels = {name: f"{facts.channel}, {facts.goal}" for name, facts in found.facts.items()}
-    rows = [Row((name, labels[name], *_cells(one))) for name, one in found.attacks.items()]
-    rest = list(found.attacks.values())[most:]
-    compromised, delivered = (sum(getattr(one, key) for one in rest) for key in ("compromised", "delivered"))
-    return Table(
-        ("attack", "channel, goal", *_HEAD),
-        rows,
-        aligns="llrrr",
-        most=most,
-        rest=f"{compromised:,} of {delivered:,} compromised",
-    )
-
-
 def _share(value: float | None) -> str:
     return "-" if value is None else percent(value)
 
@@ -82,73 +62,74 @@ def _cells(one: Figures) -> Sequence[str]:
     success, utility = (_share(rate.value) for rate in (one.success, one.utility))
     ends = find_interval(one.success)
     between = f" ({format_interval(ends)})" if ends else ""
-    return f"{one.compromised:,} of {one.delivered:,}", success + between, utility
+    return _count(one), success + between, utility
 
 
-def make_report(found: RunFigures, compared: AttackComparison | None = None) -> Report:
+def _count(one: Figures) -> str:
+    return f"{one.compromised:,} of {one.delivered:,}"
+
+
+def make_report(found: RunFigures, compared: Mapping[str, Any] | None = None) -> Report:
     """Return the report of the command.
 
     Args:
         found: the figures.
-        compared: what differs between two sides.
+        compared: what differs between two sides, as ``compare_sides`` returns it.
     """
-    groups: dict[str, Mapping[str, Figures]] = {"channel": found.channels, "goal": found.goals}
-    if len(found.variants) > 1:
-        groups["variant"] = {name: one for name, (_, one) in found.variants.items()}
+    groups = {kind: part for kind, part in found.groups.items() if kind != "attack"}
+    if len(groups["variant"]) == 1:
+        del groups["variant"]
     return Report(
         title="Under attack",
         facts=list(describe_figures(found)),
         tables=[
-            tabulate_attacks(found, len(found.attacks)),
+            _tabulate_attacks(found),
             *(_tabulate(title, rows) for title, rows in groups.items()),
             *([] if compared is None else [_compare(compared)]),
         ],
         notes=[] if compared is None else list(_list_notes(compared)),
-        content=lambda: found.as_json() | ({} if compared is None else {"compared": compared.as_json()}),
+        content=lambda: found.as_json() | ({} if compared is None else {"compared": compared}),
     )
+
+
+def _tabulate_attacks(found: RunFigures) -> Table:
+    labels = {name: f"{facts.channel}, {facts.goal}" for name, facts in found.facts.items()}
+    rows = [Row((name, labels[name], *_cells(one))) for name, one in found.groups["attack"].items()]
+    return Table(("attack", "channel, goal", *_HEAD), rows, aligns="llrrr", most=len(rows))
 
 
 def _tabulate(title: str, rows: Mapping[str, Figures]) -> Table:
     return Table((title, *_HEAD), [Row((name, *_cells(one))) for name, one in rows.items()], aligns="lrrr")
 
 
-def _compare(compared: AttackComparison) -> Table:
+def _compare(compared: Mapping[str, Any]) -> Table:
     rows = [
-        Row((_NAMES[one.name], _share(one.first), _share(one.second), _difference(one)))
-        for one in compared.measures
+        Row((_NAMES[name], _share(one["first"]), _share(one["second"]), _difference(one)))
+        for name, one in compared["differences"].items()
     ]
-    about = [f"A = {compared.first.label}", f"B = {compared.second.label}"]
+    about = [f"{letter} = {compared[side]['name']}" for letter, side in (("A", "first"), ("B", "second"))]
     return Table(("", "A", "B", "B less A"), rows, about=about, aligns="lrrl")
 
 
-def _list_notes(compared: AttackComparison) -> Iterator[str]:
-    for one in compared.measures:
-        if one.unpaired:
-            attempts = format_count(one.unpaired, "attempt")
-            verb = "counts" if one.unpaired == 1 else "count"
-            yield f"{_NAMES[one.name]}: {attempts} {verb} on one side only, and in no pair"
-    if compared.edited:
-        yield _describe_edited(compared)
+def _list_notes(compared: Mapping[str, Any]) -> Iterator[str]:
+    for name, one in compared["differences"].items():
+        if count := one["unpaired"]:
+            verb = "counts" if count == 1 else "count"
+            yield f"{_NAMES[name]}: {format_count(count, 'attempt')} {verb} on one side only, and in no pair"
+    if edited := compared["edited_rows"]:
+        names = join_first([one_line(name, 60) for name in edited], MOST_NAMES)
+        yield f"row edited ({len(edited):,}): {names}: other tasks than before, and in no pair"
     yield (
         "paired by row, attack and trial; p by exchange of the sides, row by row; interval by bootstrap of "
         f"rows, {RESAMPLES:,} resamples, seed {SEED}"
     )
 
 
-def _describe_edited(compared: AttackComparison) -> str:
-    names = join_first([one_line(name, 60) for name in compared.edited], MOST_NAMES)
-    return f"row edited ({len(compared.edited):,}): {names}: other tasks than before, and in no pair"
-
-
-def _difference(one: Measured) -> str:
-    paired = one.paired
-    if paired.value is None:
+def _difference(one: Mapping[str, Any]) -> str:
+    if one["difference"] is None:
         return "no pair"
-    ends = paired.interval
-    between = f" ({100 * ends.low:+.1f} to {100 * ends.high:+.1f})" if ends else ""
-    rows = f"{format_count(one.pairs, 'pair')} on {format_count(paired.tasks, 'row')}"
-    return f"{100 * paired.value:+.1f} points{between}, p {_p(paired.p_value)}, {rows}"
-
-
-def _p(value: float) -> str:
-    return f"{value:.3f}" if value >= 0.001 else f"{value:.1g}"
+    ends = one["interval"]
+    between = f" ({100 * ends[0]:+.1f} to {100 * ends[1]:+.1f})" if ends else ""
+    p = f"{one['p_value']:.3f}" if one["p_value"] >= 0.001 else f"{one['p_value']:.1g}"
+    rows = f"{format_count(one['pairs'], 'pair')} on {format_count(one['rows'], 'row')}"
+    return f"{100 * one['difference']:+.1f} points{between}, p {p}, {rows}"

@@ -24,8 +24,8 @@ from pytest_browsereval.errors import PLUGIN_ERRORS, ErrorSource, Fault, is_give
 from pytest_browsereval.features.attack import AttackConfig, list_attacks
 from pytest_browsereval.features.attacks.answers import check_answers
 from pytest_browsereval.features.attacks.config import SHARED, TOKEN
-from pytest_browsereval.features.attacks.evidence import judge_page
-from pytest_browsereval.features.attacks.goals import Check, ReadGoal, RequestCheck, read_goal
+from pytest_browsereval.features.attacks.evidence import judge_check, judge_page
+from pytest_browsereval.features.attacks.goals import AnswerCheck, ReadGoal, TypedCheck, read_goal
 from pytest_browsereval.features.attacks.grader import AttackGrader
 from pytest_browsereval.features.attacks.input import list_typed, watch_input
 from pytest_browsereval.features.attacks.members.page import Where, check_selector
@@ -33,10 +33,9 @@ from pytest_browsereval.features.attacks.placer import PLACE_S, AttackError, Liv
 from pytest_browsereval.features.page_reader import PageReader
 from pytest_browsereval.graders import observing
 from pytest_browsereval.graders.base import GraderConfig, GraderFault
-from pytest_browsereval.graders.page_state import PageCheck, PageStateGrader
+from pytest_browsereval.graders.page_state import PageStateGrader
 from pytest_browsereval.graders.page_values import NoValue
-from pytest_browsereval.graders.state_diff import StateCheck, StateDiffGrader
-from pytest_browsereval.model.grades import Verdict
+from pytest_browsereval.graders.state_diff import StateDiffGrader
 from pytest_browsereval.model.messages import ToolCallMessage
 from pytest_browsereval.model.progress import Progress, StepFollower
 from pytest_browsereval.model.tasks import Task
@@ -47,8 +46,6 @@ SESSIONS: WeakKeyDictionary[Window, AttackSession] = WeakKeyDictionary()
 
 PATIENCE_S = 1.0
 """How long after the last step a goal may still be reached, as checks of a row may (``page_state``)."""
-MOST_KEPT = 4_000
-"""Characters of JSON that are kept of what a goal is about, at each moment at which it has changed."""
 
 
 def prepare(
@@ -136,7 +133,6 @@ class AttackSession:
         self._delivered: dict[str, JsonValue] | None = None
         self._moments: list[dict[str, Any]] = []
         self._typed: dict[str, int] = {}
-        self._kept: dict[str, Any] = {}
         self._reader: PageReader | None = None
         self._log: dict[str, Any] = {}
         self._watch: WorldScript | None = None
@@ -257,28 +253,15 @@ class AttackSession:
         return isinstance(self._window, PlaywrightWindow) and self._window.dialog is not None
 
     async def _add_moment(self, *, is_end: bool = False) -> None:
-        """Note which checks hold, where that is known before the end, and the values, for other checks."""
-        moment: dict[str, Any] = {"step": self._step, "held": [None] * len(self._goal.checks)}
-        if not is_end:
-            await self._ask(moment)
-        self._moments.append({**moment, "at": time.time()})
+        """Note which checks hold, where that is known before the end."""
+        held = [None] * len(self._goal.checks) if is_end else await self._ask()
+        self._moments.append({"step": self._step, "held": held, "at": time.time()})
 
-    async def _ask(self, moment: dict[str, Any]) -> None:
-        if seen := await self._read_again():
-            self._keep(moment, "page", _shorten(seen))
-        if state := await self._fetch_state() if self._goal.state_url is not None else None:
-            self._keep(moment, "state", {"value": state[0]})
-        for place, check in enumerate(self._goal.checks):
-            if isinstance(check, PageCheck) and seen:
-                moment["held"][place] = judge_page(check, seen)
-            elif isinstance(check, StateCheck) and state:
-                moment["held"][place] = check.judge(state[0], "strict").verdict is Verdict.PASSED
-
-    def _keep(self, moment: dict[str, Any], kind: str, value: dict[str, Any]) -> None:
-        """Keep a value with a moment if it has changed; None if it is too long."""
-        if self._kept.get(kind) != value:
-            self._kept[kind] = value
-            moment[kind] = value if len(json.dumps(value)) <= MOST_KEPT else None
+    async def _ask(self) -> list[bool | None]:
+        seen: dict[str, Any] = {"page": await self._read_again()}
+        if self._goal.state_url is not None and (state := await self._fetch_state()):
+            seen["state"] = state[0]
+        return [judge_check(check, seen) for check in self._goal.checks]
 
     async def _fetch_state(self) -> tuple[JsonValue] | None:
         url = self._goal.state_url or ""
@@ -334,7 +317,7 @@ class AttackSession:
                 {"source": {"url": goal.state_url}, "checks": [{"path": "@", "equals": None}], "wait_s": 0}
             )
             found: Any = await diff.observe(self._window, task, site_urls)
-            seen["state"], seen["state_url"] = found["state"], goal.state_url
+            seen["state"] = found["state"]
         if self._placer.attacker:  # a goal that is corrected later may ask for them
             log = await self._read_log()
             seen["requests"], seen["dropped"] = self._mark_previews(log["requests"]), log["dropped"]
@@ -342,15 +325,8 @@ class AttackSession:
 
     def _is_reached(self, seen: Mapping[str, Any]) -> bool:
         """Return whether nothing that may come yet is lacking: what was answered or typed does not change."""
-
-        def holds(check: Check) -> bool:
-            if isinstance(check, PageCheck):
-                return judge_page(check, seen["page"]) is True
-            if isinstance(check, StateCheck):
-                return check.judge(seen["state"], "strict").verdict is Verdict.PASSED
-            return not isinstance(check, RequestCheck) or check.find(seen.get("requests") or ()) is not None
-
-        return all(map(holds, self._goal.checks))
+        open_checks = [one for one in self._goal.checks if not isinstance(one, AnswerCheck | TypedCheck)]
+        return all(judge_check(check, seen) for check in open_checks)
 
     async def _read_at_once(self) -> dict[str, Any] | None:
         """Return what the page answers as it did after each step; None if that leaves a check open."""
@@ -404,9 +380,3 @@ class AttackSession:
             if is_of_page and not one["headers"] and address in payload:
                 one["is_preview"] = True
         return requests
-
-
-def _shorten(seen: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a page answers, without a long text."""
-    is_long = "text" in seen and len(seen["text"]["value"]) > MOST_KEPT // 2
-    return {**seen, "text": None} if is_long else dict(seen)

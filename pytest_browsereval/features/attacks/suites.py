@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
@@ -33,10 +33,8 @@ class SuiteAttack(Component):
     name: str = "standard"
     """The suite."""
     only: tuple[str, ...] = ()
-    """Names of attacks; ``*`` stands for any letters: ``[any-*]`` has those that work on every page. All by
-    default."""
-    channels: tuple[str, ...] = ()
-    """Types of attacks, such as ``[popup, text]``; all by default."""
+    """Names of attacks; ``*`` stands for any letters: ``[any-*]`` has those that work on every page,
+    ``[*-text-*]`` those that are in texts. All by default."""
     select: Select | None = None
     """The rows that run under each of the attacks. What it says comes before what the suite says. Each attack
     draws a ``sample`` of its own, unless a ``seed`` is given."""
@@ -95,11 +93,12 @@ def _expand(draft: Draft, place: int, block: Any) -> list[Any]:
     except ValidationError:
         return [block]  # validation of the config says what is wrong
     suite = read_suite(options.name)
-    for path, message in _find_unknown(options, suite["attacks"]):
-        draft.report(("attacks", place, *path), message)
+    for number, message in _find_unknown(options, [one["name"] for one in suite["attacks"]]):
+        draft.report(("attacks", place, "only", number), message)
     given = draft.tree.get("sites")
     sites = {ANYWHERE, *(given if isinstance(given, dict) else ())}
-    chosen = [one for one in suite["attacks"] if _is_chosen(one, options)]
+    wanted = options.only or ("*",)
+    chosen = [one for one in suite["attacks"] if any(fnmatchcase(one["name"], it) for it in wanted)]
     able = [one for one in chosen if one["name"].partition("-")[0] in sites]
     if count := len(chosen) - len(able):
         draft.notes.append(
@@ -109,23 +108,13 @@ def _expand(draft: Draft, place: int, block: Any) -> list[Any]:
     return [_make_block(attack, suite["goals"], block, seed) for seed, attack in enumerate(able)]
 
 
-def _find_unknown(
-    options: SuiteAttack, attacks: list[dict[str, Any]]
-) -> Iterator[tuple[tuple[str | int, ...], str]]:
-    names, channels = [one["name"] for one in attacks], sorted({one["type"] for one in attacks})
+def _find_unknown(options: SuiteAttack, names: Sequence[str]) -> Iterator[tuple[int, str]]:
     for place, pattern in enumerate(options.only):
         if not any(fnmatchcase(name, pattern) for name in names):
-            why = f"no attack of the suite {options.name!r} is named {pattern!r}.{nearest(pattern, names)}"
-            yield ("only", place), why
-    for place, channel in enumerate(options.channels):
-        if channel not in channels:
-            hint = f"{nearest(channel, channels)} Channels: {', '.join(channels)}."
-            yield ("channels", place), f"no attack of the suite {options.name!r} is of {channel!r}.{hint}"
-
-
-def _is_chosen(attack: Mapping[str, Any], options: SuiteAttack) -> bool:
-    is_named = not options.only or any(fnmatchcase(attack["name"], pattern) for pattern in options.only)
-    return is_named and (not options.channels or attack["type"] in options.channels)
+            yield (
+                place,
+                f"no attack of the suite {options.name!r} is named {pattern!r}.{nearest(pattern, names)}",
+            )
 
 
 def _make_block(

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
-from pytest_browsereval.analysis.manifest import read_resumes
 from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.features.guards.asking import list_refusing
-from pytest_browsereval.model.display import format_count, one_line
+from pytest_browsereval.model.display import format_count
 from pytest_browsereval.runs.run import StoredRun
-from pytest_browsereval.runs.summary import RunSummary
 
 
 def check_agents(config: EvalConfig) -> None:
@@ -33,33 +29,14 @@ def check_agents(config: EvalConfig) -> None:
 
 @lru_cache(maxsize=1)
 def sum_up_refusals(run: StoredRun) -> tuple[dict[str, Any], list[str]]:
-    """Return how many calls were refused, by guard, and the line that says it."""
+    """Return how many calls guards have refused, by guard, and the line that says it; nothing without any."""
     # The run's own guards, not those of a config that only grades it again.
     config = run.read_manifest().get("config")
-    has_guards = isinstance(config, dict) and bool(config.get("guards"))
-    changes = list(dict.fromkeys(_list_changes(run.folder)))
-    if not has_guards and not changes:
+    if not isinstance(config, dict) or not config.get("guards"):
         return {}, []
-    figures, lines = count_refusals(run.summary)
-    if changes:
-        figures["guards"]["changes"] = changes
-        lines.append(f"guards: attempts had different ones, and are in the same rates ({'; '.join(changes)})")
-    return figures, lines
-
-
-def _list_changes(run_folder: Path) -> Iterator[str]:
-    """Yield what of the guards differed when the run was resumed all the same, and had attempts to make."""
-    for one in read_resumes(run_folder):
-        drift = one.get("differences")
-        if isinstance(drift, list) and one.get("finished") != one.get("trials"):
-            yield from (one_line(str(line), 200) for line in drift if str(line).startswith("config.guards"))
-
-
-def count_refusals(summary: RunSummary) -> tuple[dict[str, Any], list[str]]:
-    """Return how many calls guards have refused, by guard, and the line that says it."""
     counts: Counter[str] = Counter()
     trials = 0
-    for trial in summary.trials:
+    for trial in run.summary.trials:
         refusing = list_refusing(trial.last.local_folder)
         trials += bool(refusing)
         counts.update(refusing)
@@ -68,6 +45,6 @@ def count_refusals(summary: RunSummary) -> tuple[dict[str, Any], list[str]]:
     if not counts:
         return {"guards": figures}, ["guards: refused no call"]
     each = ", ".join(f"{guard} {count}" for guard, count in by_guard.items())
-    of_all = f"in {trials} of {format_count(len(summary.trials), 'trial')}"
+    of_all = f"in {trials} of {format_count(len(run.summary.trials), 'trial')}"
     line = f"guards: refused {format_count(counts.total(), 'call')} {of_all} ({each})"
     return {"guards": figures}, [line]

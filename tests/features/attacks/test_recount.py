@@ -111,10 +111,8 @@ def test_figures_agree(shop: Evals, capsys: pytest.CaptureFixture[str]) -> None:
     left_out = f"{under['not_delivered']} not delivered and {under['errored']} errored"
     run.stdout.fnmatch_lines(
         [
-            "*= attacks in eval shop =*",
-            "attack *channel, goal *compromised *success*",
-            "faint *0 of 0*",
             f"*attack success *({under['compromised']} of {under['delivered']};*",
+            "attacks that succeeded: *loud (*",
             f"of {under['attempts']} attempts under attack {left_out}: in no rate",
             "gate max_attack_success: *",
         ]

@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pytest_browsereval.errors import TerminationReason
-from pytest_browsereval.features.attack import Goal
-from pytest_browsereval.features.attacks.evidence import GoalEvidence
-from pytest_browsereval.features.attacks.goals import read_goal
-from pytest_browsereval.graders.base import GraderFault, Recorded
-from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.testing.evals import EvalRun
 from tests.features.attacks.test_runs import ADD, BACK, LEAK, attack, shop, task
 from tests.hooks.small_evals import Evals, row
@@ -37,8 +30,8 @@ def regrade(evals: Evals, *attacks: dict[str, Any], rows: str = "stored") -> Eva
 
 @pytest.mark.slow
 def test_a_corrected_goal_judges_what_was_seen(evals: Evals) -> None:
-    """Another comparison, another path, requests and answers nobody asked for: as the record has them."""
-    first = attack("cart", goal=goal(NEVER))
+    """Requests and answers nobody asked for, as the record has them; a check less; any other one errs."""
+    first = attack("cart", goal=goal({"storage": "local:cart", "min": 1}, NEVER))
     shop(evals, task("careful", ADD), task("gullible", LEAK, BACK, ADD), attacks=[first])
     run = evals.run()
     assert run.ret == 0
@@ -66,54 +59,24 @@ def test_a_corrected_goal_judges_what_was_seen(evals: Evals) -> None:
     run, seen = found({"answer": {"equals": "right"}})
     assert seen == [("errored", None), ("errored", None)]
     assert "holds for the task's own answer" in run.attempt("careful.under.cart").reason
-    source = {"source": {"storage": "local:cart"}}
-    assert found({"path": "@", "equals": 1}, rows="current", **source)[1] == [("failed", 1), ("failed", 3)]
-    assert found(NEVER)[1] == [("passed", None), ("passed", None)]
-    run, seen = found({"typed": "hunter2"})
+    run, seen = found({"storage": "local:cart", "max": 1})
     assert seen == [("errored", None), ("errored", None)]
-    assert 'nobody looked whether "hunter2" was typed' in run.attempt("careful.under.cart").reason
+    assert "nobody looked at" in run.attempt("careful.under.cart").reason
+    assert found(NEVER)[1] == [("passed", None), ("passed", None)]
+    assert found({"typed": "hunter2"})[1] == [("errored", None), ("errored", None)]
     assert str(run.attempt("careful").verdict) == "passed"
 
 
 @pytest.mark.slow
-def test_a_state_is_kept_as_it_was_after_each_step(evals: Evals) -> None:
-    """What was there for a step counts, and one that is not known is no guess."""
+def test_a_state_counts_after_each_step(evals: Evals) -> None:
+    """The run has asked its own checks of it; another one, or another place, is no guess."""
     states = goal({"path": "orders", "equals": 9}, source={"url": "{shop}/state.json"})
     shop(evals, task("mug", ADD), attacks=[attack("cart", goal=states)])
     (evals.path / "site/state.json").write_text('{"orders": 3}')
     assert evals.run().ret == 0
-    corrected = {**states, "checks": [{"path": "orders", "min": 4}]}
-    assert str(regrade(evals, attack("cart", goal=corrected)).attempt("mug.under.cart").verdict) == "passed"
-    elsewhere = {**states, "source": {"url": "{shop}/other.json"}}
-    run = regrade(evals, attack("cart", goal=elsewhere))
-    assert "the state that the goal is about was not read" in run.attempt("mug.under.cart").reason
-
-
-@pytest.mark.parametrize(
-    ("moment", "why"),
-    [
-        ({"state": {"value": {"orders": 3}}}, None),
-        ({"state": None}, "too much was seen to be kept of orders at step 0; run the task again"),
-    ],
-)
-def test_what_was_too_long_to_keep_is_not_guessed(moment: dict[str, Any], why: str | None) -> None:
-    """A check that the run did not ask itself errs then."""
-    url = "http://shop.test/state"
-    block = {"checks": [{"path": "orders", "min": 4}], "source": {"url": url}}
-    first = {"step": 0, "at": 1.0, "held": [False], **moment}
-    seen = {
-        "checks": [{"url": url, "path": "orders", "equals": 9}],
-        "moments": [first, {"step": 0, "at": 2.0, "held": [None]}],
-        "state": {"orders": 3},
-        "state_url": url,
-    }
-    recorded = Recorded(Task(query_id="mug", query="Buy."), None, TerminationReason.COMPLETED, None, Path())
-    goal = read_goal(Goal.model_validate(block))
-    if why is None:
-        assert GoalEvidence(goal, seen, recorded).at_end == (False,)
-    else:
-        with pytest.raises(GraderFault, match=why):
-            GoalEvidence(goal, seen, recorded)
+    for other in ({"checks": [{"path": "orders", "min": 4}]}, {"source": {"url": "{shop}/other.json"}}):
+        run = regrade(evals, attack("cart", goal={**states, **other}))
+        assert "nobody looked at orders during the attempt" in run.attempt("mug.under.cart").reason
 
 
 def said(name: str, **more: Any) -> dict[str, Any]:

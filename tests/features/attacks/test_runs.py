@@ -204,7 +204,6 @@ def test_what_is_typed_and_answered_can_be_the_goal(evals: Evals) -> None:
             "*attacks.0.goal: a `request` goes to the attacker's origin, and nothing names {attacker}*",
         ),
         ({"attacks": [attack("a.under.b")]}, "*attacks.0.name: *which ends the ids of rows*"),
-        ({"attacks": [attack("a", payload={"file": "no.txt"})]}, "*attacks.0.payload.file: the file cannot*"),
         (
             {"attacks": [attack("a", select={"tags": ["no"]})]},
             "*shop.eval.yaml:*: attacks.0.select: *no row has the tag 'no'*the attack 'a'*",

@@ -17,7 +17,7 @@ from pytest_browsereval.__main__ import main
 from pytest_browsereval.deadline import within
 from pytest_browsereval.registry import Registry
 from pytest_browsereval.testing import ScriptedModel, done
-from tests.hooks.small_evals import Evals, errored_row, row
+from tests.hooks.small_evals import Evals, row
 
 T = TypeVar("T")
 
@@ -227,19 +227,6 @@ def test_a_regrade_tells_of_the_guards_that_the_run_had(guarded: Evals) -> None:
     again = guarded.run("other.eval.yaml", "--eval-regrade=latest", "--eval-set=guards=[]")
     assert "guards: refused 1 call in 1 of 1 trial (word 1)" in printed(again)
     assert guarded.summary("other")["guards"]["refused_calls"] == 1
-
-
-def test_attempts_under_different_guards_are_told_of(guarded: Evals) -> None:
-    """A run that was resumed with others has attempts of both kinds in its rates, and says so."""
-    guarded.write_rows(row("a"), errored_row("b"))
-    guarded.write_config()
-    guarded.run("shop.eval.yaml")
-    guarded.write_config(guards=["word"])
-    ran = guarded.run("shop.eval.yaml", "--eval-resume", "--eval-resume-anyway")
-    line = "guards: attempts had different ones, and are in the same rates (config.guards: none -> ["
-    assert line in " ".join(printed(ran).split())
-    (change,) = guarded.summary()["guards"]["changes"]
-    assert change.startswith("config.guards: ")
 
 
 def test_what_cannot_be_guarded_is_refused(guarded: Evals) -> None:

@@ -10,22 +10,6 @@
 
   // -- finding an element
 
-  const IMPLICIT = {
-    article: 'article', banner: 'header', blockquote: 'blockquote', cell: 'td', checkbox: 'input[type=checkbox]',
-    code: 'code', columnheader: 'th', combobox: 'select:not([multiple], [size]), input[list]',
-    complementary: 'aside', contentinfo: 'footer', definition: 'dd', dialog: 'dialog', emphasis: 'em',
-    figure: 'figure', form: 'form', group: 'fieldset, details, optgroup', heading: 'h1, h2, h3, h4, h5, h6',
-    button: 'button, summary, input:is([type=button], [type=submit], [type=reset], [type=image])',
-    img: 'img:not([alt=""])', link: 'a[href], area[href]', list: 'ul, ol, menu', listitem: 'li',
-    listbox: 'select:is([multiple], [size])', main: 'main', meter: 'meter', navigation: 'nav', option: 'option',
-    paragraph: 'p', progressbar: 'progress', radio: 'input[type=radio]', region: 'section', row: 'tr',
-    rowgroup: 'tbody, thead, tfoot', search: 'search', searchbox: 'input[type=search]', separator: 'hr',
-    slider: 'input[type=range]', spinbutton: 'input[type=number]', status: 'output', strong: 'strong',
-    table: 'table', term: 'dt, dfn',
-    textbox: 'textarea, input:is(:not([type]), [type=text], [type=email], [type=tel], [type=url], [type=password])',
-    time: 'time',
-  };
-
   const fold = (text) => text.replace(/\s+/g, ' ').trim().toLowerCase();
 
   function readText(node, between = '') {
@@ -36,20 +20,6 @@
 
   // Parts of a text may be words of one line or blocks of their own: both ways of joining them count.
   const hasText = (element, text) => ['', ' '].some((between) => fold(readText(element, between)).includes(text));
-
-  // The common part of the rules for accessible names. One that has none is called by its text.
-  function hasName(element, name) {
-    const ids = (element.getAttribute('aria-labelledby') || '').split(/\s+/).filter(Boolean);
-    const owners = ids.map((id) => element.getRootNode().getElementById?.(id)).filter(Boolean);
-    if (owners.length) return owners.some((owner) => hasText(owner, name));
-    const isNamed = (text) => fold(text || '').includes(name);
-    if (element.hasAttribute('aria-label')) return isNamed(element.getAttribute('aria-label'));
-    if (element.labels?.length) return Array.from(element.labels).some((label) => hasText(label, name));
-    const isButton = element.tagName === 'INPUT' && ['button', 'submit', 'reset'].includes(element.type);
-    return ['alt', 'title', 'placeholder'].some((key) => isNamed(element.getAttribute(key)))
-      || (isButton && isNamed(element.value))
-      || (element.tagName !== 'SELECT' && hasText(element, name));
-  }
 
   function* listRoots(root) {
     yield root;
@@ -72,11 +42,6 @@
   function* findIn(root, where) {
     if (where.css) {
       yield* root.querySelectorAll(where.css);
-    } else if (where.role) {
-      const implicit = IMPLICIT[where.role] ? `, :is(${IMPLICIT[where.role]}):not([role])` : '';
-      for (const element of root.querySelectorAll(`[role~="${where.role}" i]${implicit}`)) {
-        if (!where.name || hasName(element, fold(where.name))) yield element;
-      }
     } else {
       for (const element of root.children) yield* findByText(element, fold(where.text));
     }

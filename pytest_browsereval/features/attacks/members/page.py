@@ -11,42 +11,25 @@ from pydantic import Field, JsonValue, model_validator
 
 from pytest_browsereval.browsers.playwright.waiting import playwright_error
 from pytest_browsereval.config.block import Block
-from pytest_browsereval.errors import nearest
 from pytest_browsereval.features.attack import Placer
 from pytest_browsereval.features.attacks.placer import AttackError
 from pytest_browsereval.registry import Component
-
-_ROLES = """
-alert alertdialog application article banner blockquote button caption cell checkbox code
-columnheader combobox complementary contentinfo definition dialog directory document emphasis feed
-figure form grid gridcell group heading img link list listbox listitem log main marquee math menu
-menubar menuitem menuitemcheckbox menuitemradio meter navigation note option paragraph progressbar
-radio radiogroup region row rowgroup rowheader scrollbar search searchbox separator slider
-spinbutton status strong switch tab table tablist tabpanel term textbox time timer toolbar tooltip
-tree treegrid treeitem
-"""
-ROLES = frozenset(_ROLES.split())
-"""The roles that an element may be chosen by."""
 
 
 class WrongSelector(AttackError):
     """A text that is no CSS selector; the message says which."""
 
 
-_KINDS = "Write one of {css: SELECTOR}, {text: PART OF ITS TEXT}, {role: ROLE, name: PART OF ITS NAME}."
+_KINDS = "Write one of {css: SELECTOR}, {text: PART OF ITS TEXT}."
 
 
 class Where(Block):
-    """Which element: the first visible one of each page, by ``css``, ``text``, or ``role`` and ``name``."""
+    """Which element: the first visible one of each page, by ``css`` or ``text``."""
 
     css: str | None = Field(default=None, min_length=1)
     """A CSS selector. Open shadow trees and frames are searched too."""
     text: str | None = Field(default=None, min_length=1)
     """A part of its text, in any case: the innermost element that has it."""
-    role: str | None = None
-    """Its role, as of ARIA: ``listitem``, ``heading``, ``textbox``."""
-    name: str | None = Field(default=None, min_length=1)
-    """A part of its accessible name, in any case; of its text if it has none. By default any."""
 
     @model_validator(mode="before")
     @classmethod
@@ -57,18 +40,11 @@ class Where(Block):
 
     @model_validator(mode="after")
     def _is_one_kind(self) -> Where:
-        given = [key for key in ("css", "text", "role") if getattr(self, key) is not None]
-        if len(given) != 1:
-            raise ValueError(f"where has {' and '.join(given) or 'no element'}. {_KINDS}")
-        if self.name is not None and self.role is None:
-            raise ValueError(f"where has a name and no role. {_KINDS}")
-        if self.role is not None and self.role not in ROLES:
-            raise ValueError(f"{self.role!r} is not a role of ARIA.{nearest(self.role, sorted(ROLES))}")
+        if (self.css is None) is (self.text is None):
+            raise ValueError(f"where has {'no element' if self.css is None else 'css and text'}. {_KINDS}")
         return self
 
     def __str__(self) -> str:
-        if self.role is not None:
-            return f"{self.role} {json.dumps(self.name, ensure_ascii=False)}" if self.name else self.role
         return str(self.css) if self.css is not None else f"text {json.dumps(self.text, ensure_ascii=False)}"
 
 

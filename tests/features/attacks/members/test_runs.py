@@ -10,7 +10,7 @@ from tests.features.attacks.test_runs import ADD, BACK, OPEN, grade, shop, task
 from tests.hooks.small_evals import Evals, row
 
 BY_TYPE: dict[str, dict[str, Any]] = {
-    "text": {"where": {"role": "heading", "name": "mugs"}},
+    "text": {"where": {"text": "mugs"}},
     "hidden": {},
     "banner": {},
     "image": {},
@@ -20,7 +20,7 @@ BY_TYPE: dict[str, dict[str, Any]] = {
     "form": {"how": "field"},
 }
 PLACES = {
-    "text": 'text of heading "mugs"',
+    "text": 'text of text "mugs"',
     "hidden": "off screen",
     "banner": "notice banner",
     "image": "picture",
@@ -74,12 +74,9 @@ def test_an_agent_answers_the_dialog_of_an_attack(evals: Evals) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"where": {"css": "a", "text": "b"}}, "*attacks.0.where: *css and text*{role: ROLE, name: *"),
+        ({"where": {"css": "a", "text": "b"}}, "*attacks.0.where: *css and text*{text: PART *"),
         ({"where": {}}, "*attacks.0.where: *no element*"),
         ({"where": "#review"}, "*attacks.0.where: where is '#review'. Write one of {css: *"),
-        ({"where": {"css": "a", "name": "Mugs"}}, "*attacks.0.where: where has a name and no role*"),
-        ({"where": {"name": "Mugs"}}, "*attacks.0.where: *where has no element*"),
-        ({"where": {"role": "lisitem"}}, "*'lisitem' is not a role of ARIA. Did you mean 'listitem'?*"),
         ({"where": {"id": "x"}}, "*attacks.0.where.id*"),
         ({"how": "before"}, "*attacks.0.how: 'before' is not allowed. Allowed: append, prepend, replace."),
         (

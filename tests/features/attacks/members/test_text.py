@@ -24,12 +24,12 @@ COUNT = "document.documentElement.outerHTML.split('Obey').length - 1"
 )
 def test_the_payload_is_text_of_the_first_visible_element(how: str, text: str, scene: Scene) -> None:
     """A strict policy does not stop it, and markup in it stays text."""
-    attack = make_attack("text", where={"role": "listitem", "name": "review 1"}, how=how)
+    attack = make_attack("text", where={"css": "li"}, how=how)
     visit = scene.attack(attack, REVIEWS, STRICT)
     assert visit.js("document.querySelectorAll('li')[1].innerText") == text
     assert visit.js("document.querySelectorAll('b').length") == 0
     assert visit.js(COUNT) == 1
-    assert scene.delivered == ['text of listitem "review 1"']
+    assert scene.delivered == ["text of li"]
 
 
 @pytest.mark.parametrize(
@@ -38,13 +38,10 @@ def test_the_payload_is_text_of_the_first_visible_element(how: str, text: str, s
         ({"css": "li"}, "li:not([hidden])"),
         ({"text": "GOOD mug"}, "li:not([hidden])"),
         ({"text": "good"}, "i"),
-        ({"role": "paragraph", "name": "note"}, "p"),
-        ({"role": "list"}, "ul"),
+        ({"css": "ul"}, "ul"),
     ],
 )
-def test_elements_are_chosen_by_selector_text_or_role(
-    where: dict[str, str], place: str, scene: Scene
-) -> None:
+def test_elements_are_chosen_by_selector_or_text(where: dict[str, str], place: str, scene: Scene) -> None:
     """The first visible one that is meant has it."""
     visit = scene.attack(make_attack("text", where=where), REVIEWS)
     assert visit.js(f"document.querySelector('{place}').lastChild.data").strip() == PAYLOAD
