@@ -1,34 +1,25 @@
-"""Events of a running run for the dashboard, read from its folder while a page is open.
+"""What a page of the dashboard is told of a running run, read from its folder while a page is open.
 
-There are two kinds. What happens (messages, changed attempts) is numbered, and a page asks for what came
-after the last one that it has. How things stand (lanes, queue, figures) it gets whole.
+Rows of attempts are numbered as they change, and a page asks for those after the last one that it has. How
+things stand (lanes, queue, figures) it gets whole.
 """
 
 from __future__ import annotations
 
-import secrets
 import time
-from collections import deque
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from pytest_browsereval.door import Door
-from pytest_browsereval.features.dashboard.flights import Flights, messages_of
+from pytest_browsereval.features.dashboard.flights import Flights
 from pytest_browsereval.features.dashboard.queue import Queue
 from pytest_browsereval.report.viewer.attempts import ShownAttempt, iter_attempts, read_attempt
 from pytest_browsereval.report.viewer.rows import Table, about_run
 from pytest_browsereval.report.viewer.standing import quarantine_of, repeats_of, resumes_of
 from pytest_browsereval.run.control import Control
 from pytest_browsereval.run.store import RunStore, TrialKey
-from pytest_browsereval.runs.attempt import StoredAttempt, find_place
+from pytest_browsereval.runs.attempt import find_place
 from pytest_browsereval.runs.run import StoredRun
-
-# Kept for pages that are slow. A page that missed more loads itself again.
-MOST_EVENTS = 2000
-
-# Events that a new page gets.
-SHOWN_AT_FIRST = 100
 
 
 @dataclass(frozen=True)
@@ -42,7 +33,7 @@ class Watched:
 
 
 class Feed:
-    """The events of one run. Only the server's loop may use it.
+    """What pages of one run are told. Only the server's loop may use it.
 
     Args:
         watched: the run.
@@ -51,24 +42,19 @@ class Feed:
     def __init__(self, watched: Watched) -> None:
         self.watched = watched
         self.run = StoredRun(watched.store.root, watched.door)
-        self.events: deque[tuple[str, Any]] = deque(maxlen=MOST_EVENTS)
-        """The last events: of what kind, and what."""
         self.states: dict[str, Any] = {}
         """How things stand, by their names."""
         self.asked_at = 0.0
         """When a page has last asked, by the monotonic clock."""
-        self._life = secrets.token_hex(4)
         self._table = Table()
+        self._changed: list[list[Any]] = []
+        """Rows of the table, in the order in which they have changed."""
         self._has_scanned = False
         self._revisions: dict[str, int] = {}
         """The line of each attempt that was read, by keys."""
-        self._seen: set[str] = set()
-        """Attempts that were seen in flight, or told in full."""
         self._flights = Flights(watched.store.root)
         self._queue = Queue(watched.store, watched.control.session)
         self._about: dict[str, Any] = {}
-        self._number = 0
-        """How many events there were."""
 
     # -- looking at the folder
 
@@ -80,20 +66,21 @@ class Feed:
             self._has_scanned = True
             self._scan({flight.key for flight in self._flights})
         for flight in begun:
-            self._seen.add(flight.key)
             if flight.key not in self._revisions:  # else it is graded again: its row stays until then
                 trial = self._queue.trials.get(flight.node_id)
                 query_id, query = (trial.key.query_id, trial.query) if trial else ("", "")
                 attempt = ShownAttempt(flight.folder, flight.key, None, "")
-                self._tell_rows(self._table.add(attempt, query_id=query_id, query=query))
-        for flight in (*self._flights, *ended):
-            self._tell_all("message", flight.look())
+                self._changed += self._table.add(attempt, query_id=query_id, query=query)
         lines = self.run.update_lines()
         for data in [data for trial in lines.trials for data in lines.list_tries(trial)]:
-            self._take_line(data)
+            key = find_place(data).partition("/")[2]
+            if self._revisions.get(key) != data.revision:
+                self._revisions[key] = data.revision
+                self._queue.made.add(TrialKey.of(data))
+                self._take(key)
         for flight in ended:
             if flight.key not in self._revisions:  # given up
-                self._take(read_attempt(self.run, flight.key))
+                self._take(flight.key)
         self._stand()
 
     def _scan(self, in_flight: set[str]) -> None:
@@ -103,37 +90,13 @@ class Feed:
             if data is not None or attempt.key not in in_flight:
                 self._table.add(attempt)
             if data is not None:
-                self._seen.add(attempt.key)
                 self._revisions[attempt.key] = data.revision
                 if data.started_at >= (self._queue.began_at or "~"):
                     self._queue.made.add(TrialKey.of(data))
 
-    def _take_line(self, data: StoredAttempt) -> None:
-        """Add the record of an attempt if it is new, with its messages if it was not seen in flight."""
-        key = find_place(data).partition("/")[2]
-        if self._revisions.get(key) == data.revision:
-            return
-        self._revisions[key] = data.revision
-        self._queue.made.add(TrialKey.of(data))
-        attempt = read_attempt(self.run, key)
-        self._take(attempt)
-        if key not in self._seen:
-            self._seen.add(key)
-            self._tell_all("message", messages_of(attempt.folder, key))
-
-    def _take(self, attempt: ShownAttempt) -> None:
-        self._table.drop_unfinished(attempt.key)
-        self._tell_rows(self._table.add(attempt))
-
-    # -- news
-
-    def _tell_rows(self, rows: Iterable[list[Any]]) -> None:
-        self._tell_all("rows", [[self._table.plain(row) for row in rows]])
-
-    def _tell_all(self, kind: str, news: Iterable[Any]) -> None:
-        for one in news:
-            self._number += 1
-            self.events.append((kind, one))
+    def _take(self, key: str) -> None:
+        self._table.drop_unfinished(key)
+        self._changed += self._table.add(read_attempt(self.run, key))
 
     def _stand(self) -> None:
         """Record how things stand."""
@@ -179,14 +142,12 @@ class Feed:
         }
 
     def data(self) -> dict[str, Any]:
-        """Return the data of a new page: the viewer's, and how things stand beside it."""
+        """Return the data of a new page: the viewer's, and how things stand besides."""
         self.catch_up()
-        messages = [news for kind, news in self.events if kind == "message"]
         live = {
-            "last": f"{self._life}-{self._number}",
+            "last": len(self._changed),
             "now_ms": round(time.time() * 1000),
             "states": self.states,
-            "messages": messages[-SHOWN_AT_FIRST:],
             "folder": str(self.watched.store.root.resolve()),
         }
         rows = self._table.as_json({**self.about(), "home": "", "details": ""})
@@ -194,21 +155,17 @@ class Feed:
 
     # -- pages
 
-    def news(self, last: str) -> dict[str, Any] | None:
-        """Return what came after an event, and how things stand; None if that event is not kept.
+    def news(self, last: int) -> dict[str, Any]:
+        """Return the rows that have changed since, each once, and how things stand.
 
         Args:
-            last: the name of the last event that a page has seen.
+            last: how many changes a page has seen.
         """
         self.asked_at = time.monotonic()
         self.catch_up()
-        life, _, digits = last.partition("-")
-        number = int(digits) if digits.isascii() and digits.isdecimal() and len(digits) < 15 else -1
-        missed = self._number - number
-        if life != self._life or not 0 <= missed <= len(self.events) or number < 0:
-            return None
-        events = list(self.events)[len(self.events) - missed :]
-        return {"last": f"{life}-{self._number}", "events": events, "states": self.states}
+        rows = [self._table.plain(row) for row in self._changed[last:]]
+        newest = {row["key"]: row for row in rows}
+        return {"last": len(self._changed), "rows": list(newest.values()), "states": self.states}
 
 
 def _by_number(worker: str) -> tuple[str, int]:

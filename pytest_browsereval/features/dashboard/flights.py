@@ -6,6 +6,7 @@ import contextlib
 import math
 import os
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -41,21 +42,18 @@ class Flight:
     last: dict[str, Any] = field(default_factory=dict)
     """The last message, shortened."""
 
-    def look(self) -> list[dict[str, Any]]:
-        """Return the messages that have come since the last look, shortened, each with its place."""
-        found = []
+    def look(self) -> None:
+        """Read the messages that have come since the last look."""
         while messages := self.log.more():
             self.picture = self.picture or picture_named(self.folder, 0)
             for message in messages:
                 self.lines += 1
                 self._count(message)
-                self.last = shorten_value(message)
-                found.append({"key": self.key, "line": self.lines, "message": self.last})
-        return found
+            self.last = shorten_value(messages[-1])
 
     def as_json(self) -> dict[str, Any]:
         """Return what a page shows of it."""
-        names = ("key", "worker", "place", "steps", "picture", "last")
+        names = ("key", "worker", "place", "lines", "steps", "picture", "last")
         plain = {name: getattr(self, name) for name in names}
         return {**plain, "began_ms": round(self.began_ms), "cost": self.cost_usd}
 
@@ -71,11 +69,6 @@ class Flight:
         number = message.get("screenshot")
         if isinstance(number, int) and not isinstance(number, bool):
             self.picture = picture_named(self.folder, number) or self.picture
-
-
-def messages_of(folder: str, key: str) -> list[dict[str, Any]]:
-    """Return the messages of an attempt that was never seen in flight, shortened."""
-    return Flight(key, "", folder, "", 0, 0.0, Tail(f"{folder}{os.sep}messages.jsonl")).look()
 
 
 def picture_named(folder: str, number: int) -> str | None:
@@ -97,7 +90,7 @@ class Flights:
         self.workers: dict[str, None] = {}
         """All workers that an attempt was seen of, in that order."""
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> Iterator[Flight]:
         """Yield the attempts in flight at the last look."""
         return iter(list(self._by_marker.values()))
 
@@ -110,6 +103,8 @@ class Flights:
             if (flight := self._of(name, found[name])) is not None:
                 self._by_marker[name] = flight
                 begun.append(flight)
+        for flight in self:
+            flight.look()
         return begun, ended
 
     def _markers(self) -> dict[str, float]:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+from collections import Counter
 from collections.abc import Callable, Generator
 from typing import Any
 
 import pytest
 
 from pytest_browsereval.errors import UsageError
-from pytest_browsereval.features.dashboard.endings import explain_ending
 from pytest_browsereval.features.dashboard.feed import Watched
 from pytest_browsereval.features.dashboard.server import DashboardServer
 from pytest_browsereval.hooks.controller import Controller
 from pytest_browsereval.hooks.session import EvalSession
-from pytest_browsereval.model.display import one_line
+from pytest_browsereval.model.display import format_count, one_line
 from pytest_browsereval.redaction.known import redact_known
 from pytest_browsereval.run.active import ActiveRun
 from pytest_browsereval.run.journal import Journal, Places, Queued
@@ -25,6 +25,15 @@ LONGEST = 160
 
 # Characters of a reason why the run has ended as it did.
 LONGEST_WHY = 400
+
+
+_ENDINGS = {
+    2: "it was interrupted",
+    3: "pytest broke, or lost a row",
+    4: "it could not be started as asked",
+    5: "there was nothing to run",
+}
+"""What an exit code comes from that says nothing of verdicts and rules."""
 
 
 class LiveView:
@@ -151,7 +160,7 @@ class LiveView:
         """End the events of open pages, and close the port."""
         exit_code = int(self._pytest.exitstatus) if self._pytest else int(pytest.ExitCode.INTERNAL_ERROR)
         for active_run, journal in self._journals.items():
-            why = explain_ending(active_run, self._controller, exit_code)
+            why = _explain_ending(active_run, self._controller, exit_code)
             self._keep(journal.end, exit_code, [one_line(active_run.redact(one), LONGEST_WHY) for one in why])
         if self._server is not None:
             self._server.close()
@@ -162,6 +171,18 @@ class LiveView:
             write(*values)
         except OSError as error:
             self._problem = str(error)
+
+
+def _explain_ending(active_run: ActiveRun, controller: Controller, exit_code: int) -> list[str]:
+    """Return why a run has ended red: what pytest says of it, missed rules of its gate, bad trials."""
+    rules = [rule for owner, _, rule in controller.gating.results if owner is active_run and not rule.is_met]
+    rows = {name for name, owner in controller.rows.items() if owner is active_run}
+    counts = Counter(verdict for name, verdict in controller.verdicts.items() if name in rows)
+    return [
+        *([_ENDINGS[exit_code]] if exit_code in _ENDINGS else []),
+        *(f"gate {rule.word}: {rule.name}: {rule.message}" for rule in rules),
+        *(f"{format_count(counts[kind], 'trial')} {kind}" for kind in ("failed", "errored") if counts[kind]),
+    ]
 
 
 def _task(active_run: ActiveRun, entry: Entry) -> str:

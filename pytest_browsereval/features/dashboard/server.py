@@ -118,8 +118,8 @@ class DashboardServer(PageServer):
             text = viewer.page(data, feed.watched.name, form=form)
             return Answer(text.encode(), _HTML, viewer.policy_of(form))
         if path == "news":
-            news = feed.news(parse_qs(query).get("after", [""])[0])
-            return Answer.of({"is_anew": True} if news is None else news)
+            last = parse_qs(query).get("after", ["0"])[0]
+            return Answer.of(feed.news(int(last) if re.fullmatch(r"[0-9]{1,9}", last) else 0))
         if match := _DETAILS.fullmatch(path):
             _check_folder(feed, match[1])
             attempt = read_attempt(feed.run, match[1])

@@ -24,10 +24,10 @@ class Plain(http.client.HTTPConnection):
 
 @dataclass(frozen=True)
 class News:
-    """Something that has happened, or how something stands."""
+    """Rows that have changed, or how something stands."""
 
-    name: str
-    """Of the last event that came with it."""
+    last: int
+    """How many changes the page has seen with it."""
     kind: str
     data: Any
 
@@ -79,21 +79,19 @@ class Asker:
         return loaded
 
     @contextmanager
-    def listening(self, last: str, run: int = 0) -> Iterator[Iterator[News]]:
-        """Ask for the news after an event until the run has ended, as a page does."""
+    def listening(self, last: int | str, run: int = 0) -> Iterator[Iterator[News]]:
+        """Ask for the news after a change until the run has ended, as a page does."""
         yield self._news(last, run)
 
-    def _news(self, last: str, run: int) -> Iterator[News]:
+    def _news(self, last: int | str, run: int) -> Iterator[News]:
         states: dict[str, Any] = {}
         while True:
             status, body, _ = self.ask(f"{run}/news?after={last}")
             assert status == 200, body
             news = json.loads(body)
-            if news.get("is_anew"):
-                yield News(last, "anew", {})
-                return
             last = news["last"]
-            yield from (News(last, kind, one) for kind, one in news["events"])
+            if news["rows"]:
+                yield News(last, "rows", news["rows"])
             changed = {name: one for name, one in news["states"].items() if states.get(name) != one}
             states |= changed
             yield from (News(last, name, one) for name, one in changed.items())

@@ -1,7 +1,7 @@
 // Workers with their lanes: which attempt is in each, what it shows, how far it is, what it has spent.
 
 /**
- * @typedef {{key: string, worker: string, place: number, began_ms: number, steps: number, cost: number | null,
+ * @typedef {{key: string, worker: string, place: number, began_ms: number, lines: number, steps: number, cost: number | null,
  *   picture: string | null, last: any}} Flight
  * @typedef {{workers: string[], lanes: number, flights: Flight[]}} Lanes
  */

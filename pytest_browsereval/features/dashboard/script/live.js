@@ -154,11 +154,15 @@ async function refresh() {
 
 // -- the stream
 
-/** @param {{key: string, line: number, message: any}} news */
-function addMessage({ key, line, message }) {
-  const entry = entryOf(message, line - 1, 0, new Map());
-  const words = element("span", { "data-kind": entry.kind }, ...entryWords(entry));
-  addLine(key, asText(message.timestamp), `line-${line}`, words);
+/** The number of the last line that is shown of an attempt, by its key. @type {Map<string, number>} */
+const shown = new Map();
+
+/** Adds the latest message of an attempt, if it is new. @param {Flight} flight */
+function addMessage({ key, lines, last }) {
+  if (!lines || shown.get(key) === lines) return;
+  shown.set(key, lines);
+  const entry = entryOf(last, lines - 1, 0, new Map());
+  addLine(key, asText(last.timestamp), `line-${lines}`, element("span", { "data-kind": entry.kind }, ...entryWords(entry)));
   if (seen.row && seen.row.key === key) refreshSoon();
 }
 
@@ -194,7 +198,7 @@ let last = DATA.live.last;
 async function ask() {
   let news;
   try {
-    const answer = await fetch(`news?after=${encodeURIComponent(last)}`);
+    const answer = await fetch(`news?after=${last}`);
     news = await answer.json();
     errors = 0;
     isLost = false;
@@ -203,19 +207,16 @@ async function ask() {
     errors += 1;
     isLost = errors >= LOST_AFTER;
   }
-  if (news && news.is_anew) return location.reload();
   if (news && news.states) takeNews(news);
   drawSoon();
   if (states.end.exit_code === null) setTimeout(ask, ASK_MS);
 }
 
-/** @param {{last: string, events: [string, any][], states: Record<string, any>}} news */
+/** @param {{last: number, rows: any[], states: Record<string, any>}} news */
 function takeNews(news) {
   last = news.last;
-  for (const [kind, one] of news.events) {
-    if (kind === "message") addMessage(one);
-    else takeRows(one);
-  }
+  takeRows(news.rows);
+  news.states.lanes.flights.forEach(addMessage);
   Object.assign(states, news.states);
   redrawSoon();
 }
@@ -223,7 +224,7 @@ function takeNews(news) {
 const drawSoon = soon(drawNow, 50);
 
 function begin() {
-  const { runs, own, folder, messages } = DATA.live;
+  const { runs, own, folder } = DATA.live;
   $("run").title = folder;
   $("written-at").textContent = `${folder}/index.html`;
   $("copy-path").onclick = () => copyText($("copy-path"), "Copy", `${folder}/index.html`);
@@ -234,7 +235,7 @@ function begin() {
   $("stop").onclick = () => {
     if (confirm("Stop the run? Attempts in flight are finished, all others are skipped. This cannot be undone; --eval-resume resumes the run later.")) want("stop");
   };
-  messages.forEach(addMessage);
+  states.lanes.flights.forEach(addMessage);
   drawRun();
   drawNow();
   setInterval(() => {
