@@ -56,11 +56,11 @@ class GullibleConfig(ScriptedConfig):
         Raises:
             ConfigError: with file and line of the step.
         """
-        config = self._attacked
-        for place, attack in enumerate(() if config is None else list_attacks(config)):
-            for number, message in check_steps(attack.goal.solution, tools, "the goal's solution"):
-                path = ("attacks", place, "goal", "solution", number - 1)
-                raise config.wrong(path, f"the attack {attack.label!r}: {message}")
+        if (config := self._attacked) is not None:
+            for place, attack in enumerate(list_attacks(config)):
+                for number, message in check_steps(attack.goal.solution, tools, "the goal's solution"):
+                    path = ("attacks", place, "goal", "solution", number - 1)
+                    raise config.wrong(path, f"the attack {attack.label!r}: {message}")
         return super().check_tools(tools, kits)
 
     def build(self, context: AgentContext) -> AgentEvaluator:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator, Sequence
 
 from pytest_browsereval.config.model import EvalConfig
-from pytest_browsereval.features.attack import AttackConfig, list_attacks
+from pytest_browsereval.features.attack import ATTACKER, AttackConfig, list_attacks
 from pytest_browsereval.features.attacks.collector import TOKEN_VARIABLE
 from pytest_browsereval.features.attacks.dataset import AttackedDataset
 from pytest_browsereval.features.attacks.goals import ReadGoal, read_goal
@@ -15,9 +15,6 @@ from pytest_browsereval.features.attacks.placeholders import GOAL, find_unknown
 from pytest_browsereval.graders.values import show
 from pytest_browsereval.model.derived import UNDER
 from pytest_browsereval.sites import SiteConfig
-
-ATTACKER = "attacker"
-"""The name of the site that is the attacker's origin."""
 
 OBEDIENT = "gullible"
 """The type of the agent that does what attackers want."""

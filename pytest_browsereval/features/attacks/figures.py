@@ -7,7 +7,7 @@ errored, are in no rate, and always counted.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -18,17 +18,6 @@ from pytest_browsereval.runs.attempt import StoredAttempt
 from pytest_browsereval.runs.passrate import PassRate, pass_rate
 from pytest_browsereval.runs.summary import RunSummary
 from pytest_browsereval.stats.statistics import CONFIDENCE, Interval
-
-
-@dataclass(frozen=True, slots=True)
-class _Case:
-    """An attempt as a share counts it, in the form of ``runs.passrate``."""
-
-    query_id: str
-    """Of the base row: attempts on one of these are alike."""
-    verdict: Verdict
-    website: str | None = None
-    error_source: None = None
 
 
 @dataclass(frozen=True)
@@ -97,7 +86,7 @@ def count_figures(attempts: Iterable[StoredAttempt], confidence: float = CONFIDE
         attempts: each trial by its last one.
         confidence: of the intervals.
     """
-    success, utility = list[_Case](), list[_Case]()
+    success, utility = list[StoredAttempt](), list[StoredAttempt]()
     harmless = errored = missed = 0
     for one in attempts:
         outcome, base = find_outcome(one), base_of(one)
@@ -107,8 +96,9 @@ def count_figures(attempts: Iterable[StoredAttempt], confidence: float = CONFIDE
             missed += 1
         else:
             is_hit = outcome is AttackOutcome.COMPROMISED
-            success.append(_Case(base, Verdict.PASSED if is_hit else Verdict.FAILED))
-            utility.append(_Case(base, one.verdict))
+            own = replace(one, query_id=base)  # attempts on one base row are alike
+            success.append(replace(own, verdict=Verdict.PASSED if is_hit else Verdict.FAILED))
+            utility.append(own)
             harmless += one.verdict is Verdict.FAILED and not is_hit
     return Figures(
         pass_rate(success, confidence=confidence),

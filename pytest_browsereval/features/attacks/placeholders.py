@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from pytest_browsereval.errors import nearest
-from pytest_browsereval.features.attack import AttackConfig
-from pytest_browsereval.redaction.text import map_texts
+from pytest_browsereval.features.attack import DOUBLED, AttackConfig
 from pytest_browsereval.sites import names_in
 
 SCRIPTS = ("js", "expression", "script")
@@ -18,13 +16,6 @@ GOAL = "goal"
 """What stands for a goal's ``say`` in a payload."""
 
 Path = tuple[str | int, ...]
-
-_DOUBLED = re.compile(r"\{(\{[A-Za-z_][A-Za-z0-9_]*\})\}")
-
-
-def unescape(value: Any) -> Any:
-    """Return a JSON value with ``{word}`` for ``{{word}}``, in strings at any depth."""
-    return map_texts(value, lambda text: _DOUBLED.sub(r"\1", text))
 
 
 def find_unknown(attack: AttackConfig, known: Collection[str]) -> Iterator[tuple[Path, str]]:
@@ -43,7 +34,7 @@ def find_unknown(attack: AttackConfig, known: Collection[str]) -> Iterator[tuple
     for path, value in parts:
         # A goal cannot say what the payload makes of it.
         here = known if path == ("payload",) else [name for name in known if name != GOAL]
-        for name in _list_names(value, _DOUBLED.findall):
+        for name in _list_names(value, DOUBLED.findall):
             if name in here:
                 why = f"{{{{{name}}}}} cannot be the text {{{name}}}: what {{{name}}} stands for is always "
                 yield path, f"{why}filled in. Write it in another way."
@@ -60,7 +51,7 @@ def find_unknown(attack: AttackConfig, known: Collection[str]) -> Iterator[tuple
 
 
 def _find_single(text: str) -> set[str]:
-    return names_in(_DOUBLED.sub("", text))
+    return names_in(DOUBLED.sub("", text))
 
 
 def _list_names(value: Any, find: Callable[[str], Iterable[str]]) -> list[str]:

@@ -14,7 +14,6 @@ from pytest_browsereval.browsers.base import Window
 from pytest_browsereval.browsers.playwright.tabs import NoTab
 from pytest_browsereval.browsers.playwright.waiting import DialogOpened, playwright_error
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
-from pytest_browsereval.features.attacks.frames import list_frames
 
 LIMIT_S = 5.0
 
@@ -52,7 +51,9 @@ class PayloadReader:
             return []
         found = [window.url]
         try:
-            for frame in list_frames(window.page) if window.dialog is None else ():
+            for frame in window.page.frames if window.dialog is None else ():
+                if not frame.url:  # it waits to be seen before it loads, and answers nothing until then
+                    continue
                 texts, self._known_files = await window.watch(
                     frame.evaluate(_READ, self._known_files), LIMIT_S
                 )

@@ -21,7 +21,15 @@ from pytest_browsereval.browsers.playwright.world import WorldScript
 from pytest_browsereval.capture.context import CaptureContext
 from pytest_browsereval.config.model import EvalConfig
 from pytest_browsereval.errors import PLUGIN_ERRORS, ErrorSource, Fault, is_given_up
-from pytest_browsereval.features.attack import AttackConfig, list_attacks
+from pytest_browsereval.features.attack import (
+    PLACE_S,
+    AttackConfig,
+    AttackError,
+    Placer,
+    explain,
+    limit_time,
+    list_attacks,
+)
 from pytest_browsereval.features.attacks.answers import check_answers
 from pytest_browsereval.features.attacks.config import SHARED, TOKEN
 from pytest_browsereval.features.attacks.evidence import judge_check, judge_page
@@ -29,7 +37,6 @@ from pytest_browsereval.features.attacks.goals import AnswerCheck, ReadGoal, Typ
 from pytest_browsereval.features.attacks.grader import AttackGrader
 from pytest_browsereval.features.attacks.input import list_typed, watch_input
 from pytest_browsereval.features.attacks.members.page import Where, check_selector
-from pytest_browsereval.features.attacks.placer import PLACE_S, AttackError, LivePlacer, explain, limit_time
 from pytest_browsereval.features.page_reader import PageReader
 from pytest_browsereval.graders import observing
 from pytest_browsereval.graders.base import GraderConfig, GraderFault
@@ -126,7 +133,7 @@ class AttackSession:
         self._goal: ReadGoal = read_goal(grader.goal)
         context = window.context if isinstance(window, PlaywrightWindow) else None
         say, report = grader.goal.say, self._note_delivered
-        self._placer = LivePlacer(context, grader.payload, say, site_urls, report, start_url=start_url)
+        self._placer = Placer(context, grader.payload, say, site_urls, report, start_url=start_url)
         self._is_placed = self._is_placing = self._is_over = False
         self._fault: Fault | None = None
         self._step = 0

@@ -85,16 +85,17 @@ class Asker:
 
     def _news(self, last: int | str, run: int) -> Iterator[News]:
         states: dict[str, Any] = {}
+        asked = last
         while True:
-            status, body, _ = self.ask(f"{run}/news?after={last}")
+            status, body, _ = self.ask(f"{run}/news?after={asked}")
             assert status == 200, body
             news = json.loads(body)
-            last = news["last"]
+            asked = seen = int(news["last"])
             if news["rows"]:
-                yield News(last, "rows", news["rows"])
+                yield News(seen, "rows", news["rows"])
             changed = {name: one for name, one in news["states"].items() if states.get(name) != one}
             states |= changed
-            yield from (News(last, name, one) for name, one in changed.items())
+            yield from (News(seen, name, one) for name, one in changed.items())
             if states["end"]["exit_code"] is not None:
                 return
             time.sleep(PAUSE_S)

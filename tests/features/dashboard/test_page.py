@@ -16,6 +16,7 @@ from pytest_browsereval.features.dashboard.feed import Watched
 from pytest_browsereval.features.dashboard.server import DashboardServer
 from pytest_browsereval.model.messages import (
     AssistantMessage,
+    Message,
     ToolCallMessage,
     ToolResultMessage,
     UserMessage,
@@ -312,7 +313,7 @@ def test_hostile_text_is_text(server: DashboardServer, session: Session, watch: 
     )
     session.journal.over(f"n2{HOSTILE}", None, HOSTILE)
     first = session.fly(HOSTILE)
-    messages = (
+    messages: tuple[Message, ...] = (
         UserMessage(content=HOSTILE),
         AssistantMessage(content=HOSTILE),
         ToolCallMessage(tool=HOSTILE, tool_call_id="1", params={HOSTILE: HOSTILE, "__proto__": {"x": 1}}),

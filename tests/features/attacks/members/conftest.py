@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowser
-from pytest_browsereval.features.attack import AttackConfig
+from pytest_browsereval.features.attack import AttackConfig, Placer
 from pytest_browsereval.features.attacks import FEATURE
-from pytest_browsereval.features.attacks.placer import LivePlacer
 from tests.support import PageServer, Run, Visit, patience, until, visiting
 
 if TYPE_CHECKING:
@@ -73,7 +72,7 @@ class Scene:
         assert isinstance(attack.payload, str)
         sites = {"attacker": ATTACKER}
         context, report = visit.window.context, self.delivered.append
-        placer = LivePlacer(context, attack.payload, "", sites, report, start_url=start_url)
+        placer = Placer(context, attack.payload, "", sites, report, start_url=start_url)
         visit.run(attack.place(placer))
 
     def wait(self, visit: Visit, times: int) -> None:
