@@ -19,10 +19,8 @@ from pytest_browsereval.features.causes.actions import (
 from pytest_browsereval.features.causes.pages import PageNames
 from pytest_browsereval.model.display import one_line
 from pytest_browsereval.model.grades import Verdict
-from pytest_browsereval.model.progress import PROGRESS_FILE, Followed, Moment
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.run.lookup import earlier
-from pytest_browsereval.run_files import read_written
 from pytest_browsereval.runs.folder import StoredTask, read_messages, read_stored
 from pytest_browsereval.runs.run import StoredRun
 from pytest_browsereval.runs.turns import TurnReader, list_steps
@@ -84,31 +82,6 @@ class Attempt:
         """The call that ended it, if the agent made one that was taken."""
         last = self.actions[-1] if self.actions else None
         return last if last is not None and last.kind == "end" and not last.error else None
-
-    @cached_property
-    def moments(self) -> list[Moment]:
-        """What the page said of the row's checks, in the order of steps; nothing if it was not asked."""
-        return [one for one in self._followed.moments if one.held]
-
-    @cached_property
-    def _followed(self) -> Followed:
-        try:
-            return Followed.parse(read_written(self.folder / PROGRESS_FILE))
-        except (OSError, ValueError):
-            return Followed(checks=())
-
-    @cached_property
-    def held(self) -> list[tuple[int, int]]:
-        """How many checks of the row held after which step; a milestone that is passed is not a state."""
-        checks = self._followed.checks
-        return [
-            (
-                sum(bool(it) for it, check in zip(one.held, checks, strict=False) if not check.is_milestone),
-                one.step,
-            )
-            for one in self.moments
-            if None not in one.held
-        ]
 
     @property
     def is_protected(self) -> bool:

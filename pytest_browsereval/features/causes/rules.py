@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain, pairwise
+from itertools import chain
 from pathlib import Path
 
 from pytest_browsereval.errors import TerminationReason
@@ -93,21 +93,13 @@ class Failure:
 
     @property
     def step(self) -> Action | None:
-        """The first wrong step; without a way, the last one after which a check changed."""
-        if self.parting is not None:
-            return self.parting.step
-        moments = self.attempt.moments
-        changed = [after.step for before, after in pairwise(moments) if before.held != after.held]
-        return self.find_step(changed[-1]) if changed else None
+        """The first wrong step; None where there is no way."""
+        return self.parting.step if self.parting is not None else None
 
     @cached_property
     def reading(self) -> Reading:
         """What pages said, where there is no way to compare with."""
         return Reading(self.attempt)
-
-    def find_step(self, number: int) -> Action | None:
-        """Return a step by its number."""
-        return next((one for one in self.attempt.actions if one.number == number), None)
 
     def is_wrong_before(self, step: Action) -> bool:
         """Whether a step before this one had left the way."""
@@ -270,18 +262,6 @@ def _login_needed(failure: Failure) -> Evidence | None:
 # -- where it parts
 
 
-def _checks_lost(failure: Failure) -> Evidence | None:
-    held = failure.attempt.held
-    if failure.kind not in ("", "end", "more", "again") or not held or max(held)[0] <= held[-1][0]:
-        return None
-    # The first moment after the last best one.
-    counts = [count for count, _ in held]
-    step = failure.find_step(held[len(counts) - counts[::-1].index(max(counts))][1])
-    # A page that was left, or a message that went away, loses no state.
-    why = "fewer checks held after it than before"
-    return Evidence("right_state_lost", [step] if step else (), "", why, is_likely=True)
-
-
 def _parted(failure: Failure) -> Evidence | None:
     name, parting = PARTED.get(failure.kind), failure.parting
     if name is None or parting is None or parting.step is None:
@@ -322,7 +302,6 @@ RULES = (
     _gave_up,
     _no_step,
     _login_needed,
-    _checks_lost,
     _parted,
     _refused,
 )

@@ -13,7 +13,6 @@ from pytest_browsereval.features.causes.errors import normalise_error
 from pytest_browsereval.features.causes.rules import find_cause
 from pytest_browsereval.model.causes import Cause
 from pytest_browsereval.model.messages import Hit
-from pytest_browsereval.model.progress import PROGRESS_FILE, Followed, FollowedCheck, Moment
 from tests.features.causes.played import BASE, Step, click, done, fill, step, write_attempt, write_manifest
 from tests.recorded import ERRORED, FAILED, PASSED, attempt
 
@@ -394,30 +393,12 @@ def test_a_passed_attempt_of_an_earlier_run(tmp_path: Path) -> None:
 
 
 def test_nothing_to_compare_with(tmp_path: Path) -> None:
-    """It says so plainly; the last step after which a check changed is named, if checks were asked."""
+    """It says so plainly."""
     data, folder = write_attempt(tmp_path, (NAME, RED, ADD, END))
     cause = find_cause(data, folder)
     assert cause is not None
     assert (cause.step, cause.name) == (None, "not_known")
     assert cause.line == "no solution is known, and no passed attempt of the row was found"
-    moments = tuple(Moment(step=n, held=(n >= 1, n == 2)) for n in range(4))
-    followed = Followed(checks=(FollowedCheck(name="a"), FollowedCheck(name="b")), moments=moments)
-    (folder / PROGRESS_FILE).write_bytes(followed.as_lines())
-    cause = find_cause(data, folder)
-    assert cause is not None
-    assert (cause.step, cause.name, cause.steps) == (3, "right_state_lost", (3,))
-    assert cause.label.startswith("likely")  # a message may go by itself
-
-
-def test_a_milestone_is_not_a_state(tmp_path: Path) -> None:
-    """One that was passed and holds no more does not mean that a right state was lost."""
-    data, folder = write_attempt(tmp_path, (*ORDER[:4], done("5")), solution=(*ORDER[:4], done("6")))
-    checks = (FollowedCheck(name="at the cart", is_milestone=True), FollowedCheck(name="bought"))
-    moments = tuple(Moment(step=n, held=(n == 2, n >= 2)) for n in range(4))
-    (folder / PROGRESS_FILE).write_bytes(Followed(checks=checks, moments=moments).as_lines())
-    cause = find_cause(data, folder)
-    assert cause is not None
-    assert cause.name != "right_state_lost"
 
 
 def test_a_reply_that_is_not_a_call(tmp_path: Path) -> None:
@@ -474,7 +455,6 @@ def test_a_damaged_log_has_a_cause_too(tmp_path: Path) -> None:
     data, folder = write_attempt(tmp_path, (NAME, END), solution=ORDER)
     (folder / "task.json").write_text("{")
     (folder / "messages.jsonl").write_bytes(b'\xff{"type": 1}\n[[[\n')
-    (folder / PROGRESS_FILE).write_text("[]")
     cause = find_cause(data, folder)
     assert cause is not None
     assert cause.step is None
