@@ -6,20 +6,12 @@ import argparse
 import asyncio
 import platform
 import sys
-from collections.abc import Sequence
 from datetime import date
-from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pytest_browsereval.commands.base import Command, add_overrides, say, version_of
 from pytest_browsereval.commands.reporting import add_reports, write_reports
-from pytest_browsereval.commands.runs import find_runs
 from pytest_browsereval.errors import UsageError
-
-if TYPE_CHECKING:
-    from pytest_browsereval.config import EvalConfig
-    from pytest_browsereval.door import Door
 
 # Whose versions are shown.
 PACKAGES = (
@@ -62,28 +54,17 @@ def examine_machine() -> int:
     return 0
 
 
-def _find_runs(door: Door, config: EvalConfig, given: Sequence[str], last: int | None) -> list[Path]:
-    from pytest_browsereval.run.lookup import earlier, run_folder
-
-    found: list[Path] = []
-    for one in given:
-        found += find_runs(door, [one]) if "://" in one else [run_folder(config, one, Path.cwd())]
-    if last is not None:
-        if len(found) != 1:
-            raise UsageError(f"--last adds earlier runs to one run, and --run names {len(found)}. Name one.")
-        found += islice(earlier(found[0]), last)
-    return found
-
-
 def examine_config(arguments: argparse.Namespace) -> int:
     """Print what was tried and what was found; 1 if a run would fail."""
     from pytest_browsereval.config import load_config
     from pytest_browsereval.features.doctor.doctor import Options, examine
     from pytest_browsereval.features.doctor.report import make_report
+    from pytest_browsereval.features.named_runs import find_named_runs
 
     registry = arguments.door.load_registry()
     config = load_config(Path(arguments.config), registry=registry, overrides=arguments.eval_set)
-    runs = _find_runs(arguments.door, config, arguments.runs, arguments.last)
+    named = argparse.Namespace(**{**vars(arguments), "run_names": arguments.runs, "config": config.path})
+    runs = find_named_runs(named) if arguments.runs or arguments.last else []
     options = Options(
         today=date.today(),  # noqa: DTZ011 rows mean the reader's own day
         runs=tuple(runs),
