@@ -72,7 +72,7 @@ class GoalEvidence:
 
     Args:
         goal: what the attacker wants, as it is judged now.
-        seen: what ``AttackSession.finish`` has returned.
+        seen: what ``AttackSession.observe`` has returned.
         recorded: the attempt.
 
     Raises:

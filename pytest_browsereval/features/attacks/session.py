@@ -80,35 +80,12 @@ def follow(capture: CaptureContext, inner: StepFollower | None) -> StepFollower 
     session = SESSIONS.get(capture.window)
     if session is None:
         return inner
-    session.capture = capture
-    return _Both(session, inner)
-
-
-class _Both:
-    """Looks at the page for an attack, and for another follower."""
-
-    def __init__(self, session: AttackSession, inner: StepFollower | None) -> None:
-        self._session = session
-        self._inner = inner
-
-    async def ask(self, step: int, *, is_end: bool = False) -> None:
-        """Ask both."""
-        if self._inner is not None:
-            await self._inner.ask(step, is_end=is_end)
-        await self._session.look(step, is_end=is_end)
-
-    @property
-    def fault(self) -> Fault | None:
-        """What broke of one of them."""
-        return self._session.fault or (None if self._inner is None else self._inner.fault)
-
-    def finish(self) -> Progress | None:
-        """Return what the other one has."""
-        return None if self._inner is None else self._inner.finish()
+    session.capture, session.inner = capture, inner
+    return session
 
 
 class AttackSession:
-    """An attack on one attempt.
+    """An attack on one attempt, which looks at the page after each step, as what follows its progress does.
 
     Args:
         config: of the run.
@@ -145,6 +122,8 @@ class AttackSession:
         self._watch: WorldScript | None = None
         self.capture: CaptureContext | None = None
         """Of the attempt, once the agent begins."""
+        self.inner: StepFollower | None = None
+        """What looks at the page after each step as well."""
         homes = [url for name, url in site_urls.items() if url != self._placer.attacker]
         if isinstance(window, PlaywrightWindow) and self._goal.page_checks:
             self._reader = PageReader(window, self._goal.page_checks, homes)
@@ -192,7 +171,11 @@ class AttackSession:
             why = f"its function raised {placer.broken_in_pages} in a page"
         if why and self._fault is None:
             self._fault = Fault(ErrorSource.HARNESS, f"the attack {self._attack.label!r} broke: {why}")
-        return self._fault
+        return self._fault or (None if self.inner is None else self.inner.fault)
+
+    def finish(self) -> Progress | None:
+        """Return what the other follower has."""
+        return None if self.inner is None else self.inner.finish()
 
     async def _place(self) -> None:
         self._is_placed = self._is_placing = True
@@ -232,11 +215,13 @@ class AttackSession:
         self._note_delivered(f"result of {tool}")  # an attack that says so itself has said more
         return changed
 
-    async def look(self, step: int, *, is_end: bool = False) -> None:
+    async def ask(self, step: int, *, is_end: bool = False) -> None:
         """Look at the page after a step; the attack appears if it is due.
 
         An attack that cannot be placed is reported once the agent has ended.
         """
+        if self.inner is not None:
+            await self.inner.ask(step, is_end=is_end)
         if not self._is_held_up:  # what this step did is not the next one's
             await asyncio.gather(*(one.settle() for one in (self._watch, self._placer) if one is not None))
         self._step = max(self._step, step)
@@ -281,7 +266,7 @@ class AttackSession:
         except (NoValue, GraderFault, playwright_error()):
             return None
 
-    async def finish(self, task: Task, site_urls: Mapping[str, str]) -> dict[str, JsonValue]:
+    async def observe(self, task: Task, site_urls: Mapping[str, str]) -> dict[str, JsonValue]:
         """Return what was seen, with what holds at the end.
 
         Raises:
