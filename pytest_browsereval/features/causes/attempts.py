@@ -21,6 +21,7 @@ from pytest_browsereval.model.display import one_line
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.run.lookup import earlier
+from pytest_browsereval.runs.attempt import StoredAttempt
 from pytest_browsereval.runs.folder import StoredTask, read_messages, read_stored
 from pytest_browsereval.runs.run import StoredRun
 from pytest_browsereval.runs.turns import TurnReader, list_steps
@@ -118,7 +119,7 @@ def find_ways(attempt: Attempt) -> list[Way]:
         found = list(islice(_list_passed(root, attempt.metadata), MOST_PASSED))
         if found:
             of_run = f" of run {one_line(root.name, 60)}" if number else ""
-            return [_make_way(folder, data, of_run) for folder, data in found]
+            return [_make_way(one, of_run) for one in found]
     return []
 
 
@@ -132,13 +133,13 @@ def _find_run(folder: Path) -> StoredRun:
     return StoredRun(folder)
 
 
-def _list_passed(run: Path, like: TaskMetadata) -> Iterator[tuple[Path, TaskMetadata]]:
+def _list_passed(run: Path, like: TaskMetadata) -> Iterator[StoredAttempt]:
     for one in _find_run(run).update_lines().list_row(like.query_id):
         if one.row_hash == like.row_hash and one.verdict is Verdict.PASSED:
-            yield run / one.place, one.metadata
+            yield one
 
 
-def _make_way(folder: Path, data: TaskMetadata, of_run: str) -> Way:
-    passed = read_attempt(folder, data)
-    variant = "" if data.variant == "default" else f" of {one_line(data.variant, 40)}"
-    return Way(f"passed trial {data.trial}{variant}{of_run}", passed.actions, knows_pages=True)
+def _make_way(one: StoredAttempt, of_run: str) -> Way:
+    variant = "" if one.variant == "default" else f" of {one_line(one.variant, 40)}"
+    passed = read_attempt(one.local_folder, one.metadata)
+    return Way(f"passed trial {one.trial}{variant}{of_run}", passed.actions, knows_pages=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import json
-from contextlib import suppress
 from pathlib import Path
 
 from pytest_browsereval.config.guard import GuardConfig, GuardedCall
@@ -17,6 +16,7 @@ from pytest_browsereval.errors import (
     is_given_up,
 )
 from pytest_browsereval.model.messages import now
+from pytest_browsereval.run_files import parse_lines, read_written
 
 REFUSALS_FILE = "refused.jsonl"
 """In the folder of an attempt: the calls that guards have refused, a line each; missing if there is none."""
@@ -81,11 +81,7 @@ def list_refusing(folder: Path) -> list[str]:
         folder: of the attempt.
     """
     try:
-        lines = (folder / REFUSALS_FILE).read_text(encoding="utf-8", errors="replace").splitlines()
+        written = read_written(folder / REFUSALS_FILE)
     except OSError:
         return []
-    found: list[str] = []
-    for line in lines:
-        with suppress(ValueError, LookupError, TypeError):
-            found.append(str(json.loads(line)["guard"]))
-    return found
+    return list(parse_lines(written, lambda line: str(line["guard"])))
