@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from pytest_browsereval.config_text import DocumentError, format_path, read_text
 from pytest_browsereval.config_text.json_text import json_value
@@ -32,7 +32,7 @@ class Label(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    query_id: str | None = Field(default=None, min_length=1)
+    query_id: str = Field(min_length=1)
     variant: str | None = None
     """None: the only one that the row has."""
     trial: int | None = None
@@ -41,8 +41,6 @@ class Label(BaseModel):
     """None: the last one, which made the trial's verdict."""
     run: str | None = None
     """The name of the run's folder; None: of any of the runs."""
-    folder: str | None = Field(default=None, min_length=1)
-    """The attempt's folder, relative to the run's: says which attempt it is in place of ``query_id``."""
     label: LabelWord | None
     """None takes the person's earlier label back."""
     labeller: str = ""
@@ -51,24 +49,18 @@ class Label(BaseModel):
     """Whether the labeller had seen the graders' own grades of the attempt before."""
     timestamp: str = ""
 
-    @model_validator(mode="after")
-    def _names_an_attempt(self) -> Label:
-        if self.query_id is None and self.folder is None:
-            raise ValueError("it names no attempt. Write query_id, or the attempt's folder.")
-        return self
-
     def fits(self, attempt: StoredAttempt) -> bool:
         """Whether it may be about that attempt."""
         names = ("query_id", "variant", "trial", "attempt")
         fits = all(getattr(self, name) in (None, getattr(attempt, name)) for name in names)
-        return fits and self.run in (None, name_run(attempt.run)) and self.folder in (None, attempt.place)
+        return fits and self.run in (None, name_run(attempt.run))
 
     def __str__(self) -> str:
         about = self.model_dump(include=set(_ABOUT), exclude_none=True)
         return ", ".join(f"{name} {one_line(str(value), 60)}" for name, value in about.items())
 
 
-_ABOUT = ("run", "query_id", "variant", "trial", "attempt", "folder")
+_ABOUT = ("run", "query_id", "variant", "trial", "attempt")
 
 
 @dataclass(frozen=True)
@@ -160,11 +152,9 @@ def match(lines: Sequence[LabelLine], attempts: Sequence[StoredAttempt]) -> Matc
         by_id.setdefault(attempt.query_id, []).append(attempt)
     for line in lines:
         label = line.label
-        # By id where there is one: comparing all labels with all attempts is quadratic.
-        candidates = attempts if label.query_id is None else by_id.get(label.query_id, [])
         # A label without an attempt is about the last one, which made the verdict.
         last: dict[tuple[str, str, str, int], StoredAttempt] = {}
-        for one in candidates:
+        for one in by_id.get(label.query_id, ()):
             trial = (name_run(one.run), one.query_id, one.variant, one.trial)
             is_later = trial not in last or one.attempt > last[trial].attempt
             if is_later and label.fits(one):
@@ -174,7 +164,7 @@ def match(lines: Sequence[LabelLine], attempts: Sequence[StoredAttempt]) -> Matc
             lacking = [name for name in ("run", "variant", "trial") if getattr(label, name) is None]
             raise UsageError(
                 f"{line.place}: the label ({label}) fits {len(found)} attempts. Write "
-                f"{' or '.join(lacking) or 'folder'} as well, or give fewer runs."
+                f"{' or '.join(lacking)} as well, or give fewer runs."
             )
         if not found:
             homeless.append(line)
