@@ -165,7 +165,7 @@ def test_what_breaks_names_the_attack(
     agent = agent.replace("})\n", "})\n    except Exception: return 'right'\n")
     found = start(agent=agent, **methods)
     assert fnmatch(refused(found), f"the attack 'own' {why}")
-    found.stdout.fnmatch_lines(["*own*own, answer*0 of 0*"])  # the config knows channel and goal
+    found.stdout.fnmatch_lines(["delivered in no attempt: own"])
 
 
 OPENS = """
