@@ -1,4 +1,4 @@
-"""Finished runs as tables: Parquet, CSV, JSON Lines, and pyarrow's own."""
+"""Finished runs as tables: Parquet, CSV, and pyarrow's own."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ FEATURE = Feature(
         "export": {
             "parquet": "export:ParquetExport",
             "csv": "export:CsvExport",
-            "jsonl": "export:JsonLinesExport",
         }
     },
     hooks="plugin",

@@ -29,7 +29,7 @@ class Table(Protocol):
 
 
 class TablesExport(ExportConfig):
-    """Base of the three: what they write is the same."""
+    """Base of the two: what they write is the same."""
 
     output: Path = Path("tables")
     """The folder to write, with a folder for each table; a run that is in it already is written anew."""
@@ -118,15 +118,3 @@ class CsvExport(TablesExport):
         from pytest_browsereval.features.tables.text_files import CsvTable
 
         return CsvTable(path, table)
-
-
-class JsonLinesExport(TablesExport):
-    """JSON Lines, for programs. A text of more than 2,000,000 characters is cut."""
-
-    type: Literal["jsonl"] = "jsonl"
-
-    def open_table(self, path: Path, table: TableName) -> Table:
-        """Return a new file of a table."""
-        from pytest_browsereval.features.tables.text_files import JsonLinesTable
-
-        return JsonLinesTable(path, table)

@@ -1,4 +1,4 @@
-"""The exports ``parquet``, ``csv`` and ``jsonl``, and ``StoredRun.table``."""
+"""The exports ``parquet`` and ``csv``, and ``StoredRun.table``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables as text: CSV for spreadsheets, JSON Lines for programs."""
+"""Tables as CSV, for spreadsheets."""
 
 from __future__ import annotations
 
@@ -15,9 +15,6 @@ from pytest_browsereval.runs.keys import Kind
 
 LONGEST_CELL = 32_000
 """Characters of a cell of CSV: spreadsheets take 32,767, and Python's reader 131,072."""
-
-LONGEST_TEXT = 2_000_000
-"""Characters of a text of JSON Lines: DuckDB reads lines of 16 MiB, and a character may take 6 bytes."""
 
 _FORMULA = re.compile(r"['=+\-@\t\r\uff1d\uff0b\uff0d\uff20]")
 """How a text begins that a spreadsheet could run: https://owasp.org/www-community/attacks/CSV_Injection."""
@@ -79,32 +76,3 @@ _CELLS: dict[Kind, Callable[[Any], Any]] = {
     "float": _plain,
     "time": _time,
 }
-
-
-class JsonLinesTable:
-    """A file of JSON Lines of one table: each line has all columns, and null for what is unknown.
-
-    Args:
-        path: of the file.
-        table: which one.
-    """
-
-    def __init__(self, path: Path, table: TableName) -> None:
-        self._file = path.open("w", newline="", encoding="utf-8")
-        self._columns = COLUMNS[table]
-
-    def write(self, rows: Sequence[Row]) -> None:
-        """Write rows."""
-        for row in rows:
-            values = zip(self._columns.items(), row, strict=True)
-            line = {name: self._show(value, kind) for (name, kind), value in values}
-            self._file.write(json.dumps(line, ensure_ascii=False) + "\n")
-
-    def _show(self, value: Any, kind: Kind) -> Any:
-        if kind == "time":
-            return value and _time(value)
-        return value[:LONGEST_TEXT] if kind == "prose" and value is not None else value
-
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()

@@ -1,4 +1,4 @@
-"""Finished runs as Parquet, CSV and JSON Lines: the same rows, whatever pages and models have said."""
+"""Finished runs as Parquet and CSV: the same rows, whatever pages and models have said."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from tests.runs.test_run import add
 
 __all__ = ["example_run", "mixed_run"]
 
-KINDS = ("parquet", "csv", "jsonl")
+KINDS = ("parquet", "csv")
 ALL = "attempts,grades,steps,messages"
 
 Rows = list[dict[str, Any]]
@@ -66,15 +66,6 @@ def _bare(cell: str) -> str:
     return cell.removeprefix("'")
 
 
-def _read_jsonl(path: Path) -> Rows:
-    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    kinds = COLUMNS[TABLES[path.parent.name]]
-    return [
-        {name: _time(value) if value and kinds[name] == "time" else value for name, value in line.items()}
-        for line in lines
-    ]
-
-
 def _time(text: str) -> datetime:
     return datetime.fromisoformat(text)
 
@@ -83,7 +74,6 @@ TABLES: dict[str, TableName] = {name: name for name in COLUMNS}
 READERS: dict[str, Callable[[Path], Rows]] = {
     "parquet": _read_parquet,
     "csv": _read_csv,
-    "jsonl": _read_jsonl,
 }
 
 
@@ -142,8 +132,7 @@ def test_tables_of_the_examples_say_what_their_summaries_say(
 
 def test_all_kinds_have_the_same_rows(evals: Evals, mixed_run: Path) -> None:
     """Times to the millisecond, lists, nothing and nought."""
-    parquet, text, lines = (exported(evals, mixed_run, kind) for kind in KINDS)
-    assert lines == parquet
+    parquet, text = (exported(evals, mixed_run, kind) for kind in KINDS)
     emptied = {
         name: [{key: None if value == "" else value for key, value in one.items()} for one in rows]
         for name, rows in parquet.items()
@@ -194,7 +183,7 @@ def test_protected_rows_keep_what_was_said(evals: Evals, mixed_run: Path, kind: 
 
 def test_messages_are_written_on_request_only(evals: Evals, mixed_run: Path) -> None:
     """They are by far the largest table."""
-    assert evals.run_command("export", str(mixed_run), "--to", "jsonl", "-o", "out").ret == 0
+    assert evals.run_command("export", str(mixed_run), "--to", "csv", "-o", "out").ret == 0
     names = sorted(path.name for path in (evals.path / "out").iterdir())
     assert names == [".browsereval-exported", "attempts", "grades", "steps"]
 
@@ -249,7 +238,7 @@ def test_hostile_content_breaks_neither_file_nor_reader(evals: Evals, tmp_path: 
     said = tables["messages"]
     assert [one["type"] for one in said] == ["user", "assistant", "tool_call", "tool_result", "tool_call"]
     assert said[1]["duration_ms"] is None
-    longest = {"parquet": 10_000_000, "csv": 32_000, "jsonl": 2_000_000}[kind]
+    longest = {"parquet": 10_000_000, "csv": 32_000}[kind]
     assert longest - 1 <= len(found["large"]["final_answer"]) <= longest
 
 
